@@ -1,0 +1,147 @@
+#pragma once
+// Database: opens, holds tables and workers, runs transactions. Start here.
+//
+//   auto db = granary::Database::open({}).value();
+//   auto accounts = db->create_table<std::uint64_t, Account>("accounts").value();
+//   auto worker = db->register_worker().value();          // one per thread
+//   auto done = worker.run([&](granary::Transaction& t) { t.put(accounts, 1, Account{100}); });
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <granary/function_ref.h>
+#include <granary/limits.h>
+#include <granary/options.h>
+#include <granary/outcome.h>
+#include <granary/status.h>
+#include <granary/table.h>
+#include <granary/transaction.h>
+
+namespace granary {
+
+namespace db {
+class Engine;
+}
+namespace txn {
+class WorkerCore;
+}
+
+/// How Worker::run retries a transaction that lost a conflict.
+struct RetryPolicy {
+  std::uint32_t max_attempts = 0;           ///< 0 = until it commits or cannot
+  std::uint32_t first_backoff_us = 1;       ///< upper bound of the first wait; doubles each time, jittered
+  std::uint32_t max_backoff_us = 1000;
+};
+
+struct RunResult {
+  AbortReason reason = AbortReason::kNone;  ///< of the last attempt
+  std::uint32_t attempts = 0;
+  Ticket ticket;
+  bool committed() const { return reason == AbortReason::kNone; }
+  explicit operator bool() const { return committed(); }
+};
+
+/// A worker: the right to run transactions, with its own memory, TIDs and statistics. Move-only. Used by one thread at a
+/// time; the first begin() or run() after registration or attach_thread() binds it to the calling thread.
+class Worker {
+ public:
+  Worker() = default;
+  Worker(Worker&& other) noexcept;
+  Worker& operator=(Worker&& other) noexcept;
+  /// Aborts its open transactions and gives its memory and garbage back to the database.
+  ~Worker();
+  explicit operator bool() const { return core_ != nullptr; }
+
+  /// Begins a transaction. Several may be open at once (up to kMaxOpenTransactions; beyond, the returned one is
+  /// already finished). If the worker belongs to another thread, every operation reports kWrongThread.
+  Transaction begin();
+  /// Begins a snapshot of about a second ago. Precondition: Options::snapshots.
+  Snapshot snapshot();
+
+  /// Runs `body` as a transaction, again and again while it loses conflicts, with randomized exponential back-off. The body
+  /// may run several times: keep side effects out of it. If it called abort(), the result is kUser.
+  RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
+
+  /// Hands the worker to the calling thread. Precondition: the former thread no longer uses it (happens-before).
+  void attach_thread();
+  /// Frees garbage that has become safe; run() and commit() do a little of it each time. An idle worker may call it.
+  void collect_garbage();
+  /// Index below Options::max_workers, unique among registered workers.
+  std::uint32_t id() const;
+
+ private:
+  friend class Database;
+  explicit Worker(txn::WorkerCore* core) : core_(core) {}
+  txn::WorkerCore* core_ = nullptr;
+};
+
+/// Counters since open, summed over workers; read without stopping them.
+struct Statistics {
+  std::uint64_t commits = 0;
+  std::uint64_t snapshots = 0;
+  std::array<std::uint64_t, kAbortReasons> aborts{};   ///< by AbortReason
+  std::uint64_t records_bytes = 0;                      ///< in use by records and versions, after slab rounding
+  std::uint64_t index_bytes = 0;                        ///< in use by index nodes
+  std::uint64_t reserved_bytes = 0;                     ///< cut from the region for slabs
+  std::uint64_t version_bytes = 0;                      ///< of records_bytes: old versions kept for snapshots
+  std::uint64_t garbage_items = 0;                      ///< waiting for their reclamation epoch
+  std::uint64_t versions_created = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t stalled_ticks = 0;                      ///< epoch periods in a row that a transaction has held the epoch back
+};
+
+class Database {
+ public:
+  static Result<std::unique_ptr<Database>> open(const Options& options);
+  /// Precondition: all workers are gone.
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  Result<Table> create_table(std::string_view name, const TableOptions& options = {});
+  template <typename K, typename V>
+  Result<TypedTable<K, V>> create_table(std::string_view name) {
+    auto table = create_table(name, TableOptions{.max_value_bytes = sizeof(V)});
+    if (!table.ok()) return table.status();
+    return TypedTable<K, V>(*table);
+  }
+  /// Adds a secondary index to a table that holds no records yet.
+  Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options);
+
+  Result<Table> table(std::string_view name) const;
+  Result<Index> index(std::string_view name) const;
+
+  /// Thread-safe. kResourceExhausted when Options::max_workers are registered.
+  Result<Worker> register_worker();
+
+  /// Results of transactions with Ticket::epoch ≤ this may be shown outside. Without a log that is every committed one.
+  std::uint64_t released_epoch() const;
+  /// Waits until the ticket's result may be shown.
+  void wait_released(const Ticket& ticket) const;
+
+  Statistics statistics() const;
+  const Options& options() const;
+  /// What backs memory: "2 MiB (transparent)", "4 KiB", ...
+  std::string page_kind() const;
+
+  /// One turn of the periodic work (Background::kManual only): advances the epoch if every worker has caught up.
+  /// Returns true if it advanced. One caller at a time.
+  bool step();
+
+  db::Engine& engine() { return *engine_; }
+
+ private:
+  explicit Database(std::unique_ptr<db::Engine> engine);
+  std::unique_ptr<db::Engine> engine_;
+};
+
+/// "0.1.0 (commit abc1234, release)".
+std::string version();
+
+}  // namespace granary

@@ -1,0 +1,12 @@
+#pragma once
+// Everything an application needs.
+
+#include <granary/database.h>
+#include <granary/key.h>
+#include <granary/limits.h>
+#include <granary/options.h>
+#include <granary/outcome.h>
+#include <granary/procedure.h>
+#include <granary/status.h>
+#include <granary/table.h>
+#include <granary/transaction.h>

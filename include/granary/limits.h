@@ -1,0 +1,24 @@
+#pragma once
+// The limits a user can meet, in one place. Exceeding one is a typed error, never undefined.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace granary {
+
+/// Workers registered with one Database at the same time.
+inline constexpr std::uint32_t kMaxWorkers = 256;
+/// Transactions that one worker may have open at the same time.
+inline constexpr std::uint32_t kMaxOpenTransactions = 16;
+/// Bytes of a key; zero is allowed.
+inline constexpr std::size_t kMaxKeyBytes = 64 * 1024;
+/// Bytes of a value; zero is allowed.
+inline constexpr std::size_t kMaxValueBytes = 1024 * 1024;
+/// Bytes of a table's or index's name; at least one.
+inline constexpr std::size_t kMaxNameBytes = 255;
+/// Tables and secondary indexes of one Database together.
+inline constexpr std::uint32_t kMaxTables = 4096;
+/// Operations (reads, writes, scanned nodes, each counted apart) of one transaction.
+inline constexpr std::size_t kMaxAccesses = std::size_t{1} << 26;
+
+}  // namespace granary

@@ -1,0 +1,53 @@
+#pragma once
+// Results of the hot path: what one operation did, and why a transaction aborted.
+
+#include <cstdint>
+#include <string_view>
+
+namespace granary {
+
+/// What an operation of a transaction did. Everything but kOk, kNotFound and kAlreadyExists leaves
+/// the value arguments untouched; kNotFound and kAlreadyExists are facts that commit validates.
+enum class [[nodiscard]] Outcome : std::uint8_t {
+  kOk,
+  kNotFound,        ///< get, update, remove: no record has this key
+  kAlreadyExists,   ///< insert: a record has this key
+  kAborted,         ///< the transaction is doomed; commit() or abort() ends it and tells the reason
+  kFinished,        ///< the transaction was already committed or aborted
+  kWrongThread,     ///< the transaction belongs to a worker that another thread uses
+  kKeyTooLong,      ///< the key exceeds kMaxKeyBytes
+  kValueTooLarge,   ///< the value exceeds kMaxValueBytes, or the table's declared maximum
+  kBufferTooSmall,  ///< the caller's buffer is smaller than the value; its size is reported
+  kOutOfMemory,     ///< the memory limit is reached; the transaction can still abort
+  kUnknownTable,    ///< the table handle is empty or belongs to another database
+  kTooManyAccesses, ///< the transaction holds kMaxAccesses operations
+};
+
+/// Why a transaction did not commit. Counted per reason (Database::statistics()).
+enum class [[nodiscard]] AbortReason : std::uint8_t {
+  kNone,             ///< committed
+  kUser,             ///< the application called abort(), or dropped the transaction
+  kReadChanged,      ///< a record that was read has a newer TID (Silo 4.4, phase 2)
+  kReadLocked,       ///< a record that was read is locked by another transaction at validation
+  kNodeChanged,      ///< a scanned or missed key range changed: a phantom (Silo 4.6)
+  kWriteLocked,      ///< a record to write stayed locked by another transaction (bounded wait)
+  kRecordBusy,       ///< a record to read stayed locked during execution (bounded wait)
+  kRecordReplaced,   ///< a record to write was unhooked or moved before it could be locked
+  kOpenTooLong,      ///< open for more than the limit of epochs (Options::max_open_epochs)
+  kOutOfMemory,      ///< the memory limit was reached while installing or inserting
+  kUniqueViolation,  ///< a unique secondary index already holds the key
+};
+inline constexpr std::size_t kAbortReasons = 11;
+
+/// Short lower-case name for tables and JSON, e.g. "read_changed".
+std::string_view name(AbortReason reason);
+/// One sentence: what happened and what usually helps.
+std::string_view meaning(AbortReason reason);
+/// Short lower-case name, e.g. "not_found".
+std::string_view name(Outcome outcome);
+
+/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory and
+/// kUniqueViolation.
+bool is_retryable(AbortReason reason);
+
+}  // namespace granary

@@ -1,0 +1,66 @@
+#pragma once
+// Errors of set-up and administration: a code for programs, a message for people.
+// The hot path of a transaction uses the small enums of outcome.h instead.
+
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace granary {
+
+/// What kind of mistake or obstacle a Status reports.
+enum class StatusCode : std::uint8_t {
+  kOk,
+  kInvalidArgument,     ///< a value is outside its documented range
+  kAlreadyExists,       ///< a name or resource is taken
+  kNotFound,            ///< a name is unknown
+  kResourceExhausted,   ///< memory, workers or another bounded resource is used up
+  kFailedPrecondition,  ///< the call does not fit the object's state (e.g. schema mismatch)
+  kUnavailable,         ///< the environment lacks something (huge pages required but absent, ...)
+};
+
+/// Success, or a code with a message that names the value, the place and the mend.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+};
+
+/// A value, or the Status that says why there is none.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): `return value;`
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+    assert(!status_.ok() && "a Result without a value needs an error");
+  }
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+
+  /// Precondition: ok().
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+}  // namespace granary

@@ -1,0 +1,103 @@
+#pragma once
+// Handles to tables and secondary indexes, and how an index's keys are made from records.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <granary/key.h>
+
+namespace granary {
+
+namespace txn {
+class TableCore;
+}
+
+/// A handle to one table of byte-string keys and values; small, copyable, valid while its Database lives.
+/// An empty handle makes every operation report Outcome::kUnknownTable.
+class Table {
+ public:
+  Table() = default;
+  explicit operator bool() const { return core_ != nullptr; }
+  std::uint32_t id() const;
+  std::string_view name() const;
+
+  explicit Table(txn::TableCore* core) : core_(core) {}
+  txn::TableCore* core() const { return core_; }
+
+ private:
+  txn::TableCore* core_ = nullptr;
+};
+
+/// A table whose keys have an order-preserving encoding (key.h) and whose values are plain structs, stored byte for byte.
+template <typename Key, typename Value>
+class TypedTable : public Table {
+  static_assert(std::is_trivially_copyable_v<Value>, "values are copied byte for byte");
+
+ public:
+  TypedTable() = default;
+  explicit TypedTable(Table table) : Table(table) {}
+};
+
+struct TableOptions {
+  /// Largest value in bytes; 0 = kMaxValueBytes. A larger one is Outcome::kValueTooLarge.
+  std::uint32_t max_value_bytes = 0;
+};
+
+/// How the bytes of an index part are turned into order-preserving key bytes.
+enum class IndexEncoding : std::uint8_t {
+  kBytes,            ///< as they are, fixed length
+  kUnsigned,         ///< little-endian unsigned integer of 1, 2, 4 or 8 bytes
+  kSigned,           ///< little-endian two's complement of 1, 2, 4 or 8 bytes
+  kText,             ///< text up to the first zero byte or the part's end, escaped like std::string
+};
+
+/// One component of a secondary key: a byte range of the record's key or value. Ranges that reach past the
+/// end of a record read as zeros.
+struct IndexPart {
+  enum class Source : std::uint8_t { kKey, kValue };
+  Source source = Source::kValue;
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;
+  IndexEncoding encoding = IndexEncoding::kBytes;
+};
+
+/// The part that holds `member` of a plain struct, with the encoding of its type.
+template <typename Struct, typename Member>
+IndexPart value_part(Member Struct::*member) {
+  static_assert(std::is_standard_layout_v<Struct> && std::is_default_constructible_v<Struct>);
+  static const Struct sample{};
+  const auto offset = reinterpret_cast<const char*>(&(sample.*member)) - reinterpret_cast<const char*>(&sample);
+  IndexEncoding encoding = IndexEncoding::kBytes;
+  if constexpr (std::is_integral_v<Member> || std::is_enum_v<Member>) {
+    encoding = std::is_signed_v<Member> ? IndexEncoding::kSigned : IndexEncoding::kUnsigned;
+  }
+  return {IndexPart::Source::kValue, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(sizeof(Member)), encoding};
+}
+
+struct IndexOptions {
+  std::vector<IndexPart> parts;  ///< at least one; the secondary key is their encodings one after the other
+  /// One record a secondary key; a second one dooms the transaction (AbortReason::kUniqueViolation). Otherwise entries of
+  /// equal secondary keys are told apart, and ordered, by the primary key.
+  bool unique = false;
+};
+
+/// A handle to a secondary index (Silo 4.7): a table that maps secondary keys to primary keys and that
+/// every put, insert, update and remove on its table keeps in step, within the same transaction.
+class Index {
+ public:
+  Index() = default;
+  explicit operator bool() const { return core_ != nullptr; }
+  std::string_view name() const;
+
+  explicit Index(txn::TableCore* core) : core_(core) {}
+  txn::TableCore* core() const { return core_; }
+
+ private:
+  txn::TableCore* core_ = nullptr;
+};
+
+}  // namespace granary

@@ -1,0 +1,240 @@
+#pragma once
+// Transactions: serializable reads and writes (Silo 4.4, 4.5), and snapshots (Silo 4.9).
+//
+// A transaction buffers its writes; others see all of them or none, from commit on. Operations report an
+// Outcome and never throw. When one reports kAborted, the transaction is doomed: return and let
+// Database::run retry, or end it with abort(). What a doomed transaction read may be inconsistent; only a
+// committed one is known to have seen a serializable state.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <granary/function_ref.h>
+#include <granary/key.h>
+#include <granary/limits.h>
+#include <granary/outcome.h>
+#include <granary/table.h>
+
+namespace granary {
+
+class Database;
+class Worker;
+namespace txn {
+class Context;
+}
+
+/// What a get found. `size` is the value's whole size, also when the buffer was too small.
+struct GetResult {
+  Outcome outcome = Outcome::kNotFound;
+  std::size_t size = 0;
+  explicit operator bool() const { return outcome == Outcome::kOk; }
+};
+
+enum class Order : std::uint8_t { kAscending, kDescending };
+
+/// A range of encoded keys and how much of it to visit. Both orders cover the same keys, `from` being the smaller end.
+struct ScanRange {
+  std::string_view from = {};
+  bool from_inclusive = true;
+  std::optional<std::string_view> to = std::nullopt;  ///< nullopt: no upper end
+  bool to_inclusive = false;
+  Order order = Order::kAscending;
+  std::size_t limit = ~std::size_t{0};                 ///< records to visit at most
+};
+
+/// Called for each record of a scan with key and value, valid during the call; return false to stop.
+using ScanFn = FunctionRef<bool(std::string_view key, std::string_view value)>;
+
+struct ScanResult {
+  Outcome outcome = Outcome::kOk;
+  std::size_t count = 0;  ///< records visited
+  explicit operator bool() const { return outcome == Outcome::kOk; }
+};
+
+/// Names a committed transaction: its TID and the epoch it belongs to.
+struct Ticket {
+  std::uint64_t tid = 0;    ///< 0 for a transaction that wrote nothing
+  std::uint64_t epoch = 0;  ///< its result may be shown outside once Database::released_epoch() ≥ epoch
+};
+
+struct [[nodiscard]] CommitResult {
+  AbortReason reason = AbortReason::kNone;
+  Ticket ticket;
+  bool committed() const { return reason == AbortReason::kNone; }
+  explicit operator bool() const { return committed(); }
+};
+
+/// One element of a multi_get: `key` and `buffer` go in, `result` comes out.
+struct MultiGet {
+  Table table;
+  std::string_view key;
+  std::span<char> buffer;
+  GetResult result;
+};
+
+/// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it.
+class Transaction {
+ public:
+  Transaction() = default;
+  Transaction(Transaction&& other) noexcept : context_(std::exchange(other.context_, nullptr)), serial_(other.serial_) {}
+  Transaction& operator=(Transaction&& other) noexcept;
+  ~Transaction();
+
+  /// Copies the value into `buffer`. kBufferTooSmall leaves it untouched and tells the size.
+  GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
+  /// The same into a string, which grows as needed.
+  Outcome get(const Table& table, std::string_view key, std::string& value);
+  /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot go on; what
+  /// each get found is in its own result.
+  Outcome multi_get(std::span<MultiGet> gets);
+  /// Hints that these keys will be read soon.
+  void prefetch(const Table& table, std::string_view key);
+
+  /// Inserts or overwrites.
+  Outcome put(const Table& table, std::string_view key, std::string_view value);
+  /// Overwrites; kNotFound if there is no such record.
+  Outcome update(const Table& table, std::string_view key, std::string_view value);
+  /// Adds; kAlreadyExists if there is such a record.
+  Outcome insert(const Table& table, std::string_view key, std::string_view value);
+  /// Deletes; kNotFound if there is no such record.
+  Outcome remove(const Table& table, std::string_view key);
+
+  /// Visits the records of a range in order, own writes included. Phantom-safe (Silo 4.6).
+  ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
+  /// Visits records in the order of a secondary index; `range` is over encoded secondary keys, `visit` gets the primary key and value.
+  ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
+  /// The first record with this secondary key: copies its value, and its primary key if asked for.
+  GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key = nullptr);
+
+  // Typed forms: keys are encoded on the stack, values copied byte for byte.
+
+  /// The value, or nullopt if there is none or the transaction is doomed. A stored value of another size is
+  /// not a Value: nullopt as well.
+  template <typename K, typename V>
+  std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
+    std::optional<V> value(std::in_place);
+    const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key), as_buffer(*value));
+    if (!got || got.size != sizeof(V)) value.reset();
+    return value;
+  }
+  template <typename K, typename V>
+  Outcome put(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
+    return put(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
+  }
+  template <typename K, typename V>
+  Outcome update(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
+    return update(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
+  }
+  template <typename K, typename V>
+  Outcome insert(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
+    return insert(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
+  }
+  template <typename K, typename V>
+  Outcome remove(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
+    return remove(static_cast<const Table&>(table), encode_key<K>(key));
+  }
+  /// Visits [from, to) with `visit(const K&, const V&)`, which returns false to stop.
+  template <typename K, typename V, typename Visit>
+  ScanResult scan(const TypedTable<K, V>& table, const std::type_identity_t<K>& from, const std::type_identity_t<K>& to,
+                  Visit&& visit, Order order = Order::kAscending, std::size_t limit = ~std::size_t{0}) {
+    const EncodedKey<K> low(from), high(to);
+    const auto raw = [&](std::string_view key_bytes, std::string_view value_bytes) {
+      K key{};
+      V value{};
+      if (!decode_key(key_bytes, key) || value_bytes.size() != sizeof(V)) return true;  // not one of ours
+      std::memcpy(&value, value_bytes.data(), sizeof(V));
+      return static_cast<bool>(visit(key, value));
+    };
+    return scan(static_cast<const Table&>(table),
+                {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, raw);
+  }
+
+  /// Ends the transaction: commits it, or tells why not. Does not wait for durability.
+  CommitResult commit();
+  /// Ends the transaction without effect. No-op if it has ended.
+  void abort();
+
+  /// True until commit or abort.
+  bool open() const;
+  /// Why an open transaction can no longer commit; kNone while it can.
+  AbortReason doom() const;
+
+ private:
+  friend class Worker;
+  Transaction(txn::Context* context, std::uint64_t serial) : context_(context), serial_(serial) {}
+
+  template <typename V>
+  static std::span<char> as_buffer(V& value) {
+    return {reinterpret_cast<char*>(&value), sizeof(V)};
+  }
+  template <typename V>
+  static std::string_view as_bytes(const V& value) {
+    return {reinterpret_cast<const char*>(&value), sizeof(V)};
+  }
+
+  txn::Context* context_ = nullptr;
+  std::uint64_t serial_ = 0;  // tells a finished transaction from the context's next one
+};
+
+/// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past.
+/// Never aborts and never disturbs writers, however long it runs; it only keeps old versions alive. Serializable, not strict: it
+/// does not see what committed after its snapshot. Move-only; used by its worker's thread only.
+class Snapshot {
+ public:
+  Snapshot() = default;
+  Snapshot(Snapshot&& other) noexcept : context_(std::exchange(other.context_, nullptr)), serial_(other.serial_) {}
+  Snapshot& operator=(Snapshot&& other) noexcept;
+  ~Snapshot();
+
+  /// Sees exactly the transactions of epochs before this one.
+  std::uint64_t epoch() const;
+
+  GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
+  Outcome get(const Table& table, std::string_view key, std::string& value);
+  ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
+  ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
+  GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key = nullptr);
+
+  template <typename K, typename V>
+  std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
+    std::optional<V> value(std::in_place);
+    const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key),
+                              std::span<char>(reinterpret_cast<char*>(&*value), sizeof(V)));
+    if (!got || got.size != sizeof(V)) value.reset();
+    return value;
+  }
+  /// As Transaction::scan on a typed table.
+  template <typename K, typename V, typename Visit>
+  ScanResult scan(const TypedTable<K, V>& table, const std::type_identity_t<K>& from, const std::type_identity_t<K>& to,
+                  Visit&& visit, Order order = Order::kAscending, std::size_t limit = ~std::size_t{0}) {
+    const EncodedKey<K> low(from), high(to);
+    const auto raw = [&](std::string_view key_bytes, std::string_view value_bytes) {
+      K key{};
+      V value{};
+      if (!decode_key(key_bytes, key) || value_bytes.size() != sizeof(V)) return true;
+      std::memcpy(&value, value_bytes.data(), sizeof(V));
+      return static_cast<bool>(visit(key, value));
+    };
+    return scan(static_cast<const Table&>(table),
+                {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, raw);
+  }
+
+  /// Ends the snapshot; dropping it does the same.
+  void finish();
+
+ private:
+  friend class Worker;
+  Snapshot(txn::Context* context, std::uint64_t serial) : context_(context), serial_(serial) {}
+
+  txn::Context* context_ = nullptr;
+  std::uint64_t serial_ = 0;
+};
+
+}  // namespace granary

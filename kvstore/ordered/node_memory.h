@@ -1,0 +1,37 @@
+#pragma once
+// What a tree needs of its caller to change itself: one worker's slabs for new nodes, and the list where
+// unlinked nodes wait until no reader can hold them.
+
+#include <cstddef>
+
+#include "src/epoch/epoch.h"
+#include "src/epoch/limbo.h"
+#include "src/memory/slab.h"
+
+namespace granary::kvstore::ordered {
+
+/// One worker's node memory; used by one thread at a time. Whoever calls a tree operation holds an
+/// entered epoch slot for as long as it keeps node pointers.
+class NodeMemory {
+ public:
+  NodeMemory(memory::SlabCache& slabs, epoch::EpochManager& epochs) : slabs_(slabs), epochs_(epochs) {}
+
+  /// nullptr when the memory limit is reached.
+  void* allocate(std::size_t bytes) { return slabs_.allocate(memory::SlabKind::kNode, bytes); }
+  /// Frees at once a block that no other thread ever saw.
+  void free_unpublished(void* block) { slabs_.free(memory::SlabKind::kNode, block); }
+  /// Frees an unlinked block once every reader that may have seen it is gone.
+  void retire(void* block) { limbo_.add(epochs_.current(), block); }
+  /// Frees what has become safe, at most `budget` blocks; called between transactions.
+  std::size_t reclaim(std::size_t budget) {
+    return limbo_.reclaim(epochs_.tree_reclamation(), budget, [this](void* block) { free_unpublished(block); });
+  }
+  std::size_t waiting() const { return limbo_.size(); }
+
+ private:
+  memory::SlabCache& slabs_;
+  epoch::EpochManager& epochs_;
+  epoch::LimboList<void*> limbo_;
+};
+
+}  // namespace granary::kvstore::ordered

@@ -1,0 +1,129 @@
+#pragma once
+// The ordered index: a trie of B+-trees over 8-byte key slices, after Masstree (Mao, Kohler, Morris,
+// EuroSys 2012) as Silo uses it (4.6, 4.7).
+//
+// Keys are byte strings of any length and content; values are opaque non-zero 64-bit words whose lowest
+// bit is 0 (pointers). Readers never write shared memory. Threads: every operation may run concurrently with every other;
+// the caller holds an entered epoch slot during the call and for as long as it uses what the call returned.
+//
+// For transactions each operation tells which leaf it looked at and that leaf's version: a later
+// `version_of(leaf)` that differs means the set of keys in that leaf may have changed (a phantom). Updating the
+// value of a present key in place (replace) and removing a key do not change the version.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kvstore/ordered/node_memory.h"
+
+namespace granary::kvstore::ordered {
+
+using Value = std::uint64_t;
+
+/// An opaque leaf of some layer of the trie.
+struct Leaf;
+
+/// A leaf's version without its transient lock bits; compare for equality only.
+using Version = std::uint64_t;
+
+struct Lookup {
+  Value value = 0;             ///< 0: no such key
+  const Leaf* leaf = nullptr;  ///< where the key is or would be
+  Version version = 0;         ///< of that leaf, while it was read
+};
+
+/// A leaf whose version an insert changed. `before` = 0 for a leaf that the insert created: then
+/// `split_from` is the leaf whose keys moved there (the creator's node set must take it in if it held that one).
+struct NodeChange {
+  const Leaf* leaf = nullptr;
+  Version before = 0;
+  Version after = 0;
+  const Leaf* split_from = nullptr;
+};
+
+/// At most these many leaves change in one insert (the leaf, its new sibling, and leaves of new layers are
+/// reported by the one leaf that led there).
+inline constexpr std::size_t kMaxNodeChanges = 4;
+
+struct InsertResult {
+  enum class What : std::uint8_t { kInserted, kPresent, kOutOfMemory };
+  What what = What::kPresent;
+  Value present = 0;            ///< the value already there, if kPresent
+  Lookup at;                    ///< if kPresent: the leaf and version as in find()
+  NodeChange changes[kMaxNodeChanges];
+  std::size_t change_count = 0; ///< if kInserted
+};
+
+enum class Direction : std::uint8_t { kForward, kReverse };
+
+/// A key range. Forward and reverse scans cover the same keys.
+struct Range {
+  std::string_view from;                 ///< first key
+  bool from_inclusive = true;
+  std::string_view to;                   ///< last key; ignored if to_infinity
+  bool to_inclusive = false;
+  bool to_infinity = true;               ///< no upper end
+};
+
+/// What a scan calls. on_leaf comes before the entries of that leaf, also when it holds none in the range.
+class ScanVisitor {
+ public:
+  virtual void on_leaf(const Leaf* leaf, Version version) = 0;
+  /// `key` is valid during the call. Return false to stop.
+  virtual bool on_entry(std::string_view key, Value value) = 0;
+
+ protected:
+  ~ScanVisitor() = default;
+};
+
+struct TreeStatistics {
+  std::uint64_t keys = 0, layers = 0, leaves = 0, interior_nodes = 0, suffix_bytes = 0, node_bytes = 0;
+};
+
+class Tree {
+ public:
+  /// Allocates the root leaf with `memory`, which must live as long as no other NodeMemory of the same
+  /// pool takes over. Aborts nothing: ok() is false if there was no memory.
+  explicit Tree(NodeMemory& memory);
+  /// Leaves its nodes to the slab pool, which dies with the database.
+  ~Tree();
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  bool ok() const { return root_ != nullptr; }
+
+  /// Point lookup.
+  Lookup find(std::string_view key) const;
+
+  /// Many point lookups at once: descends for all keys in turn and prefetches, so that cache misses overlap.
+  /// keys.size() == results.size().
+  void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const;
+
+  /// Adds key → value unless the key is there.
+  InsertResult insert_if_absent(std::string_view key, Value value, NodeMemory& memory);
+
+  /// Points a present key at another value if it still holds `expected`; the leaf's version stays.
+  bool replace(std::string_view key, Value expected, Value desired);
+
+  /// Removes the key if it still holds `expected`; frees leaves, layers and suffixes that become empty.
+  bool remove(std::string_view key, Value expected, NodeMemory& memory);
+
+  /// Visits the range in order, leaf by leaf; each leaf's entries are consistent with its version.
+  void scan(const Range& range, Direction direction, ScanVisitor& visitor) const;
+
+  /// The leaf's present version, waiting out a concurrent insert or split (bounded work by its holder).
+  static Version version_of(const Leaf* leaf);
+  /// True if the leaf's version is still `version` and nobody is changing it; never waits.
+  static bool unchanged(const Leaf* leaf, Version version);
+
+  /// Walks the whole tree without concurrent writers and verifies its structure (order, bounds, links, permutations,
+  /// parents, layer prefixes). Returns an empty string, or what is wrong where.
+  std::string check() const;
+  TreeStatistics statistics() const;
+
+ private:
+  void* root_ = nullptr;  // the type behind it is the implementation's; see kvstore/ordered/node.h
+};
+
+}  // namespace granary::kvstore::ordered

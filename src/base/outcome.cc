@@ -1,0 +1,40 @@
+#include <granary/outcome.h>
+
+#include <array>
+
+namespace granary {
+namespace {
+
+struct AbortText {
+  std::string_view name;
+  std::string_view meaning;
+  bool retryable;
+};
+
+// In the order of AbortReason.
+constexpr std::array<AbortText, kAbortReasons> kAborts = {{
+    {"none", "committed", false},
+    {"user", "the application called abort() or dropped the transaction", false},
+    {"read_changed", "a record that was read has been written since; retry", true},
+    {"read_locked", "a record that was read is being written by another transaction; retry", true},
+    {"node_changed", "a key appeared in a range that was scanned or missed; retry", true},
+    {"write_locked", "a record to write stayed locked by another transaction; retry with back-off", true},
+    {"record_busy", "a record to read stayed locked by another transaction; retry with back-off", true},
+    {"record_replaced", "a record to write was removed or moved before it could be locked; retry", true},
+    {"open_too_long", "the transaction was open for more than max_open_epochs; make it shorter, or use a snapshot", true},
+    {"out_of_memory", "the memory limit is reached; delete data or raise memory_limit_bytes", false},
+    {"unique_violation", "a unique secondary index already holds the key", false},
+}};
+
+constexpr std::array<std::string_view, 12> kOutcomes = {
+    "ok",           "not_found",       "already_exists", "aborted",        "finished",      "wrong_thread",
+    "key_too_long", "value_too_large", "buffer_too_small", "out_of_memory", "unknown_table", "too_many_accesses"};
+
+}  // namespace
+
+std::string_view name(AbortReason reason) { return kAborts[static_cast<std::size_t>(reason)].name; }
+std::string_view meaning(AbortReason reason) { return kAborts[static_cast<std::size_t>(reason)].meaning; }
+bool is_retryable(AbortReason reason) { return kAborts[static_cast<std::size_t>(reason)].retryable; }
+std::string_view name(Outcome outcome) { return kOutcomes[static_cast<std::size_t>(outcome)]; }
+
+}  // namespace granary

@@ -1,0 +1,68 @@
+#include "src/base/test_hooks.h"
+
+#include <array>
+#include <atomic>
+#include <utility>
+
+namespace granary::base {
+namespace {
+
+struct NamedBug {
+  Bug bug;
+  std::string_view name;
+};
+
+constexpr std::array kBugs = {
+    NamedBug{Bug::kSkipReadValidation, "skip-read-validation"},
+    NamedBug{Bug::kSkipOwnLockCheck, "skip-own-lock-check"},
+    NamedBug{Bug::kSkipNodeValidation, "skip-node-validation"},
+    NamedBug{Bug::kReadDataBeforeVersion, "read-data-before-version"},
+    NamedBug{Bug::kUnlockWithoutNewTid, "unlock-without-new-tid"},
+    NamedBug{Bug::kInstallBeforeLocks, "install-before-locks"},
+    NamedBug{Bug::kIgnoreObservedTids, "ignore-observed-tids"},
+    NamedBug{Bug::kSnapshotReadsNext, "snapshot-reads-next"},
+    NamedBug{Bug::kOverwriteSnapshot, "overwrite-snapshot"},
+    NamedBug{Bug::kFreeTooEarly, "free-too-early"},
+    NamedBug{Bug::kUnhookChanged, "unhook-changed"},
+    NamedBug{Bug::kInsertKeepsVersion, "insert-keeps-version"},
+    NamedBug{Bug::kHalfCopy, "half-copy"},
+};
+
+// Written by the test before it starts threads; relaxed suffices.
+std::atomic<Bug> current_bug{Bug::kNone};
+thread_local SyncHook sync_hook;
+
+}  // namespace
+
+Bug injected_bug() { return current_bug.load(std::memory_order_relaxed); }
+void inject_bug(Bug bug) { current_bug.store(bug, std::memory_order_relaxed); }
+
+Bug bug_by_name(std::string_view name) {
+  for (const NamedBug& entry : kBugs) {
+    if (entry.name == name) return entry.bug;
+  }
+  return Bug::kNone;
+}
+
+std::string_view name(Bug bug) {
+  for (const NamedBug& entry : kBugs) {
+    if (entry.bug == bug) return entry.name;
+  }
+  return "none";
+}
+
+std::initializer_list<Bug> all_bugs() {
+  static constexpr auto kAll = {
+      Bug::kSkipReadValidation,  Bug::kSkipOwnLockCheck,  Bug::kSkipNodeValidation, Bug::kReadDataBeforeVersion,
+      Bug::kUnlockWithoutNewTid, Bug::kInstallBeforeLocks, Bug::kIgnoreObservedTids, Bug::kSnapshotReadsNext,
+      Bug::kOverwriteSnapshot,   Bug::kFreeTooEarly,      Bug::kUnhookChanged,      Bug::kInsertKeepsVersion,
+      Bug::kHalfCopy};
+  return kAll;
+}
+
+void set_sync_hook(SyncHook hook) { sync_hook = std::move(hook); }
+void run_sync_hook(std::string_view point) {
+  if (sync_hook) sync_hook(point);
+}
+
+}  // namespace granary::base

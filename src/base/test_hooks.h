@@ -1,0 +1,60 @@
+#pragma once
+// What only test builds have: bugs that can be switched on by name, to see that the tests notice, and sync
+// points, to force an interleaving. In other builds every call here is a constant and vanishes.
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace granary::base {
+
+/// True in builds with -DGRANARY_TEST_HOOKS=ON.
+inline constexpr bool kTestHooks = GRANARY_TEST_HOOKS;
+
+/// Mistakes one could make in this code; each must be caught by the test suite (docs/testing.md).
+enum class Bug : std::uint8_t {
+  kNone,
+  kSkipReadValidation,    ///< commit does not compare the TIDs it read
+  kSkipOwnLockCheck,      ///< validation takes a record locked by another transaction as unchanged
+  kSkipNodeValidation,    ///< commit does not check the node set: phantoms
+  kReadDataBeforeVersion, ///< a read copies the value before it loads the TID word, and does not check again
+  kUnlockWithoutNewTid,   ///< a committed write leaves the old TID
+  kInstallBeforeLocks,    ///< a write becomes visible before all locks are taken
+  kIgnoreObservedTids,    ///< the new TID is not greater than those read
+  kSnapshotReadsNext,     ///< a snapshot sees one snapshot period too much
+  kOverwriteSnapshot,     ///< an old version that a snapshot needs is overwritten
+  kFreeTooEarly,          ///< garbage is freed without waiting for its reclamation epoch
+  kUnhookChanged,         ///< an absent record is unhooked although it was born again
+  kInsertKeepsVersion,    ///< an insert into a leaf does not change its version
+  kHalfCopy,              ///< a read copies only the first cache line
+};
+
+/// The bug that is switched on in this process; kNone unless a test chose one.
+Bug injected_bug();
+void inject_bug(Bug bug);
+/// The bug with this name ("skip-read-validation", ...), or kNone.
+Bug bug_by_name(std::string_view name);
+std::string_view name(Bug bug);
+/// All of them, without kNone.
+std::initializer_list<Bug> all_bugs();
+
+inline bool injected([[maybe_unused]] Bug bug) {
+  if constexpr (kTestHooks) {
+    return injected_bug() == bug;
+  } else {
+    return false;
+  }
+}
+
+/// Called at sync points of test builds; may block, run another transaction, or do nothing.
+using SyncHook = std::function<void(std::string_view point)>;
+/// Installs a hook for the calling thread (empty: none).
+void set_sync_hook(SyncHook hook);
+void run_sync_hook(std::string_view point);
+
+/// A named place where a test may stop this thread.
+inline void sync_point([[maybe_unused]] std::string_view point) {
+  if constexpr (kTestHooks) run_sync_hook(point);
+}
+
+}  // namespace granary::base

@@ -1,0 +1,125 @@
+#pragma once
+// Epochs (Silo 4.1, 4.8, 4.9): the global epoch E, each open transaction's e_w, snapshot epochs, and how
+// far garbage may be freed.
+//
+// I13: an open transaction's e_w is set as "store E, full fence, read E again, repeat if it changed", so
+// E can be at most e_w + 1 while it is open. The full fence is the advancer's: before it reads the e_w
+// words it makes every running thread of the process pass a full fence (membarrier). Either the
+// worker's store comes before that fence and the advancer sees it, or the worker's second read of E
+// comes after and sees the advancer's newest E. Where the system has no membarrier the worker fences itself.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "src/base/cache_line.h"
+
+namespace granary::epoch {
+
+using Epoch = std::uint64_t;
+
+/// e_w of a slot with no open transaction.
+inline constexpr Epoch kIdle = ~Epoch{0};
+
+/// What one open transaction (or one guard) publishes. One cache line, written by its owner except for
+/// `revoked`, which the advancer sets when the slot held E back for too long.
+struct alignas(base::kCacheLine) Slot {
+  std::atomic<Epoch> local{kIdle};           // e_w
+  std::atomic<Epoch> snapshot{kIdle};        // se_w while a snapshot transaction is open
+  std::atomic<bool> revoked{false};
+  std::atomic<bool> taken{false};
+};
+
+struct EpochOptions {
+  std::uint32_t snapshot_epochs = 25;        ///< k: a snapshot every k epochs
+  std::uint32_t max_open_epochs = 10;        ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
+};
+
+class EpochManager {
+ public:
+  explicit EpochManager(EpochOptions options);
+  EpochManager(const EpochManager&) = delete;
+  EpochManager& operator=(const EpochManager&) = delete;
+
+  static constexpr std::size_t kMaxSlots = 4096;
+
+  /// Slots are never freed, only reused. nullptr when all are taken. Thread-safe.
+  Slot* acquire_slot();
+  void release_slot(Slot* slot);
+
+  /// E. Written by tick() only (release); acquire here, so that what was done before the advance is seen.
+  Epoch current() const { return current_.load(std::memory_order_acquire); }
+
+  /// Opens the slot: publishes e_w by the rule of I13 and returns it. Owner of the slot only.
+  Epoch enter(Slot& slot) {
+    Epoch epoch = current();
+    for (;;) {
+      // Release: our earlier frees and reads stay before; the advancer's acquire load pairs with it.
+      slot.local.store(epoch, std::memory_order_release);
+      if (!asymmetric_fence_) [[unlikely]] {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+      } else {
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the advancer's membarrier does the rest
+      }
+      const Epoch now = current();
+      if (now == epoch) return epoch;
+      epoch = now;
+    }
+  }
+  /// Closes the slot. Release: everything the transaction read or wrote happens before a reclaimer sees it idle.
+  void leave(Slot& slot) { slot.local.store(kIdle, std::memory_order_release); }
+
+  /// The snapshot epoch that a slot with this e_w reads at: it sees exactly the TIDs with epoch < it.
+  /// snap(e) = k·⌊e/k⌋; SE = snap(E − k), and 0 (sees nothing) before the first.
+  Epoch snapshot_of(Epoch local) const {
+    return local < k_ ? 0 : snap(local - k_);
+  }
+  /// snap(e): first epoch of e's snapshot period. Versions of one period overwrite each other in place.
+  Epoch snap(Epoch epoch) const { return epoch - epoch % k_; }
+  Epoch snapshot_epochs() const { return k_; }
+
+  /// Pins a snapshot in an entered slot: from here on versions that it sees are kept until unpinned,
+  /// even while the slot is left and entered again between operations.
+  Epoch pin_snapshot(Slot& slot) {
+    const Epoch snapshot = snapshot_of(slot.local.load(std::memory_order_relaxed));
+    slot.snapshot.store(snapshot, std::memory_order_release);
+    return snapshot;
+  }
+  void unpin_snapshot(Slot& slot) { slot.snapshot.store(kIdle, std::memory_order_release); }
+
+  /// Nodes and records unreachable since an epoch ≤ this have no readers (min e_w − 1).
+  Epoch tree_reclamation() const { return tree_reclamation_.load(std::memory_order_acquire); }
+  /// Versions superseded in an epoch ≤ this are seen by no present or future snapshot (min se_w − 1).
+  Epoch snapshot_reclamation() const { return snapshot_reclamation_.load(std::memory_order_acquire); }
+
+  /// One turn of the epoch-advancing activity, once per epoch period, by one caller at a time: advances E
+  /// if every slot has caught up, recomputes the reclamation epochs, revokes slots that hold E back.
+  /// Returns true if E advanced.
+  bool tick();
+
+  /// Ticks in a row in which E could not advance, and the slot index that held it; for the watchdog.
+  struct Stall {
+    std::uint64_t ticks = 0;
+    std::size_t slot = 0;
+  };
+  Stall stall() const;
+
+ private:
+  const Epoch k_;
+  const std::uint64_t max_open_epochs_;
+  const bool asymmetric_fence_;
+
+  alignas(base::kCacheLine) std::atomic<Epoch> current_{1};
+  std::atomic<Epoch> tree_reclamation_{0};
+  std::atomic<Epoch> snapshot_reclamation_{0};
+  alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};
+  std::atomic<std::uint64_t> stall_ticks_{0};
+  std::atomic<std::size_t> stall_slot_{0};
+  std::mutex slots_mutex_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace granary::epoch

@@ -1,0 +1,125 @@
+#pragma once
+// Type-stable slabs (DESIGN: I3). A SlabPool cuts one Region into extents; an extent serves one size
+// class of one kind until the pool dies, so memory that once held a record header always does. A
+// SlabCache is one worker's private front: allocation and free are a pop and a push on its own lists.
+//
+// Size classes are multiples of 32 bytes (headers never straddle a cache line), from 1 KiB on in steps of an eighth.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/memory/region.h"
+
+namespace granary::memory {
+
+enum class SlabKind : std::uint8_t { kRecord, kNode };
+inline constexpr std::size_t kSlabKinds = 2;
+
+inline constexpr std::size_t kSlabGrain = 32;
+/// The largest block: a record with the largest value.
+inline constexpr std::size_t kMaxSlabBytes = 1024 * 1024 + 128;
+
+/// Number of size classes, and the mapping between sizes and classes.
+std::size_t size_class_count();
+std::size_t size_class(std::size_t bytes);
+std::size_t class_bytes(std::size_t size_class);
+
+struct SlabOptions {
+  /// Bytes the pool may take from the region in all; 0 = as much as the region holds.
+  std::uint64_t limit_bytes = 0;
+  /// Use malloc and free instead (the paper's "simple allocator", Fig. 11).
+  bool simple = false;
+};
+
+class SlabCache;
+
+/// Shared by all workers of a database. Thread-safe.
+class SlabPool {
+ public:
+  SlabPool(Region& region, SlabOptions options);
+  ~SlabPool();
+  SlabPool(const SlabPool&) = delete;
+  SlabPool& operator=(const SlabPool&) = delete;
+
+  /// Usable bytes of the block at `block` (an address some cache of this pool handed out).
+  std::size_t capacity(const void* block) const {
+    if (options_.simple) [[unlikely]] return simple_capacity(block);
+    const std::size_t extent = (reinterpret_cast<std::uintptr_t>(block) - base_) >> kExtentShift;
+    return class_bytes_[extent_class_[extent]];
+  }
+
+  /// Bytes cut into extents so far (what the process really holds for slabs).
+  std::uint64_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
+  const SlabOptions& options() const { return options_; }
+
+  static constexpr unsigned kExtentShift = 16;  // 64 KiB
+  static constexpr std::size_t kExtentBytes = std::size_t{1} << kExtentShift;
+
+ private:
+  friend class SlabCache;
+  struct FreeBlock {
+    FreeBlock* next;
+  };
+  struct Batch {
+    FreeBlock* head = nullptr;
+    std::size_t count = 0;
+  };
+  static std::size_t simple_capacity(const void* block);
+  /// A run of extents for one class; nullptr when the limit is reached. Returns the blocks it holds.
+  char* take_extent(std::size_t class_index, std::size_t* bytes);
+  void give_batch(std::size_t list, Batch batch);
+  bool take_batch(std::size_t list, Batch* batch);
+
+  Region& region_;
+  const SlabOptions options_;
+  const std::uintptr_t base_;
+  std::vector<std::uint8_t> extent_class_;   // written once per extent, before any block of it is handed out
+  std::array<std::size_t, 256> class_bytes_{};
+  std::atomic<std::uint64_t> reserved_{0};
+  std::mutex mutex_;                          // guards what follows
+  std::vector<std::vector<Batch>> spare_;     // per list (kind × class): blocks that some cache gave back
+};
+
+/// One worker's allocator. Not thread-safe; may be handed from thread to thread with the worker.
+class SlabCache {
+ public:
+  explicit SlabCache(SlabPool& pool);
+  /// Returns all free blocks to the pool.
+  ~SlabCache();
+  SlabCache(const SlabCache&) = delete;
+  SlabCache& operator=(const SlabCache&) = delete;
+
+  /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, contents undefined; nullptr when
+  /// the memory limit is reached.
+  void* allocate(SlabKind kind, std::size_t bytes);
+  /// Takes back a block that any cache of the pool handed out with the same kind.
+  void free(SlabKind kind, void* block);
+
+  SlabPool& pool() { return pool_; }
+  /// Blocks handed out minus blocks taken back, in bytes after rounding; may be negative in one cache.
+  std::int64_t bytes_in_use() const { return in_use_.load(std::memory_order_relaxed); }
+
+ private:
+  struct List {
+    SlabPool::FreeBlock* head = nullptr;
+    std::size_t count = 0;
+    char* cut = nullptr;       // the extent being cut
+    char* cut_end = nullptr;
+  };
+  void* refill(SlabKind kind, std::size_t class_index);
+  void account(std::int64_t bytes) {
+    // Written by this worker only; statistics readers take a relaxed look.
+    in_use_.store(in_use_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
+
+  SlabPool& pool_;
+  std::vector<List> lists_;
+  std::atomic<std::int64_t> in_use_{0};
+};
+
+}  // namespace granary::memory

@@ -1,0 +1,66 @@
+#pragma once
+// A record of a local table: a 24-byte header followed by the value, padded to 8 bytes.
+//
+//   word 0  previous version   owner CPU: the lock holder writes, snapshot readers follow
+//   word 1  TID word           CAS by lockers, release store by the lock holder (src/record/tid.h)
+//   word 2  size 24 | incarnation 40 (low bits: size)   the lock holder writes
+//   word 3… value
+//
+// Slabs hand out multiples of 32 bytes, so a header never straddles a cache line. Who holds the lock
+// bit may write every word; anyone else reads with the seqlock of stable_read.h.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "src/base/shared_words.h"
+#include "src/record/tid.h"
+
+namespace granary::record {
+
+inline constexpr unsigned kSizeBits = 24;
+inline constexpr std::uint64_t kSizeMask = (std::uint64_t{1} << kSizeBits) - 1;
+
+struct Record {
+  std::uint64_t previous_word;  // Record* of the next older version, 0 if none; for snapshots
+  std::uint64_t tid_word;
+  std::uint64_t size_word;
+
+  std::uint64_t* value_words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+  const std::uint64_t* value_words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
+
+  /// Pairs with the release stores and the acquire-release CAS of lock holders.
+  TidWord tid(std::memory_order order = std::memory_order_acquire) const {
+    return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(tid_word)).load(order);
+  }
+  void store_tid(TidWord word) { base::store_word(&tid_word, word); }
+
+  std::size_t size() const { return static_cast<std::size_t>(base::load_word(&size_word) & kSizeMask); }
+  Record* previous() const { return reinterpret_cast<Record*>(base::load_word(&previous_word)); }
+  void set_previous(Record* version) {
+    base::store_word(&previous_word, reinterpret_cast<std::uint64_t>(version));
+  }
+  /// Lock holder only. Keeps the incarnation.
+  void set_size(std::size_t bytes) {
+    base::store_word(&size_word, (base::load_word(&size_word) & ~kSizeMask) | bytes);
+  }
+
+  /// Takes the lock bit if the word is still `expected` (unlocked). Acquire: what the previous holder
+  /// wrote is visible; release: nothing of ours is needed by whoever sees the bit, but the CAS is a full
+  /// fence on x86 and the commit's phase 1 relies on the order lock → read of E (Silo 4.4).
+  bool try_lock(TidWord expected) {
+    return std::atomic_ref<std::uint64_t>(tid_word).compare_exchange_strong(
+        expected, expected | kLocked, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+  /// Lock holder only: gives the lock back without a change.
+  void unlock_unchanged() { store_tid(tid(std::memory_order_relaxed) & ~kLocked); }
+};
+
+static_assert(sizeof(Record) == 24, "local header: previous version, TID word, size and incarnation");
+
+/// Bytes of memory that a record with such a value occupies before slab rounding.
+constexpr std::size_t record_bytes(std::size_t value_bytes) {
+  return sizeof(Record) + base::round_up_to_word(value_bytes);
+}
+
+}  // namespace granary::record

@@ -1,0 +1,47 @@
+#pragma once
+// The TID word (Silo 4.2): the version and the lock of a record in one 64-bit word.
+//
+//   63                      24 23                3   2      1       0
+//  +--------------------------+-------------------+------+------+------+
+//  |        epoch (40)        |   sequence (21)   |absent|latest|locked|
+//  +--------------------------+-------------------+------+------+------+
+//
+// The TID proper is epoch and sequence; comparing whole TIDs (>> kStatusBits) orders versions of one
+// record (I1). Every atomic that holds such a word says who writes it.
+
+#include <cstdint>
+
+namespace granary::record {
+
+using TidWord = std::uint64_t;
+
+inline constexpr unsigned kStatusBits = 3;
+inline constexpr unsigned kSequenceBits = 21;
+inline constexpr unsigned kEpochBits = 40;
+inline constexpr unsigned kEpochShift = kStatusBits + kSequenceBits;
+
+inline constexpr TidWord kLocked = 1;
+inline constexpr TidWord kLatest = 2;
+inline constexpr TidWord kAbsent = 4;
+inline constexpr TidWord kStatusMask = kLocked | kLatest | kAbsent;
+inline constexpr TidWord kSequenceMask = ((TidWord{1} << kSequenceBits) - 1) << kStatusBits;
+inline constexpr TidWord kEpochMask = ~(kStatusMask | kSequenceMask);
+inline constexpr std::uint64_t kMaxSequence = (std::uint64_t{1} << kSequenceBits) - 1;
+inline constexpr std::uint64_t kMaxEpoch = (std::uint64_t{1} << kEpochBits) - 1;
+
+static_assert(kStatusBits + kSequenceBits + kEpochBits == 64);
+static_assert((kStatusMask ^ kSequenceMask ^ kEpochMask) == ~TidWord{0}, "the fields tile the word");
+static_assert((kStatusMask & kSequenceMask) == 0 && (kSequenceMask & kEpochMask) == 0);
+
+constexpr TidWord make_tid(std::uint64_t epoch, std::uint64_t sequence) {
+  return (epoch << kEpochShift) | (sequence << kStatusBits);
+}
+constexpr std::uint64_t epoch_of(TidWord word) { return word >> kEpochShift; }
+constexpr std::uint64_t sequence_of(TidWord word) { return (word & kSequenceMask) >> kStatusBits; }
+/// Epoch and sequence without the status bits: what "the TID" means in comparisons.
+constexpr TidWord tid_of(TidWord word) { return word & ~kStatusMask; }
+constexpr bool is_locked(TidWord word) { return (word & kLocked) != 0; }
+constexpr bool is_latest(TidWord word) { return (word & kLatest) != 0; }
+constexpr bool is_absent(TidWord word) { return (word & kAbsent) != 0; }
+
+}  // namespace granary::record
