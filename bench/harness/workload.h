@@ -1,0 +1,93 @@
+#pragma once
+// What the runner needs of a workload, and what it hands to it. A workload knows its data and its requests;
+// the runner owns threads, time, statistics and output, and is the same for all.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/granary.h>
+
+namespace granary::bench {
+
+/// How one request ended.
+enum class Ending : std::uint8_t {
+  kCommitted,
+  kRolledBack,   ///< ended by the application as specified (TPC-C's 1 % of new-orders): counts as throughput, not as goodput
+  kGaveUp,       ///< could not be run to an end; counts as neither
+};
+
+/// Attempts that failed before a request's end, by reason. One per transaction type and client.
+using AbortCounts = std::array<std::uint64_t, kAbortReasons>;
+
+/// One request's outcome. `type` indexes Workload::transaction_types().
+struct Request {
+  std::uint8_t type = 0;
+  Ending ending = Ending::kCommitted;
+};
+
+/// One worker's side of a workload: runs one request after another. Made and used by one thread.
+class Client {
+ public:
+  virtual ~Client() = default;
+  /// Runs one request to its end, retrying conflicts; adds each failed attempt to aborts(type).
+  virtual Request run_one() = 0;
+  /// Called now and then while the thread has nothing to do (e.g. at the end): collect garbage.
+  virtual void idle() {}
+
+  AbortCounts& aborts(std::uint8_t type) { return aborts_[type]; }
+
+ private:
+  std::array<AbortCounts, 16> aborts_{};   // at most 16 transaction types
+};
+
+/// Told by loaders how far they are; prints one line a second. Thread-safe.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void add(std::uint64_t done) = 0;
+};
+
+/// Figures of the store for the progress line and the JSON.
+struct StoreFigures {
+  std::uint64_t memory_bytes = 0;    ///< all told: slabs and what lies beside them
+  std::uint64_t records_bytes = 0;
+  std::uint64_t index_bytes = 0;
+  std::uint64_t version_bytes = 0;
+  std::uint64_t garbage_items = 0;
+  std::uint64_t epoch = 0;
+  std::string page_kind;
+};
+
+/// One named condition of a consistency check.
+struct Finding {
+  std::string condition;   ///< e.g. "TPC-C 3.3.2.1"
+  bool holds = false;
+  std::string detail;      ///< what was counted; where it first failed
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual std::string name() const = 0;                             ///< "tpcc"
+  virtual std::vector<std::string> transaction_types() const = 0;   ///< "new_order", ...
+  virtual double scale_factor() const = 0;                          ///< warehouses, millions of keys, ...
+  /// Bytes that the loaded data will take, to refuse what does not fit.
+  virtual std::uint64_t estimated_bytes() const = 0;
+  /// Units that load() will report to its Progress.
+  virtual std::uint64_t load_units() const = 0;
+  /// Opens the store and fills it, with up to `threads` threads.
+  virtual Status load(unsigned threads, Progress& progress) = 0;
+  /// Called in the worker's own (pinned) thread before its first request.
+  virtual Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) = 0;
+  virtual StoreFigures figures() const = 0;
+  /// Checks the data after the clients are gone; empty if the workload has nothing to check.
+  virtual std::vector<Finding> verify() { return {}; }
+};
+
+}  // namespace granary::bench
