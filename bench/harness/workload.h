@@ -64,6 +64,21 @@ struct StoreFigures {
   std::string page_kind;
 };
 
+/// One second of a run, for workloads that judge a course of time (soak).
+struct Sample {
+  double seconds = 0;                ///< since the measurement began; negative during warm-up
+  std::uint64_t requests = 0;        ///< ended in this second
+  std::uint64_t aborts = 0;
+  std::uint64_t resident_bytes = 0;  ///< of the process
+  StoreFigures store;
+};
+
+/// A figure of a workload's own for table and JSON, e.g. {"bytes_per_record", 164.2}.
+struct ExtraFigure {
+  std::string name;
+  double value = 0;
+};
+
 /// One named condition of a consistency check.
 struct Finding {
   std::string condition;   ///< e.g. "TPC-C 3.3.2.1"
@@ -86,6 +101,12 @@ class Workload {
   /// Called in the worker's own (pinned) thread before its first request.
   virtual Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) = 0;
   virtual StoreFigures figures() const = 0;
+  /// True if a repeat needs freshly loaded data because a run changes its shape; else repeats share one load.
+  virtual bool reload_each_repeat() const { return false; }
+  /// Called by the runner's own thread once a second, warm-up included.
+  virtual void observe(const Sample&) {}
+  /// Asked for after each repeat.
+  virtual std::vector<ExtraFigure> extra_figures() const { return {}; }
   /// Checks the data after the clients are gone; empty if the workload has nothing to check.
   virtual std::vector<Finding> verify() { return {}; }
 };

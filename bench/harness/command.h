@@ -1,0 +1,54 @@
+#pragma once
+// One `granary bench NAME`: its flags, its variants, and how it makes a workload for the runner. A workload
+// folder exposes one function, `const BenchCommand& NAME_command()`, in its command.h; src/cli/commands.cc lists it.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <granary/granary.h>
+
+#include "bench/harness/exit_code.h"
+#include "bench/harness/flags.h"
+#include "bench/harness/variant.h"
+#include "bench/harness/workload.h"
+
+namespace granary::bench {
+
+/// What the common flags say, ready for use.
+struct Settings {
+  Options options;                ///< engine options: common flags and variants already applied; max_workers has room for loaders
+  VariantSet variants;
+  std::uint32_t workers = 2;
+  std::uint64_t seed = 1;
+  bool verify = false;
+};
+
+using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Settings&, const FlagValues&)>;
+
+struct BenchCommand {
+  std::string name = {};  ///< "ycsb"
+  std::string summary = {};                  ///< one line for `granary help bench`
+  std::string description = {};              ///< a short paragraph for `granary bench NAME --help`
+  std::vector<std::string> examples = {};    ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
+  std::vector<Flag> flags = {};              ///< its own; the common ones (common_flags()) come on top
+  VariantSet variants = {};                  ///< that make sense here
+  std::uint64_t latency_sample = 1;     ///< default of --latency_sample
+  bool verify = false;                  ///< default of --verify
+  /// Makes a fresh workload. An error is a usage error (exit code 2): contradictory flags and the like.
+  WorkloadFactory make = nullptr;
+  /// Set by a command that does not fit the runner: gets everything, prints and returns by itself.
+  std::function<ExitCode(const Settings&, const FlagValues&)> run_instead = nullptr;
+};
+
+/// Flags that every bench command has: workers, seconds, warmup, repeat, json, ...
+std::vector<Flag> common_flags(const BenchCommand& command);
+
+/// Settings from the common flags. An error is a usage error.
+Result<Settings> settings_from(const BenchCommand& command, const FlagValues& flags);
+
+/// Runs the command on parsed flags: loads, measures, verifies, prints, writes JSON.
+ExitCode run_bench(const BenchCommand& command, const FlagValues& flags);
+
+}  // namespace granary::bench

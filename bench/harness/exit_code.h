@@ -1,0 +1,14 @@
+#pragma once
+// What the `granary` command tells its caller.
+
+namespace granary::bench {
+
+enum class ExitCode : int {
+  kOk = 0,
+  kCheckFailed = 1,   ///< a consistency check or a verdict failed
+  kUsage = 2,         ///< unknown words and flags, impossible values, more than memory holds
+  kEnvironment = 3,   ///< the machine lacks something, or a file cannot be written
+  kDamagedData = 4,   ///< stored data does not read back
+};
+
+}  // namespace granary::bench

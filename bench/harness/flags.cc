@@ -1,0 +1,116 @@
+#include "bench/harness/flags.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/base/check.h"
+
+namespace granary::bench {
+
+Flag integer_flag(std::string name, std::uint64_t initial, std::uint64_t low, std::uint64_t high, std::string unit,
+                  std::string help) {
+  Flag flag{.name = std::move(name), .kind = FlagKind::kInteger, .initial = std::to_string(initial), .help = std::move(help),
+            .unit = std::move(unit)};
+  flag.low = low;
+  flag.high = high;
+  return flag;
+}
+
+Flag real_flag(std::string name, double initial, double low, double high, std::string unit, std::string help) {
+  Flag flag{.name = std::move(name), .kind = FlagKind::kReal, .initial = fmt::format("{}", initial), .help = std::move(help),
+            .unit = std::move(unit)};
+  flag.real_low = low;
+  flag.real_high = high;
+  return flag;
+}
+
+Flag switch_flag(std::string name, bool initial, std::string help) {
+  return {.name = std::move(name), .kind = FlagKind::kSwitch, .initial = initial ? "true" : "false", .help = std::move(help)};
+}
+
+Flag text_flag(std::string name, std::string initial, std::string unit, std::string help) {
+  return {.name = std::move(name), .kind = FlagKind::kText, .initial = std::move(initial), .help = std::move(help),
+          .unit = std::move(unit)};
+}
+
+Flag choice_flag(std::string name, std::string initial, std::vector<std::string> choices, std::string help) {
+  Flag flag{.name = std::move(name), .kind = FlagKind::kChoice, .initial = std::move(initial), .help = std::move(help)};
+  flag.choices = std::move(choices);
+  return flag;
+}
+
+Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::uint64_t high, std::string help) {
+  Flag flag{.name = std::move(name), .kind = FlagKind::kBytes, .initial = std::move(initial), .help = std::move(help),
+            .unit = "SIZE"};
+  flag.low = low;
+  flag.high = high;
+  return flag;
+}
+
+namespace {
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20;
+  if (bytes != 0 && bytes % kGiB == 0) return fmt::format("{}GiB", bytes / kGiB);
+  if (bytes != 0 && bytes % kMiB == 0) return fmt::format("{}MiB", bytes / kMiB);
+  return std::to_string(bytes);
+}
+
+}  // namespace
+
+std::string allowed_values(const Flag& flag) {
+  switch (flag.kind) {
+    case FlagKind::kSwitch:
+      return "true or false";
+    case FlagKind::kInteger:
+      if (flag.high == std::numeric_limits<std::uint64_t>::max()) return fmt::format("a whole number from {}", flag.low);
+      return fmt::format("{} to {}", flag.low, flag.high);
+    case FlagKind::kReal:
+      return fmt::format("{} to {}", flag.real_low, flag.real_high);
+    case FlagKind::kBytes:
+      return fmt::format("{} to {}", size_text(flag.low), size_text(flag.high));
+    case FlagKind::kChoice:
+      return fmt::format("{}", fmt::join(flag.choices, ", "));
+    case FlagKind::kText:
+      break;
+  }
+  return "text";
+}
+
+bool parse_bytes(std::string_view text, std::uint64_t& bytes) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  unsigned shift = 0;
+  if (unit == "KiB") shift = 10;
+  else if (unit == "MiB") shift = 20;
+  else if (unit == "GiB") shift = 30;
+  else if (!unit.empty() && unit != "B") return false;
+  if (number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return false;
+  bytes = number << shift;
+  return true;
+}
+
+const FlagValues::Entry& FlagValues::find(std::string_view name, FlagKind kind) const {
+  const auto found = values_.find(name);
+  base::always_check(found != values_.end(), "a command reads a flag that it does not declare");
+  base::always_check(found->second.kind == kind || (kind == FlagKind::kText && found->second.kind == FlagKind::kChoice),
+                     "a command reads a flag as another kind");
+  return found->second;
+}
+
+bool FlagValues::enabled(std::string_view name) const { return find(name, FlagKind::kSwitch).on; }
+std::uint64_t FlagValues::integer(std::string_view name) const { return find(name, FlagKind::kInteger).whole; }
+double FlagValues::real(std::string_view name) const { return find(name, FlagKind::kReal).real; }
+const std::string& FlagValues::text(std::string_view name) const { return find(name, FlagKind::kText).text; }
+std::uint64_t FlagValues::bytes(std::string_view name) const { return find(name, FlagKind::kBytes).whole; }
+
+bool FlagValues::given(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found != values_.end() && found->second.given;
+}
+
+}  // namespace granary::bench

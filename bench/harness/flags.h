@@ -1,0 +1,74 @@
+#pragma once
+// A command's flags as data: what `--help` prints, what the parser checks, what the JSON repeats. A command
+// declares a table of them beside itself and reads the values by name once, at set-up.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace granary::bench {
+
+enum class FlagKind : std::uint8_t { kSwitch, kInteger, kReal, kBytes, kText, kChoice };
+
+struct Flag {
+  std::string name;
+  FlagKind kind = FlagKind::kText;
+  std::string initial = {};                ///< default, as one would type it
+  std::string help = {};                   ///< one sentence
+  std::string unit = {};                   ///< "seconds", "keys", ..., or "" where there is none
+  std::uint64_t low = 0;              ///< kInteger, kBytes: smallest allowed
+  std::uint64_t high = 0;             ///< ... and largest
+  double real_low = 0, real_high = 0; ///< kReal: the same
+  std::vector<std::string> choices = {};   ///< kChoice
+};
+
+Flag integer_flag(std::string name, std::uint64_t initial, std::uint64_t low, std::uint64_t high, std::string unit,
+                  std::string help);
+Flag real_flag(std::string name, double initial, double low, double high, std::string unit, std::string help);
+/// --name, --name=true, --noname.
+Flag switch_flag(std::string name, bool initial, std::string help);
+/// `unit` names what the text is, e.g. "FILE".
+Flag text_flag(std::string name, std::string initial, std::string unit, std::string help);
+Flag choice_flag(std::string name, std::string initial, std::vector<std::string> choices, std::string help);
+/// A size such as "8GiB", "512MiB" or plain bytes; "0" where `low` is 0.
+Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::uint64_t high, std::string help);
+
+/// "1 to 256", "0 to 0.999", "silo, a, b": what a value may be.
+std::string allowed_values(const Flag& flag);
+
+/// "8GiB", "512MiB", "4096" → bytes. False if it is no size.
+bool parse_bytes(std::string_view text, std::uint64_t& bytes);
+
+/// The values of a parsed command line. Asking for a name that the command does not declare is a
+/// mistake of ours and ends the process.
+class FlagValues {
+ public:
+  bool enabled(std::string_view name) const;
+  std::uint64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  const std::string& text(std::string_view name) const;   ///< kText and kChoice
+  std::uint64_t bytes(std::string_view name) const;
+  /// True if the command line set it.
+  bool given(std::string_view name) const;
+  bool declared(std::string_view name) const { return values_.find(name) != values_.end(); }
+
+  struct Entry {
+    FlagKind kind = FlagKind::kText;
+    bool given = false;
+    bool on = false;
+    std::uint64_t whole = 0;
+    double real = 0;
+    std::string text;      ///< as typed, or the default
+  };
+  void set(const std::string& name, Entry entry) { values_[name] = std::move(entry); }
+  const std::map<std::string, Entry, std::less<>>& all() const { return values_; }
+
+ private:
+  const Entry& find(std::string_view name, FlagKind kind) const;
+  std::map<std::string, Entry, std::less<>> values_;
+};
+
+}  // namespace granary::bench

@@ -1,0 +1,112 @@
+#include "bench/harness/variant.h"
+
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace granary::bench {
+
+namespace {
+
+struct Row {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+constexpr std::array<Row, kVariants> kRows{{
+    {"key-value", "the bare index, no transactions"},
+    {"memsilo", "the engine without a log (the default)"},
+    {"global-tid", "TIDs from one shared counter"},
+    {"partitioned-store", "single-threaded stores behind partition locks"},
+    {"split", "tables split by partition, with full concurrency control"},
+    {"fast-ids", "order ids from a counter outside the transaction"},
+    {"no-snapshots", "no old versions are kept"},
+    {"no-gc", "nothing is reclaimed"},
+    {"no-overwrites", "every write makes a new record"},
+    {"simple-allocator", "malloc instead of per-worker slabs"},
+}};
+
+/// Pairs that cannot both hold.
+constexpr std::pair<Variant, Variant> kContradictions[] = {
+    {Variant::kKeyValue, Variant::kMemSilo},           {Variant::kKeyValue, Variant::kGlobalTid},
+    {Variant::kKeyValue, Variant::kPartitionedStore},  {Variant::kKeyValue, Variant::kSplit},
+    {Variant::kKeyValue, Variant::kFastIds},           {Variant::kKeyValue, Variant::kNoSnapshots},
+    {Variant::kKeyValue, Variant::kNoOverwrites},      {Variant::kKeyValue, Variant::kNoGc},
+    {Variant::kPartitionedStore, Variant::kMemSilo},   {Variant::kPartitionedStore, Variant::kGlobalTid},
+    {Variant::kPartitionedStore, Variant::kSplit},     {Variant::kPartitionedStore, Variant::kNoSnapshots},
+    {Variant::kPartitionedStore, Variant::kNoGc},      {Variant::kPartitionedStore, Variant::kNoOverwrites},
+};
+
+std::optional<Variant> variant_by_name(std::string_view text) {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (kRows[i].name == text) return static_cast<Variant>(i);
+  }
+  return std::nullopt;
+}
+
+std::string names(VariantSet set) {
+  std::vector<std::string_view> list;
+  for (const Variant variant : set.list()) list.push_back(name(variant));
+  return list.empty() ? "none" : fmt::format("{}", fmt::join(list, ", "));
+}
+
+}  // namespace
+
+std::string_view name(Variant variant) { return kRows[static_cast<std::size_t>(variant)].name; }
+std::string_view meaning(Variant variant) { return kRows[static_cast<std::size_t>(variant)].meaning; }
+
+VariantSet VariantSet::all() {
+  VariantSet set;
+  for (std::size_t i = 0; i < kVariants; ++i) set.add(static_cast<Variant>(i));
+  return set;
+}
+
+VariantSet VariantSet::engine() {
+  return {Variant::kMemSilo, Variant::kGlobalTid,    Variant::kNoSnapshots,
+          Variant::kNoGc,    Variant::kNoOverwrites, Variant::kSimpleAllocator};
+}
+
+std::vector<Variant> VariantSet::list() const {
+  std::vector<Variant> list;
+  for (std::size_t i = 0; i < kVariants; ++i) {
+    if (has(static_cast<Variant>(i))) list.push_back(static_cast<Variant>(i));
+  }
+  return list;
+}
+
+Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed) {
+  VariantSet set;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+    const std::optional<Variant> variant = variant_by_name(word);
+    if (!variant) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("--variant={}: unknown; expected some of {}", word, names(allowed)));
+    }
+    if (!allowed.has(*variant)) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("--variant={}: makes no sense for this workload; expected some of {}", word, names(allowed)));
+    }
+    set.add(*variant);
+  }
+  for (const auto& [one, other] : kContradictions) {
+    if (set.has(one) && set.has(other)) {
+      return Status(StatusCode::kInvalidArgument, fmt::format("--variant={},{}: the two exclude each other", name(one), name(other)));
+    }
+  }
+  return set;
+}
+
+void apply(VariantSet variants, Options& options) {
+  if (variants.has(Variant::kGlobalTid)) options.tid_source = TidSource::kGlobal;
+  if (variants.has(Variant::kNoSnapshots)) options.snapshots = false;
+  if (variants.has(Variant::kNoGc)) options.garbage_collection = false;
+  if (variants.has(Variant::kNoOverwrites)) options.overwrite_in_place = false;
+  if (variants.has(Variant::kSimpleAllocator)) options.simple_allocator = true;
+}
+
+}  // namespace granary::bench

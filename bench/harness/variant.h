@@ -1,0 +1,59 @@
+#pragma once
+// The variants that the Silo paper measures, by name (--variant=a,b). Some are engine options, some choose
+// another store or another way to do the same work; a command says which ones make sense for it.
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/options.h>
+#include <granary/status.h>
+
+namespace granary::bench {
+
+enum class Variant : std::uint8_t {
+  kKeyValue,          ///< the bare index, no transactions
+  kMemSilo,           ///< the engine without a log: the default, named for comparisons
+  kGlobalTid,         ///< TIDs from one shared counter
+  kPartitionedStore,  ///< one single-threaded store a partition, behind partition locks
+  kSplit,             ///< MemSilo with tables split by partition
+  kFastIds,           ///< new-order ids from a counter outside the transaction
+  kNoSnapshots,       ///< no old versions are kept
+  kNoGc,              ///< nothing is reclaimed
+  kNoOverwrites,      ///< every write makes a new record
+  kSimpleAllocator,   ///< malloc instead of per-worker slabs
+};
+inline constexpr std::size_t kVariants = 10;
+
+std::string_view name(Variant variant);
+std::string_view meaning(Variant variant);
+
+class VariantSet {
+ public:
+  VariantSet() = default;
+  VariantSet(std::initializer_list<Variant> variants) {
+    for (const Variant variant : variants) add(variant);
+  }
+  static VariantSet all();
+  /// Variants that are options of the engine alone: they fit every workload that runs on it.
+  static VariantSet engine();
+
+  bool has(Variant variant) const { return (bits_ >> static_cast<unsigned>(variant) & 1u) != 0; }
+  void add(Variant variant) { bits_ |= 1u << static_cast<unsigned>(variant); }
+  void add(VariantSet others) { bits_ |= others.bits_; }
+  bool empty() const { return bits_ == 0; }
+  std::vector<Variant> list() const;
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+/// Reads "a,b". Unknown names, variants outside `allowed` and pairs that contradict each other are errors.
+Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed);
+
+/// Sets the engine options that the variants name; leaves the rest alone.
+void apply(VariantSet variants, Options& options);
+
+}  // namespace granary::bench
