@@ -1,6 +1,7 @@
 #pragma once
 // Results of the hot path: what one operation did, and why a transaction aborted.
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -36,8 +37,9 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kOpenTooLong,      ///< open for more than the limit of epochs (Options::max_open_epochs)
   kOutOfMemory,      ///< the memory limit was reached while installing or inserting
   kUniqueViolation,  ///< a unique secondary index already holds the key
+  kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
 };
-inline constexpr std::size_t kAbortReasons = 11;
+inline constexpr std::size_t kAbortReasons = 12;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);

@@ -20,8 +20,10 @@ class NodeMemory {
   void* allocate(std::size_t bytes) { return slabs_.allocate(memory::SlabKind::kNode, bytes); }
   /// Frees at once a block that no other thread ever saw.
   void free_unpublished(void* block) { slabs_.free(memory::SlabKind::kNode, block); }
-  /// Frees an unlinked block once every reader that may have seen it is gone.
-  void retire(void* block) { limbo_.add(epochs_.current(), block); }
+  /// Frees an unlinked block once every reader that may have seen it is gone. The caller's own slot is
+  /// entered, so E is at most one more than what is read here, even if the read passed the unlinking
+  /// stores: a reader that still saw the block has e_w ≤ the epoch registered.
+  void retire(void* block) { limbo_.add(epochs_.current() + 1, block); }
   /// Frees what has become safe, at most `budget` blocks; called between transactions.
   std::size_t reclaim(std::size_t budget) {
     return limbo_.reclaim(epochs_.tree_reclamation(), budget, [this](void* block) { free_unpublished(block); });

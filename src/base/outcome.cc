@@ -24,6 +24,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"open_too_long", "the transaction was open for more than max_open_epochs; make it shorter, or use a snapshot", true},
     {"out_of_memory", "the memory limit is reached; delete data or raise memory_limit_bytes", false},
     {"unique_violation", "a unique secondary index already holds the key", false},
+    {"tids_used_up", "the epoch has no greater TID left; retry in the next epoch", true},
 }};
 
 constexpr std::array<std::string_view, 12> kOutcomes = {

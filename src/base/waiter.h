@@ -1,0 +1,35 @@
+#pragma once
+// The one place where engine code waits for another thread. Every wait is bounded: the caller gives up
+// after kBoundedPauses and aborts with a reason. Injected, so that a simulator or fibers can run someone else meanwhile.
+
+#include <cstdint>
+#include <thread>
+
+#include "src/base/cache_line.h"
+
+namespace granary::base {
+
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  /// Waits a moment; `turn` counts the pauses of one wait from 0.
+  virtual void pause(std::uint32_t turn) = 0;
+};
+
+/// Pauses of a bounded wait before it gives up.
+inline constexpr std::uint32_t kBoundedPauses = 512;
+
+/// Spins briefly, then gives the processor away: the lock holder may be waiting for it.
+class ThreadWaiter final : public Waiter {
+ public:
+  void pause(std::uint32_t turn) override {
+    constexpr std::uint32_t kSpins = 64;
+    if (turn < kSpins) {
+      spin_pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+};
+
+}  // namespace granary::base

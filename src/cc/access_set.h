@@ -1,0 +1,114 @@
+#pragma once
+// What a transaction has read and will write: read set, node set, write set (Silo 4.4, 4.6).
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kvstore/ordered/tree.h"
+#include "src/record/record.h"
+
+namespace granary::cc {
+
+using kvstore::ordered::Leaf;
+using kvstore::ordered::Tree;
+using kvstore::ordered::Version;
+using record::Record;
+using record::TidWord;
+
+/// A record and the unlocked TID word that was seen there. Absent records are in the set, too.
+struct ReadEntry {
+  Record* record;
+  TidWord tid;
+};
+
+/// A leaf and the version under which its keys, or the lack of one, were seen.
+struct NodeEntry {
+  const Leaf* leaf;
+  Version version;
+};
+
+struct WriteEntry {
+  Record* record = nullptr;
+  Tree* tree = nullptr;
+  std::string_view key;      ///< in the transaction's arena
+  std::string_view value;    ///< in the transaction's arena; unused for a removal
+  bool remove = false;
+  bool placeholder = false;  ///< this transaction put the record into the tree
+  // Set while committing, under the record's lock.
+  Record* version = nullptr;      ///< where the old version will be kept
+  Record* replacement = nullptr;  ///< the record that will take its place
+};
+
+/// The writes of a transaction, at most one per record, found by record.
+class WriteSet {
+ public:
+  /// The pending write to `record`, or nullptr. Valid until the next add().
+  WriteEntry* find(const Record* record) {
+    if ((filter_ & filter_bit(record)) == 0) return nullptr;
+    return entries_.size() <= kLinear ? find_linear(record) : find_hashed(record);
+  }
+
+  WriteEntry& add(const WriteEntry& entry) {
+    filter_ |= filter_bit(entry.record);
+    entries_.push_back(entry);
+    if (entries_.size() > kLinear) [[unlikely]] index_last();
+    return entries_.back();
+  }
+
+  void clear() {
+    entries_.clear();
+    filter_ = 0;
+    if (!slots_.empty()) [[unlikely]] slots_.clear();
+  }
+
+  std::vector<WriteEntry>& entries() { return entries_; }
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  static constexpr std::size_t kLinear = 24;
+
+  static std::uint64_t hash(const Record* record) {
+    return (reinterpret_cast<std::uintptr_t>(record) >> 5) * 0x9E3779B97F4A7C15ull;
+  }
+  static std::uint64_t filter_bit(const Record* record) { return std::uint64_t{1} << (hash(record) >> 58); }
+
+  WriteEntry* find_linear(const Record* record) {
+    for (WriteEntry& entry : entries_) {
+      if (entry.record == record) return &entry;
+    }
+    return nullptr;
+  }
+  WriteEntry* find_hashed(const Record* record);
+  void index_last();
+  void rehash();
+  void place(std::uint32_t index);
+
+  std::vector<WriteEntry> entries_;
+  std::uint64_t filter_ = 0;          // no bit, no entry
+  std::vector<std::uint32_t> slots_;  // open addressing, a power of two: index + 1 into entries_; empty while there are few
+};
+
+/// A write to lock, in the order of records.
+struct LockEntry {
+  Record* record;
+  WriteEntry* write;
+};
+
+struct AccessSet {
+  std::vector<ReadEntry> reads;
+  std::vector<NodeEntry> nodes;
+  WriteSet writes;
+  std::vector<LockEntry> locks;  ///< the commit's own: the writes sorted by record
+
+  void clear() {
+    reads.clear();
+    nodes.clear();
+    writes.clear();
+    locks.clear();
+  }
+};
+
+}  // namespace granary::cc

@@ -1,0 +1,72 @@
+#include "src/cc/garbage.h"
+
+#include "src/base/test_hooks.h"
+
+namespace granary::cc {
+namespace {
+
+std::size_t block_bytes(WorkerState& worker, const Record* record) { return worker.shared.slabs.capacity(record); }
+
+void free_record(WorkerState& worker, Record* record) { worker.slabs.free(memory::SlabKind::kRecord, record); }
+
+/// Removes an absent record from its tree, if it is still the one that was registered. The tree is asked first: only a
+/// record that it still leads to is certainly not freed (the caller's slot is entered), so only then may its TID be read.
+void unhook(WorkerState& worker, const AbsentRecord& absent) {
+  const auto found = absent.tree->find(absent.key);
+  if (found.value != reinterpret_cast<kvstore::ordered::Value>(absent.record)) return;
+  Record* const record = absent.record;
+  TidWord expected = absent.tid;
+  if (base::injected(base::Bug::kUnhookChanged)) expected = record->tid() & ~record::kLocked;
+  // I3: act only if the word is unchanged. Born again, or about to be: whoever deletes it next registers it again.
+  if (!record->try_lock(expected)) return;
+  base::sync_point("gc.locked");
+  // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
+  record->store_tid((expected | record::kLocked) & ~record::kLatest);
+  absent.tree->remove(absent.key, found.value, worker.nodes);
+  record->store_tid(expected & ~record::kLatest);
+  register_unhooked(worker, record);
+}
+
+}  // namespace
+
+void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid, std::string_view key) {
+  if (!worker.shared.settings.garbage_collection) return;
+  worker.absents.add(epoch, {record, tree, tid, std::string(key)});
+}
+
+void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version) {
+  bump(worker.versions_created, std::uint64_t{1});
+  bump(worker.version_bytes, static_cast<std::int64_t>(block_bytes(worker, version)));
+  if (worker.shared.settings.garbage_collection) worker.versions.add(epoch, version);
+}
+
+void register_unhooked(WorkerState& worker, Record* record) {
+  if (!worker.shared.settings.garbage_collection) return;
+  // + 1 for the reason given at NodeMemory::retire.
+  worker.unhooked.add(worker.shared.epochs.current() + 1, record);
+}
+
+bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget) {
+  const epoch::EpochManager& epochs = worker.shared.epochs;
+  epoch::Epoch tree_safe = epochs.tree_reclamation();
+  // Without snapshots nobody looks for what a deletion superseded; the slot's protection of readers is unhook's business.
+  epoch::Epoch version_safe = worker.shared.settings.snapshots ? epochs.snapshot_reclamation() : tree_safe;
+  if (base::injected(base::Bug::kFreeTooEarly)) tree_safe = version_safe = ~epoch::Epoch{0} - 1;
+
+  std::size_t done = worker.versions.reclaim(version_safe, budget, [&](Record* version) {
+    bump(worker.version_bytes, -static_cast<std::int64_t>(block_bytes(worker, version)));
+    free_record(worker, version);
+  });
+  done += worker.unhooked.reclaim(tree_safe, budget, [&](Record* record) { free_record(worker, record); });
+  done += worker.nodes.reclaim(budget);
+  if (!worker.absents.empty()) {
+    worker.shared.epochs.enter(slot);
+    done += worker.absents.reclaim(version_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
+    worker.shared.epochs.leave(slot);
+  }
+  worker.garbage_items.store(worker.versions.size() + worker.unhooked.size() + worker.nodes.waiting() + worker.absents.size(),
+                             std::memory_order_relaxed);
+  return done >= budget;
+}
+
+}  // namespace granary::cc

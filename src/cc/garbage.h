@@ -1,0 +1,23 @@
+#pragma once
+// Garbage of the engine (Silo 4.8, 4.9): old versions, absent records, unhooked records, tree nodes.
+
+#include <cstddef>
+#include <string_view>
+
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+/// Registers an absent record for unhooking once snapshots no longer need what it superseded. `epoch` is that of
+/// its TID; `tid` its whole TID word, unlocked.
+void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid, std::string_view key);
+/// Registers an old version that was superseded in `epoch`.
+void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
+/// Registers a record that the tree no longer leads to.
+void register_unhooked(WorkerState& worker, Record* record);
+
+/// Frees at most about `budget` items that have become safe. Returns true if there may be more. Called between
+/// transactions, by the worker's thread; enters `slot` while it touches the tree.
+bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget);
+
+}  // namespace granary::cc

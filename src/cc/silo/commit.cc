@@ -1,0 +1,139 @@
+#include "src/cc/silo/commit.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/garbage.h"
+#include "src/cc/silo/install.h"
+
+namespace granary::cc::silo {
+namespace {
+
+using base::Bug;
+using base::injected;
+
+void unlock(const std::vector<LockEntry>& locks, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) locks[i].record->unlock_unchanged();
+}
+
+/// Takes one record's lock bit, waiting a bounded while.
+AbortReason lock_one(Record& record, base::Waiter& waiter) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const TidWord word = record.tid();
+    if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
+    if (!record::is_locked(word) && record.try_lock(word)) return AbortReason::kNone;
+    waiter.pause(turn);
+  }
+  return AbortReason::kWriteLocked;
+}
+
+/// Phase 1. Locks in the order of addresses, so that transactions that wait for each other's locks never form a cycle.
+AbortReason lock_writes(AccessSet& access, base::Waiter& waiter) {
+  std::vector<LockEntry>& locks = access.locks;
+  for (WriteEntry& write : access.writes.entries()) locks.push_back({write.record, &write});
+  std::sort(locks.begin(), locks.end(), [](const LockEntry& a, const LockEntry& b) { return a.record < b.record; });
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    const AbortReason reason = lock_one(*locks[i].record, waiter);
+    if (reason != AbortReason::kNone) [[unlikely]] {
+      unlock(locks, i);
+      return reason;
+    }
+    base::sync_point("commit.locked_one");
+  }
+  return AbortReason::kNone;
+}
+
+bool holds(const std::vector<LockEntry>& locks, const Record* record) {
+  const auto at = std::lower_bound(locks.begin(), locks.end(), record,
+                                   [](const LockEntry& entry, const Record* wanted) { return entry.record < wanted; });
+  return at != locks.end() && at->record == record;
+}
+
+/// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf, if its version is.
+AbortReason validate(const AccessSet& access) {
+  if (!injected(Bug::kSkipReadValidation)) {
+    for (const ReadEntry& read : access.reads) {
+      const TidWord word = read.record->tid();
+      if (word == read.tid) [[likely]] continue;
+      if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
+      if (!holds(access.locks, read.record) && !injected(Bug::kSkipOwnLockCheck)) return AbortReason::kReadLocked;
+    }
+  }
+  if (!injected(Bug::kSkipNodeValidation)) {
+    for (const NodeEntry& node : access.nodes) {
+      if (!Tree::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
+    }
+  }
+  return AbortReason::kNone;
+}
+
+/// I1: greater than every TID read or overwritten and than this worker's last, in the given epoch; 0 if the epoch has none left.
+TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker, epoch::Epoch epoch) {
+  TidWord greatest = worker.last_tid;
+  if (!injected(Bug::kIgnoreObservedTids)) {
+    for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
+    for (const WriteEntry& write : writes) {
+      greatest = std::max(greatest, record::tid_of(write.record->tid(std::memory_order_relaxed)));
+    }
+  }
+  if (worker.shared.settings.global_tids) {
+    // Only uniqueness and growth matter here, so relaxed; records are published by their own TID words.
+    TidWord last = worker.shared.global_tid.load(std::memory_order_relaxed);
+    TidWord next;
+    do {
+      next = std::max({last, greatest, record::make_tid(epoch, 0)}) + record::make_tid(0, 1);
+    } while (!worker.shared.global_tid.compare_exchange_weak(last, next, std::memory_order_relaxed));
+    return record::epoch_of(next) == epoch ? next : 0;
+  }
+  if (record::epoch_of(greatest) < epoch) return record::make_tid(epoch, 1);
+  const bool left = record::epoch_of(greatest) == epoch && record::sequence_of(greatest) < record::kMaxSequence;
+  return left ? greatest + record::make_tid(0, 1) : 0;
+}
+
+}  // namespace
+
+CommitOutcome commit(AccessSet& access, WorkerState& worker) {
+  std::vector<WriteEntry>& writes = access.writes.entries();
+  const epoch::EpochManager& epochs = worker.shared.epochs;
+  if (injected(Bug::kInstallBeforeLocks)) install_unlocked(writes);
+
+  if (!writes.empty()) {
+    const AbortReason locked = lock_writes(access, worker.shared.waiter);
+    if (locked != AbortReason::kNone) [[unlikely]] return {.reason = locked};
+  }
+  base::sync_point("commit.locked");
+
+  // The serialization point. E is read after the last lock (its CAS is a full fence on x86-64) and before the first
+  // validation load (acquire), so epochs agree with the serial order in both directions (Silo 4.4).
+  const epoch::Epoch epoch = epochs.current();
+  const AbortReason invalid = validate(access);
+  if (invalid != AbortReason::kNone) [[unlikely]] {
+    unlock(access.locks, access.locks.size());
+    return {.reason = invalid};
+  }
+  base::sync_point("commit.validated");
+  if (writes.empty()) return {.epoch = epoch};
+
+  const TidWord tid = choose_tid(access, writes, worker, epoch);
+  const AbortReason unprepared = tid == 0 ? AbortReason::kTidsUsedUp : prepare(writes, worker, epoch);
+  if (unprepared != AbortReason::kNone) [[unlikely]] {
+    unlock(access.locks, access.locks.size());
+    return {.reason = unprepared};
+  }
+  base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
+  worker.last_tid = tid;
+  install(writes, worker, tid);
+  base::sync_point("commit.installed");
+  return {.tid = tid, .epoch = epoch};
+}
+
+void abandon(AccessSet& access, WorkerState& worker) {
+  for (const WriteEntry& write : access.writes.entries()) {
+    if (!write.placeholder) continue;
+    register_absent(worker, worker.shared.epochs.current(), write.record, write.tree, record::kAbsent | record::kLatest, write.key);
+  }
+}
+
+}  // namespace granary::cc::silo

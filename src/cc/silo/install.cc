@@ -1,0 +1,149 @@
+#include "src/cc/silo/install.h"
+
+#include "src/base/check.h"
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/garbage.h"
+
+namespace granary::cc::silo {
+namespace {
+
+using base::Bug;
+using base::injected;
+
+Record* allocate(WorkerState& worker, std::size_t value_bytes) {
+  return static_cast<Record*>(worker.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes)));
+}
+
+/// True if a snapshot may still need the version that a commit supersedes: the last one of an older snapshot period
+/// (Silo 4.9). A placeholder (TID 0) was never born and needs no keeping. `period` = snap(epoch of the commit).
+bool must_keep(const WorkerState& worker, TidWord old, epoch::Epoch period) {
+  if (!worker.shared.settings.snapshots || record::tid_of(old) == 0) return false;
+  return record::epoch_of(old) < period && !injected(Bug::kOverwriteSnapshot);
+}
+
+bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
+  if (write.remove) return true;
+  const std::size_t bytes = record::record_bytes(write.value.size());
+  if (bytes <= record::record_bytes(write.record->size()) && !record::is_absent(write.record->tid(std::memory_order_relaxed))) {
+    return true;
+  }
+  return bytes <= worker.shared.slabs.capacity(write.record);
+}
+
+void give_back(std::vector<WriteEntry>& writes, std::size_t count, WorkerState& worker) {
+  for (std::size_t i = 0; i < count; ++i) {
+    for (Record** taken : {&writes[i].version, &writes[i].replacement}) {
+      if (*taken != nullptr) worker.slabs.free(memory::SlabKind::kRecord, *taken);
+      *taken = nullptr;
+    }
+  }
+}
+
+/// Copies the locked record's present version aside and links it before it. Snapshot readers reach it only through
+/// `previous`, whose release store comes after the copy is complete; it never changes again.
+void keep_version(WriteEntry& write, TidWord old) {
+  Record& from = *write.record;
+  Record& to = *write.version;
+  const std::size_t bytes = from.size();
+  base::store_word(&to.size_word, bytes);
+  for (std::size_t i = 0; i < base::round_up_to_word(bytes) / base::kWord; ++i) {
+    base::store_word(to.value_words() + i, base::load_word(from.value_words() + i));
+  }
+  to.set_previous(from.previous());
+  to.store_tid(old & ~(record::kLocked | record::kLatest));
+  from.set_previous(&to);
+}
+
+/// Overwrites the locked record. The store of the TID word releases the lock and publishes value and size with it.
+void overwrite(WriteEntry& write, TidWord new_word) {
+  Record& record = *write.record;
+  if (write.remove) {
+    record.set_size(0);
+  } else {
+    record.set_size(write.value.size());
+    base::copy_to_shared(record.value_words(), write.value.data(), write.value.size());
+  }
+  base::sync_point("install.copied");
+  record.store_tid(new_word);
+}
+
+/// Puts a new record in the place of the locked one, which stays as the old version if a snapshot may need it.
+void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_word, bool keep_old) {
+  Record& from = *write.record;
+  Record& to = *write.replacement;
+  base::store_word(&to.size_word, write.remove ? 0 : write.value.size());
+  if (!write.remove) base::copy_to_shared(to.value_words(), write.value.data(), write.value.size());
+  to.set_previous(keep_old ? &from : from.previous());
+  to.store_tid(new_word);
+  const bool replaced = write.tree->replace(write.key, reinterpret_cast<kvstore::ordered::Value>(&from),
+                                            reinterpret_cast<kvstore::ordered::Value>(&to));
+  base::always_check(replaced, "a locked latest record is the one its tree leads to");
+  // Readers that still hold the old record find it no longer latest and look the key up again.
+  from.store_tid(old & ~(record::kLocked | record::kLatest));
+  if (keep_old) {
+    register_version(worker, record::epoch_of(new_word), &from);
+  } else {
+    register_unhooked(worker, &from);
+  }
+}
+
+void install_one(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
+  const TidWord old = write.record->tid(std::memory_order_relaxed) & ~record::kLocked;
+  TidWord new_word = tid | record::kLatest | (write.remove ? record::kAbsent : 0);
+  if (injected(Bug::kUnlockWithoutNewTid) && !record::is_absent(old)) {
+    new_word = old | (write.remove ? record::kAbsent : 0);
+  }
+  Record* head = write.record;
+  if (write.replacement != nullptr) {
+    head = write.replacement;
+    replace(write, worker, old, new_word, must_keep(worker, old, period));
+  } else {
+    if (write.version != nullptr) {
+      keep_version(write, old);
+      register_version(worker, record::epoch_of(tid), write.version);
+    }
+    overwrite(write, new_word);
+  }
+  if (write.remove) register_absent(worker, record::epoch_of(tid), head, write.tree, new_word, write.key);
+}
+
+}  // namespace
+
+AbortReason prepare(std::vector<WriteEntry>& writes, WorkerState& worker, epoch::Epoch epoch) {
+  const epoch::Epoch period = worker.shared.epochs.snap(epoch);
+  const bool in_place = worker.shared.settings.overwrite_in_place;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    WriteEntry& write = writes[i];
+    const TidWord old = write.record->tid(std::memory_order_relaxed);
+    const bool replace_it = !fits_in_place(worker, write) || (!in_place && !record::is_absent(old));
+    bool failed = false;
+    if (replace_it) [[unlikely]] {
+      write.replacement = allocate(worker, write.remove ? 0 : write.value.size());
+      failed = write.replacement == nullptr;
+    } else if (must_keep(worker, old, period)) {
+      write.version = allocate(worker, write.record->size());
+      failed = write.version == nullptr;
+    }
+    if (failed) [[unlikely]] {
+      give_back(writes, i + 1, worker);
+      return AbortReason::kOutOfMemory;
+    }
+  }
+  return AbortReason::kNone;
+}
+
+void install(std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
+  const epoch::Epoch period = worker.shared.epochs.snap(record::epoch_of(tid));
+  for (WriteEntry& write : writes) install_one(write, worker, tid, period);
+}
+
+void install_unlocked(std::vector<WriteEntry>& writes) {
+  if (writes.empty() || writes.front().remove) return;
+  WriteEntry& write = writes.front();
+  if (write.value.size() <= write.record->size()) {
+    base::copy_to_shared(write.record->value_words(), write.value.data(), write.value.size());
+  }
+}
+
+}  // namespace granary::cc::silo

@@ -1,0 +1,74 @@
+#pragma once
+// What a worker owns below the transaction layer: memory, garbage, its last TID, and how the database was set up.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "kvstore/ordered/node_memory.h"
+#include "kvstore/ordered/tree.h"
+#include "src/base/cache_line.h"
+#include "src/base/waiter.h"
+#include "src/epoch/epoch.h"
+#include "src/epoch/limbo.h"
+#include "src/memory/slab.h"
+#include "src/record/record.h"
+
+namespace granary::cc {
+
+using kvstore::ordered::NodeMemory;
+using kvstore::ordered::Tree;
+using record::Record;
+using record::TidWord;
+
+/// The settings of a database that the commit path looks at; constant after open.
+struct Settings {
+  bool snapshots = true;
+  bool garbage_collection = true;
+  bool overwrite_in_place = true;
+  bool global_tids = false;
+};
+
+/// What all workers of one database share.
+struct Shared {
+  Settings settings;
+  epoch::EpochManager& epochs;
+  memory::SlabPool& slabs;
+  base::Waiter& waiter;
+  /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
+  alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
+};
+
+/// An absent record that may be unhooked from its tree once no snapshot needs it, if it has not changed since.
+struct AbsentRecord {
+  Record* record;
+  Tree* tree;
+  TidWord tid;  ///< the TID word this registration was made for (I3)
+  std::string key;
+};
+
+struct WorkerState {
+  explicit WorkerState(Shared& shared_state)
+      : shared(shared_state), slabs(shared_state.slabs), nodes(slabs, shared_state.epochs) {}
+
+  Shared& shared;
+  memory::SlabCache slabs;
+  NodeMemory nodes;
+  epoch::LimboList<Record*> versions;      ///< by epoch of the TID that superseded them (snapshot reclamation)
+  epoch::LimboList<AbsentRecord> absents;  ///< by epoch of the deletion (snapshot reclamation)
+  epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
+  TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
+
+  // Written by this worker with plain relaxed stores; statistics readers take a relaxed look.
+  std::atomic<std::uint64_t> versions_created{0};
+  std::atomic<std::int64_t> version_bytes{0};
+  std::atomic<std::uint64_t> garbage_items{0};
+};
+
+/// Adds to a counter that only one thread writes; a plain add in machine code.
+template <typename T>
+void bump(std::atomic<T>& counter, T by) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+}  // namespace granary::cc

@@ -1,0 +1,106 @@
+#include "src/memory/region.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace granary::memory {
+namespace {
+
+constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Reserved 2 MiB pages that are free; 0 where there are none.
+std::uint64_t free_reserved_pages() {
+  std::ifstream file("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+  std::uint64_t pages = 0;
+  return file >> pages ? pages : 0;
+}
+
+bool transparent_pages_allowed() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string text;
+  std::getline(file, text);
+  return !text.empty() && text.find("[never]") == std::string::npos;
+}
+
+void* reserve(std::uint64_t bytes, int extra_flags) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0);
+  return at == MAP_FAILED ? nullptr : at;
+}
+
+/// Ordinary pages, aligned to 2 MiB so that transparent huge pages can back them.
+char* reserve_aligned(std::uint64_t bytes) {
+  auto* raw = static_cast<char*>(reserve(bytes + kHugePage, 0));
+  if (raw == nullptr) return nullptr;
+  auto* aligned = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(raw), kHugePage));
+  if (aligned != raw) ::munmap(raw, static_cast<std::size_t>(aligned - raw));
+  const auto tail = static_cast<std::size_t>(raw + kHugePage - aligned);
+  if (tail != 0) ::munmap(aligned + bytes, tail);
+  return aligned;
+}
+
+/// Binds the range to a NUMA node; false if the kernel refuses.
+bool bind_to_node(void* base, std::uint64_t bytes, int node) {
+  constexpr int kBind = 2;  // MPOL_BIND
+  const unsigned long mask = 1ul << node;
+  return ::syscall(SYS_mbind, base, bytes, kBind, &mask, sizeof(mask) * 8, 0) == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
+  const std::uint64_t bytes = round_up(options.reserve_bytes, kHugePage);
+  char* base = nullptr;
+  std::string kind = "4 KiB";
+  if (options.huge_pages != HugePages::kOff && free_reserved_pages() * kHugePage >= bytes) {
+    base = static_cast<char*>(reserve(bytes, MAP_HUGETLB));
+    if (base != nullptr) kind = "2 MiB (hugetlb)";
+  }
+  if (base == nullptr) {
+    base = reserve_aligned(bytes);
+    if (base == nullptr) {
+      return Status(StatusCode::kResourceExhausted,
+                    fmt::format("cannot reserve {} MiB of address space: {} (is there a 'ulimit -v'?)", bytes >> 20,
+                                std::strerror(errno)));
+    }
+    if (options.huge_pages != HugePages::kOff && transparent_pages_allowed() &&
+        ::madvise(base, bytes, MADV_HUGEPAGE) == 0) {
+      kind = "2 MiB (transparent)";
+    }
+  }
+  std::unique_ptr<Region> region(new Region(base, bytes, kind));
+  if (kind == "4 KiB" && options.huge_pages == HugePages::kRequire) {
+    return Status(StatusCode::kUnavailable,
+                  fmt::format("huge_pages=require, but there are no 2 MiB pages: run 'sysctl vm.nr_hugepages={}', or enable "
+                              "transparent ones ('echo madvise > /sys/kernel/mm/transparent_hugepage/enabled')",
+                              bytes / kHugePage));
+  }
+  if (options.numa_node >= 0 && (options.numa_node >= 64 || !bind_to_node(base, bytes, options.numa_node))) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("cannot place memory on NUMA node {}: {}", options.numa_node,
+                              options.numa_node >= 64 ? "only nodes 0 to 63 are supported" : std::strerror(errno)));
+  }
+  const std::uint64_t touched = std::min(options.prefault_bytes, bytes);
+  for (std::uint64_t at = 0; at < touched; at += 4096) base[at] = 0;
+  return region;
+}
+
+Region::~Region() { ::munmap(base_, size_); }
+
+char* Region::take(std::uint64_t bytes) {
+  // Relaxed: the range handed out carries no data; whoever publishes blocks of it orders what they hold.
+  std::uint64_t at = used_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > size_ - at) return nullptr;
+  } while (!used_.compare_exchange_weak(at, at + bytes, std::memory_order_relaxed));
+  return base_ + at;
+}
+
+}  // namespace granary::memory

@@ -1,0 +1,177 @@
+#include "src/memory/slab.h"
+
+#include <malloc.h>
+
+#include <bit>
+#include <cstdlib>
+
+#include "src/base/check.h"
+
+namespace granary::memory {
+namespace {
+
+// Classes 0…31: multiples of 32 up to 1 KiB. Beyond, each power of two is cut into eight steps.
+constexpr std::size_t kLinear = 1024 / kSlabGrain;
+constexpr unsigned kLinearTop = 10;  // log2(1024)
+constexpr unsigned kStepBits = 3;
+
+constexpr std::size_t class_of(std::size_t bytes) {
+  if (bytes <= 1024) return bytes == 0 ? 0 : (bytes - 1) / kSlabGrain;
+  const unsigned power = static_cast<unsigned>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes ≤ 2^(power+1)
+  const std::size_t step = (bytes - 1 - (std::size_t{1} << power)) >> (power - kStepBits);
+  return kLinear + (power - kLinearTop) * (std::size_t{1} << kStepBits) + step;
+}
+
+constexpr std::size_t bytes_of(std::size_t index) {
+  if (index < kLinear) return (index + 1) * kSlabGrain;
+  const std::size_t power = kLinearTop + (index - kLinear) / (std::size_t{1} << kStepBits);
+  const std::size_t step = (index - kLinear) % (std::size_t{1} << kStepBits);
+  return (std::size_t{1} << power) + ((step + 1) << (power - kStepBits));
+}
+
+constexpr std::size_t kClasses = class_of(kMaxSlabBytes) + 1;
+static_assert(kClasses <= 256, "the class of an extent is one byte");
+static_assert(bytes_of(class_of(1024)) == 1024 && bytes_of(class_of(1025)) == 1152);
+static_assert(bytes_of(class_of(kMaxSlabBytes)) >= kMaxSlabBytes);
+
+constexpr std::size_t list_of(SlabKind kind, std::size_t class_index) {
+  return static_cast<std::size_t>(kind) * kClasses + class_index;
+}
+
+/// What one cut takes from the region: enough for a few blocks, whole extents.
+constexpr std::size_t cut_bytes(std::size_t class_index) {
+  const std::size_t want = bytes_of(class_index) * 4;
+  const std::size_t extent = SlabPool::kExtentBytes;
+  return want <= extent ? extent : (bytes_of(class_index) + extent - 1) / extent * extent;
+}
+
+// A cache that holds more free blocks of a class than this gives a batch back to the pool, so that a
+// worker that mostly frees feeds one that mostly allocates.
+constexpr std::size_t kBatchBytes = 64 * 1024;
+std::size_t batch_count(std::size_t class_index) { return kBatchBytes / bytes_of(class_index) + 1; }
+
+}  // namespace
+
+std::size_t size_class_count() { return kClasses; }
+std::size_t size_class(std::size_t bytes) { return class_of(bytes); }
+std::size_t class_bytes(std::size_t class_index) { return bytes_of(class_index); }
+
+SlabPool::SlabPool(Region& region, SlabOptions options)
+    : region_(region),
+      options_(options),
+      base_(reinterpret_cast<std::uintptr_t>(region.base())),
+      extent_class_((region.size() >> kExtentShift) + 1),
+      spare_(kSlabKinds * kClasses) {
+  for (std::size_t i = 0; i < kClasses; ++i) class_bytes_[i] = bytes_of(i);
+}
+
+SlabPool::~SlabPool() = default;
+
+std::size_t SlabPool::simple_capacity(const void* block) { return ::malloc_usable_size(const_cast<void*>(block)); }
+
+char* SlabPool::take_extent(std::size_t class_index, std::size_t* bytes) {
+  *bytes = cut_bytes(class_index);
+  // The limit counts extents; relaxed, because only the sum matters.
+  const std::uint64_t before = reserved_.fetch_add(*bytes, std::memory_order_relaxed);
+  char* extent = options_.limit_bytes != 0 && before + *bytes > options_.limit_bytes ? nullptr : region_.take(*bytes);
+  if (extent == nullptr) {
+    reserved_.fetch_sub(*bytes, std::memory_order_relaxed);
+    return nullptr;
+  }
+  const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;
+  for (std::size_t i = 0; i < *bytes >> kExtentShift; ++i) {
+    extent_class_[first + i] = static_cast<std::uint8_t>(class_index);
+  }
+  return extent;
+}
+
+void SlabPool::give_batch(std::size_t list, Batch batch) {
+  const std::lock_guard lock(mutex_);
+  spare_[list].push_back(batch);
+}
+
+bool SlabPool::take_batch(std::size_t list, Batch* batch) {
+  const std::lock_guard lock(mutex_);
+  if (spare_[list].empty()) return false;
+  *batch = spare_[list].back();
+  spare_[list].pop_back();
+  return true;
+}
+
+SlabCache::SlabCache(SlabPool& pool) : pool_(pool), lists_(kSlabKinds * kClasses) {}
+
+SlabCache::~SlabCache() {
+  if (pool_.options_.simple) return;
+  for (std::size_t i = 0; i < lists_.size(); ++i) {
+    List& list = lists_[i];
+    const std::size_t bytes = bytes_of(i % kClasses);
+    for (; list.cut != nullptr && list.cut + bytes <= list.cut_end; list.cut += bytes) {
+      list.head = new (list.cut) SlabPool::FreeBlock{list.head};
+      ++list.count;
+    }
+    if (list.count != 0) pool_.give_batch(i, {list.head, list.count});
+  }
+}
+
+void* SlabCache::allocate(SlabKind kind, std::size_t bytes) {
+  if (pool_.options_.simple) [[unlikely]] {
+    void* block = std::aligned_alloc(kSlabGrain, (bytes + kSlabGrain - 1) / kSlabGrain * kSlabGrain);
+    if (block != nullptr) account(static_cast<std::int64_t>(SlabPool::simple_capacity(block)));
+    return block;
+  }
+  const std::size_t class_index = class_of(bytes);
+  List& list = lists_[list_of(kind, class_index)];
+  void* block = list.head;
+  if (block != nullptr) [[likely]] {
+    list.head = list.head->next;
+    --list.count;
+  } else if (static_cast<std::size_t>(list.cut_end - list.cut) >= bytes_of(class_index)) {
+    block = list.cut;
+    list.cut += bytes_of(class_index);
+  } else {
+    block = refill(kind, class_index);
+    if (block == nullptr) [[unlikely]] return nullptr;
+  }
+  account(static_cast<std::int64_t>(bytes_of(class_index)));
+  return block;
+}
+
+void* SlabCache::refill(SlabKind kind, std::size_t class_index) {
+  List& list = lists_[list_of(kind, class_index)];
+  SlabPool::Batch batch;
+  if (pool_.take_batch(list_of(kind, class_index), &batch)) {
+    list.head = batch.head->next;
+    list.count = batch.count - 1;
+    return batch.head;
+  }
+  std::size_t bytes = 0;
+  char* extent = pool_.take_extent(class_index, &bytes);
+  if (extent == nullptr) return nullptr;
+  list.cut = extent + bytes_of(class_index);
+  list.cut_end = extent + bytes;
+  return extent;
+}
+
+void SlabCache::free(SlabKind kind, void* block) {
+  const std::size_t bytes = pool_.capacity(block);
+  account(-static_cast<std::int64_t>(bytes));
+  if (pool_.options_.simple) [[unlikely]] {
+    std::free(block);
+    return;
+  }
+  const std::size_t class_index = class_of(bytes);
+  List& list = lists_[list_of(kind, class_index)];
+  list.head = new (block) SlabPool::FreeBlock{list.head};
+  ++list.count;
+  const std::size_t batch = batch_count(class_index);
+  if (list.count < 2 * batch) [[likely]] return;
+  SlabPool::Batch given{list.head, batch};
+  SlabPool::FreeBlock* last = list.head;
+  for (std::size_t i = 1; i < batch; ++i) last = last->next;
+  list.head = last->next;
+  last->next = nullptr;
+  list.count -= batch;
+  pool_.give_batch(list_of(kind, class_index), given);
+}
+
+}  // namespace granary::memory

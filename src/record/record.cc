@@ -1,0 +1,37 @@
+#include "src/record/stable_read.h"
+
+namespace granary::record {
+namespace {
+
+StableRead copy_version(const Record& version, char* buffer, std::size_t room) {
+  const TidWord tid = version.tid();
+  if (is_absent(tid)) return {ReadState::kAbsent, tid, 0};
+  const std::size_t size = version.size();
+  if (size > room) return {ReadState::kTooSmall, tid, size};
+  base::copy_from_shared(buffer, version.value_words(), size);
+  return {ReadState::kValue, tid, size};
+}
+
+}  // namespace
+
+StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room, base::Waiter& waiter) {
+  for (std::uint32_t turn = 0;; ++turn) {
+    const TidWord before = head.tid();
+    if (epoch_of(before) >= snapshot) {
+      // Too new. `previous` was set before this TID was stored (release; our load acquired it), or belongs to an
+      // even newer one: either way every version we need is on the chain and kept (min se_w).
+      const Record* version = head.previous();
+      while (version != nullptr && epoch_of(version->tid()) >= snapshot) version = version->previous();
+      return version == nullptr ? StableRead{ReadState::kAbsent, 0, 0} : copy_version(*version, buffer, room);
+    }
+    if (is_locked(before)) {
+      // The holder commits in a newer epoch than any snapshot; what we need is this version or its copy.
+      waiter.pause(turn);
+      continue;
+    }
+    const StableRead read = copy_version(head, buffer, room);
+    if (head.tid() == before) return read;
+  }
+}
+
+}  // namespace granary::record

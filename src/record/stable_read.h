@@ -1,0 +1,80 @@
+#pragma once
+// Optimistic reads of a record (Silo 4.5): TID word, value, TID word again.
+//
+// A writer holds the lock bit while it changes size and value and publishes both with the release store of
+// the new TID word. A reader that saw any word of a change sees, in its second load, at least the lock bit
+// that was taken before (the acquire loads of shared_words.h keep the order), so equal unlocked TID words
+// around the copy mean that the copy is one version (I4, local form).
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/base/waiter.h"
+#include "src/record/record.h"
+
+namespace granary::record {
+
+enum class ReadState : std::uint8_t {
+  kValue,     ///< the value was copied
+  kAbsent,    ///< the record is absent: deleted, or not born yet
+  kReplaced,  ///< no longer the latest: look the key up again
+  kBusy,      ///< stayed locked for the whole bounded wait
+  kTooSmall,  ///< the buffer is smaller than the value; nothing was copied
+};
+
+struct StableRead {
+  ReadState state = ReadState::kBusy;
+  TidWord tid = 0;        ///< the version that was seen, unlocked; valid unless kBusy
+  std::size_t size = 0;   ///< the value's size, if kValue or kTooSmall
+};
+
+/// Copies at most `room` bytes to `buffer`.
+inline StableRead read_stable(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    if (base::injected(base::Bug::kReadDataBeforeVersion)) {
+      base::copy_from_shared(buffer, record.value_words(), record.size() < room ? record.size() : room);
+      base::sync_point("read.copied");
+    }
+    const TidWord before = record.tid();
+    if (is_locked(before)) [[unlikely]] {
+      waiter.pause(turn);
+      continue;
+    }
+    if (!is_latest(before)) [[unlikely]] return {ReadState::kReplaced, before, 0};
+    if (is_absent(before)) return {ReadState::kAbsent, before, 0};
+    const std::size_t size = record.size();
+    const bool fits = size <= room;
+    if (fits && !base::injected(base::Bug::kReadDataBeforeVersion)) {
+      std::size_t copied = size;
+      if (base::injected(base::Bug::kHalfCopy) && copied > base::kCacheLine) copied = base::kCacheLine;
+      base::copy_from_shared(buffer, record.value_words(), copied);
+      base::sync_point("read.copied");
+    }
+    if (record.tid() == before || base::injected(base::Bug::kReadDataBeforeVersion)) [[likely]] {
+      return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
+    }
+  }
+  return {};
+}
+
+/// The record's present version without its value.
+inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const TidWord word = record.tid();
+    if (is_locked(word)) [[unlikely]] {
+      waiter.pause(turn);
+      continue;
+    }
+    if (!is_latest(word)) return {ReadState::kReplaced, word, 0};
+    return {is_absent(word) ? ReadState::kAbsent : ReadState::kValue, word, 0};
+  }
+  return {};
+}
+
+/// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain of old
+/// versions, which never change once linked. Waits out a writer however long it takes; never kBusy or kReplaced.
+StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room, base::Waiter& waiter);
+
+}  // namespace granary::record
