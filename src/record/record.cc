@@ -5,7 +5,7 @@ namespace {
 
 StableRead copy_version(const Record& version, char* buffer, std::size_t room) {
   const TidWord tid = version.tid();
-  if (is_absent(tid)) return {ReadState::kAbsent, tid, 0};
+  if (is_absent(tid)) return {ReadState::kMissing, tid, 0};
   const std::size_t size = version.size();
   if (size > room) return {ReadState::kTooSmall, tid, size};
   base::copy_from_shared(buffer, version.value_words(), size);
@@ -22,7 +22,7 @@ StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffe
       // even newer one: either way every version we need is on the chain and kept (min se_w).
       const Record* version = head.previous();
       while (version != nullptr && epoch_of(version->tid()) >= snapshot) version = version->previous();
-      return version == nullptr ? StableRead{ReadState::kAbsent, 0, 0} : copy_version(*version, buffer, room);
+      return version == nullptr ? StableRead{ReadState::kMissing, 0, 0} : copy_version(*version, buffer, room);
     }
     if (is_locked(before)) {
       // The holder commits in a newer epoch than any snapshot; what we need is this version or its copy.

@@ -18,7 +18,7 @@ namespace granary::record {
 
 enum class ReadState : std::uint8_t {
   kValue,     ///< the value was copied
-  kAbsent,    ///< the record is absent: deleted, or not born yet
+  kMissing,   ///< the record is absent: deleted, or not born yet
   kReplaced,  ///< no longer the latest: look the key up again
   kBusy,      ///< stayed locked for the whole bounded wait
   kTooSmall,  ///< the buffer is smaller than the value; nothing was copied
@@ -43,7 +43,7 @@ inline StableRead read_stable(const Record& record, char* buffer, std::size_t ro
       continue;
     }
     if (!is_latest(before)) [[unlikely]] return {ReadState::kReplaced, before, 0};
-    if (is_absent(before)) return {ReadState::kAbsent, before, 0};
+    if (is_absent(before)) return {ReadState::kMissing, before, 0};
     const std::size_t size = record.size();
     const bool fits = size <= room;
     if (fits && !base::injected(base::Bug::kReadDataBeforeVersion)) {
@@ -68,7 +68,7 @@ inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
       continue;
     }
     if (!is_latest(word)) return {ReadState::kReplaced, word, 0};
-    return {is_absent(word) ? ReadState::kAbsent : ReadState::kValue, word, 0};
+    return {is_absent(word) ? ReadState::kMissing : ReadState::kValue, word, 0};
   }
   return {};
 }
