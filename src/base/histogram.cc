@@ -1,0 +1,31 @@
+#include "src/base/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace granary::base {
+
+void Histogram::merge(const Histogram& other) {
+  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  count_ += other.count_;
+  sum_ += other.sum_;
+  min_ = std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
+}
+
+std::uint64_t Histogram::percentile(double percent) const {
+  if (count_ == 0) return 0;
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_)));
+  if (wanted >= count_) return max_;
+  std::uint64_t seen = 0;
+  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+    seen += counts_[bucket];
+    if (seen != 0 && seen >= wanted) {
+      const std::uint64_t low = bucket_low(bucket);
+      return std::clamp(low + (bucket_high(bucket) - low) / 2, min_, max_);
+    }
+  }
+  return max_;
+}
+
+}  // namespace granary::base

@@ -1,0 +1,56 @@
+#include "src/base/tsc_clock.h"
+
+#include <cpuid.h>
+#include <ctime>
+
+namespace granary::base {
+
+namespace {
+
+/// CPUID 0x80000007: the counter runs at one rate in all power states.
+bool counter_is_invariant() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(0x80000007u, &eax, &ebx, &ecx, &edx) == 0) return false;
+  return (edx & (1u << 8)) != 0;
+}
+
+struct Reading {
+  std::uint64_t ticks;
+  std::uint64_t ns;
+};
+
+/// Both clocks at one moment: the tightest of several tries, so that being descheduled in between does no harm.
+Reading read_both() {
+  Reading best{};
+  std::uint64_t best_width = ~std::uint64_t{0};
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    const std::uint64_t before = __builtin_ia32_rdtsc();
+    const std::uint64_t ns = monotonic_ns();
+    const std::uint64_t width = __builtin_ia32_rdtsc() - before;
+    if (width < best_width) {
+      best_width = width;
+      best = {before + width / 2, ns};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+TscClock TscClock::calibrated(unsigned calibration_ms) {
+  if (!counter_is_invariant()) return fallback();
+  const Reading start = read_both();
+  const timespec pause{.tv_sec = calibration_ms / 1000, .tv_nsec = static_cast<long>(calibration_ms % 1000) * 1'000'000};
+  nanosleep(&pause, nullptr);
+  const Reading end = read_both();
+  if (end.ticks <= start.ticks || end.ns <= start.ns) return fallback();
+  return TscClock(true, static_cast<double>(end.ns - start.ns) / static_cast<double>(end.ticks - start.ticks));
+}
+
+}  // namespace granary::base

@@ -1,0 +1,34 @@
+#pragma once
+// A clock for latencies: the processor's time stamp counter where it runs at a constant rate, calibrated
+// against CLOCK_MONOTONIC, else CLOCK_MONOTONIC itself. Reading it costs some 8 ns (25 ns as fallback).
+
+#include <cstdint>
+
+namespace granary::base {
+
+/// CLOCK_MONOTONIC in nanoseconds.
+std::uint64_t monotonic_ns();
+
+class TscClock {
+ public:
+  /// Looks whether the counter can be trusted and measures its rate for `calibration_ms`.
+  static TscClock calibrated(unsigned calibration_ms = 20);
+  /// Reads CLOCK_MONOTONIC: for machines without a constant counter, and for tests.
+  static TscClock fallback() { return TscClock(false, 1.0); }
+
+  std::uint64_t ticks() const {
+    if (counter_) [[likely]] return __builtin_ia32_rdtsc();
+    return monotonic_ns();
+  }
+  double nanoseconds_per_tick() const { return nanoseconds_per_tick_; }
+  double nanoseconds(std::uint64_t tick_count) const { return static_cast<double>(tick_count) * nanoseconds_per_tick_; }
+  bool uses_counter() const { return counter_; }
+
+ private:
+  TscClock(bool counter, double nanoseconds_per_tick) : counter_(counter), nanoseconds_per_tick_(nanoseconds_per_tick) {}
+
+  bool counter_;
+  double nanoseconds_per_tick_;
+};
+
+}  // namespace granary::base
