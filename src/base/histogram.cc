@@ -1,7 +1,6 @@
 #include "src/base/histogram.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace granary::base {
 
@@ -15,12 +14,14 @@ void Histogram::merge(const Histogram& other) {
 
 std::uint64_t Histogram::percentile(double percent) const {
   if (count_ == 0) return 0;
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_)));
+  // Rounded to the nearest count, as HdrHistogram does: 99.9 % of 1000 values are 999 of them, whatever floating point says.
+  const double share = std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_);
+  const auto wanted = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share + 0.5));
   if (wanted >= count_) return max_;
   std::uint64_t seen = 0;
   for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
     seen += counts_[bucket];
-    if (seen != 0 && seen >= wanted) {
+    if (seen >= wanted) {
       const std::uint64_t low = bucket_low(bucket);
       return std::clamp(low + (bucket_high(bucket) - low) / 2, min_, max_);
     }

@@ -1,0 +1,183 @@
+#include "bench/harness/json_report.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "src/base/build_info.h"
+
+namespace granary::bench {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json latency_json(const Measurement& run, const TypeResult& type) {
+  return {{"samples", type.latency.count()},
+          {"min_us", run.microseconds(static_cast<double>(type.latency.min()))},
+          {"mean_us", run.microseconds(type.latency.mean())},
+          {"p50_us", run.percentile_us(type, 50)},
+          {"p95_us", run.percentile_us(type, 95)},
+          {"p99_us", run.percentile_us(type, 99)},
+          {"p99.9_us", run.percentile_us(type, 99.9)},
+          {"max_us", run.microseconds(static_cast<double>(type.latency.max()))}};
+}
+
+/// BenchBase's "Latency Distribution".
+Json benchbase_latency(const Measurement& run) {
+  const TypeResult total = run.total();
+  return {{"Minimum Latency (microseconds)", run.microseconds(static_cast<double>(total.latency.min()))},
+          {"25th Percentile Latency (microseconds)", run.percentile_us(total, 25)},
+          {"Median Latency (microseconds)", run.percentile_us(total, 50)},
+          {"75th Percentile Latency (microseconds)", run.percentile_us(total, 75)},
+          {"90th Percentile Latency (microseconds)", run.percentile_us(total, 90)},
+          {"95th Percentile Latency (microseconds)", run.percentile_us(total, 95)},
+          {"99th Percentile Latency (microseconds)", run.percentile_us(total, 99)},
+          {"Maximum Latency (microseconds)", run.microseconds(static_cast<double>(total.latency.max()))},
+          {"Average Latency (microseconds)", run.microseconds(total.latency.mean())}};
+}
+
+Json type_json(const Measurement& run, const TypeResult& type) {
+  Json aborts = Json::object();
+  for (std::size_t reason = 0; reason < kAbortReasons; ++reason) {
+    if (type.aborts[reason] != 0) aborts[std::string(name(static_cast<AbortReason>(reason)))] = type.aborts[reason];
+  }
+  return {{"committed", type.committed},
+          {"rolled_back", type.rolled_back},
+          {"gave_up", type.gave_up},
+          {"throughput", run.rate(type.finished())},
+          {"aborts", type.aborted()},
+          {"abort_share", abort_share(type)},
+          {"aborts_by_reason", aborts},
+          {"latency", latency_json(run, type)}};
+}
+
+Json store_json(const StoreFigures& store) {
+  return {{"memory_bytes", store.memory_bytes},   {"records_bytes", store.records_bytes}, {"index_bytes", store.index_bytes},
+          {"version_bytes", store.version_bytes}, {"garbage_items", store.garbage_items}, {"epoch", store.epoch}};
+}
+
+Json samples_json(const std::vector<Sample>& samples) {
+  Json list = Json::array();
+  for (const Sample& sample : samples) {
+    Json entry = {{"seconds", sample.seconds},
+                  {"requests", sample.requests},
+                  {"aborts", sample.aborts},
+                  {"resident_bytes", sample.resident_bytes}};
+    entry.update(store_json(sample.store));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json repeat_json(const Measurement& run) {
+  Json types = Json::object(), extra = Json::object(), findings = Json::array();
+  for (const TypeResult& type : run.types) types[type.name] = type_json(run, type);
+  for (const ExtraFigure& figure : run.extra) extra[figure.name] = figure.value;
+  for (const Finding& finding : run.findings) {
+    findings.push_back({{"condition", finding.condition}, {"holds", finding.holds}, {"detail", finding.detail}});
+  }
+  return {{"throughput", run.throughput()},
+          {"goodput", run.goodput()},
+          {"elapsed_ns", run.elapsed_ns},
+          {"load_seconds", run.load_seconds},
+          {"interrupted", run.interrupted},
+          {"workers_pinned", run.pinned},
+          {"load_average_before", run.load_average_before},
+          {"load_average_after", run.load_average_after},
+          {"total", type_json(run, run.total())},
+          {"types", types},
+          {"memory", {{"after_load", store_json(run.loaded)}, {"at_end", store_json(run.store)}, {"resident_bytes", run.resident_bytes}}},
+          {"extra", extra},
+          {"verified", run.verified},
+          {"findings", findings},
+          {"samples", samples_json(run.samples)}};
+}
+
+Json parameters_json(const FlagValues& flags) {
+  Json parameters = Json::object();
+  for (const auto& [name, entry] : flags.all()) {
+    switch (entry.kind) {
+      case FlagKind::kSwitch: parameters[name] = entry.on; break;
+      case FlagKind::kInteger:
+      case FlagKind::kBytes: parameters[name] = entry.whole; break;
+      case FlagKind::kReal: parameters[name] = entry.real; break;
+      case FlagKind::kText:
+      case FlagKind::kChoice: parameters[name] = entry.text; break;
+    }
+  }
+  return parameters;
+}
+
+Json machine_json(const Machine& machine, const std::string& page_kind) {
+  return {{"cpu_model", machine.cpu_model},
+          {"cpus", machine.cpus},
+          {"memory_bytes", machine.memory_bytes},
+          {"kernel", machine.kernel},
+          {"page_kind", page_kind},
+          {"governor", machine.governor},
+          {"transparent_huge_pages", machine.transparent_huge_pages},
+          {"huge_pages_total", machine.huge_pages_total},
+          {"huge_pages_free", machine.huge_pages_free}};
+}
+
+Json build_json() {
+  const base::BuildInfo& info = base::build_info();
+  return {{"version", info.version},   {"commit", info.commit}, {"build_type", info.build_type},
+          {"compiler", info.compiler}, {"flags", info.flags},   {"test_hooks", info.test_hooks}};
+}
+
+Json ours(const ReportInput& input, std::size_t median) {
+  Json repeats = Json::array(), variants = Json::array();
+  double lowest = input.runs[median].throughput(), highest = lowest;
+  for (const Measurement& run : input.runs) {
+    repeats.push_back(repeat_json(run));
+    lowest = std::min(lowest, run.throughput());
+    highest = std::max(highest, run.throughput());
+  }
+  for (const Variant variant : input.settings.variants.list()) variants.push_back(name(variant));
+  return {{"schema_version", kJsonSchemaVersion},
+          {"parameters", parameters_json(input.flags)},
+          {"variants", variants},
+          {"median_repeat", median},
+          {"throughput", {{"median", input.runs[median].throughput()}, {"min", lowest}, {"max", highest}}},
+          {"build", build_json()},
+          {"machine", machine_json(input.machine, input.runs[median].store.page_kind)},
+          {"repeats", repeats}};
+}
+
+}  // namespace
+
+Json json_report(const ReportInput& input) {
+  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
+  const std::size_t median_index = median_by_throughput(input.runs);
+  const Measurement& median = input.runs[median_index];
+  const TypeResult total = median.total();
+  return {{"Benchmark Type", input.command.name},
+          {"Current Timestamp (milliseconds)", duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()},
+          {"DBMS Type", "granary"},
+          {"DBMS Version", base::version_text()},
+          {"Elapsed Time (nanoseconds)", median.elapsed_ns},
+          {"Final State", median.interrupted ? "INTERRUPTED" : "EXIT"},
+          {"Goodput (requests/second)", median.goodput()},
+          {"Latency Distribution", benchbase_latency(median)},
+          {"Measured Requests", total.finished()},
+          {"Throughput (requests/second)", median.throughput()},
+          {"isolation", "TRANSACTION_SERIALIZABLE"},
+          {"scalefactor", input.scale_factor},
+          {"terminals", input.settings.workers},
+          {"granary", ours(input, median_index)}};
+}
+
+Status write_json(const std::string& path, const Json& json) {
+  std::ofstream file(path, std::ios::trunc);
+  file << json.dump(2) << "\n";
+  file.close();
+  if (file.good()) return {};
+  return Status(StatusCode::kUnavailable, fmt::format("--json={}: cannot write: {}", path, std::strerror(errno)));
+}
+
+}  // namespace granary::bench

@@ -1,0 +1,32 @@
+#pragma once
+// The result as JSON: BenchBase's summary keys at the top level (of the median repeat), everything of ours under "granary".
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/harness/command.h"
+#include "bench/harness/machine.h"
+#include "bench/harness/result.h"
+
+namespace granary::bench {
+
+/// Changes when a key under "granary" changes its name or meaning.
+inline constexpr int kJsonSchemaVersion = 1;
+
+struct ReportInput {
+  const BenchCommand& command;
+  const FlagValues& flags;
+  const Settings& settings;
+  const Machine& machine;
+  double scale_factor = 0;
+  const std::vector<Measurement>& runs;
+};
+
+nlohmann::ordered_json json_report(const ReportInput& input);
+
+/// Writes the file whole. kUnavailable names the file and the reason.
+Status write_json(const std::string& path, const nlohmann::ordered_json& json);
+
+}  // namespace granary::bench

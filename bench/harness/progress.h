@@ -1,0 +1,36 @@
+#pragma once
+// What a person sees while a benchmark works: one line a second on standard error.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "bench/harness/workload.h"
+
+namespace granary::bench {
+
+/// "[  3 s]  1,234,567 /s   aborts 0.12 %   records ... ": one second of a run.
+void print_progress(const Sample& sample, double length_seconds);
+
+/// Progress of a load: how much of it is done, about once a second.
+class LoadProgress final : public Progress {
+ public:
+  LoadProgress(std::string what, std::uint64_t units, bool print);
+  /// Any thread. Cheap enough for every few hundred units.
+  void add(std::uint64_t done) override;
+
+ private:
+  const std::string what_;
+  const std::uint64_t units_;
+  const bool print_;
+  const std::uint64_t start_ns_;
+  std::atomic<std::uint64_t> done_{0};      // added to by all loaders, relaxed
+  std::atomic<std::uint64_t> next_line_ns_; // whoever moves it on by CAS prints the line, relaxed
+};
+
+/// 1234567 → "1,234,567".
+std::string with_commas(std::uint64_t value);
+/// "171 B", "3.2 MiB", "1.4 GiB".
+std::string human_bytes(std::uint64_t bytes);
+
+}  // namespace granary::bench

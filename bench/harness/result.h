@@ -1,0 +1,62 @@
+#pragma once
+// What one measurement yields.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/harness/workload.h"
+#include "src/base/histogram.h"
+
+namespace granary::bench {
+
+/// One transaction type, summed over workers.
+struct TypeResult {
+  std::string name;
+  std::uint64_t committed = 0;
+  std::uint64_t rolled_back = 0;
+  std::uint64_t gave_up = 0;
+  AbortCounts aborts{};            ///< attempts that failed, by reason
+  base::Histogram latency;         ///< in clock ticks, sampled
+
+  /// Requests that count as throughput.
+  std::uint64_t finished() const { return committed + rolled_back; }
+  std::uint64_t aborted() const;
+  void add(const TypeResult& other);
+};
+
+/// One repeat.
+struct Measurement {
+  std::vector<TypeResult> types;
+  std::uint64_t elapsed_ns = 0;
+  double nanoseconds_per_tick = 1;
+  double load_seconds = 0;                 ///< of the load it ran on
+  bool interrupted = false;
+  bool pinned = false;
+  double load_average_before = 0, load_average_after = 0;
+  std::uint64_t resident_bytes = 0;
+  StoreFigures loaded;                     ///< before the workers started
+  StoreFigures store;                      ///< when they had stopped
+  std::vector<Sample> samples;             ///< one a second, warm-up included
+  std::vector<ExtraFigure> extra;
+  std::vector<Finding> findings;
+  bool verified = false;
+
+  TypeResult total() const;
+  double seconds() const { return static_cast<double>(elapsed_ns) / 1e9; }
+  double throughput() const { return rate(total().finished()); }
+  double goodput() const { return rate(total().committed); }
+  double rate(std::uint64_t requests) const { return elapsed_ns == 0 ? 0 : static_cast<double>(requests) / seconds(); }
+  double microseconds(double ticks) const { return ticks * nanoseconds_per_tick / 1000; }
+  double percentile_us(const TypeResult& type, double percent) const {
+    return microseconds(static_cast<double>(type.latency.percentile(percent)));
+  }
+};
+
+/// Failed attempts among all attempts, 0 to 1.
+double abort_share(const TypeResult& type);
+
+/// Index of the median by throughput (the lower one of an even number). Precondition: not empty.
+std::size_t median_by_throughput(const std::vector<Measurement>& runs);
+
+}  // namespace granary::bench

@@ -1,0 +1,139 @@
+#include "bench/harness/runner.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "bench/harness/machine.h"
+#include "bench/harness/progress.h"
+#include "bench/harness/worker_thread.h"
+
+namespace granary::bench {
+
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+class Run {
+ public:
+  Run(Workload& workload, const RunPlan& plan, const base::TscClock& clock, StopSignals& signals)
+      : workload_(workload), plan_(plan), clock_(clock), signals_(signals) {
+    const std::vector<int> cpus = allowed_cpus();
+    control_.latency_sample = plan.latency_sample;
+    for (std::uint32_t id = 0; id < plan.workers; ++id) {
+      const int cpu = plan.pin && plan.workers <= cpus.size() ? cpus[id] : -1;
+      workers_.push_back(std::make_unique<WorkerThread>(id, cpu, workload, control_, clock));
+    }
+  }
+
+  Result<Measurement> measure();
+
+ private:
+  Status start_workers();
+  void set_phase(Phase phase) {
+    control_.phase.store(phase, std::memory_order_relaxed);
+    control_.phase.notify_all();
+  }
+  void pass(Phase phase, double seconds, double offset);
+  void sample(double at_seconds, double length_seconds);
+  void sum_up();
+
+  Workload& workload_;
+  const RunPlan& plan_;
+  const base::TscClock& clock_;
+  StopSignals& signals_;
+  RunControl control_;
+  std::vector<std::unique_ptr<WorkerThread>> workers_;
+  Measurement result_;
+  std::uint64_t requests_before_ = 0, aborts_before_ = 0;
+};
+
+/// Starts all threads and waits until each has made its client.
+Status Run::start_workers() {
+  for (auto& worker : workers_) worker->start();
+  while (control_.settled.load(std::memory_order_acquire) != plan_.workers) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (auto& worker : workers_) {
+    if (!worker->status().ok()) return worker->status();
+  }
+  return {};
+}
+
+/// Lets a phase run for its time, looking at it once a second.
+void Run::pass(Phase phase, double seconds, double offset) {
+  requests_before_ = aborts_before_ = 0;
+  const std::uint64_t start = base::monotonic_ns();
+  const std::uint64_t end = start + static_cast<std::uint64_t>(seconds * 1e9);
+  set_phase(phase);
+  std::uint64_t last = start;
+  for (std::uint64_t tick = start + kSecondNs; last < end; tick += kSecondNs) {
+    const bool stopped = signals_.wait_until(std::min(tick, end));
+    const std::uint64_t now = base::monotonic_ns();
+    const double length = static_cast<double>(now - last) / 1e9;
+    if (length >= 0.5 || seconds < 1) sample(offset + static_cast<double>(now - start) / 1e9, length);
+    last = now;
+    if (stopped) break;
+  }
+  if (phase == Phase::kMeasure) result_.elapsed_ns = base::monotonic_ns() - start;
+}
+
+void Run::sample(double at_seconds, double length_seconds) {
+  std::uint64_t requests = 0, aborts = 0;
+  for (const auto& worker : workers_) {
+    requests += worker->live_requests();
+    aborts += worker->live_aborts();
+  }
+  Sample now{.seconds = at_seconds, .resident_bytes = resident_bytes(), .store = workload_.figures()};
+  // Right after the switch to the measurement a worker may not have reset its counters yet.
+  now.requests = requests - std::min(requests, requests_before_);
+  now.aborts = aborts - std::min(aborts, aborts_before_);
+  requests_before_ = requests;
+  aborts_before_ = aborts;
+  workload_.observe(now);
+  if (plan_.progress) print_progress(now, length_seconds);
+  result_.samples.push_back(std::move(now));
+}
+
+void Run::sum_up() {
+  for (const std::string& name : workload_.transaction_types()) {
+    result_.types.emplace_back();
+    result_.types.back().name = name;
+  }
+  result_.pinned = true;
+  for (auto& worker : workers_) {
+    worker->add_to(result_.types);
+    result_.pinned = result_.pinned && worker->pinned();
+  }
+  result_.nanoseconds_per_tick = clock_.nanoseconds_per_tick();
+  result_.load_average_after = load_average();
+  result_.resident_bytes = resident_bytes();
+  result_.store = workload_.figures();
+  result_.extra = workload_.extra_figures();
+}
+
+Result<Measurement> Run::measure() {
+  result_.load_average_before = load_average();
+  result_.loaded = workload_.figures();
+  const Status started = start_workers();
+  if (started.ok()) {
+    signals_.ask_first(true);
+    if (plan_.warmup_seconds > 0) pass(Phase::kWarmUp, plan_.warmup_seconds, -plan_.warmup_seconds);
+    if (!signals_.requested()) pass(Phase::kMeasure, plan_.seconds, 0);
+    result_.interrupted = signals_.requested();
+  }
+  set_phase(Phase::kStop);
+  for (auto& worker : workers_) worker->join();
+  if (!started.ok()) return started;
+  sum_up();
+  return std::move(result_);
+}
+
+}  // namespace
+
+Result<Measurement> measure(Workload& workload, const RunPlan& plan, const base::TscClock& clock, StopSignals& signals) {
+  return Run(workload, plan, clock, signals).measure();
+}
+
+}  // namespace granary::bench

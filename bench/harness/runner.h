@@ -1,0 +1,25 @@
+#pragma once
+// One measurement: starts the workers behind a barrier, warms up, measures by the wall clock, stops, sums up.
+
+#include <cstdint>
+
+#include "bench/harness/result.h"
+#include "bench/harness/stop_signals.h"
+#include "bench/harness/workload.h"
+#include "src/base/tsc_clock.h"
+
+namespace granary::bench {
+
+struct RunPlan {
+  std::uint32_t workers = 2;
+  double seconds = 30;
+  double warmup_seconds = 2;
+  std::uint64_t latency_sample = 1;
+  bool pin = true;
+  bool progress = true;          ///< a line a second on standard error
+};
+
+/// Runs a loaded workload once. A stop signal ends it early; the result then says so and holds what was measured.
+Result<Measurement> measure(Workload& workload, const RunPlan& plan, const base::TscClock& clock, StopSignals& signals);
+
+}  // namespace granary::bench

@@ -1,0 +1,72 @@
+#include "bench/harness/stop_signals.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "src/base/check.h"
+#include "src/base/tsc_clock.h"
+
+namespace granary::bench {
+
+namespace {
+
+// A signal handler has no other way to its object. Written by the handler and by the main thread, read by both; relaxed,
+// because the pipe is what wakes the reader. Lock-free, so allowed in a handler.
+std::atomic<bool> stop_requested{false};
+std::atomic<bool> asks_first{false};
+int wake_pipe[2] = {-1, -1};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int number) {
+  const int saved = errno;
+  if (!asks_first.load(std::memory_order_relaxed) || stop_requested.exchange(true, std::memory_order_relaxed)) {
+    constexpr char kText[] = "\ngranary: interrupted\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
+    _exit(128 + number);
+  }
+  [[maybe_unused]] const auto woken = write(wake_pipe[1], "x", 1);
+  errno = saved;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  base::always_check(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) == 0, "no pipe for signals");
+  stop_requested.store(false, std::memory_order_relaxed);
+  asks_first.store(false, std::memory_order_relaxed);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+StopSignals::~StopSignals() {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  close(wake_pipe[0]);
+  close(wake_pipe[1]);
+}
+
+void StopSignals::ask_first(bool on) { asks_first.store(on, std::memory_order_relaxed); }
+
+bool StopSignals::requested() const { return stop_requested.load(std::memory_order_relaxed); }
+
+bool StopSignals::wait_until(unsigned long long deadline_ns) const {
+  for (;;) {
+    if (requested()) return true;
+    const unsigned long long now = base::monotonic_ns();
+    if (now >= deadline_ns) return false;
+    const unsigned long long left = deadline_ns - now;
+    const timespec timeout{.tv_sec = static_cast<time_t>(left / 1'000'000'000u), .tv_nsec = static_cast<long>(left % 1'000'000'000u)};
+    pollfd readable{.fd = wake_pipe[0], .events = POLLIN, .revents = 0};
+    ppoll(&readable, 1, &timeout, nullptr);
+  }
+}
+
+}  // namespace granary::bench

@@ -1,0 +1,22 @@
+#pragma once
+// Ctrl-C and SIGTERM: the first one asks a measurement to stop early and report what it has, the second one ends the
+// process at once. Before the first measurement there is nothing to report: the first one ends the process as well.
+
+namespace granary::bench {
+
+/// Installs the handlers for its lifetime; one at a time.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// From here on a first signal only asks (true), or ends the process (false, as at the start).
+  void ask_first(bool on);
+  bool requested() const;
+  /// Sleeps until the deadline (CLOCK_MONOTONIC, ns) or until a stop is requested; true if it is.
+  bool wait_until(unsigned long long deadline_ns) const;
+};
+
+}  // namespace granary::bench

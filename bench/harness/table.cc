@@ -1,0 +1,126 @@
+#include "bench/harness/table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/harness/progress.h"
+
+namespace granary::bench {
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::string rate_text(double rate) { return with_commas(static_cast<std::uint64_t>(rate + 0.5)); }
+
+Row type_row(const Measurement& run, const TypeResult& type) {
+  Row row{type.name,
+          with_commas(type.finished()),
+          rate_text(run.rate(type.finished())),
+          with_commas(type.rolled_back),
+          with_commas(type.aborted()),
+          fmt::format("{:.3f}", 100 * abort_share(type))};
+  for (const double percent : {50.0, 95.0, 99.0, 99.9}) row.push_back(fmt::format("{:.1f}", run.percentile_us(type, percent)));
+  row.push_back(fmt::format("{:.1f}", run.microseconds(static_cast<double>(type.latency.max()))));
+  return row;
+}
+
+std::string type_table(const Measurement& run) {
+  std::vector<Row> rows{{"transaction", "count", "/s", "rolled back", "aborts", "abort %", "p50 us", "p95 us", "p99 us", "p99.9 us",
+                         "max us"}};
+  for (const TypeResult& type : run.types) rows.push_back(type_row(run, type));
+  if (run.types.size() > 1) rows.push_back(type_row(run, run.total()));
+  return aligned(rows);
+}
+
+/// Aborts by reason; only reasons that occurred have a column.
+std::string abort_table(const Measurement& run) {
+  const TypeResult total = run.total();
+  Row head{"aborts"};
+  std::vector<std::size_t> reasons;
+  for (std::size_t reason = 0; reason < kAbortReasons; ++reason) {
+    if (total.aborts[reason] == 0) continue;
+    reasons.push_back(reason);
+    head.emplace_back(name(static_cast<AbortReason>(reason)));
+  }
+  if (reasons.empty()) return {};
+  std::vector<Row> rows{head};
+  const auto add = [&](const TypeResult& type) {
+    Row row{type.name};
+    for (const std::size_t reason : reasons) row.push_back(with_commas(type.aborts[reason]));
+    rows.push_back(row);
+  };
+  for (const TypeResult& type : run.types) {
+    if (type.aborted() != 0) add(type);
+  }
+  if (rows.size() > 2) add(total);
+  return fmt::format("\n{}", aligned(rows));
+}
+
+std::string spread(const std::vector<Measurement>& runs, double (Measurement::*figure)() const) {
+  std::vector<double> values;
+  for (const Measurement& run : runs) values.push_back((run.*figure)());
+  std::sort(values.begin(), values.end());
+  return fmt::format("minimum {}, maximum {}", rate_text(values.front()), rate_text(values.back()));
+}
+
+std::string summary(const std::vector<Measurement>& runs, const Measurement& median) {
+  const TypeResult total = median.total();
+  std::string text = fmt::format("\nthroughput  {} /s", rate_text(median.throughput()));
+  if (runs.size() > 1) text += fmt::format("   (median of {}; {})", runs.size(), spread(runs, &Measurement::throughput));
+  text += fmt::format("\ngoodput     {} /s   aborts {:.3f} % of attempts", rate_text(median.goodput()), 100 * abort_share(total));
+  if (total.gave_up != 0) text += fmt::format("   gave up {}", with_commas(total.gave_up));
+  text += fmt::format("\nmeasured    {:.2f} s a run{}{}\n", median.seconds(), median.pinned ? ", workers pinned to cores" : "",
+                      median.interrupted ? "; interrupted" : "");
+  text += fmt::format("memory      records {}, index {}, old versions {}, all told {}, resident {}; pages {}\n",
+                      human_bytes(median.store.records_bytes), human_bytes(median.store.index_bytes),
+                      human_bytes(median.store.version_bytes), human_bytes(median.store.memory_bytes),
+                      human_bytes(median.resident_bytes), median.store.page_kind);
+  for (const ExtraFigure& figure : median.extra) text += fmt::format("{:<11} {:.6g}\n", figure.name, figure.value);
+  return text;
+}
+
+/// The findings of all repeats; failed ones with what was seen.
+std::string findings_text(const std::vector<Measurement>& runs) {
+  std::size_t checked = 0, failed = 0;
+  bool verified = false;
+  std::string lines;
+  for (const Measurement& run : runs) {
+    verified = verified || run.verified;
+    for (const Finding& finding : run.findings) {
+      ++checked;
+      if (!finding.holds) ++failed;
+      if (!finding.holds || &run == &runs.back()) {
+        lines += fmt::format("  {}  {}  {}\n", finding.holds ? "holds " : "FAILED", finding.condition, finding.detail);
+      }
+    }
+  }
+  if (!verified) return "verified    nothing (--verify was not asked for, or the run was interrupted)\n";
+  return fmt::format("verified    {} of {} conditions hold\n{}", checked - failed, checked, lines);
+}
+
+}  // namespace
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string result_text(const std::string& title, const std::vector<Measurement>& runs) {
+  const Measurement& median = runs[median_by_throughput(runs)];
+  return title + "\n\n" + type_table(median) + abort_table(median) + summary(runs, median) + findings_text(runs);
+}
+
+}  // namespace granary::bench

@@ -1,0 +1,18 @@
+#pragma once
+// The result as text for people, on standard output.
+
+#include <string>
+#include <vector>
+
+#include "bench/harness/result.h"
+
+namespace granary::bench {
+
+/// Rows of cells as aligned columns: the first left, all others right.
+std::string aligned(const std::vector<std::vector<std::string>>& rows);
+
+/// Everything worth reading about a set of repeats: the table of the median one by transaction type, aborts by reason,
+/// totals with minimum and maximum, memory, and what was verified.
+std::string result_text(const std::string& title, const std::vector<Measurement>& runs);
+
+}  // namespace granary::bench

@@ -1,0 +1,101 @@
+#include "bench/harness/worker_thread.h"
+
+#include "bench/harness/machine.h"
+
+namespace granary::bench {
+
+WorkerThread::WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunControl& control, const base::TscClock& clock)
+    : id_(id),
+      cpu_(cpu),
+      type_count_(workload.transaction_types().size()),
+      workload_(workload),
+      control_(control),
+      clock_(clock),
+      latencies_(type_count_),
+      aborts_at_start_(type_count_),
+      aborts_(type_count_) {}
+
+void WorkerThread::main() {
+  pinned_ = cpu_ >= 0 && pin_to(cpu_);
+  Result<std::unique_ptr<Client>> made = workload_.make_client(id_);
+  if (!made.ok()) status_ = made.status();
+  control_.settled.fetch_add(1, std::memory_order_release);  // pairs with the runner's acquire: it reads status_ and pinned_
+  if (!made.ok()) return;
+  Client& client = **made;
+  control_.phase.wait(Phase::kSetUp, std::memory_order_relaxed);
+  run_phase(client, Phase::kWarmUp);
+  begin_measurement(client);
+  run_phase(client, Phase::kMeasure);
+  end_measurement(client);
+  client.idle();
+}
+
+void WorkerThread::run_phase(Client& client, Phase phase) {
+  constexpr std::uint64_t kPublishEvery = 64;
+  const std::uint64_t sample = control_.latency_sample;
+  std::uint64_t until_timed = 1, until_published = kPublishEvery;
+  std::uint64_t last = clock_.ticks();
+  while (control_.phase.load(std::memory_order_relaxed) == phase) {
+    const bool timed = --until_timed == 0;
+    // With every request timed, one request's end is the next one's start: one reading of the clock each.
+    if (timed && sample != 1) last = clock_.ticks();
+    const Request request = client.run_one();
+    if (timed) {
+      const std::uint64_t now = clock_.ticks();
+      latencies_[request.type].record(now - last);
+      last = now;
+      until_timed = sample;
+    }
+    counters_[request.type].count(request.ending);
+    if (--until_published == 0) {
+      publish_aborts(client);
+      until_published = kPublishEvery;
+    }
+  }
+}
+
+void WorkerThread::publish_aborts(Client& client) {
+  std::uint64_t sum = 0;
+  for (std::size_t type = 0; type < type_count_; ++type) {
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) {
+      sum += client.aborts(static_cast<std::uint8_t>(type))[reason] - aborts_at_start_[type][reason];
+    }
+  }
+  published_aborts_.store(sum, std::memory_order_relaxed);
+}
+
+void WorkerThread::begin_measurement(Client& client) {
+  for (std::size_t type = 0; type < type_count_; ++type) {
+    for (auto& counter : counters_[type].by_ending) counter.store(0, std::memory_order_relaxed);
+    latencies_[type].reset();
+    aborts_at_start_[type] = client.aborts(static_cast<std::uint8_t>(type));
+  }
+  published_aborts_.store(0, std::memory_order_relaxed);
+}
+
+void WorkerThread::end_measurement(Client& client) {
+  for (std::size_t type = 0; type < type_count_; ++type) {
+    aborts_[type] = client.aborts(static_cast<std::uint8_t>(type));
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) aborts_[type][reason] -= aborts_at_start_[type][reason];
+  }
+}
+
+std::uint64_t WorkerThread::live_requests() const {
+  std::uint64_t sum = 0;
+  for (std::size_t type = 0; type < type_count_; ++type) {
+    sum += counters_[type].of(Ending::kCommitted) + counters_[type].of(Ending::kRolledBack) + counters_[type].of(Ending::kGaveUp);
+  }
+  return sum;
+}
+
+void WorkerThread::add_to(std::vector<TypeResult>& types) const {
+  for (std::size_t type = 0; type < type_count_; ++type) {
+    types[type].committed += counters_[type].of(Ending::kCommitted);
+    types[type].rolled_back += counters_[type].of(Ending::kRolledBack);
+    types[type].gave_up += counters_[type].of(Ending::kGaveUp);
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) types[type].aborts[reason] += aborts_[type][reason];
+    types[type].latency.merge(latencies_[type]);
+  }
+}
+
+}  // namespace granary::bench

@@ -1,0 +1,85 @@
+#pragma once
+// One worker of a run: pins itself, makes its client, runs requests through the phases and counts them.
+//
+// The request loop touches shared memory only to read the phase, which changes twice a run; counters and histograms
+// are the worker's own and lie on lines of their own.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "bench/harness/result.h"
+#include "bench/harness/workload.h"
+#include "src/base/cache_line.h"
+#include "src/base/tsc_clock.h"
+
+namespace granary::bench {
+
+enum class Phase : std::uint8_t { kSetUp, kWarmUp, kMeasure, kStop };
+
+/// What all workers of a run share. `phase` is written by the runner only and read by the workers before each
+/// request: relaxed, as nothing is handed over through it (joining the threads does that).
+struct RunControl {
+  alignas(base::kCacheLine) std::atomic<Phase> phase{Phase::kSetUp};
+  alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{0};  ///< workers whose set-up has ended; they add with release
+  std::uint64_t latency_sample = 1;
+};
+
+class alignas(base::kCacheLine) WorkerThread {
+ public:
+  /// cpu < 0: not pinned.
+  WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunControl& control, const base::TscClock& clock);
+
+  void start() { thread_ = std::thread([this] { main(); }); }
+  void join() { thread_.join(); }
+
+  /// After `settled` counted this worker: whether its client could be made.
+  const Status& status() const { return status_; }
+  bool pinned() const { return pinned_; }
+
+  /// Requests ended and attempts aborted in the present phase, for the progress line; any thread, relaxed.
+  std::uint64_t live_requests() const;
+  std::uint64_t live_aborts() const { return published_aborts_.load(std::memory_order_relaxed); }
+
+  /// Adds this worker's measured figures, after join().
+  void add_to(std::vector<TypeResult>& types) const;
+
+ private:
+  static constexpr std::size_t kMaxTypes = 16;  // as Client's
+
+  /// Written by the worker, read by the progress line: relaxed, each figure stands for itself.
+  struct Counters {
+    std::atomic<std::uint64_t> by_ending[3] = {};
+    void count(Ending ending) {
+      auto& counter = by_ending[static_cast<std::size_t>(ending)];
+      counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    std::uint64_t of(Ending ending) const { return by_ending[static_cast<std::size_t>(ending)].load(std::memory_order_relaxed); }
+  };
+
+  void main();
+  void run_phase(Client& client, Phase phase);
+  void publish_aborts(Client& client);
+  void begin_measurement(Client& client);
+  void end_measurement(Client& client);
+
+  const std::uint32_t id_;
+  const int cpu_;
+  const std::size_t type_count_;
+  Workload& workload_;
+  RunControl& control_;
+  const base::TscClock& clock_;
+  Status status_;
+  bool pinned_ = false;
+  std::thread thread_;
+
+  alignas(base::kCacheLine) std::array<Counters, kMaxTypes> counters_;
+  std::atomic<std::uint64_t> published_aborts_{0};  // written by the worker now and then, read by the progress line
+  std::vector<base::Histogram> latencies_;
+  std::vector<AbortCounts> aborts_at_start_, aborts_;
+};
+
+}  // namespace granary::bench

@@ -1,0 +1,17 @@
+#pragma once
+// Every `granary bench NAME` there is.
+
+#include <string_view>
+#include <vector>
+
+#include "bench/harness/command.h"
+
+namespace granary::cli {
+
+/// In the order in which help lists them.
+const std::vector<const bench::BenchCommand*>& bench_commands();
+
+/// nullptr if there is none of this name.
+const bench::BenchCommand* find_bench_command(std::string_view name);
+
+}  // namespace granary::cli

@@ -1,0 +1,20 @@
+#pragma once
+// Flags of one command from argv. Names and shapes are checked here, so that whatever is unknown, missing,
+// repeated or impossible ends in one clear line; gflags defines the flags and parses their values.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "bench/harness/flags.h"
+
+namespace granary::cli {
+
+/// Parses `--name=value`, `--name value`, `--switch` and `--noswitch`. Flags not given have their default. The message of an
+/// error is what follows "granary: ". Once per process and flag name: gflags keeps one registry.
+Result<bench::FlagValues> parse_flags(const std::string& command, const std::vector<bench::Flag>& flags,
+                                      const std::vector<std::string>& arguments);
+
+}  // namespace granary::cli

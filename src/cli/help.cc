@@ -1,0 +1,97 @@
+#include "src/cli/help.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/cli/commands.h"
+
+namespace granary::cli {
+
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+/// Breaks text into lines of at most kColumns, each starting with `indent` blanks.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  std::string result, line(indent, ' ');
+  bool empty = true;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
+    if (!empty && line.size() + 1 + word.size() > kColumns) {
+      result += line;
+      result.push_back('\n');
+      line.assign(indent, ' ');
+      empty = true;
+    }
+    if (!empty) line.push_back(' ');
+    line += word;
+    empty = false;
+  }
+  result += line;
+  result.push_back('\n');
+  return result;
+}
+
+std::string flag_head(const bench::Flag& flag) {
+  using bench::FlagKind;
+  const std::string initial = flag.initial.empty() ? "none" : flag.initial;
+  switch (flag.kind) {
+    case FlagKind::kSwitch:
+      return fmt::format("--{}, --no{}   default {}", flag.name, flag.name, initial);
+    case FlagKind::kText:
+      return fmt::format("--{}={}   default {}", flag.name, flag.unit, initial);
+    case FlagKind::kChoice:
+      return fmt::format("--{}=WORD   {}; default {}", flag.name, bench::allowed_values(flag), initial);
+    case FlagKind::kBytes:
+      return fmt::format("--{}=SIZE   {}; default {}", flag.name, bench::allowed_values(flag), initial);
+    case FlagKind::kInteger:
+    case FlagKind::kReal:
+      break;
+  }
+  return fmt::format("--{}=N   {}{}{}; default {}", flag.name, bench::allowed_values(flag), flag.unit.empty() ? "" : " ", flag.unit, initial);
+}
+
+std::string flag_list(const std::vector<bench::Flag>& flags) {
+  std::string text;
+  for (const bench::Flag& flag : flags) {
+    text += wrapped(flag_head(flag), 2);
+    text += wrapped(flag.help, 6);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string general_help() {
+  return "granary: an in-memory transaction system, and what to measure it with\n\n"
+         "  granary help                     this text\n"
+         "  granary help bench               the benchmarks there are\n"
+         "  granary bench NAME [flags]       runs one\n"
+         "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n"
+         "  granary --version                version, commit and kind of build\n\n"
+         "Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 the machine or a file does not play along,\n"
+         "4 damaged data. Ctrl-C ends a measurement early and prints what was measured; a second one ends at once.\n";
+}
+
+std::string bench_help() {
+  std::string text = "granary bench NAME [flags]\n\n";
+  for (const bench::BenchCommand* command : bench_commands()) text += fmt::format("  {:<8} {}\n", command->name, command->summary);
+  return text +
+         "\nEach loads its data, warms up, measures --seconds of wall-clock time --repeat times and reports the median.\n"
+         "'granary bench NAME --help' lists the flags of one.\n";
+}
+
+std::string command_help(const bench::BenchCommand& command) {
+  std::string text = fmt::format("granary bench {} [flags]: {}\n\n", command.name, command.summary);
+  if (!command.description.empty()) text += wrapped(command.description, 0) + "\n";
+  if (!command.flags.empty()) text += fmt::format("Flags of {}:\n{}\n", command.name, flag_list(command.flags));
+  text += fmt::format("Flags of every benchmark:\n{}", flag_list(bench::common_flags(command)));
+  if (!command.examples.empty()) text += "\nExamples:\n";
+  for (const std::string& example : command.examples) text += fmt::format("  granary bench {} {}\n", command.name, example);
+  return text;
+}
+
+}  // namespace granary::cli

@@ -1,0 +1,91 @@
+// The `granary` command: finds out what is asked for, checks every word, and hands over.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/base/build_info.h"
+#include "src/cli/commands.h"
+#include "src/cli/flag_parser.h"
+#include "src/cli/help.h"
+#include "src/cli/nearest.h"
+
+namespace granary::cli {
+namespace {
+
+using bench::BenchCommand;
+using bench::ExitCode;
+using Words = std::vector<std::string>;
+
+ExitCode wrong_usage(const std::string& message) {
+  fmt::print(stderr, "granary: {}\n", message);
+  return ExitCode::kUsage;
+}
+
+ExitCode show(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return ExitCode::kOk;
+}
+
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-help" || word == "-h"; }
+
+ExitCode unknown_word(const std::string& what, const std::string& word, const Words& known) {
+  const std::string meant = nearest(word, known);
+  return wrong_usage(meant.empty() ? fmt::format("'{}': no such {}; expected {}", word, what, fmt::join(known, ", "))
+                                   : fmt::format("'{}': no such {}; did you mean {}?", word, what, meant));
+}
+
+Words bench_names() {
+  Words names;
+  for (const BenchCommand* command : bench_commands()) names.push_back(command->name);
+  return names;
+}
+
+ExitCode run_bench_words(const Words& words) {
+  if (words.empty()) return wrong_usage(fmt::format("bench: which one? expected {}", fmt::join(bench_names(), ", ")));
+  if (asks_for_help(words[0])) return show(bench_help());
+  const BenchCommand* command = find_bench_command(words[0]);
+  if (command == nullptr) return unknown_word("benchmark", words[0], bench_names());
+  const Words arguments(words.begin() + 1, words.end());
+  for (const std::string& argument : arguments) {
+    if (asks_for_help(argument)) return show(command_help(*command));
+  }
+  std::vector<bench::Flag> flags = command->flags;
+  for (bench::Flag& flag : bench::common_flags(*command)) flags.push_back(std::move(flag));
+  Result<bench::FlagValues> values = parse_flags("bench " + command->name, flags, arguments);
+  if (!values.ok()) return wrong_usage(values.status().message());
+  return bench::run_bench(*command, *values);
+}
+
+ExitCode help(const Words& topic) {
+  if (topic.empty()) return show(general_help());
+  if (topic[0] != "bench") return unknown_word("topic", topic[0], {"bench"});
+  if (topic.size() == 1) return show(bench_help());
+  const BenchCommand* command = find_bench_command(topic[1]);
+  if (command == nullptr) return unknown_word("benchmark", topic[1], bench_names());
+  if (topic.size() > 2) return wrong_usage(fmt::format("help: '{}' is one word too many", topic[2]));
+  return show(command_help(*command));
+}
+
+ExitCode run(const Words& words) {
+  if (words.empty()) return wrong_usage("no command; see 'granary help'");
+  const std::string& first = words[0];
+  const Words rest(words.begin() + 1, words.end());
+  if (first == "bench") return run_bench_words(rest);
+  if (first == "help") return help(rest);
+  const bool version = first == "--version" || first == "version";
+  if ((version || asks_for_help(first)) && !rest.empty()) return wrong_usage(fmt::format("{}: '{}' is one word too many", first, rest[0]));
+  if (version) return show(fmt::format("granary {}\n", base::version_text()));
+  if (asks_for_help(first)) return show(general_help());
+  return unknown_word("command", first, {"bench", "help", "--version"});
+}
+
+}  // namespace
+}  // namespace granary::cli
+
+int main(int argc, char** argv) {
+  return static_cast<int>(granary::cli::run(std::vector<std::string>(argv + 1, argv + argc)));
+}
