@@ -38,8 +38,9 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kOutOfMemory,      ///< the memory limit was reached while installing or inserting
   kUniqueViolation,  ///< a unique secondary index already holds the key
   kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
+  kMisuse,           ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 12;
+inline constexpr std::size_t kAbortReasons = 13;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);
@@ -48,8 +49,8 @@ std::string_view meaning(AbortReason reason);
 /// Short lower-case name, e.g. "not_found".
 std::string_view name(Outcome outcome);
 
-/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory and
-/// kUniqueViolation.
+/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory,
+/// kUniqueViolation and kMisuse.
 bool is_retryable(AbortReason reason);
 
 }  // namespace granary

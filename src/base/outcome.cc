@@ -25,6 +25,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"out_of_memory", "the memory limit is reached; delete data or raise memory_limit_bytes", false},
     {"unique_violation", "a unique secondary index already holds the key", false},
     {"tids_used_up", "the epoch has no greater TID left; retry in the next epoch", true},
+    {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 
 constexpr std::array<std::string_view, 12> kOutcomes = {

@@ -51,24 +51,6 @@ bool holds(const std::vector<LockEntry>& locks, const Record* record) {
   return at != locks.end() && at->record == record;
 }
 
-/// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf, if its version is.
-AbortReason validate(const AccessSet& access) {
-  if (!injected(Bug::kSkipReadValidation)) {
-    for (const ReadEntry& read : access.reads) {
-      const TidWord word = read.record->tid();
-      if (word == read.tid) [[likely]] continue;
-      if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
-      if (!holds(access.locks, read.record) && !injected(Bug::kSkipOwnLockCheck)) return AbortReason::kReadLocked;
-    }
-  }
-  if (!injected(Bug::kSkipNodeValidation)) {
-    for (const NodeEntry& node : access.nodes) {
-      if (!Tree::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
-    }
-  }
-  return AbortReason::kNone;
-}
-
 /// I1: greater than every TID read or overwritten and than this worker's last, in the given epoch; 0 if the epoch has none left.
 TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker, epoch::Epoch epoch) {
   TidWord greatest = worker.last_tid;
@@ -93,6 +75,24 @@ TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& write
 }
 
 }  // namespace
+
+/// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf, if its version is.
+AbortReason validate(const AccessSet& access) {
+  if (!injected(Bug::kSkipReadValidation)) {
+    for (const ReadEntry& read : access.reads) {
+      const TidWord word = read.record->tid();
+      if (word == read.tid) [[likely]] continue;
+      if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
+      if (!holds(access.locks, read.record) && !injected(Bug::kSkipOwnLockCheck)) return AbortReason::kReadLocked;
+    }
+  }
+  if (!injected(Bug::kSkipNodeValidation)) {
+    for (const NodeEntry& node : access.nodes) {
+      if (!Tree::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
+    }
+  }
+  return AbortReason::kNone;
+}
 
 CommitOutcome commit(AccessSet& access, WorkerState& worker) {
   std::vector<WriteEntry>& writes = access.writes.entries();

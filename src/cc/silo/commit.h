@@ -20,6 +20,9 @@ struct CommitOutcome {
 /// placeholders stay in the tree, for abandon() to register.
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
 
+/// Phase 2 alone: would the reads pass now? For reporting an error only if it was seen in a consistent state.
+AbortReason validate(const AccessSet& access);
+
 /// What every abort owes: registers the placeholders that the transaction put into trees (Silo 4.5).
 void abandon(AccessSet& access, WorkerState& worker);
 

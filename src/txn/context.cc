@@ -1,0 +1,93 @@
+#include "src/txn/context.h"
+
+#include "src/base/test_hooks.h"
+#include "src/cc/silo/commit.h"
+
+namespace granary::txn {
+
+std::uint64_t Context::begin() {
+  slot_.revoked.store(false, std::memory_order_relaxed);
+  epoch_ = worker_.shared().epochs.enter(slot_);
+  state_ = State::kOpen;
+  doom_ = AbortReason::kNone;
+  return ++serial_;
+}
+
+Outcome Context::refuse(std::uint64_t serial) {
+  if (!worker_.bound_here()) return Outcome::kWrongThread;
+  if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
+  if (state_ == State::kDoomed) return Outcome::kAborted;
+  return doom_with(AbortReason::kOpenTooLong);
+}
+
+Outcome Context::doom_with(AbortReason reason) {
+  release(false);
+  worker_.count_abort(reason);
+  doom_ = reason;
+  state_ = State::kDoomed;
+  return reason == AbortReason::kOutOfMemory ? Outcome::kOutOfMemory : Outcome::kAborted;
+}
+
+void Context::release(bool committed) {
+  if (!committed) cc::silo::abandon(access_, worker_.state());
+  access_.clear();
+  arena_.clear();
+  lookups_.clear();
+  worker_.shared().epochs.leave(slot_);
+}
+
+CommitResult Context::commit(std::uint64_t serial) {
+  const Outcome admitted = admit(serial);
+  if (admitted != Outcome::kOk) [[unlikely]] {
+    if (admitted != Outcome::kAborted) return {.reason = AbortReason::kMisuse, .ticket = {}};
+    state_ = State::kIdle;
+    return {.reason = doom_, .ticket = {}};
+  }
+  const cc::silo::CommitOutcome outcome = cc::silo::commit(access_, worker_.state());
+  release(outcome.reason == AbortReason::kNone);
+  state_ = State::kIdle;
+  if (outcome.reason == AbortReason::kNone) {
+    worker_.count_commit();
+  } else {
+    worker_.count_abort(outcome.reason);
+  }
+  worker_.collect_some(epoch_);
+  return {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
+}
+
+void Context::abort(std::uint64_t serial) {
+  if (!worker_.bound_here() || serial != serial_) return;
+  if (state_ == State::kOpen) {
+    release(false);
+    worker_.count_abort(AbortReason::kUser);
+    state_ = State::kIdle;
+    worker_.collect_some(epoch_);
+  } else if (state_ == State::kDoomed) {
+    state_ = State::kIdle;
+  }
+}
+
+void Context::end() {
+  if (state_ == State::kOpen) {
+    release(false);
+    worker_.count_abort(AbortReason::kUser);
+  } else if (state_ == State::kSnapshot) {
+    worker_.shared().epochs.unpin_snapshot(slot_);
+  }
+  state_ = State::kIdle;
+  ++serial_;  // handles that are still around find their transaction finished
+}
+
+bool Context::open(std::uint64_t serial) const {
+  return worker_.bound_here() && serial == serial_ && (state_ == State::kOpen || state_ == State::kDoomed);
+}
+
+AbortReason Context::doom(std::uint64_t serial) const { return open(serial) ? doom_ : AbortReason::kNone; }
+
+std::string& Context::scratch() {
+  constexpr std::size_t kFirstSize = 1024;
+  if (scan_depth_ > scratch_.size()) scratch_.emplace_back(kFirstSize, '\0');
+  return scratch_[scan_depth_ - 1];
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,134 @@
+#pragma once
+// One open transaction or snapshot: execution (Silo 4.5 to 4.7, 4.9) over the access sets; commit is the protocol's (src/cc).
+//
+// A context is used again and again; a serial number tells the handle of a finished transaction from the
+// next one's. All functions run on the worker's thread; the first thing each does is to check that.
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <granary/outcome.h>
+#include <granary/transaction.h>
+
+#include "src/base/arena.h"
+#include "src/cc/access_set.h"
+#include "src/epoch/epoch.h"
+#include "src/record/stable_read.h"
+#include "src/txn/lookup_cache.h"
+#include "src/txn/table_core.h"
+#include "src/txn/worker_core.h"
+
+namespace granary::txn {
+
+/// What a write does to a key that is there, or is not.
+enum class WriteMode : std::uint8_t { kPut, kUpdate, kInsert, kRemove };
+
+class Context {
+ public:
+  Context(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  epoch::Slot& slot() { return slot_; }
+  bool idle() const { return state_ == State::kIdle; }
+
+  // --- read-write transactions ---
+  /// Opens a transaction and returns its serial.
+  std::uint64_t begin();
+  GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
+  Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
+  Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);
+  void prefetch(std::uint64_t serial, TableCore* table, std::string_view key);
+  Outcome write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value, WriteMode mode);
+  ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
+  ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
+  CommitResult commit(std::uint64_t serial);
+  void abort(std::uint64_t serial);
+  bool open(std::uint64_t serial) const;
+  AbortReason doom(std::uint64_t serial) const;
+
+  // --- snapshots ---
+  std::uint64_t begin_snapshot();
+  std::uint64_t snapshot_epoch() const { return snapshot_epoch_; }
+  GetResult snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
+  Outcome snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
+  ScanResult snapshot_scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
+  ScanResult snapshot_scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
+  void finish_snapshot(std::uint64_t serial);
+
+  /// Ends whatever is open without effect.
+  void end();
+
+ private:
+  enum class State : std::uint8_t {
+    kIdle,
+    kOpen,      ///< a transaction; the slot is entered
+    kDoomed,    ///< a transaction that can only be ended; the slot is left, so that it holds nothing back
+    kSnapshot,  ///< a snapshot; the slot pins its epoch and is entered only within operations
+  };
+
+  friend class ScanCursor;
+
+  Outcome admit(std::uint64_t serial) {
+    if (worker_.bound_here() && serial == serial_ && state_ == State::kOpen &&
+        !slot_.revoked.load(std::memory_order_relaxed)) [[likely]] {
+      return Outcome::kOk;
+    }
+    return refuse(serial);
+  }
+  Outcome admit(std::uint64_t serial, const TableCore* table, std::string_view key) {
+    const Outcome outcome = admit(serial);
+    if (outcome != Outcome::kOk) [[unlikely]] return outcome;
+    return check_target(table, key);
+  }
+  Outcome check_target(const TableCore* table, std::string_view key) const {
+    if (table == nullptr || !table->belongs_to(worker_.state().shared)) [[unlikely]] return Outcome::kUnknownTable;
+    if (key.size() > kMaxKeyBytes) [[unlikely]] return Outcome::kKeyTooLong;
+    return Outcome::kOk;
+  }
+  Outcome refuse(std::uint64_t serial);
+  Outcome admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const;
+
+  /// Dooms the transaction: undoes it at once, keeps the reason for commit().
+  Outcome doom_with(AbortReason reason);
+  /// Registers placeholders, forgets the access sets, leaves the slot.
+  void release(bool committed);
+
+  // Execution on records (read.cc).
+  cc::Record* find(TableCore& table, std::string_view key);
+  /// Reads `record`, or what has taken its place; keeps the read set. `own` writes win.
+  GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
+  Outcome read_string(TableCore& table, std::string_view key, std::string& value);
+  Outcome note_read(cc::Record* record, cc::TidWord tid);
+  Outcome note_node(const cc::Leaf* leaf, cc::Version version);
+
+  // Writes (write.cc).
+  Outcome write_record(TableCore& table, std::string_view key, std::string_view value, WriteMode mode);
+  Outcome write_own(cc::WriteEntry& own, std::string_view value, WriteMode mode);
+  Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
+  Outcome note_own_insert(const kvstore::ordered::InsertResult& inserted);
+  void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
+  Outcome write_indexed(TableCore& table, std::string_view key, std::string_view value, WriteMode mode);
+  Outcome move_index_entry(TableCore& index, std::string_view key, const std::string* old_value, const std::string_view* new_value);
+
+  /// A buffer for values during a scan at this nesting depth.
+  std::string& scratch();
+
+  WorkerCore& worker_;
+  epoch::Slot& slot_;
+  State state_ = State::kIdle;
+  AbortReason doom_ = AbortReason::kNone;
+  std::uint64_t serial_ = 0;
+  epoch::Epoch epoch_ = 0;           // e_w of the open transaction
+  epoch::Epoch snapshot_epoch_ = 0;  // of the open snapshot
+  cc::AccessSet access_;
+  base::Arena arena_;
+  LookupCache lookups_;
+  std::deque<std::string> scratch_;  // one per scan depth; addresses stay
+  std::size_t scan_depth_ = 0;
+};
+
+}  // namespace granary::txn

@@ -1,0 +1,68 @@
+#include "src/txn/index_key.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include <granary/key.h>
+#include <granary/limits.h>
+
+namespace granary::txn {
+namespace {
+
+/// The part's bytes; what lies beyond the end of the source reads as zeros.
+std::string part_bytes(const IndexPart& part, std::string_view source) {
+  std::string bytes(part.length, '\0');
+  if (part.offset < source.size()) {
+    const std::size_t count = std::min<std::size_t>(part.length, source.size() - part.offset);
+    std::memcpy(bytes.data(), source.data() + part.offset, count);
+  }
+  return bytes;
+}
+
+void append_part(const IndexPart& part, std::string_view source, std::string& out) {
+  std::string bytes = part_bytes(part, source);
+  switch (part.encoding) {
+    case IndexEncoding::kBytes:
+      out += bytes;
+      return;
+    case IndexEncoding::kUnsigned:
+    case IndexEncoding::kSigned:
+      std::reverse(bytes.begin(), bytes.end());  // little endian in the struct, big endian in the key
+      if (part.encoding == IndexEncoding::kSigned) bytes[0] = static_cast<char>(bytes[0] ^ '\x80');
+      out += bytes;
+      return;
+    case IndexEncoding::kText:
+      out += EncodedKey<std::string>(bytes.substr(0, bytes.find('\0'))).view();
+      return;
+  }
+}
+
+bool is_integer_width(std::uint32_t length) { return length == 1 || length == 2 || length == 4 || length == 8; }
+
+}  // namespace
+
+void append_index_key(const IndexOptions& options, std::string_view key, std::string_view value, std::string& out) {
+  for (const IndexPart& part : options.parts) {
+    append_part(part, part.source == IndexPart::Source::kKey ? key : value, out);
+  }
+  // The fixed or self-delimiting parts come first, so the primary key needs no delimiter to order entries of one secondary key.
+  if (!options.unique) out += key;
+}
+
+std::string index_options_error(const IndexOptions& options) {
+  if (options.parts.empty()) return "an index needs at least one part";
+  std::size_t total = 0;
+  for (const IndexPart& part : options.parts) {
+    if (part.length == 0) return "an index part has length 0";
+    const bool integer = part.encoding == IndexEncoding::kUnsigned || part.encoding == IndexEncoding::kSigned;
+    if (integer && !is_integer_width(part.length)) {
+      return "an integer index part has length " + std::to_string(part.length) + "; expected 1, 2, 4 or 8";
+    }
+    total += std::size_t{2} * part.length + 2;
+  }
+  if (total > kMaxKeyBytes / 2) return "the index parts take " + std::to_string(total) + " bytes, more than half the largest key";
+  return {};
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,47 @@
+// Secondary indexes (Silo 4.7): tables that map secondary keys to primary keys, kept in step within the same transaction.
+
+#include "src/cc/silo/commit.h"
+#include "src/txn/context.h"
+#include "src/txn/index_key.h"
+
+namespace granary::txn {
+
+Outcome Context::move_index_entry(TableCore& index, std::string_view key, const std::string* old_value,
+                                  const std::string_view* new_value) {
+  std::string old_key;
+  std::string new_key;
+  if (old_value != nullptr) append_index_key(index.index_options(), key, *old_value, old_key);
+  if (new_value != nullptr) append_index_key(index.index_options(), key, *new_value, new_key);
+  if (old_value != nullptr && new_value != nullptr && old_key == new_key) return Outcome::kOk;
+  if (old_value != nullptr) {
+    const Outcome removed = write_record(index, old_key, {}, WriteMode::kRemove);
+    // A record without its entry: what we read is not of one state.
+    if (removed == Outcome::kNotFound) return doom_with(AbortReason::kReadChanged);
+    if (removed != Outcome::kOk) return removed;
+  }
+  if (new_value == nullptr) return Outcome::kOk;
+  const Outcome added = write_record(index, new_key, key, WriteMode::kInsert);
+  if (added != Outcome::kAlreadyExists) return added;
+  // Only what was seen in a consistent state is the application's mistake; else it is a conflict to retry.
+  const bool certain = index.index_options().unique && cc::silo::validate(access_) == AbortReason::kNone;
+  return doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
+}
+
+Outcome Context::write_indexed(TableCore& table, std::string_view key, std::string_view value, WriteMode mode) {
+  std::string old_value;
+  const Outcome found = read_string(table, key, old_value);
+  if (found != Outcome::kOk && found != Outcome::kNotFound) return found;
+  const bool there = found == Outcome::kOk;
+  if (mode == WriteMode::kInsert && there) return Outcome::kAlreadyExists;
+  if ((mode == WriteMode::kUpdate || mode == WriteMode::kRemove) && !there) return Outcome::kNotFound;
+  const Outcome written = write_record(table, key, value, mode);
+  if (written != Outcome::kOk) return written;
+  for (TableCore* index : table.indexes()) {
+    const Outcome moved =
+        move_index_entry(*index, key, there ? &old_value : nullptr, mode == WriteMode::kRemove ? nullptr : &value);
+    if (moved != Outcome::kOk) return moved;
+  }
+  return Outcome::kOk;
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,65 @@
+#pragma once
+// Remembers where the keys that a transaction just looked up are, so that "get, then put" descends the tree
+// once. Only keys of at most eight bytes, which are compared whole. Entries are hints about records, not
+// about their state: users test the record's `latest` bit as after a descent. Valid while the transaction's epoch slot stays entered.
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "kvstore/ordered/tree.h"
+#include "src/record/record.h"
+
+namespace granary::txn {
+
+class LookupCache {
+ public:
+  static constexpr std::size_t kMaxKey = 8;
+
+  /// Forgets everything.
+  void clear() { ++generation_; }
+
+  record::Record* find(const kvstore::ordered::Tree& tree, std::string_view key) const {
+    if (key.size() > kMaxKey) return nullptr;
+    const std::uint64_t bits = bits_of(key);
+    const Entry& entry = entries_[slot(tree, bits)];
+    const bool same = entry.generation == generation_ && entry.tree == &tree && entry.bits == bits && entry.size == key.size();
+    return same ? entry.record : nullptr;
+  }
+
+  void remember(const kvstore::ordered::Tree& tree, std::string_view key, record::Record* record) {
+    if (key.size() > kMaxKey) return;
+    const std::uint64_t bits = bits_of(key);
+    entries_[slot(tree, bits)] = {&tree, bits, record, generation_, static_cast<std::uint32_t>(key.size())};
+  }
+
+ private:
+  static constexpr std::size_t kEntries = 128;
+  struct Entry {
+    const kvstore::ordered::Tree* tree = nullptr;
+    std::uint64_t bits = 0;
+    record::Record* record = nullptr;
+    std::uint32_t generation = 0;
+    std::uint32_t size = 0;
+  };
+
+  static std::uint64_t bits_of(std::string_view key) {
+    std::uint64_t bits = 0;
+    if (key.size() == kMaxKey) [[likely]] {
+      std::memcpy(&bits, key.data(), kMaxKey);
+    } else {
+      std::memcpy(&bits, key.data(), key.size());
+    }
+    return bits;
+  }
+  static std::size_t slot(const kvstore::ordered::Tree& tree, std::uint64_t bits) {
+    return ((bits ^ reinterpret_cast<std::uintptr_t>(&tree)) * 0x9E3779B97F4A7C15ull) >> (64 - 7);
+  }
+  static_assert(kEntries == std::size_t{1} << 7);
+
+  std::uint32_t generation_ = 1;  // wraps after 2^32 transactions of one context; then a stale hint needs all fields equal, too
+  std::array<Entry, kEntries> entries_{};
+};
+
+}  // namespace granary::txn

@@ -1,0 +1,146 @@
+// Reads of a transaction (Silo 4.5): look the key up, copy a stable version, remember what was seen.
+
+#include <algorithm>
+#include <array>
+
+#include "src/txn/context.h"
+
+namespace granary::txn {
+
+using cc::Record;
+using record::ReadState;
+
+namespace {
+
+Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
+
+GetResult copy_own(const cc::WriteEntry& own, std::span<char> buffer) {
+  if (own.remove) return {Outcome::kNotFound, 0};
+  if (own.value.size() > buffer.size()) return {Outcome::kBufferTooSmall, own.value.size()};
+  std::copy(own.value.begin(), own.value.end(), buffer.begin());
+  return {Outcome::kOk, own.value.size()};
+}
+
+/// Brings a record of a multi_get closer, header and value, as far as is worth it.
+void prefetch_record(const TableCore& table, const Record* record) {
+  constexpr std::size_t kWorthwhile = 512;
+  base::prefetch_range(record, std::min<std::size_t>(sizeof(Record) + table.max_value_bytes(), kWorthwhile));
+}
+
+}  // namespace
+
+Outcome Context::note_read(Record* record, cc::TidWord tid) {
+  if (access_.reads.size() >= kMaxAccesses) [[unlikely]] return Outcome::kTooManyAccesses;
+  access_.reads.push_back({record, tid});
+  return Outcome::kOk;
+}
+
+Outcome Context::note_node(const cc::Leaf* leaf, cc::Version version) {
+  if (!access_.nodes.empty() && access_.nodes.back().leaf == leaf && access_.nodes.back().version == version) return Outcome::kOk;
+  if (access_.nodes.size() >= kMaxAccesses) [[unlikely]] return Outcome::kTooManyAccesses;
+  access_.nodes.push_back({leaf, version});
+  return Outcome::kOk;
+}
+
+/// The record the tree has for the key; if none, the miss is noted in the node set (Silo 4.6).
+Record* Context::find(TableCore& table, std::string_view key) {
+  const kvstore::ordered::Lookup at = table.tree().find(key);
+  if (at.value == 0) {
+    access_.nodes.push_back({at.leaf, at.version});
+    return nullptr;
+  }
+  lookups_.remember(table.tree(), key, record_of(at.value));
+  return record_of(at.value);
+}
+
+GetResult Context::read(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    if (record == nullptr) return {Outcome::kNotFound, 0};
+    if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]] return copy_own(*own, buffer);
+    const record::StableRead seen = record::read_stable(*record, buffer.data(), buffer.size(), worker_.shared().waiter);
+    if (seen.state == ReadState::kReplaced) [[unlikely]] {
+      record = find(table, key);
+      continue;
+    }
+    if (seen.state == ReadState::kBusy) [[unlikely]] break;
+    const Outcome noted = note_read(record, seen.tid);
+    if (noted != Outcome::kOk) [[unlikely]] return {noted, 0};
+    if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
+    return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
+  }
+  return {doom_with(AbortReason::kRecordBusy), 0};
+}
+
+Outcome Context::read_string(TableCore& table, std::string_view key, std::string& value) {
+  constexpr std::size_t kFirstTry = 256;
+  if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
+  value.resize(value.capacity());
+  Record* record = lookups_.find(table.tree(), key);
+  if (record == nullptr) record = find(table, key);
+  for (;;) {
+    const GetResult got = read(table, key, record, value);
+    if (got.outcome == Outcome::kBufferTooSmall) {
+      value.resize(got.size);
+      continue;
+    }
+    value.resize(got.outcome == Outcome::kOk ? got.size : 0);
+    return got.outcome;
+  }
+}
+
+GetResult Context::get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  Record* record = lookups_.find(table->tree(), key);
+  if (record == nullptr) record = find(*table, key);
+  return read(*table, key, record, buffer);
+}
+
+Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]] return admitted;
+  return read_string(*table, key, value);
+}
+
+Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
+  constexpr std::size_t kBatch = 16;
+  std::array<std::string_view, kBatch> keys;
+  std::array<kvstore::ordered::Lookup, kBatch> found;
+  while (!gets.empty()) {
+    // A run of gets on one table, at most a batch.
+    TableCore* const table = gets.front().table.core();
+    std::size_t count = 0;
+    for (; count < std::min(kBatch, gets.size()) && gets[count].table.core() == table; ++count) {
+      const Outcome admitted = admit(serial, table, gets[count].key);
+      if (admitted != Outcome::kOk) [[unlikely]] return gets[count].result.outcome = admitted;
+      keys[count] = gets[count].key;
+    }
+    table->tree().find_many({keys.data(), count}, {found.data(), count});
+    for (std::size_t i = 0; i < count; ++i) {
+      if (found[i].value != 0) prefetch_record(*table, record_of(found[i].value));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      Record* const record = record_of(found[i].value);
+      if (record == nullptr) {
+        access_.nodes.push_back({found[i].leaf, found[i].version});
+      } else {
+        lookups_.remember(table->tree(), keys[i], record);
+      }
+      gets[i].result = read(*table, keys[i], record, gets[i].buffer);
+      if (state_ != State::kOpen) [[unlikely]] return gets[i].result.outcome;
+    }
+    gets = gets.subspan(count);
+  }
+  return Outcome::kOk;
+}
+
+void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view key) {
+  if (admit(serial, table, key) != Outcome::kOk) return;
+  // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.
+  const kvstore::ordered::Lookup at = table->tree().find(key);
+  if (at.value == 0) return;
+  lookups_.remember(table->tree(), key, record_of(at.value));
+  prefetch_record(*table, record_of(at.value));
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,208 @@
+// Snapshot transactions (Silo 4.9). A snapshot pins its epoch, which keeps the versions that it sees; it enters
+// its epoch slot only within an operation, so however long it runs it never holds back E or the freeing of tree nodes.
+
+#include <vector>
+
+#include "src/base/test_hooks.h"
+#include "src/txn/context.h"
+#include "src/txn/scan_range.h"
+
+namespace granary::txn {
+
+using cc::Record;
+using record::ReadState;
+
+namespace {
+
+/// Keeps the slot entered for one operation.
+class Entered {
+ public:
+  Entered(epoch::EpochManager& epochs, epoch::Slot& slot) : epochs_(epochs), slot_(slot) { epochs_.enter(slot_); }
+  ~Entered() { epochs_.leave(slot_); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  epoch::EpochManager& epochs_;
+  epoch::Slot& slot_;
+};
+
+GetResult result_of(const record::StableRead& seen) {
+  switch (seen.state) {
+    case ReadState::kValue:
+      return {Outcome::kOk, seen.size};
+    case ReadState::kTooSmall:
+      return {Outcome::kBufferTooSmall, seen.size};
+    default:
+      return {Outcome::kNotFound, 0};
+  }
+}
+
+/// Records copied out of the tree in one go, to be handed to the application with the slot left.
+class Batch final : public kvstore::ordered::ScanVisitor {
+ public:
+  static constexpr std::size_t kRecords = 256;
+  static constexpr std::size_t kBytes = 64 * 1024;
+
+  struct Item {
+    std::size_t key_at, key_size, value_size;
+  };
+
+  Batch(std::uint64_t snapshot, base::Waiter& waiter) : snapshot_(snapshot), waiter_(waiter) {}
+
+  void start(std::size_t limit) {
+    items_.clear();
+    used_ = 0;
+    limit_ = limit < kRecords ? limit : kRecords;
+    seen_ = 0;
+    full_ = false;
+  }
+
+  void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
+
+  bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
+    last_key_.assign(key);
+    room(key.size());
+    std::copy(key.begin(), key.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(used_));
+    const std::size_t value_at = used_ + key.size();
+    for (;;) {
+      const auto* record = reinterpret_cast<const Record*>(value);
+      const record::StableRead seen =
+          record::read_snapshot(*record, snapshot_, bytes_.data() + value_at, bytes_.size() - value_at, waiter_);
+      if (seen.state == ReadState::kTooSmall) {
+        room(key.size() + seen.size);
+        continue;
+      }
+      if (seen.state == ReadState::kValue) {
+        items_.push_back({used_, key.size(), seen.size});
+        used_ = value_at + seen.size;
+      }
+      break;
+    }
+    // Absent records count, too: a batch is bounded work.
+    full_ = items_.size() >= limit_ || used_ >= kBytes || ++seen_ >= 4 * kRecords;
+    return !full_;
+  }
+
+  bool full() const { return full_; }
+  const std::string& last_key() const { return last_key_; }
+  const std::vector<Item>& items() const { return items_; }
+  std::string_view key(const Item& item) const { return {bytes_.data() + item.key_at, item.key_size}; }
+  std::string_view value(const Item& item) const { return {bytes_.data() + item.key_at + item.key_size, item.value_size}; }
+
+ private:
+  void room(std::size_t bytes) {
+    constexpr std::size_t kStep = 8 * 1024;
+    if (used_ + bytes + 1 > bytes_.size()) bytes_.resize(used_ + bytes + kStep);
+  }
+
+  const std::uint64_t snapshot_;
+  base::Waiter& waiter_;
+  std::vector<Item> items_;
+  std::string bytes_;
+  std::string last_key_;
+  std::size_t used_ = 0;
+  std::size_t limit_ = 0;
+  std::size_t seen_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace
+
+std::uint64_t Context::begin_snapshot() {
+  epoch::EpochManager& epochs = worker_.shared().epochs;
+  epoch_ = epochs.enter(slot_);
+  snapshot_epoch_ = epochs.pin_snapshot(slot_);
+  if (base::injected(base::Bug::kSnapshotReadsNext)) snapshot_epoch_ += epochs.snapshot_epochs();
+  epochs.leave(slot_);
+  state_ = State::kSnapshot;
+  return ++serial_;
+}
+
+void Context::finish_snapshot(std::uint64_t serial) {
+  if (!worker_.bound_here() || serial != serial_ || state_ != State::kSnapshot) return;
+  worker_.shared().epochs.unpin_snapshot(slot_);
+  state_ = State::kIdle;
+  worker_.count_snapshot();
+  worker_.collect_some(epoch_);
+}
+
+Outcome Context::admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const {
+  if (!worker_.bound_here()) return Outcome::kWrongThread;
+  if (serial != serial_ || state_ != State::kSnapshot) return Outcome::kFinished;
+  return check_target(table, key);
+}
+
+GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
+  const Outcome admitted = admit_snapshot(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  const Entered entered(worker_.shared().epochs, slot_);
+  const kvstore::ordered::Lookup at = table->tree().find(key);
+  if (at.value == 0) return {Outcome::kNotFound, 0};
+  const auto* record = reinterpret_cast<const Record*>(at.value);
+  return result_of(record::read_snapshot(*record, snapshot_epoch_, buffer.data(), buffer.size(), worker_.shared().waiter));
+}
+
+Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
+  constexpr std::size_t kFirstTry = 256;
+  if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
+  value.resize(value.capacity());
+  for (;;) {
+    const GetResult got = snapshot_get(serial, table, key, std::span<char>(value));
+    if (got.outcome == Outcome::kBufferTooSmall) {
+      value.resize(got.size);
+      continue;
+    }
+    value.resize(got.outcome == Outcome::kOk ? got.size : 0);
+    return got.outcome;
+  }
+}
+
+ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
+  const Outcome admitted = admit_snapshot(serial, table, longest_bound(range));
+  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  ScanResult result;
+  Batch batch(snapshot_epoch_, worker_.shared().waiter);
+  std::string resume;
+  ScanRange rest = range;
+  while (result.count < range.limit) {
+    batch.start(range.limit - result.count);
+    {
+      const Entered entered(worker_.shared().epochs, slot_);
+      table->tree().scan(tree_range(rest), direction(rest), batch);
+    }
+    for (const Batch::Item& item : batch.items()) {
+      ++result.count;
+      if (!visit(batch.key(item), batch.value(item))) return result;
+      if (serial != serial_ || state_ != State::kSnapshot) return {Outcome::kFinished, result.count};
+    }
+    if (!batch.full()) return result;
+    resume = batch.last_key();
+    if (range.order == Order::kAscending) {
+      rest.from = resume;
+      rest.from_inclusive = false;
+    } else {
+      rest.to = resume;
+      rest.to_inclusive = false;
+    }
+  }
+  return result;
+}
+
+ScanResult Context::snapshot_scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit) {
+  const Outcome admitted = admit_snapshot(serial, index, longest_bound(range));
+  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  std::string value;
+  Outcome outcome = Outcome::kOk;
+  const auto visit_entry = [&](std::string_view, std::string_view primary_key) {
+    outcome = snapshot_get(serial, index->base(), primary_key, value);
+    if (outcome == Outcome::kNotFound) outcome = Outcome::kOk;  // cannot be in a consistent snapshot; nothing to hand on
+    if (outcome != Outcome::kOk) return false;
+    return visit(primary_key, value);
+  };
+  ScanResult result = snapshot_scan(serial, index, range, visit_entry);
+  if (outcome != Outcome::kOk) result.outcome = outcome;
+  return result;
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,54 @@
+#pragma once
+// A table or a secondary index inside the engine: a tree from keys to records, and what it is for.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/table.h>
+
+#include "kvstore/ordered/tree.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::txn {
+
+class TableCore {
+ public:
+  TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
+            kvstore::ordered::NodeMemory& memory)
+      : shared_(&shared), max_value_bytes_(max_value_bytes), id_(id), tree_(memory), name_(std::move(name)) {}
+
+  std::uint32_t id() const { return id_; }
+  const std::string& name() const { return name_; }
+  kvstore::ordered::Tree& tree() { return tree_; }
+  std::uint32_t max_value_bytes() const { return max_value_bytes_; }
+  /// True if the table belongs to that database.
+  bool belongs_to(const cc::Shared& shared) const { return shared_ == &shared; }
+
+  // Secondary indexes. Added before the table holds records, so transactions read these without locks.
+  const std::vector<TableCore*>& indexes() const { return indexes_; }
+  void add_index(TableCore* index) { indexes_.push_back(index); }
+
+  // For an index: its base table and how its keys are made.
+  void make_index_of(TableCore* base, IndexOptions options) {
+    base_ = base;
+    index_options_ = std::move(options);
+  }
+  TableCore* base() const { return base_; }
+  const IndexOptions& index_options() const { return index_options_; }
+
+ private:
+  const cc::Shared* const shared_;
+  const std::uint32_t max_value_bytes_;
+  const std::uint32_t id_;
+  kvstore::ordered::Tree tree_;
+  const std::string name_;
+  std::vector<TableCore*> indexes_;
+  TableCore* base_ = nullptr;
+  IndexOptions index_options_;
+};
+
+}  // namespace granary::txn

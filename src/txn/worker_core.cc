@@ -1,0 +1,51 @@
+#include "src/txn/worker_core.h"
+
+#include "src/cc/garbage.h"
+#include "src/txn/context.h"
+
+namespace granary::txn {
+
+WorkerCore::WorkerCore(std::uint32_t id, cc::Shared& shared)
+    : id_(id), state_(shared), collect_slot_(shared.epochs.acquire_slot()), random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {}
+
+WorkerCore::~WorkerCore() {
+  abort_all();
+  for (const auto& context : contexts_) shared().epochs.release_slot(&context->slot());
+  if (collect_slot_ != nullptr) shared().epochs.release_slot(collect_slot_);
+}
+
+bool WorkerCore::bind() {
+  const void* nobody = nullptr;
+  return thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_relaxed) || nobody == this_thread();
+}
+
+Context* WorkerCore::idle_context() {
+  for (const auto& context : contexts_) {
+    if (context->idle()) return context.get();
+  }
+  if (contexts_.size() == kMaxOpenTransactions) return nullptr;
+  epoch::Slot* const slot = shared().epochs.acquire_slot();
+  if (slot == nullptr) return nullptr;
+  contexts_.push_back(std::make_unique<Context>(*this, *slot));
+  return contexts_.back().get();
+}
+
+void WorkerCore::abort_all() {
+  for (const auto& context : contexts_) context->end();
+}
+
+bool WorkerCore::collect(std::size_t budget) {
+  if (!shared().settings.garbage_collection || collect_slot_ == nullptr) return false;
+  more_garbage_ = cc::collect_garbage(state_, *collect_slot_, budget);
+  return more_garbage_;
+}
+
+std::uint64_t WorkerCore::random() {
+  // xorshift64*: jitter needs no better.
+  random_state_ ^= random_state_ >> 12;
+  random_state_ ^= random_state_ << 25;
+  random_state_ ^= random_state_ >> 27;
+  return random_state_ * 0x2545F4914F6CDD1Dull;
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,86 @@
+#pragma once
+// A worker inside the engine: its memory and garbage, its transaction contexts, its counters.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <granary/limits.h>
+#include <granary/outcome.h>
+
+#include "src/cc/worker_state.h"
+
+namespace granary::txn {
+
+class Context;
+
+/// The calling thread, as an address that no other living thread has.
+inline const void* this_thread() {
+  thread_local char mark;
+  return &mark;
+}
+
+class WorkerCore {
+ public:
+  WorkerCore(std::uint32_t id, cc::Shared& shared);
+  ~WorkerCore();
+  WorkerCore(const WorkerCore&) = delete;
+  WorkerCore& operator=(const WorkerCore&) = delete;
+
+  std::uint32_t id() const { return id_; }
+  cc::WorkerState& state() { return state_; }
+  const cc::WorkerState& state() const { return state_; }
+  cc::Shared& shared() { return state_.shared; }
+
+  /// Relaxed: a wrong thread only needs to see that the value is not its own.
+  bool bound_here() const { return thread_.load(std::memory_order_relaxed) == this_thread(); }
+  /// Binds the worker to the calling thread if it is bound to none; false if another thread has it.
+  bool bind();
+  void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }
+  void detach() { thread_.store(nullptr, std::memory_order_relaxed); }
+
+  /// An idle context, or nullptr if kMaxOpenTransactions are open (or no epoch slot is left).
+  Context* idle_context();
+  /// Aborts whatever is open.
+  void abort_all();
+
+  /// Called between transactions: if the epoch moved since the last collection, or that one left work, frees a little.
+  void collect_some(epoch::Epoch epoch) {
+    if (epoch == collected_epoch_ && !more_garbage_) return;
+    collected_epoch_ = epoch;
+    collect(kCollectBudget);
+  }
+  /// Frees at most about `budget` items; true if there may be more.
+  bool collect(std::size_t budget);
+
+  void count_commit() { cc::bump(commits_, std::uint64_t{1}); }
+  void count_snapshot() { cc::bump(snapshots_, std::uint64_t{1}); }
+  void count_abort(AbortReason reason) { cc::bump(aborts_[static_cast<std::size_t>(reason)], std::uint64_t{1}); }
+  std::uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
+  std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
+  std::uint64_t aborts(std::size_t reason) const { return aborts_[reason].load(std::memory_order_relaxed); }
+
+  /// Pseudo-random bits for back-off jitter.
+  std::uint64_t random();
+
+ private:
+  static constexpr std::size_t kCollectBudget = 64;
+
+  const std::uint32_t id_;
+  std::atomic<const void*> thread_{nullptr};  // written by attach, detach, bind; read by whoever uses the worker
+  cc::WorkerState state_;
+  epoch::Slot* collect_slot_ = nullptr;
+  epoch::Epoch collected_epoch_ = 0;
+  bool more_garbage_ = false;
+  std::uint64_t random_state_;
+  std::vector<std::unique_ptr<Context>> contexts_;
+
+  // Written by this worker only (plain relaxed stores), read by statistics; on lines of their own.
+  alignas(base::kCacheLine) std::atomic<std::uint64_t> commits_{0};
+  std::atomic<std::uint64_t> snapshots_{0};
+  std::array<std::atomic<std::uint64_t>, kAbortReasons> aborts_{};
+};
+
+}  // namespace granary::txn

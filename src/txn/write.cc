@@ -1,0 +1,158 @@
+// Writes of a transaction (Silo 4.5): buffered until commit; a key that is missing gets a placeholder record now.
+
+#include <cstring>
+
+#include "src/cc/garbage.h"
+#include "src/txn/context.h"
+
+namespace granary::txn {
+
+using cc::Record;
+using cc::WriteEntry;
+using kvstore::ordered::InsertResult;
+using kvstore::ordered::NodeChange;
+using record::ReadState;
+
+namespace {
+
+constexpr cc::TidWord kUnborn = record::kAbsent | record::kLatest;
+
+Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
+
+/// A record that is not in any tree yet: absent, TID 0.
+Record* make_placeholder(cc::WorkerState& state, std::size_t value_bytes) {
+  void* const block = state.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes));
+  if (block == nullptr) return nullptr;
+  auto* const record = static_cast<Record*>(block);
+  record->set_previous(nullptr);
+  base::store_word(&record->size_word, 0);
+  record->store_tid(kUnborn);
+  return record;
+}
+
+}  // namespace
+
+Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value, WriteMode mode) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]] return admitted;
+  if (value.size() > table->max_value_bytes()) [[unlikely]] return Outcome::kValueTooLarge;
+  if (!table->indexes().empty()) return write_indexed(*table, key, value, mode);
+  return write_record(*table, key, value, mode);
+}
+
+void Context::set_value(WriteEntry& entry, std::string_view value, bool remove) {
+  entry.remove = remove;
+  if (remove) return;
+  if (!entry.value.empty() && value.size() <= entry.value.size()) {
+    char* const room = const_cast<char*>(entry.value.data());  // this transaction's arena
+    std::memmove(room, value.data(), value.size());
+    entry.value = {room, value.size()};
+  } else {
+    entry.value = arena_.copy(value);
+  }
+}
+
+Outcome Context::write_own(WriteEntry& own, std::string_view value, WriteMode mode) {
+  if (mode == WriteMode::kInsert && !own.remove) return Outcome::kAlreadyExists;
+  if ((mode == WriteMode::kUpdate || mode == WriteMode::kRemove) && own.remove) return Outcome::kNotFound;
+  set_value(own, value, mode == WriteMode::kRemove);
+  return Outcome::kOk;
+}
+
+/// Brings the node set in step with an insert of our own (Silo 4.6): a leaf seen before it changes only its version; a leaf
+/// that someone else had changed meanwhile is a phantom; keys that moved to a new leaf are watched there, too.
+Outcome Context::note_own_insert(const InsertResult& inserted) {
+  if (access_.nodes.empty()) return Outcome::kOk;
+  for (std::size_t i = 0; i < inserted.change_count; ++i) {
+    const NodeChange& change = inserted.changes[i];
+    if (change.before != 0) {
+      for (cc::NodeEntry& node : access_.nodes) {
+        if (node.leaf != change.leaf) continue;
+        if (node.version != change.before) return doom_with(AbortReason::kNodeChanged);
+        node.version = change.after;
+      }
+      continue;
+    }
+    const std::size_t count = access_.nodes.size();
+    for (std::size_t n = 0; n < count; ++n) {
+      if (access_.nodes[n].leaf != change.split_from) continue;
+      access_.nodes.push_back({change.leaf, change.after});
+      break;
+    }
+  }
+  return Outcome::kOk;
+}
+
+/// Puts a placeholder into the tree and a write on it into the write set. If the key has appeared, `present` is its record
+/// and the outcome kAlreadyExists.
+Outcome Context::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
+  cc::WorkerState& state = worker_.state();
+  Record* const record = make_placeholder(state, value.size());
+  if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
+  const InsertResult result =
+      table.tree().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record), state.nodes);
+  if (result.what != InsertResult::What::kInserted) {
+    state.slabs.free(memory::SlabKind::kRecord, record);
+    if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
+    *present = record_of(result.present);
+    return Outcome::kAlreadyExists;
+  }
+  access_.writes.add({.record = record,
+                      .tree = &table.tree(),
+                      .key = arena_.copy(key),
+                      .value = arena_.copy(value),
+                      .remove = false,
+                      .placeholder = true});
+  lookups_.remember(table.tree(), key, record);
+  return note_own_insert(result);
+}
+
+Outcome Context::write_record(TableCore& table, std::string_view key, std::string_view value, WriteMode mode) {
+  kvstore::ordered::Tree& tree = table.tree();
+  if (access_.writes.size() >= kMaxAccesses) [[unlikely]] return Outcome::kTooManyAccesses;
+  Record* record = lookups_.find(tree, key);
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    if (record == nullptr) {
+      const bool must_exist = mode == WriteMode::kUpdate || mode == WriteMode::kRemove;
+      if (mode != WriteMode::kInsert) {
+        const kvstore::ordered::Lookup at = tree.find(key);
+        if (at.value == 0 && must_exist) {
+          const Outcome noted = note_node(at.leaf, at.version);
+          return noted == Outcome::kOk ? Outcome::kNotFound : noted;
+        }
+        record = record_of(at.value);
+      }
+      if (record == nullptr) {
+        const Outcome placed = write_new(table, key, value, &record);
+        if (placed == Outcome::kOk && mode == WriteMode::kInsert) return note_read(access_.writes.entries().back().record, kUnborn);
+        if (placed != Outcome::kAlreadyExists) return placed;
+      }
+      lookups_.remember(tree, key, record);
+    }
+    if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, mode);
+    if (mode != WriteMode::kPut) {
+      const record::StableRead seen = record::read_tid(*record, worker_.shared().waiter);
+      if (seen.state == ReadState::kBusy) [[unlikely]] break;
+      if (seen.state == ReadState::kReplaced) [[unlikely]] {
+        record = nullptr;  // the key has another record by now, or none
+        continue;
+      }
+      const Outcome noted = note_read(record, seen.tid);
+      if (noted != Outcome::kOk) [[unlikely]] return noted;
+      const bool there = seen.state == ReadState::kValue;
+      if (mode == WriteMode::kInsert && there) return Outcome::kAlreadyExists;
+      if (mode != WriteMode::kInsert && !there) return Outcome::kNotFound;
+    }
+    const bool remove = mode == WriteMode::kRemove;
+    access_.writes.add({.record = record,
+                        .tree = &tree,
+                        .key = arena_.copy(key),
+                        .value = remove ? std::string_view{} : arena_.copy(value),
+                        .remove = remove,
+                        .placeholder = false});
+    return Outcome::kOk;
+  }
+  return doom_with(AbortReason::kRecordBusy);
+}
+
+}  // namespace granary::txn
