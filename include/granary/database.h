@@ -77,8 +77,9 @@ class Worker {
 
  private:
   friend class Database;
-  explicit Worker(txn::WorkerCore* core) : core_(core) {}
+  Worker(txn::WorkerCore* core, db::Engine* engine) : core_(core), engine_(engine) {}
   txn::WorkerCore* core_ = nullptr;
+  db::Engine* engine_ = nullptr;
 };
 
 /// Counters since open, summed over workers; read without stopping them.

@@ -8,13 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <granary/function_ref.h>
 #include <granary/key.h>
@@ -83,7 +84,8 @@ struct MultiGet {
 class Transaction {
  public:
   Transaction() = default;
-  Transaction(Transaction&& other) noexcept : context_(std::exchange(other.context_, nullptr)), serial_(other.serial_) {}
+  Transaction(Transaction&& other) noexcept
+      : context_(std::exchange(other.context_, nullptr)), serial_(other.serial_), user_aborted_(other.user_aborted_) {}
   Transaction& operator=(Transaction&& other) noexcept;
   ~Transaction();
 
@@ -165,6 +167,8 @@ class Transaction {
   bool open() const;
   /// Why an open transaction can no longer commit; kNone while it can.
   AbortReason doom() const;
+  /// True once abort() has ended a transaction that could still have committed.
+  bool aborted_by_user() const { return user_aborted_; }
 
  private:
   friend class Worker;
@@ -181,6 +185,7 @@ class Transaction {
 
   txn::Context* context_ = nullptr;
   std::uint64_t serial_ = 0;  // tells a finished transaction from the context's next one
+  bool user_aborted_ = false;
 };
 
 /// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past.

@@ -106,6 +106,7 @@ class EpochManager {
     std::size_t slot = 0;
   };
   Stall stall() const;
+  const Slot* slot_at(std::size_t index) const { return &slots_[index]; }
 
  private:
   const Epoch k_;

@@ -116,7 +116,7 @@ SlabCache::~SlabCache() {
 void* SlabCache::allocate(SlabKind kind, std::size_t bytes) {
   if (pool_.options_.simple) [[unlikely]] {
     void* block = std::aligned_alloc(kSlabGrain, (bytes + kSlabGrain - 1) / kSlabGrain * kSlabGrain);
-    if (block != nullptr) account(static_cast<std::int64_t>(SlabPool::simple_capacity(block)));
+    if (block != nullptr) account(kind, static_cast<std::int64_t>(SlabPool::simple_capacity(block)));
     return block;
   }
   const std::size_t class_index = class_of(bytes);
@@ -132,7 +132,7 @@ void* SlabCache::allocate(SlabKind kind, std::size_t bytes) {
     block = refill(kind, class_index);
     if (block == nullptr) [[unlikely]] return nullptr;
   }
-  account(static_cast<std::int64_t>(bytes_of(class_index)));
+  account(kind, static_cast<std::int64_t>(bytes_of(class_index)));
   return block;
 }
 
@@ -154,7 +154,7 @@ void* SlabCache::refill(SlabKind kind, std::size_t class_index) {
 
 void SlabCache::free(SlabKind kind, void* block) {
   const std::size_t bytes = pool_.capacity(block);
-  account(-static_cast<std::int64_t>(bytes));
+  account(kind, -static_cast<std::int64_t>(bytes));
   if (pool_.options_.simple) [[unlikely]] {
     std::free(block);
     return;

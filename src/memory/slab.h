@@ -101,8 +101,10 @@ class SlabCache {
   void free(SlabKind kind, void* block);
 
   SlabPool& pool() { return pool_; }
-  /// Blocks handed out minus blocks taken back, in bytes after rounding; may be negative in one cache.
-  std::int64_t bytes_in_use() const { return in_use_.load(std::memory_order_relaxed); }
+  /// Blocks of a kind handed out minus blocks taken back, in bytes after rounding; may be negative in one cache.
+  std::int64_t bytes_in_use(SlabKind kind) const {
+    return in_use_[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
+  }
 
  private:
   struct List {
@@ -112,14 +114,15 @@ class SlabCache {
     char* cut_end = nullptr;
   };
   void* refill(SlabKind kind, std::size_t class_index);
-  void account(std::int64_t bytes) {
+  void account(SlabKind kind, std::int64_t bytes) {
     // Written by this worker only; statistics readers take a relaxed look.
-    in_use_.store(in_use_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+    std::atomic<std::int64_t>& in_use = in_use_[static_cast<std::size_t>(kind)];
+    in_use.store(in_use.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
   SlabPool& pool_;
   std::vector<List> lists_;
-  std::atomic<std::int64_t> in_use_{0};
+  std::array<std::atomic<std::int64_t>, kSlabKinds> in_use_{};
 };
 
 }  // namespace granary::memory

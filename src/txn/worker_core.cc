@@ -26,8 +26,17 @@ Context* WorkerCore::idle_context() {
   if (contexts_.size() == kMaxOpenTransactions) return nullptr;
   epoch::Slot* const slot = shared().epochs.acquire_slot();
   if (slot == nullptr) return nullptr;
+  slots_[contexts_.size()].store(slot, std::memory_order_release);
   contexts_.push_back(std::make_unique<Context>(*this, *slot));
+  if (contexts_.size() == 1) first_context_.store(contexts_.front().get(), std::memory_order_release);
   return contexts_.back().get();
+}
+
+bool WorkerCore::owns_slot(const epoch::Slot* slot) const {
+  for (const auto& mine : slots_) {
+    if (mine.load(std::memory_order_acquire) == slot) return slot != nullptr;
+  }
+  return false;
 }
 
 void WorkerCore::abort_all() {

@@ -43,6 +43,10 @@ class WorkerCore {
 
   /// An idle context, or nullptr if kMaxOpenTransactions are open (or no epoch slot is left).
   Context* idle_context();
+  /// Some context, for a handle whose operations all report kWrongThread; nullptr before the first begin.
+  Context* any_context() { return first_context_.load(std::memory_order_acquire); }
+  /// True if the slot is one of this worker's. Any thread.
+  bool owns_slot(const epoch::Slot* slot) const;
   /// Aborts whatever is open.
   void abort_all();
 
@@ -76,6 +80,9 @@ class WorkerCore {
   bool more_garbage_ = false;
   std::uint64_t random_state_;
   std::vector<std::unique_ptr<Context>> contexts_;
+  std::atomic<Context*> first_context_{nullptr};  // set once by the owner (release), read by strangers (acquire)
+  // The slots of contexts_, for the watchdog: set by the owner (release) when a context is made, never unset.
+  std::array<std::atomic<epoch::Slot*>, kMaxOpenTransactions> slots_{};
 
   // Written by this worker only (plain relaxed stores), read by statistics; on lines of their own.
   alignas(base::kCacheLine) std::atomic<std::uint64_t> commits_{0};

@@ -1,0 +1,62 @@
+#include <granary/database.h>
+
+#include "src/base/build_info.h"
+#include "src/db/engine.h"
+
+namespace granary {
+
+Result<std::unique_ptr<Database>> Database::open(const Options& options) {
+  auto engine = db::Engine::open(options);
+  if (!engine.ok()) return engine.status();
+  return std::unique_ptr<Database>(new Database(std::move(*engine)));
+}
+
+Database::Database(std::unique_ptr<db::Engine> engine) : engine_(std::move(engine)) {}
+Database::~Database() = default;
+
+Result<Table> Database::create_table(std::string_view name, const TableOptions& options) {
+  const auto core = engine_->create_table(name, options);
+  if (!core.ok()) return core.status();
+  return Table(*core);
+}
+
+Result<Index> Database::create_index(const Table& table, std::string_view name, const IndexOptions& options) {
+  const auto core = engine_->create_index(table.core(), name, options);
+  if (!core.ok()) return core.status();
+  return Index(*core);
+}
+
+Result<Table> Database::table(std::string_view name) const {
+  const auto core = engine_->find_table(name, false);
+  if (!core.ok()) return core.status();
+  return Table(*core);
+}
+
+Result<Index> Database::index(std::string_view name) const {
+  const auto core = engine_->find_table(name, true);
+  if (!core.ok()) return core.status();
+  return Index(*core);
+}
+
+Result<Worker> Database::register_worker() {
+  const auto core = engine_->take_worker();
+  if (!core.ok()) return core.status();
+  return Worker(*core, engine_.get());
+}
+
+// Without a log there is nothing to wait for: what is committed may be shown.
+std::uint64_t Database::released_epoch() const { return engine_->epochs().current(); }
+void Database::wait_released(const Ticket&) const {}
+
+Statistics Database::statistics() const { return engine_->statistics(); }
+const Options& Database::options() const { return engine_->options(); }
+std::string Database::page_kind() const { return engine_->region().page_kind(); }
+bool Database::step() { return engine_->step(); }
+
+std::uint32_t Table::id() const { return core_ == nullptr ? ~std::uint32_t{0} : core_->id(); }
+std::string_view Table::name() const { return core_ == nullptr ? std::string_view{} : std::string_view(core_->name()); }
+std::string_view Index::name() const { return core_ == nullptr ? std::string_view{} : std::string_view(core_->name()); }
+
+std::string version() { return base::version_text(); }
+
+}  // namespace granary

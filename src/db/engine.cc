@@ -1,0 +1,232 @@
+#include "src/db/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "src/db/memory_limit.h"
+#include "src/db/options_check.h"
+#include "src/txn/index_key.h"
+
+namespace granary::db {
+namespace {
+
+/// Stops at the first key of a tree.
+class AnyKey final : public kvstore::ordered::ScanVisitor {
+ public:
+  void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
+  bool on_entry(std::string_view, kvstore::ordered::Value) override {
+    found_ = true;
+    return false;
+  }
+  bool found() const { return found_; }
+
+ private:
+  bool found_ = false;
+};
+
+bool holds_keys(const kvstore::ordered::Tree& tree, epoch::EpochManager& epochs) {
+  epoch::Slot* const slot = epochs.acquire_slot();
+  if (slot == nullptr) return true;
+  epochs.enter(*slot);
+  AnyKey any;
+  tree.scan({}, kvstore::ordered::Direction::kForward, any);
+  epochs.leave(*slot);
+  epochs.release_slot(slot);
+  return any.found();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
+  const Status checked = check_options(options);
+  if (!checked.ok()) return checked;
+  const std::uint64_t limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : available_memory_bytes() / 4 * 3;
+  auto region = memory::Region::map({.reserve_bytes = limit,
+                                     .huge_pages = options.huge_pages,
+                                     .prefault_bytes = std::min(options.prefault_bytes, limit),
+                                     .numa_node = options.numa_node});
+  if (!region.ok()) return region.status();
+  if (options.huge_pages == HugePages::kTry && (*region)->page_kind() == "4 KiB") {
+    std::fprintf(stderr,
+                 "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower "
+                 "(mend: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)\n");
+  }
+  return std::unique_ptr<Engine>(new Engine(options, std::move(*region), limit));
+}
+
+Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)
+    : options_(options),
+      region_(std::move(region)),
+      slabs_(*region_, {.limit_bytes = limit_bytes, .simple = options.simple_allocator}),
+      epochs_({.snapshot_epochs = options.snapshot_epochs, .max_open_epochs = options.max_open_epochs}),
+      shared_{.settings = {.snapshots = options.snapshots,
+                           .garbage_collection = options.garbage_collection,
+                           .overwrite_in_place = options.overwrite_in_place,
+                           .global_tids = options.tid_source == TidSource::kGlobal},
+              .epochs = epochs_,
+              .slabs = slabs_,
+              .waiter = waiter_},
+      schema_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
+      schema_nodes_(std::make_unique<kvstore::ordered::NodeMemory>(*schema_slabs_, epochs_)) {
+  if (options_.background == Background::kThreads) background_ = std::thread([this] { run_background(); });
+}
+
+Engine::~Engine() {
+  if (!background_.joinable()) return;
+  {
+    const std::lock_guard lock(stop_mutex_);
+    stopping_ = true;
+  }
+  stop_signal_.notify_all();
+  background_.join();
+}
+
+void Engine::run_background() {
+  const auto period = std::chrono::milliseconds(options_.epoch_ms);
+  auto next = std::chrono::steady_clock::now() + period;
+  std::unique_lock lock(stop_mutex_);
+  while (!stop_signal_.wait_until(lock, next, [this] { return stopping_; })) {
+    lock.unlock();
+    step();
+    // After a pause of the whole machine, go on from now instead of catching up in a burst.
+    next = std::max(next + period, std::chrono::steady_clock::now());
+    lock.lock();
+  }
+}
+
+bool Engine::step() {
+  const bool advanced = epochs_.tick();
+  report_stall();
+  return advanced;
+}
+
+/// The watchdog (I13): one line for each worker that holds the epoch back for a second, not one a tick.
+void Engine::report_stall() {
+  if (options_.background != Background::kThreads) return;
+  const epoch::EpochManager::Stall stall = epochs_.stall();
+  const std::uint64_t second = std::max<std::uint64_t>(1, 1000 / options_.epoch_ms);
+  if (stall.ticks < second) {
+    reported_stall_ = 0;
+    return;
+  }
+  if (reported_stall_ != 0) return;
+  reported_stall_ = stall.ticks;
+  std::string who = "a worker";
+  const std::lock_guard lock(workers_mutex_);
+  for (const auto& worker : workers_) {
+    if (worker->owns_slot(epochs_.slot_at(stall.slot))) who = fmt::format("worker {}", worker->id());
+  }
+  std::fprintf(stderr, "granary: warning: %s has kept a transaction open for over a second; epoch %llu cannot end\n", who.c_str(),
+               static_cast<unsigned long long>(epochs_.current()));
+}
+
+Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t max_value_bytes) {
+  if (name.empty() || name.size() > kMaxNameBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("a table's or index's name has {} bytes; expected 1 to {}", name.size(), kMaxNameBytes));
+  }
+  if (tables_by_name_.contains(name)) {
+    return Status(StatusCode::kAlreadyExists, fmt::format("there is already a table or index named '{}'", name));
+  }
+  if (tables_.size() >= kMaxTables) {
+    return Status(StatusCode::kResourceExhausted, fmt::format("there are already {} tables and indexes, the most allowed", kMaxTables));
+  }
+  if (max_value_bytes > kMaxValueBytes) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}", name,
+                                                            max_value_bytes, kMaxValueBytes));
+  }
+  auto table = std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), std::string(name),
+                                                max_value_bytes == 0 ? kMaxValueBytes : max_value_bytes, shared_, *schema_nodes_);
+  if (!table->tree().ok()) {
+    return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", name));
+  }
+  tables_.push_back(std::move(table));
+  tables_by_name_.emplace(name, tables_.back().get());
+  return tables_.back().get();
+}
+
+Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableOptions& table_options) {
+  const std::lock_guard lock(schema_mutex_);
+  return add_table(name, table_options.max_value_bytes);
+}
+
+Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_view name, const IndexOptions& index_options) {
+  const std::lock_guard lock(schema_mutex_);
+  if (base == nullptr || !base->belongs_to(shared_)) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("index '{}': the table handle is empty or of another database", name));
+  }
+  if (const std::string error = txn::index_options_error(index_options); !error.empty()) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("index '{}': {}", name, error));
+  }
+  if (holds_keys(base->tree(), epochs_)) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
+  }
+  auto index = add_table(name, kMaxKeyBytes);
+  if (!index.ok()) return index.status();
+  (*index)->make_index_of(base, index_options);
+  base->add_index(*index);
+  return index;
+}
+
+Result<txn::TableCore*> Engine::find_table(std::string_view name, bool index) const {
+  const std::lock_guard lock(schema_mutex_);
+  const auto found = tables_by_name_.find(name);
+  if (found == tables_by_name_.end() || (found->second->base() != nullptr) != index) {
+    return Status(StatusCode::kNotFound, fmt::format("there is no {} named '{}'", index ? "index" : "table", name));
+  }
+  return found->second;
+}
+
+Result<txn::WorkerCore*> Engine::take_worker() {
+  const std::lock_guard lock(workers_mutex_);
+  if (!idle_workers_.empty()) {
+    txn::WorkerCore* const worker = idle_workers_.back();
+    idle_workers_.pop_back();
+    return worker;
+  }
+  if (workers_.size() >= options_.max_workers) {
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("all {} workers are registered (Options::max_workers)", options_.max_workers));
+  }
+  workers_.push_back(std::make_unique<txn::WorkerCore>(static_cast<std::uint32_t>(workers_.size()), shared_));
+  return workers_.back().get();
+}
+
+void Engine::give_worker(txn::WorkerCore* worker) {
+  worker->abort_all();
+  worker->detach();
+  const std::lock_guard lock(workers_mutex_);
+  idle_workers_.push_back(worker);
+}
+
+Statistics Engine::statistics() const {
+  Statistics sum;
+  const std::lock_guard lock(workers_mutex_);
+  std::int64_t records = 0;
+  std::int64_t nodes = schema_slabs_->bytes_in_use(memory::SlabKind::kNode);
+  std::int64_t versions = 0;
+  for (const auto& worker : workers_) {
+    const cc::WorkerState& state = worker->state();
+    sum.commits += worker->commits();
+    sum.snapshots += worker->snapshots();
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum.aborts[reason] += worker->aborts(reason);
+    records += state.slabs.bytes_in_use(memory::SlabKind::kRecord);
+    nodes += state.slabs.bytes_in_use(memory::SlabKind::kNode);
+    versions += state.version_bytes.load(std::memory_order_relaxed);
+    sum.versions_created += state.versions_created.load(std::memory_order_relaxed);
+    sum.garbage_items += state.garbage_items.load(std::memory_order_relaxed);
+  }
+  sum.records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, records));
+  sum.index_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, nodes));
+  sum.version_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, versions));
+  sum.reserved_bytes = slabs_.bytes_reserved();
+  sum.epoch = epochs_.current();
+  sum.stalled_ticks = epochs_.stall().ticks;
+  return sum;
+}
+
+}  // namespace granary::db

@@ -1,0 +1,43 @@
+#include "src/db/options_check.h"
+
+#include <fmt/format.h>
+
+#include <granary/limits.h>
+
+#include "src/db/memory_limit.h"
+
+namespace granary::db {
+namespace {
+
+Status out_of_range(const char* field, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  return {StatusCode::kInvalidArgument, fmt::format("Options::{} is {}; expected {} to {}", field, value, low, high)};
+}
+
+}  // namespace
+
+Status check_options(const Options& options) {
+  constexpr std::uint32_t kMaxPeriod = 10000;
+  constexpr std::uint64_t kLeastMemory = std::uint64_t{8} << 20;
+  if (options.epoch_ms < 1 || options.epoch_ms > kMaxPeriod) return out_of_range("epoch_ms", options.epoch_ms, 1, kMaxPeriod);
+  if (options.snapshot_epochs < 1 || options.snapshot_epochs > kMaxPeriod) {
+    return out_of_range("snapshot_epochs", options.snapshot_epochs, 1, kMaxPeriod);
+  }
+  if (options.max_workers < 1 || options.max_workers > kMaxWorkers) {
+    return out_of_range("max_workers", options.max_workers, 1, kMaxWorkers);
+  }
+  const std::uint64_t available = available_memory_bytes();
+  if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLeastMemory) {
+    return out_of_range("memory_limit_bytes", options.memory_limit_bytes, kLeastMemory, available);
+  }
+  if (options.memory_limit_bytes > available) {
+    return {StatusCode::kResourceExhausted,
+            fmt::format("Options::memory_limit_bytes is {}, but this process may use only {}", options.memory_limit_bytes, available)};
+  }
+  if (options.prefault_bytes > available) {
+    return {StatusCode::kResourceExhausted,
+            fmt::format("Options::prefault_bytes is {}, but this process may use only {}", options.prefault_bytes, available)};
+  }
+  return {};
+}
+
+}  // namespace granary::db

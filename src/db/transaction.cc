@@ -1,0 +1,145 @@
+#include <granary/transaction.h>
+
+#include "src/txn/context.h"
+
+namespace granary {
+namespace {
+
+/// The smallest string that is greater than every string with this prefix; empty if there is none.
+std::string prefix_end(std::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && end.back() == '\xff') end.pop_back();
+  if (!end.empty()) end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+  return end;
+}
+
+/// The first record of an index under a secondary key, through `scan` of a transaction or snapshot.
+template <typename Scan>
+GetResult first_by_index(std::string_view secondary_key, std::span<char> buffer, std::string* primary_key, Scan&& scan) {
+  const std::string end = prefix_end(secondary_key);
+  ScanRange range{.from = secondary_key, .limit = 1};
+  if (!end.empty()) range.to = end;
+  GetResult result{Outcome::kNotFound, 0};
+  const ScanResult scanned = scan(range, [&](std::string_view key, std::string_view value) {
+    result = {value.size() <= buffer.size() ? Outcome::kOk : Outcome::kBufferTooSmall, value.size()};
+    if (result.outcome == Outcome::kOk) std::copy(value.begin(), value.end(), buffer.begin());
+    if (primary_key != nullptr) primary_key->assign(key);
+    return false;
+  });
+  if (!scanned) return {scanned.outcome, 0};
+  return result;
+}
+
+}  // namespace
+
+// --- Transaction ---
+
+Transaction& Transaction::operator=(Transaction&& other) noexcept {
+  if (this != &other) {
+    abort();
+    context_ = std::exchange(other.context_, nullptr);
+    serial_ = other.serial_;
+    user_aborted_ = other.user_aborted_;
+  }
+  return *this;
+}
+
+Transaction::~Transaction() {
+  if (context_ != nullptr) context_->abort(serial_);
+}
+
+GetResult Transaction::get(const Table& table, std::string_view key, std::span<char> buffer) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->get(serial_, table.core(), key, buffer);
+}
+Outcome Transaction::get(const Table& table, std::string_view key, std::string& value) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->get(serial_, table.core(), key, value);
+}
+Outcome Transaction::multi_get(std::span<MultiGet> gets) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->multi_get(serial_, gets);
+}
+void Transaction::prefetch(const Table& table, std::string_view key) {
+  if (context_ != nullptr) context_->prefetch(serial_, table.core(), key);
+}
+Outcome Transaction::put(const Table& table, std::string_view key, std::string_view value) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->write(serial_, table.core(), key, value, txn::WriteMode::kPut);
+}
+Outcome Transaction::update(const Table& table, std::string_view key, std::string_view value) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->write(serial_, table.core(), key, value, txn::WriteMode::kUpdate);
+}
+Outcome Transaction::insert(const Table& table, std::string_view key, std::string_view value) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->write(serial_, table.core(), key, value, txn::WriteMode::kInsert);
+}
+Outcome Transaction::remove(const Table& table, std::string_view key) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->write(serial_, table.core(), key, {}, txn::WriteMode::kRemove);
+}
+ScanResult Transaction::scan(const Table& table, const ScanRange& range, ScanFn visit) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->scan(serial_, table.core(), range, visit);
+}
+ScanResult Transaction::scan(const Index& index, const ScanRange& range, ScanFn visit) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->scan_index(serial_, index.core(), range, visit);
+}
+GetResult Transaction::get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key) {
+  return first_by_index(secondary_key, buffer, primary_key,
+                        [&](const ScanRange& range, ScanFn visit) { return scan(index, range, visit); });
+}
+CommitResult Transaction::commit() {
+  if (context_ == nullptr) return {.reason = AbortReason::kMisuse, .ticket = {}};
+  return context_->commit(serial_);
+}
+void Transaction::abort() {
+  if (context_ == nullptr) return;
+  if (open() && doom() == AbortReason::kNone) user_aborted_ = true;
+  context_->abort(serial_);
+}
+bool Transaction::open() const { return context_ != nullptr && context_->open(serial_); }
+AbortReason Transaction::doom() const { return context_ == nullptr ? AbortReason::kNone : context_->doom(serial_); }
+
+// --- Snapshot ---
+
+Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
+  if (this != &other) {
+    finish();
+    context_ = std::exchange(other.context_, nullptr);
+    serial_ = other.serial_;
+  }
+  return *this;
+}
+
+Snapshot::~Snapshot() { finish(); }
+
+std::uint64_t Snapshot::epoch() const { return context_ == nullptr ? 0 : context_->snapshot_epoch(); }
+
+GetResult Snapshot::get(const Table& table, std::string_view key, std::span<char> buffer) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->snapshot_get(serial_, table.core(), key, buffer);
+}
+Outcome Snapshot::get(const Table& table, std::string_view key, std::string& value) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->snapshot_get(serial_, table.core(), key, value);
+}
+ScanResult Snapshot::scan(const Table& table, const ScanRange& range, ScanFn visit) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->snapshot_scan(serial_, table.core(), range, visit);
+}
+ScanResult Snapshot::scan(const Index& index, const ScanRange& range, ScanFn visit) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->snapshot_scan_index(serial_, index.core(), range, visit);
+}
+GetResult Snapshot::get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key) {
+  return first_by_index(secondary_key, buffer, primary_key,
+                        [&](const ScanRange& range, ScanFn visit) { return scan(index, range, visit); });
+}
+void Snapshot::finish() {
+  if (context_ != nullptr) context_->finish_snapshot(serial_);
+}
+
+}  // namespace granary

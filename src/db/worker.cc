@@ -1,0 +1,87 @@
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <granary/database.h>
+
+#include "src/base/cache_line.h"
+#include "src/db/engine.h"
+#include "src/txn/context.h"
+#include "src/txn/worker_core.h"
+
+namespace granary {
+namespace {
+
+/// Waits a random part of an interval that doubles with every lost attempt, so that rivals come apart.
+void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t attempt) {
+  constexpr std::uint32_t kMostDoublings = 20;
+  const std::uint64_t bound = std::min<std::uint64_t>(
+      std::uint64_t{policy.first_backoff_us} << std::min(attempt - 1, kMostDoublings), policy.max_backoff_us);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(worker.random() % (bound * 1000 + 1));
+  for (std::uint32_t turn = 0; std::chrono::steady_clock::now() < until; ++turn) worker.shared().waiter.pause(turn);
+}
+
+}  // namespace
+
+Worker::Worker(Worker&& other) noexcept
+    : core_(std::exchange(other.core_, nullptr)), engine_(std::exchange(other.engine_, nullptr)) {}
+
+Worker& Worker::operator=(Worker&& other) noexcept {
+  std::swap(core_, other.core_);
+  std::swap(engine_, other.engine_);
+  return *this;
+}
+
+Worker::~Worker() {
+  if (core_ != nullptr) engine_->give_worker(core_);
+}
+
+Transaction Worker::begin() {
+  if (core_ == nullptr) return {};
+  txn::Context* const context = core_->bind() ? core_->idle_context() : core_->any_context();
+  if (context == nullptr) return {};
+  // From a wrong thread: a handle that every operation refuses, without touching the owner's state.
+  if (!core_->bound_here()) return {context, 0};
+  return {context, context->begin()};
+}
+
+Snapshot Worker::snapshot() {
+  if (core_ == nullptr || !core_->shared().settings.snapshots) return {};
+  txn::Context* const context = core_->bind() ? core_->idle_context() : core_->any_context();
+  if (context == nullptr) return {};
+  if (!core_->bound_here()) return {context, 0};
+  return {context, context->begin_snapshot()};
+}
+
+RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy) {
+  RunResult result;
+  for (;;) {
+    ++result.attempts;
+    Transaction transaction = begin();
+    body(transaction);
+    if (transaction.aborted_by_user()) {
+      result.reason = AbortReason::kUser;
+      return result;
+    }
+    const CommitResult commit = transaction.commit();
+    result.reason = commit.reason;
+    result.ticket = commit.ticket;
+    if (!is_retryable(commit.reason) || result.attempts == policy.max_attempts) return result;
+    back_off(*core_, policy, result.attempts);
+  }
+}
+
+void Worker::attach_thread() {
+  if (core_ != nullptr) core_->attach();
+}
+
+void Worker::collect_garbage() {
+  constexpr std::size_t kBudget = 1024;
+  if (core_ == nullptr || !core_->bind()) return;
+  while (core_->collect(kBudget)) {
+  }
+}
+
+std::uint32_t Worker::id() const { return core_ == nullptr ? ~std::uint32_t{0} : core_->id(); }
+
+}  // namespace granary
