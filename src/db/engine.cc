@@ -13,6 +13,9 @@
 namespace granary::db {
 namespace {
 
+/// The part of the memory limit that only deletions may use.
+constexpr std::uint64_t kReserveShare = 32;
+
 /// Stops at the first key of a tree.
 class AnyKey final : public kvstore::ordered::ScanVisitor {
  public:
@@ -60,7 +63,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
 Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)
     : options_(options),
       region_(std::move(region)),
-      slabs_(*region_, {.limit_bytes = limit_bytes, .simple = options.simple_allocator}),
+      slabs_(*region_, {.limit_bytes = limit_bytes, .reserve_bytes = limit_bytes / kReserveShare, .simple = options.simple_allocator}),
       epochs_({.snapshot_epochs = options.snapshot_epochs, .max_open_epochs = options.max_open_epochs}),
       shared_{.settings = {.snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
@@ -100,7 +103,19 @@ void Engine::run_background() {
 bool Engine::step() {
   const bool advanced = epochs_.tick();
   report_stall();
+  collect_for_idle();
   return advanced;
+}
+
+/// Frees what workers that are gone left behind, and passes their free blocks on.
+void Engine::collect_for_idle() {
+  constexpr std::size_t kBudget = 4096;
+  const std::lock_guard lock(workers_mutex_);  // nobody takes the worker meanwhile
+  for (txn::WorkerCore* worker : idle_workers_) {
+    if (!worker->has_garbage()) continue;
+    worker->collect(kBudget);
+    worker->state().slabs.release();
+  }
 }
 
 /// The watchdog (I13): one line for each worker that holds the epoch back for a second, not one a tick.
@@ -198,6 +213,7 @@ Result<txn::WorkerCore*> Engine::take_worker() {
 
 void Engine::give_worker(txn::WorkerCore* worker) {
   worker->abort_all();
+  worker->state().slabs.release();
   worker->detach();
   const std::lock_guard lock(workers_mutex_);
   idle_workers_.push_back(worker);

@@ -54,6 +54,7 @@ class Engine {
   Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes);
   void run_background();
   void report_stall();
+  void collect_for_idle();
   Result<txn::TableCore*> add_table(std::string_view name, std::uint32_t max_value_bytes);
 
   const Options options_;

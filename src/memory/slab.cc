@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
-#include "src/base/check.h"
+#include "src/base/cache_line.h"
 
 namespace granary::memory {
 namespace {
@@ -69,11 +69,13 @@ SlabPool::~SlabPool() = default;
 
 std::size_t SlabPool::simple_capacity(const void* block) { return ::malloc_usable_size(const_cast<void*>(block)); }
 
-char* SlabPool::take_extent(std::size_t class_index, std::size_t* bytes) {
+char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes) {
   *bytes = cut_bytes(class_index);
+  const std::uint64_t all = options_.limit_bytes != 0 ? options_.limit_bytes : region_.size();
+  const std::uint64_t limit = urgency == Urgency::kUrgent ? all : all - options_.reserve_bytes;
   // The limit counts extents; relaxed, because only the sum matters.
   const std::uint64_t before = reserved_.fetch_add(*bytes, std::memory_order_relaxed);
-  char* extent = options_.limit_bytes != 0 && before + *bytes > options_.limit_bytes ? nullptr : region_.take(*bytes);
+  char* extent = before + *bytes > limit ? nullptr : region_.take(*bytes);
   if (extent == nullptr) {
     reserved_.fetch_sub(*bytes, std::memory_order_relaxed);
     return nullptr;
@@ -100,7 +102,9 @@ bool SlabPool::take_batch(std::size_t list, Batch* batch) {
 
 SlabCache::SlabCache(SlabPool& pool) : pool_(pool), lists_(kSlabKinds * kClasses) {}
 
-SlabCache::~SlabCache() {
+SlabCache::~SlabCache() { release(); }
+
+void SlabCache::release() {
   if (pool_.options_.simple) return;
   for (std::size_t i = 0; i < lists_.size(); ++i) {
     List& list = lists_[i];
@@ -110,10 +114,11 @@ SlabCache::~SlabCache() {
       ++list.count;
     }
     if (list.count != 0) pool_.give_batch(i, {list.head, list.count});
+    list = {};
   }
 }
 
-void* SlabCache::allocate(SlabKind kind, std::size_t bytes) {
+void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
   if (pool_.options_.simple) [[unlikely]] {
     void* block = std::aligned_alloc(kSlabGrain, (bytes + kSlabGrain - 1) / kSlabGrain * kSlabGrain);
     if (block != nullptr) account(kind, static_cast<std::int64_t>(SlabPool::simple_capacity(block)));
@@ -125,18 +130,19 @@ void* SlabCache::allocate(SlabKind kind, std::size_t bytes) {
   if (block != nullptr) [[likely]] {
     list.head = list.head->next;
     --list.count;
+    base::prefetch(list.head);  // the next allocation reads its link
   } else if (static_cast<std::size_t>(list.cut_end - list.cut) >= bytes_of(class_index)) {
     block = list.cut;
     list.cut += bytes_of(class_index);
   } else {
-    block = refill(kind, class_index);
+    block = refill(kind, class_index, urgency);
     if (block == nullptr) [[unlikely]] return nullptr;
   }
   account(kind, static_cast<std::int64_t>(bytes_of(class_index)));
   return block;
 }
 
-void* SlabCache::refill(SlabKind kind, std::size_t class_index) {
+void* SlabCache::refill(SlabKind kind, std::size_t class_index, Urgency urgency) {
   List& list = lists_[list_of(kind, class_index)];
   SlabPool::Batch batch;
   if (pool_.take_batch(list_of(kind, class_index), &batch)) {
@@ -145,7 +151,7 @@ void* SlabCache::refill(SlabKind kind, std::size_t class_index) {
     return batch.head;
   }
   std::size_t bytes = 0;
-  char* extent = pool_.take_extent(class_index, &bytes);
+  char* extent = pool_.take_extent(class_index, urgency, &bytes);
   if (extent == nullptr) return nullptr;
   list.cut = extent + bytes_of(class_index);
   list.cut_end = extent + bytes;

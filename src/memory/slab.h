@@ -32,9 +32,15 @@ std::size_t class_bytes(std::size_t size_class);
 struct SlabOptions {
   /// Bytes the pool may take from the region in all; 0 = as much as the region holds.
   std::uint64_t limit_bytes = 0;
+  /// Of these, what only urgent allocations may take: those on the way to freeing memory, such as the old version that a
+  /// deletion must keep for snapshots. Otherwise a full database could not delete.
+  std::uint64_t reserve_bytes = 0;
   /// Use malloc and free instead (the paper's "simple allocator", Fig. 11).
   bool simple = false;
 };
+
+/// Who may use the reserve.
+enum class Urgency : std::uint8_t { kNormal, kUrgent };
 
 class SlabCache;
 
@@ -70,8 +76,8 @@ class SlabPool {
     std::size_t count = 0;
   };
   static std::size_t simple_capacity(const void* block);
-  /// A run of extents for one class; nullptr when the limit is reached. Returns the blocks it holds.
-  char* take_extent(std::size_t class_index, std::size_t* bytes);
+  /// A run of extents for one class, `bytes` long; nullptr when the limit is reached.
+  char* take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes);
   void give_batch(std::size_t list, Batch batch);
   bool take_batch(std::size_t list, Batch* batch);
 
@@ -96,9 +102,11 @@ class SlabCache {
 
   /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, contents undefined; nullptr when
   /// the memory limit is reached.
-  void* allocate(SlabKind kind, std::size_t bytes);
+  void* allocate(SlabKind kind, std::size_t bytes, Urgency urgency = Urgency::kNormal);
   /// Takes back a block that any cache of the pool handed out with the same kind.
   void free(SlabKind kind, void* block);
+  /// Gives all free blocks back to the pool.
+  void release();
 
   SlabPool& pool() { return pool_; }
   /// Blocks of a kind handed out minus blocks taken back, in bytes after rounding; may be negative in one cache.
@@ -113,7 +121,7 @@ class SlabCache {
     char* cut = nullptr;       // the extent being cut
     char* cut_end = nullptr;
   };
-  void* refill(SlabKind kind, std::size_t class_index);
+  void* refill(SlabKind kind, std::size_t class_index, Urgency urgency);
   void account(SlabKind kind, std::int64_t bytes) {
     // Written by this worker only; statistics readers take a relaxed look.
     std::atomic<std::int64_t>& in_use = in_use_[static_cast<std::size_t>(kind)];

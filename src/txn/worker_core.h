@@ -56,6 +56,9 @@ class WorkerCore {
     collected_epoch_ = epoch;
     collect(kCollectBudget);
   }
+  bool has_garbage() const {
+    return !state_.versions.empty() || !state_.absents.empty() || !state_.unhooked.empty() || state_.nodes.waiting() != 0;
+  }
   /// Frees at most about `budget` items; true if there may be more.
   bool collect(std::size_t budget);
 
@@ -70,7 +73,7 @@ class WorkerCore {
   std::uint64_t random();
 
  private:
-  static constexpr std::size_t kCollectBudget = 64;
+  static constexpr std::size_t kCollectBudget = 32;
 
   const std::uint32_t id_;
   std::atomic<const void*> thread_{nullptr};  // written by attach, detach, bind; read by whoever uses the worker

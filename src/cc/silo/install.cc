@@ -11,8 +11,9 @@ namespace {
 using base::Bug;
 using base::injected;
 
-Record* allocate(WorkerState& worker, std::size_t value_bytes) {
-  return static_cast<Record*>(worker.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes)));
+Record* allocate(WorkerState& worker, std::size_t value_bytes, bool for_removal) {
+  const auto urgency = for_removal ? memory::Urgency::kUrgent : memory::Urgency::kNormal;
+  return static_cast<Record*>(worker.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes), urgency));
 }
 
 /// True if a snapshot may still need the version that a commit supersedes: the last one of an older snapshot period
@@ -119,10 +120,10 @@ AbortReason prepare(std::vector<WriteEntry>& writes, WorkerState& worker, epoch:
     const bool replace_it = !fits_in_place(worker, write) || (!in_place && !record::is_absent(old));
     bool failed = false;
     if (replace_it) [[unlikely]] {
-      write.replacement = allocate(worker, write.remove ? 0 : write.value.size());
+      write.replacement = allocate(worker, write.remove ? 0 : write.value.size(), write.remove);
       failed = write.replacement == nullptr;
     } else if (must_keep(worker, old, period)) {
-      write.version = allocate(worker, write.record->size());
+      write.version = allocate(worker, write.record->size(), write.remove);
       failed = write.version == nullptr;
     }
     if (failed) [[unlikely]] {
