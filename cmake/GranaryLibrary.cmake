@@ -1,23 +1,58 @@
 # granary_library(NAME <name> LAYER <n> SOURCES ... [USES <library>...] [LINKS <external target>...])
 #
-# One library per folder. USES names the Granary libraries whose headers it may include; each must be of a
-# lower layer. tests/layers checks the includes against what is declared here.
+# One library per folder. USES names the Granary libraries whose headers it includes; each must be of a lower layer
+# (programs, layer 9, may also use a library of their own layer that stands before them). tests/layers checks the
+# includes against what is declared here, tests/linkage that the library links whole with what it declares.
+#
+# They are object libraries: whoever links them says so with granary_link, which also brings in what they use.
 
 set(GRANARY_LIBRARIES "" CACHE INTERNAL "")
+set(GRANARY_PROGRAM_LAYER 9)
 
 function(granary_library)
   cmake_parse_arguments(LIB "" "NAME;LAYER" "SOURCES;USES;LINKS" ${ARGN})
   set(target granary_${LIB_NAME})
   add_library(${target} OBJECT ${LIB_SOURCES})
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(${target} PUBLIC Threads::Threads ${LIB_LINKS})
   foreach(used ${LIB_USES})
+    if(NOT TARGET granary_${used})
+      message(FATAL_ERROR "${LIB_NAME} uses ${used}, which is not declared before it")
+    endif()
     get_target_property(used_layer granary_${used} GRANARY_LAYER)
-    if(NOT used_layer LESS LIB_LAYER)
+    if(NOT used_layer LESS LIB_LAYER AND NOT LIB_LAYER EQUAL GRANARY_PROGRAM_LAYER)
       message(FATAL_ERROR "${LIB_NAME} (layer ${LIB_LAYER}) may not use ${used} (layer ${used_layer})")
     endif()
   endforeach()
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  set_target_properties(${target} PROPERTIES GRANARY_LAYER ${LIB_LAYER} GRANARY_FOLDER "${folder}" GRANARY_USES "${LIB_USES}")
+  set_target_properties(${target} PROPERTIES GRANARY_LAYER ${LIB_LAYER} GRANARY_FOLDER "${folder}"
+                        GRANARY_USES "${LIB_USES}" GRANARY_LINKS "${LIB_LINKS}")
   set(GRANARY_LIBRARIES ${GRANARY_LIBRARIES} ${LIB_NAME} CACHE INTERNAL "")
+endfunction()
+
+# granary_closure(<variable> <library>...): the libraries and all that they use, each once.
+function(granary_closure variable)
+  set(found "")
+  set(open ${ARGN})
+  while(open)
+    list(POP_FRONT open library)
+    if(NOT TARGET granary_${library})
+      message(FATAL_ERROR "no Granary library is named '${library}'; declared are: ${GRANARY_LIBRARIES}")
+    endif()
+    if(NOT library IN_LIST found)
+      list(APPEND found ${library})
+      get_target_property(uses granary_${library} GRANARY_USES)
+      list(APPEND open ${uses})
+    endif()
+  endwhile()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+# granary_link(<target> <library>...): links an executable with the libraries and all that they use. An object library
+# gives its objects only to those that link it directly, so the closure is named in full.
+function(granary_link target)
+  granary_closure(libraries ${ARGN})
+  list(TRANSFORM libraries PREPEND granary_)
+  target_link_libraries(${target} PRIVATE ${libraries})
 endfunction()

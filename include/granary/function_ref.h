@@ -16,14 +16,23 @@ class FunctionRef<R(Args...)> {
   template <typename F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<R, F&, Args...>)
   FunctionRef(F&& callable)  // NOLINT(google-explicit-constructor): lambdas are passed as they are
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
-        call_([](void* object, Args... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
+      : object_(address(std::addressof(callable))), call_([](void* object, Args... args) -> R {
+          return (*reinterpret_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
         }) {}
 
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
  private:
+  // POSIX lets a function's address travel as void*.
+  template <typename F>
+  static void* address(F* callable) {
+    if constexpr (std::is_function_v<F>) {
+      return reinterpret_cast<void*>(callable);
+    } else {
+      return const_cast<void*>(static_cast<const void*>(callable));
+    }
+  }
+
   void* object_;
   R (*call_)(void*, Args...);
 };

@@ -1,0 +1,42 @@
+// The main() of every test program. Beside GoogleTest's own flags:
+//
+//   --inject_bug=NAME   switches one of src/base/test_hooks.h's bugs on, in builds that have them: then the tests
+//                       are expected to fail (tests/injected)
+//   --list_bugs         prints the names
+
+#include <cstdio>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "src/base/test_hooks.h"
+
+namespace {
+
+constexpr int kUsage = 2;
+
+bool inject(std::string_view name) {
+  const granary::base::Bug bug = granary::base::bug_by_name(name);
+  if (!granary::base::kTestHooks || bug == granary::base::Bug::kNone) return false;
+  granary::base::inject_bug(bug);
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    constexpr std::string_view kInject = "--inject_bug=";
+    if (argument == "--list_bugs") {
+      for (const granary::base::Bug bug : granary::base::all_bugs()) std::puts(granary::base::name(bug).data());
+      return 0;
+    }
+    if (!argument.starts_with(kInject) || !inject(argument.substr(kInject.size()))) {
+      std::fprintf(stderr, "unknown argument or bug, or a build without test hooks: %s\n", argv[i]);
+      return kUsage;
+    }
+  }
+  return RUN_ALL_TESTS();
+}
