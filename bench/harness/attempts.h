@@ -1,0 +1,38 @@
+#pragma once
+// Runs one transaction to its end and counts every attempt that failed. Benchmarks do this by themselves instead of
+// calling Worker::run, because they report the reason of each attempt, not only of the last one.
+
+#include <algorithm>
+#include <cstdint>
+
+#include <granary/granary.h>
+
+#include "bench/harness/workload.h"
+#include "src/base/cache_line.h"
+#include "src/base/random.h"
+
+namespace granary::bench {
+
+/// A jittered pause that doubles with each lost attempt: a fraction of a microsecond at first, some 50 at most.
+inline void back_off(base::Random& random, std::uint32_t attempt) {
+  constexpr std::uint32_t kMostDoublings = 10;
+  const std::uint64_t pauses = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
+  for (std::uint64_t i = 0; i < pauses; ++i) base::spin_pause();
+}
+
+/// `body(Transaction&)` may run several times. A body that calls abort() ends the request as rolled back.
+template <typename Body>
+Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body) {
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    Transaction transaction = worker.begin();
+    body(transaction);
+    if (!transaction.open()) return Ending::kRolledBack;
+    const CommitResult result = transaction.commit();
+    if (result.committed()) [[likely]] return Ending::kCommitted;
+    ++aborts[static_cast<std::size_t>(result.reason)];
+    if (!is_retryable(result.reason)) return Ending::kGaveUp;
+    back_off(random, attempt);
+  }
+}
+
+}  // namespace granary::bench
