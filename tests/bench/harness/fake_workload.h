@@ -1,0 +1,46 @@
+#pragma once
+// A workload whose every figure is known beforehand: two types in turn, each request one failed attempt, every tenth
+// request rolled back.
+
+#include <memory>
+#include <thread>
+
+#include "bench/harness/workload.h"
+
+namespace granary::bench {
+
+class FakeClient final : public Client {
+ public:
+  Request run_one() override {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    const auto type = static_cast<std::uint8_t>(++requests_ % 2);
+    ++aborts(type)[static_cast<std::size_t>(AbortReason::kReadChanged)];
+    return {type, requests_ % 10 == 0 ? Ending::kRolledBack : Ending::kCommitted};
+  }
+
+ private:
+  std::uint64_t requests_ = 0;
+};
+
+class FakeWorkload final : public Workload {
+ public:
+  std::string name() const override { return "fake"; }
+  std::vector<std::string> transaction_types() const override { return {"even", "odd"}; }
+  double scale_factor() const override { return 1; }
+  std::uint64_t estimated_bytes() const override { return 0; }
+  std::uint64_t load_units() const override { return 0; }
+  Status load(unsigned, Progress&) override { return {}; }
+  Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) override {
+    if (worker == refused_worker) return Status(StatusCode::kResourceExhausted, "no client for this worker");
+    return std::unique_ptr<Client>(std::make_unique<FakeClient>());
+  }
+  StoreFigures figures() const override { StoreFigures figures;
+    figures.records_bytes = 1000;
+    return figures; }
+  void observe(const Sample& sample) override { observed.push_back(sample); }
+
+  std::uint32_t refused_worker = ~0u;
+  std::vector<Sample> observed;
+};
+
+}  // namespace granary::bench

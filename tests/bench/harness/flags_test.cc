@@ -1,0 +1,55 @@
+// Flag tables, sizes and variants. Parsing of command lines is tested through the program itself, in tests/cli.
+
+#include "bench/harness/flags.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/harness/variant.h"
+
+namespace granary::bench {
+namespace {
+
+TEST(Flags, SizesHaveUnits) {
+  std::uint64_t bytes = 0;
+  EXPECT_TRUE(parse_bytes("4096", bytes));
+  EXPECT_EQ(bytes, 4096u);
+  EXPECT_TRUE(parse_bytes("8GiB", bytes));
+  EXPECT_EQ(bytes, std::uint64_t{8} << 30);
+  EXPECT_TRUE(parse_bytes("512MiB", bytes));
+  EXPECT_EQ(bytes, std::uint64_t{512} << 20);
+  for (const char* wrong : {"", "GiB", "8Gb", "-1", "8 GiB", "99999999999GiB", "1.5GiB"}) EXPECT_FALSE(parse_bytes(wrong, bytes)) << wrong;
+}
+
+TEST(Flags, SayWhatTheyAllow) {
+  EXPECT_EQ(allowed_values(integer_flag("workers", 2, 1, 256, "threads", "")), "1 to 256");
+  EXPECT_EQ(allowed_values(choice_flag("mix", "silo", {"silo", "a"}, "")), "silo, a");
+  EXPECT_EQ(allowed_values(bytes_flag("memory", "0", 0, std::uint64_t{1} << 30, "")), "0 to 1GiB");
+}
+
+TEST(Variants, CombineAndApply) {
+  const auto variants = parse_variants("no-snapshots,no-gc", VariantSet::engine());
+  ASSERT_TRUE(variants.ok());
+  Options options;
+  apply(*variants, options);
+  EXPECT_FALSE(options.snapshots);
+  EXPECT_FALSE(options.garbage_collection);
+  EXPECT_TRUE(options.overwrite_in_place);
+}
+
+TEST(Variants, EveryNameParses) {
+  for (const Variant variant : VariantSet::all().list()) {
+    const auto parsed = parse_variants(name(variant), VariantSet::all());
+    ASSERT_TRUE(parsed.ok()) << name(variant);
+    EXPECT_TRUE(parsed->has(variant));
+  }
+}
+
+TEST(Variants, RefuseWhatMakesNoSense) {
+  EXPECT_FALSE(parse_variants("no-such-thing", VariantSet::all()).ok());
+  EXPECT_FALSE(parse_variants("split", VariantSet::engine()).ok()) << "not for this workload";
+  EXPECT_FALSE(parse_variants("key-value,global-tid", VariantSet::all()).ok()) << "no TIDs in the bare index";
+  EXPECT_TRUE(parse_variants("", VariantSet::engine())->empty());
+}
+
+}  // namespace
+}  // namespace granary::bench

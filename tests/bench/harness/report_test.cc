@@ -1,0 +1,94 @@
+// Table and JSON of made-up measurements.
+
+#include <gtest/gtest.h>
+
+#include "bench/harness/json_report.h"
+#include "bench/harness/progress.h"
+#include "bench/harness/table.h"
+
+namespace granary::bench {
+namespace {
+
+Measurement measurement(std::uint64_t committed, std::uint64_t rolled_back) {
+  Measurement run;
+  run.elapsed_ns = 2'000'000'000;
+  run.nanoseconds_per_tick = 0.5;
+  run.types.resize(2);
+  run.types[0].name = "new_order";
+  run.types[0].committed = committed;
+  run.types[0].rolled_back = rolled_back;
+  run.types[0].aborts[static_cast<std::size_t>(AbortReason::kNodeChanged)] = 7;
+  for (int i = 0; i < 100; ++i) run.types[0].latency.record(20000);  // 10 us
+  run.types[1].name = "payment";
+  return run;
+}
+
+TEST(Report, MedianIsByThroughput) {
+  const std::vector<Measurement> runs{measurement(300, 0), measurement(100, 0), measurement(200, 0)};
+  EXPECT_EQ(median_by_throughput(runs), 2u);
+  EXPECT_EQ(median_by_throughput({measurement(300, 0), measurement(100, 0)}), 1u);
+}
+
+TEST(Report, RolledBackRequestsAreThroughputButNotGoodput) {
+  const Measurement run = measurement(900, 100);
+  EXPECT_DOUBLE_EQ(run.throughput(), 500);
+  EXPECT_DOUBLE_EQ(run.goodput(), 450);
+}
+
+TEST(Report, ColumnsAlign) {
+  EXPECT_EQ(aligned({{"a", "b"}, {"long", "1"}, {"x", "12345"}}), "a         b\nlong      1\nx     12345\n");
+}
+
+TEST(Report, TableShowsTypesAbortReasonsAndFailedChecks) {
+  Measurement run = measurement(900, 100);
+  run.verified = true;
+  run.findings = {{"3.3.2.1", true, "fine"}, {"3.3.2.2", false, "off by 5"}};
+  const std::string text = result_text("title", {run});
+  for (const char* expected : {"new_order", "payment", "total", "node_changed", "10.0", "1 of 2 conditions hold", "FAILED  3.3.2.2  off by 5"}) {
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << " missing in\n" << text;
+  }
+  EXPECT_EQ(text.find("read_changed"), std::string::npos) << "reasons that did not occur have no column";
+}
+
+TEST(Report, JsonHasBenchBasesKeysAndOurs) {
+  const BenchCommand command{.name = "tpcc"};
+  FlagValues flags;
+  flags.set("workers", {.kind = FlagKind::kInteger, .given = true, .whole = 2, .text = "2"});
+  const Settings settings;
+  const Machine machine = describe_machine();
+  const std::vector<Measurement> runs{measurement(900, 100), measurement(1000, 0), measurement(800, 0)};
+  const auto json = json_report({command, flags, settings, machine, 2.0, runs});
+  EXPECT_EQ(json["Benchmark Type"], "tpcc");
+  EXPECT_DOUBLE_EQ(json["Throughput (requests/second)"].get<double>(), 500);
+  EXPECT_DOUBLE_EQ(json["Goodput (requests/second)"].get<double>(), 450);
+  EXPECT_EQ(json["Elapsed Time (nanoseconds)"], 2'000'000'000u);
+  EXPECT_EQ(json["scalefactor"], 2.0);
+  EXPECT_EQ(json["terminals"], 2);
+  EXPECT_EQ(json["Latency Distribution"].size(), 9u);
+  EXPECT_NEAR(json["Latency Distribution"]["Median Latency (microseconds)"].get<double>(), 10, 0.1);
+  const auto& ours = json["granary"];
+  EXPECT_EQ(ours["schema_version"], kJsonSchemaVersion);
+  EXPECT_EQ(ours["parameters"]["workers"], 2);
+  EXPECT_EQ(ours["repeats"].size(), 3u);
+  EXPECT_DOUBLE_EQ(ours["throughput"]["min"].get<double>(), 400);
+  EXPECT_EQ(ours["repeats"][0]["types"]["new_order"]["aborts_by_reason"]["node_changed"], 7);
+  EXPECT_FALSE(ours["machine"]["cpu_model"].get<std::string>().empty());
+  EXPECT_FALSE(ours["build"]["commit"].get<std::string>().empty());
+}
+
+TEST(Report, UnwritableFileIsAnErrorThatNamesIt) {
+  const Status status = write_json("/nonexistent/x.json", {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("/nonexistent/x.json"), std::string::npos);
+}
+
+TEST(Report, NumbersForPeople) {
+  EXPECT_EQ(with_commas(0), "0");
+  EXPECT_EQ(with_commas(999), "999");
+  EXPECT_EQ(with_commas(1234567), "1,234,567");
+  EXPECT_EQ(human_bytes(171), "171 B");
+  EXPECT_EQ(human_bytes(3 << 20), "3.0 MiB");
+}
+
+}  // namespace
+}  // namespace granary::bench
