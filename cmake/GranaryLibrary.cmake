@@ -4,9 +4,11 @@
 # (programs, layer 9, may also use a library of their own layer that stands before them). tests/layers checks the
 # includes against what is declared here, tests/linkage that the library links whole with what it declares.
 #
-# They are object libraries: whoever links them says so with granary_link, which also brings in what they use.
+# They are object libraries: whoever links them says so with granary_link, which also brings in what they use
+# (docs/decisions/object-libraries.md).
 
 set(GRANARY_LIBRARIES "" CACHE INTERNAL "")
+set(GRANARY_PROGRAMS "" CACHE INTERNAL "")
 set(GRANARY_PROGRAM_LAYER 9)
 
 function(granary_library)
@@ -55,4 +57,42 @@ function(granary_link target)
   granary_closure(libraries ${ARGN})
   list(TRANSFORM libraries PREPEND granary_)
   target_link_libraries(${target} PRIVATE ${libraries})
+endfunction()
+
+# granary_program(NAME <name> SOURCES ... USES <library>... [LINKS <external target>...])
+#
+# An executable of layer 9, target granary_<name>, with the libraries it uses.
+function(granary_program)
+  cmake_parse_arguments(PROGRAM "" "NAME" "SOURCES;USES;LINKS" ${ARGN})
+  set(target granary_${PROGRAM_NAME})
+  add_executable(${target} ${PROGRAM_SOURCES})
+  granary_link(${target} ${PROGRAM_USES})
+  target_link_libraries(${target} PRIVATE ${PROGRAM_LINKS})
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set_target_properties(${target} PROPERTIES GRANARY_LAYER ${GRANARY_PROGRAM_LAYER} GRANARY_FOLDER "${folder}"
+                        GRANARY_USES "${PROGRAM_USES}")
+  set(GRANARY_PROGRAMS ${GRANARY_PROGRAMS} ${PROGRAM_NAME} CACHE INTERNAL "")
+endfunction()
+
+# granary_write_layers(<file>): all that was declared, for tests/layers. Call it when everything is declared.
+function(granary_write_layers file)
+  set(entries "")
+  foreach(name ${GRANARY_LIBRARIES} ${GRANARY_PROGRAMS})
+    foreach(property LAYER FOLDER USES)
+      get_target_property(${property} granary_${name} GRANARY_${property})
+    endforeach()
+    list(JOIN USES "\", \"" uses)
+    list(APPEND entries "  {\"name\": \"${name}\", \"layer\": ${LAYER}, \"folder\": \"${FOLDER}\", \"uses\": [\"${uses}\"]}")
+  endforeach()
+  get_property(folders GLOBAL PROPERTY GRANARY_TEST_FOLDERS)
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder ${folders})
+    get_property(uses GLOBAL PROPERTY GRANARY_TEST_USES_${folder})
+    granary_closure(uses ${uses})
+    list(JOIN uses "\", \"" uses)
+    list(APPEND entries "  {\"name\": \"${folder}\", \"layer\": 10, \"folder\": \"${folder}\", \"uses\": [\"${uses}\"]}")
+  endforeach()
+  list(JOIN entries ",\n" text)
+  string(REPLACE "[\"\"]" "[]" text "${text}")
+  file(WRITE ${file} "[\n${text}\n]\n")
 endfunction()
