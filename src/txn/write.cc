@@ -124,7 +124,11 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
       }
       if (record == nullptr) {
         const Outcome placed = write_new(table, key, value, &record);
-        if (placed == Outcome::kOk && mode == WriteMode::kInsert) return note_read(access_.writes.entries().back().record, kUnborn);
+        // Who relies on the key's absence (an insert, or whoever may have looked for the key before) must notice another
+        // transaction that commits to the placeholder first: the leaf's version will not tell.
+        if (placed == Outcome::kOk && (mode == WriteMode::kInsert || !access_.nodes.empty())) {
+          return note_read(access_.writes.entries().back().record, kUnborn);
+        }
         if (placed != Outcome::kAlreadyExists) return placed;
       }
       lookups_.remember(tree, key, record);

@@ -1,0 +1,190 @@
+// Secondary indexes under isolation (Silo 4.7): entries move with their records, in one transaction, and searches in an
+// index are as serializable as searches in a table.
+
+#include <array>
+
+#include "tests/isolation/isolation_test.h"
+
+namespace granary::tests {
+namespace {
+
+/// People with a town, found by town and by a unique number.
+class IndexIsolation : public testing::TestWithParam<std::size_t> {
+ protected:
+  struct Person {
+    char town[8];
+    std::uint32_t number;
+  };
+
+  IndexIsolation() : db_(GetParam()), people_(db_.table("people")) {
+    by_town_ = db_->create_index(people_, "by_town", {.parts = {{.offset = 0, .length = 8, .encoding = IndexEncoding::kText}}}).value();
+    by_number_ = db_->create_index(people_, "by_number", {.parts = {value_part(&Person::number)}, .unique = true}).value();
+    db_.commit([&](Transaction& t) {
+      put(t, "ann", "Bonn", 1);
+      put(t, "bob", "Rome", 2);
+    });
+  }
+
+  static Person person(std::string_view town, std::uint32_t number) {
+    Person made{{}, number};
+    std::copy(town.begin(), town.end(), made.town);
+    return made;
+  }
+  static std::string_view bytes(const Person& person) { return {reinterpret_cast<const char*>(&person), sizeof person}; }
+  Outcome try_put(Transaction& t, std::string_view who, std::string_view town, std::uint32_t number) {
+    return t.put(people_, who, bytes(person(town, number)));
+  }
+  void put(Transaction& t, std::string_view who, std::string_view town, std::uint32_t number) {
+    EXPECT_EQ(try_put(t, who, town, number), Outcome::kOk);
+  }
+
+  /// "ann bob ": who lives there.
+  template <typename Reader>
+  std::string in_town(Reader& reader, std::string_view town) {
+    const std::string prefix(encode_key(std::string(town)).view());
+    const std::string end = prefix + '\xff';
+    std::string text;
+    EXPECT_TRUE(reader.scan(by_town_, {.from = prefix, .to = end}, [&](std::string_view key, std::string_view value) {
+      EXPECT_EQ(value.size(), sizeof(Person));
+      text.append(key).append(" ");
+      return true;
+    }));
+    return text;
+  }
+  template <typename Reader>
+  std::string with_number(Reader& reader, std::uint32_t number) {
+    std::array<char, sizeof(Person)> buffer;
+    std::string who;
+    const GetResult got = reader.get(by_number_, encode_key(number), buffer, &who);
+    return got ? who : "(" + std::string(name(got.outcome)) + ")";
+  }
+
+  ManualDatabase db_;
+  Table people_;
+  Index by_town_, by_number_;
+};
+INSTANTIATE_TEST_SUITE_P(Workers, IndexIsolation, testing::Values(1, 4), workers_name);
+
+TEST_P(IndexIsolation, EntriesFollowTheirRecords) {
+  db_.commit([&](Transaction& t) {
+    put(t, "ann", "Rome", 5);
+    EXPECT_EQ(in_town(t, "Rome"), "ann bob ") << "own effects show at once";
+    EXPECT_EQ(in_town(t, "Bonn"), "");
+    EXPECT_EQ(with_number(t, 1), "(not_found)");
+    EXPECT_EQ(with_number(t, 5), "ann");
+  });
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(in_town(t, "Rome"), "ann bob ");
+    EXPECT_EQ(t.remove(people_, "bob"), Outcome::kOk);
+    EXPECT_EQ(in_town(t, "Rome"), "ann ");
+    EXPECT_EQ(with_number(t, 2), "(not_found)");
+  });
+  db_.commit([&](Transaction& t) { EXPECT_EQ(with_number(t, 2), "(not_found)"); });
+}
+
+TEST_P(IndexIsolation, AnAbortedMoveLeavesTheOldEntry) {
+  Transaction t1 = db_.begin();
+  put(t1, "ann", "Rome", 5);
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(in_town(t, "Bonn"), "ann ");
+    EXPECT_EQ(in_town(t, "Rome"), "bob ");
+  });
+  t1.abort();
+  db_.collect_everything();
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(in_town(t, "Bonn"), "ann ");
+    EXPECT_EQ(with_number(t, 1), "ann");
+    EXPECT_EQ(with_number(t, 5), "(not_found)");
+  });
+}
+
+TEST_P(IndexIsolation, PhantomsInAnIndex) {
+  Transaction t1 = db_.begin();
+  EXPECT_EQ(in_town(t1, "Oslo"), "");
+  db_.commit([&](Transaction& t) { put(t, "cid", "Oslo", 3); });
+  put(t1, "dora", "Lima", 4);
+  EXPECT_FALSE(t1.commit().committed());
+}
+
+TEST_P(IndexIsolation, WriteSkewThroughAnIndex) {
+  Transaction t1 = db_.begin(), t2 = db_.begin();
+  EXPECT_EQ(in_town(t1, "Oslo"), "");
+  EXPECT_EQ(in_town(t2, "Lima"), "");
+  put(t1, "cid", "Lima", 3);
+  put(t2, "dora", "Oslo", 4);
+  const bool first = t1.commit().committed(), second = t2.commit().committed();
+  EXPECT_FALSE(first && second);
+}
+
+TEST_P(IndexIsolation, ARecordThatMovedAwayIsASkewedRead) {
+  Transaction t1 = db_.begin();
+  EXPECT_EQ(in_town(t1, "Bonn"), "ann ");
+  db_.commit([&](Transaction& t) { put(t, "ann", "Oslo", 1); });
+  EXPECT_EQ(in_town(t1, "Rome"), "bob ");
+  EXPECT_FALSE(t1.commit().committed());
+}
+
+TEST_P(IndexIsolation, AValueThatChangesButKeepsItsEntryIsAConflict) {
+  Transaction t1 = db_.begin();
+  EXPECT_EQ(in_town(t1, "Bonn"), "ann ");
+  db_.commit([&](Transaction& t) { put(t, "ann", "Bonn", 7); });
+  put(t1, "dora", "Lima", 4);
+  EXPECT_FALSE(t1.commit().committed());
+}
+
+TEST_P(IndexIsolation, AUniqueKeyIsTakenOnce) {
+  Transaction t1 = db_.begin();
+  EXPECT_NE(try_put(t1, "cid", "Oslo", 1), Outcome::kOk);
+  EXPECT_EQ(t1.doom(), AbortReason::kUniqueViolation);
+  const CommitResult done = t1.commit();
+  EXPECT_EQ(done.reason, AbortReason::kUniqueViolation);
+  EXPECT_FALSE(is_retryable(done.reason));
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(with_number(t, 1), "ann");
+    EXPECT_EQ(in_town(t, "Oslo"), "") << "no partial effect";
+    std::string value;
+    EXPECT_EQ(t.get(people_, "cid", value), Outcome::kNotFound);
+  });
+}
+
+TEST_P(IndexIsolation, TwoTransactionsTakeOneUniqueKey) {
+  Transaction t1 = db_.begin(), t2 = db_.begin();
+  put(t1, "cid", "Oslo", 9);
+  const bool asked = try_put(t2, "dora", "Lima", 9) == Outcome::kOk;
+  const bool first = t1.commit().committed();
+  const bool second = t2.commit().committed() && asked;
+  EXPECT_FALSE(first && second);
+  EXPECT_TRUE(first || second);
+}
+
+TEST_P(IndexIsolation, SwappingUniqueKeysInOneTransaction) {
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(t.remove(people_, "ann"), Outcome::kOk);
+    put(t, "bob", "Rome", 1);
+    put(t, "ann", "Bonn", 2);
+  });
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(with_number(t, 1), "bob");
+    EXPECT_EQ(with_number(t, 2), "ann");
+  });
+}
+
+TEST_P(IndexIsolation, SnapshotsSeeTheIndexOfTheirTime) {
+  db_.pass_snapshot_period();
+  Snapshot before = db_.snapshot();
+  db_.commit([&](Transaction& t) { put(t, "ann", "Rome", 5); });
+  db_.commit([&](Transaction& t) { EXPECT_EQ(t.remove(people_, "bob"), Outcome::kOk); });
+  db_.pass_snapshot_period();
+  Snapshot after = db_.snapshot();
+  for (std::size_t i = 0; i < GetParam(); ++i) db_.worker(i).collect_garbage();
+  EXPECT_EQ(in_town(before, "Bonn"), "ann ");
+  EXPECT_EQ(in_town(before, "Rome"), "bob ");
+  EXPECT_EQ(with_number(before, 1), "ann");
+  EXPECT_EQ(with_number(before, 5), "(not_found)");
+  EXPECT_EQ(in_town(after, "Bonn"), "");
+  EXPECT_EQ(in_town(after, "Rome"), "ann ");
+  EXPECT_EQ(with_number(after, 5), "ann");
+}
+
+}  // namespace
+}  // namespace granary::tests

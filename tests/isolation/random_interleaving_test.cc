@@ -1,0 +1,138 @@
+// List-append transactions of several workers, stepped on one thread in a random order, also inside one another's
+// commits and reads (at sync points); the history must be strictly serializable. Every seed replays exactly.
+
+#include <random>
+
+#include "bench/append/history/check.h"
+#include "bench/append/key_slots.h"
+#include "bench/append/lists.h"
+#include "src/base/test_hooks.h"
+#include "tests/support/manual_database.h"
+
+namespace granary::tests {
+namespace {
+
+using namespace bench::append;
+using bench::history::Event;
+using bench::history::EventType;
+using bench::history::History;
+using bench::history::MicroOp;
+
+class Interleaver {
+ public:
+  Interleaver(unsigned seed, std::size_t clients)
+      : random_(seed), db_(clients), lists_(db_.table("lists")), slots_(3, 20), open_(clients) {
+    if (base::kTestHooks) base::set_sync_hook([this](std::string_view) { interrupt(); });
+  }
+  ~Interleaver() { base::set_sync_hook({}); }
+
+  History run(int turns) {
+    for (int turn = 0; turn < turns; ++turn) {
+      step(random_() % open_.size());
+      if (random_() % 40 == 0) db_->step();
+    }
+    base::set_sync_hook({});
+    for (Client& client : open_) {
+      if (client.transaction.open()) finish(client, false);
+    }
+    for (const bench::history::Key key : slots_.all()) read_alone(key);
+    return history_;
+  }
+
+ private:
+  struct Client {
+    Transaction transaction;
+    std::uint64_t process = 0;
+    std::vector<MicroOp> ops;
+    std::size_t next = 0;
+    bool running = false;   // inside one of its calls: it cannot be stepped
+  };
+
+  /// At a sync point of one client, now and then, another goes on; to a limited depth.
+  void interrupt() {
+    constexpr int kDeepest = 3;
+    if (depth_ >= kDeepest || random_() % 6 != 0) return;
+    ++depth_;
+    for (int steps = static_cast<int>(random_() % 6); steps >= 0; --steps) step(random_() % open_.size());
+    --depth_;
+  }
+
+  void step(std::size_t index) {
+    Client& client = open_[index];
+    if (client.running) return;
+    client.running = true;
+    if (!client.transaction.open()) {
+      begin(client, index);
+    } else if (client.next == client.ops.size()) {
+      finish(client, client.transaction.commit().committed());
+    } else if (!execute(client, client.ops[client.next++])) {
+      client.transaction.abort();
+      finish(client, false);
+    }
+    client.running = false;
+  }
+
+  void begin(Client& client, std::size_t index) {
+    client.ops.clear();
+    client.next = 0;
+    client.process = index;
+    for (unsigned op = 0; op <= random_() % 4; ++op) {
+      const auto slot = static_cast<std::uint32_t>(random_() % slots_.size());
+      if (random_() % 2 == 0) {
+        client.ops.push_back(MicroOp::read(slots_.current(slot)));
+      } else {
+        const KeySlots::Append append = slots_.next(slot);
+        client.ops.push_back(MicroOp::append(append.key, append.element));
+      }
+    }
+    note(EventType::kInvoke, client);
+    client.transaction = db_.worker(index).begin();
+  }
+
+  bool execute(Client& client, MicroOp& op) {
+    if (op.kind == MicroOp::Kind::kAppend) return lists_.append(client.transaction, op.key, op.element);
+    auto list = lists_.read(client.transaction, op.key);
+    if (list) op = MicroOp::read(op.key, std::move(*list));
+    return list.has_value();
+  }
+
+  void finish(Client& client, bool committed) { note(committed ? EventType::kOk : EventType::kFail, client); }
+
+  void note(EventType type, const Client& client) { history_.push_back({type, client.process, ++time_, client.ops}); }
+
+  void read_alone(bench::history::Key key) {
+    Client reader;
+    reader.process = open_.size();
+    reader.ops = {MicroOp::read(key)};
+    note(EventType::kInvoke, reader);
+    reader.transaction = db_.begin();
+    EXPECT_TRUE(execute(reader, reader.ops[0]));
+    EXPECT_TRUE(reader.transaction.commit().committed());
+    note(EventType::kOk, reader);
+  }
+
+  std::mt19937 random_;
+  ManualDatabase db_;
+  Lists lists_;
+  KeySlots slots_;
+  std::vector<Client> open_;
+  History history_;
+  std::uint64_t time_ = 0;
+  int depth_ = 0;
+};
+
+TEST(RandomInterleaving, IsStrictlySerializable) {
+  std::size_t committed = 0, aborted = 0;
+  for (unsigned seed = 0; seed < 150 && !HasFailure(); ++seed) {
+    const bench::history::Verdict verdict = check(Interleaver(seed, 2 + seed % 5).run(2000));
+    EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
+    committed += verdict.committed;
+    aborted += verdict.aborted;
+  }
+  if (HasFailure()) return;
+  EXPECT_GT(committed, 1000u);
+  EXPECT_GT(aborted, 1000u) << "hardly a conflict; the test saw nothing";
+}
+
+}  // namespace
+}  // namespace granary::tests

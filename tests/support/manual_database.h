@@ -1,0 +1,97 @@
+#pragma once
+// A database whose epochs move only when a test says so: everything on one thread, every run the same.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <granary/granary.h>
+#include <gtest/gtest.h>
+
+namespace granary::tests {
+
+inline Options manual_options() {
+  Options options;
+  options.background = Background::kManual;
+  options.snapshot_epochs = 4;
+  options.max_open_epochs = 0;
+  options.memory_limit_bytes = std::uint64_t{256} << 20;
+  options.huge_pages = HugePages::kOff;
+  return options;
+}
+
+class ManualDatabase {
+ public:
+  /// `workers` workers, all used by this thread.
+  explicit ManualDatabase(std::size_t workers = 2, const Options& options = manual_options())
+      : database_(Database::open(options).value()) {
+    for (std::size_t i = 0; i < workers; ++i) workers_.push_back(database_->register_worker().value());
+  }
+
+  Database& operator*() { return *database_; }
+  Database* operator->() { return database_.get(); }
+  Worker& worker(std::size_t i = 0) { return workers_[i % workers_.size()]; }
+
+  Table table(std::string_view name, const TableOptions& options = {}) { return database_->create_table(name, options).value(); }
+
+  /// Begins a transaction of each worker in turn.
+  Transaction begin() { return worker(turn_++).begin(); }
+  Snapshot snapshot() { return worker(turn_++).snapshot(); }
+
+  /// Runs alone and must commit.
+  Ticket commit(FunctionRef<void(Transaction&)> body) {
+    Transaction t = begin();
+    body(t);
+    const CommitResult done = t.commit();
+    EXPECT_TRUE(done.committed()) << name(done.reason);
+    return done.ticket;
+  }
+  Ticket put(const Table& table, std::string_view key, std::string_view value) {
+    return commit([&](Transaction& t) { EXPECT_EQ(t.put(table, key, value), Outcome::kOk); });
+  }
+  Ticket remove(const Table& table, std::string_view key) {
+    return commit([&](Transaction& t) { EXPECT_EQ(t.remove(table, key), Outcome::kOk); });
+  }
+  /// The committed value, or "(none)".
+  std::string value(const Table& table, std::string_view key) {
+    std::string value;
+    Transaction t = begin();
+    const Outcome got = t.get(table, key, value);
+    EXPECT_TRUE(t.commit().committed());
+    return got == Outcome::kOk ? value : "(none)";
+  }
+
+  /// Lets `epochs` epochs pass; no transaction may be open.
+  void pass_epochs(std::uint64_t epochs) {
+    for (std::uint64_t i = 0; i < epochs; ++i) EXPECT_TRUE(database_->step());
+  }
+  /// Lets enough epochs pass for every new snapshot to see what was committed so far.
+  void pass_snapshot_period() { pass_epochs(2 * std::uint64_t{database_->options().snapshot_epochs} + 1); }
+  /// Lets all garbage become safe and frees it; no transaction or snapshot may be open.
+  void collect_everything() {
+    for (int round = 0; round < 4; ++round) {   // what is freed may leave more: versions, then records, then nodes
+      pass_snapshot_period();
+      for (Worker& worker : workers_) worker.collect_garbage();
+    }
+  }
+
+ private:
+  std::unique_ptr<Database> database_;
+  std::vector<Worker> workers_;   // gone before the database
+  std::size_t turn_ = 0;
+};
+
+/// Keys and values of a range as "a=1 b=2 ", in the order visited. Works on transactions and snapshots, tables and indexes.
+template <typename Reader, typename Source>
+std::string scan_text(Reader& reader, const Source& source, const ScanRange& range = {}) {
+  std::string text;
+  const ScanResult scanned = reader.scan(source, range, [&](std::string_view key, std::string_view value) {
+    text.append(key).append("=").append(value).append(" ");
+    return true;
+  });
+  return scanned ? text : "(" + std::string(name(scanned.outcome)) + ")";
+}
+
+}  // namespace granary::tests
