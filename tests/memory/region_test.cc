@@ -1,0 +1,81 @@
+// The region: alignment, cutting, exhaustion, page kinds. Not covered: NUMA placement (needs several nodes).
+
+#include "src/memory/region.h"
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace granary::memory {
+namespace {
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+constexpr std::uint64_t kCut = 64 * 1024;
+
+std::unique_ptr<Region> map(std::uint64_t bytes, HugePages huge_pages = HugePages::kOff) {
+  auto region = Region::map({.reserve_bytes = bytes, .huge_pages = huge_pages});
+  EXPECT_TRUE(region.ok()) << region.status().message();
+  return std::move(region).value();
+}
+
+TEST(Region, RoundsUpToWholeHugePagesAndIsAligned) {
+  const auto region = map(3 * kMiB);
+  EXPECT_EQ(region->size(), 4 * kMiB);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(region->base()) % (2 * kMiB), 0u);
+  EXPECT_EQ(region->page_kind(), "4 KiB");
+}
+
+TEST(Region, CutsOneAfterTheOtherUntilItIsFull) {
+  const auto region = map(2 * kMiB);
+  for (std::uint64_t cut = 0; cut < 2 * kMiB / kCut; ++cut) ASSERT_EQ(region->take(kCut), region->base() + cut * kCut);
+  EXPECT_EQ(region->used(), region->size());
+  EXPECT_EQ(region->take(kCut), nullptr);
+  EXPECT_EQ(region->used(), region->size()) << "a refusal takes nothing";
+}
+
+TEST(Region, RefusesWhatIsLargerThanTheRest) {
+  const auto region = map(2 * kMiB);
+  EXPECT_EQ(region->take(4 * kMiB), nullptr);
+  EXPECT_NE(region->take(2 * kMiB), nullptr);
+}
+
+TEST(Region, PrefaultedMemoryIsZeroAndWritable) {
+  auto region = Region::map({.reserve_bytes = 4 * kMiB, .huge_pages = HugePages::kTry, .prefault_bytes = 4 * kMiB});
+  ASSERT_TRUE(region.ok());
+  char* bytes = (*region)->take(4 * kMiB);
+  EXPECT_TRUE(std::all_of(bytes, bytes + 4 * kMiB, [](char byte) { return byte == 0; }));
+  std::fill(bytes, bytes + 4 * kMiB, 'x');
+}
+
+TEST(Region, TooMuchAddressSpaceIsATypedError) {
+  const auto region = Region::map({.reserve_bytes = std::uint64_t{1} << 60});
+  ASSERT_FALSE(region.ok());
+  EXPECT_EQ(region.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_FALSE(region.status().message().empty());
+}
+
+TEST(Region, AnUnknownNumaNodeIsATypedError) {
+  EXPECT_EQ(Region::map({.reserve_bytes = kMiB, .numa_node = 1000}).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Region, ThreadsNeverGetTheSamePiece) {
+  const auto region = map(64 * kMiB);
+  std::vector<std::vector<char*>> taken(4);
+  std::vector<std::thread> threads;
+  for (auto& mine : taken) {
+    threads.emplace_back([&] {
+      while (char* piece = region->take(kCut)) mine.push_back(piece);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<char*> all;
+  for (const auto& mine : taken) all.insert(all.end(), mine.begin(), mine.end());
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all.size(), 64 * kMiB / kCut);
+  EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+}
+
+}  // namespace
+}  // namespace granary::memory
