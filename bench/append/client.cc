@@ -1,0 +1,142 @@
+#include "bench/append/client.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace granary::bench::append {
+
+using history::EventType;
+using history::Key;
+using history::MicroOp;
+
+Client::Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id, Clock::time_point start)
+    : worker_(std::move(worker)), lists_(lists), slots_(slots), options_(options), random_(options.seed, id), process_(id), start_(start) {}
+
+std::uint64_t Client::now() const {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count());
+}
+
+void Client::note(EventType type, std::vector<MicroOp> ops, bool snapshot) {
+  noted_.push_back({{type, process_, now(), std::move(ops)}, snapshot});
+}
+
+void Client::run_one() {
+  if (options_.snapshot_share != 0 && random_.chance(options_.snapshot_share)) {
+    run_snapshot();
+  } else {
+    run_transaction();
+  }
+}
+
+Client::Plan Client::make_plan() {
+  Plan plan;
+  const auto count = static_cast<std::size_t>(random_.between(options_.min_ops, options_.max_ops));
+  if (random_.chance(options_.scan_share)) plan_scan(plan, std::min<std::size_t>(1 + random_.below(count), slots_.size()));
+  while (plan.ops.size() < count) {
+    const auto slot = static_cast<std::uint32_t>(random_.below(slots_.size()));
+    if (random_.chance(options_.read_share)) {
+      plan.ops.push_back(MicroOp::read(slots_.current(slot)));
+    } else {
+      const KeySlots::Append append = slots_.next(slot);
+      plan.ops.push_back(MicroOp::append(append.key, append.element));
+    }
+  }
+  return plan;
+}
+
+/// Adjacent keys; some may be retired, or not be there yet, which only a valid node set can tell.
+void Client::plan_scan(Plan& plan, std::size_t count) {
+  const Key first = slots_.current(static_cast<std::uint32_t>(random_.below(slots_.size())));
+  plan.scan_count = count;
+  plan.scan_order = random_.chance(0.5) ? Order::kAscending : Order::kDescending;
+  for (std::size_t i = 0; i < count; ++i) plan.ops.push_back(MicroOp::read(first + static_cast<Key>(i)));
+}
+
+bool Client::scan(Transaction& transaction, Plan& plan) {
+  auto lists = lists_.scan(transaction, plan.ops[plan.scan_begin].key, plan.scan_count, plan.scan_order);
+  if (!lists) return false;
+  for (std::size_t i = 0; i < plan.scan_count; ++i) {
+    MicroOp& op = plan.ops[plan.scan_begin + i];
+    op = MicroOp::read(op.key, std::move((*lists)[i]));
+  }
+  return true;
+}
+
+bool Client::execute(Transaction& transaction, Plan& plan) {
+  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
+    if (options_.yield_share != 0 && random_.chance(options_.yield_share)) std::this_thread::yield();
+    if (plan.scan_count != 0 && i >= plan.scan_begin && i < plan.scan_begin + plan.scan_count) {
+      if (i == plan.scan_begin && !scan(transaction, plan)) return false;
+      continue;
+    }
+    MicroOp& op = plan.ops[i];
+    if (op.kind == MicroOp::Kind::kAppend) {
+      if (!lists_.append(transaction, op.key, op.element)) return false;
+      continue;
+    }
+    auto list = lists_.read(transaction, op.key);
+    if (!list) return false;
+    op = MicroOp::read(op.key, std::move(*list));
+  }
+  return true;
+}
+
+void Client::run_transaction() {
+  Plan plan = make_plan();
+  if (plan.scan_count != 0 && random_.chance(0.5)) {   // scan last, over own appends
+    std::rotate(plan.ops.begin(), plan.ops.begin() + static_cast<std::ptrdiff_t>(plan.scan_count), plan.ops.end());
+    plan.scan_begin = plan.ops.size() - plan.scan_count;
+  }
+  const std::vector<MicroOp> asked = plan.ops;
+  note(EventType::kInvoke, asked);
+  Transaction transaction = worker_.begin();
+  const bool executed = execute(transaction, plan);
+  bool committed = false;
+  if (!executed || random_.chance(options_.abort_share)) {
+    transaction.abort();
+  } else {
+    committed = transaction.commit().committed();
+  }
+  if (options_.forget_share != 0 && random_.chance(options_.forget_share)) {
+    note(EventType::kInfo, asked);
+    process_ += options_.workers;
+    return;
+  }
+  note(committed ? EventType::kOk : EventType::kFail, committed ? std::move(plan.ops) : asked);
+}
+
+void Client::run_snapshot() {
+  std::vector<MicroOp> ops;
+  const auto count = static_cast<std::size_t>(random_.between(options_.min_ops, options_.max_ops));
+  for (std::size_t i = 0; i < count; ++i) {
+    ops.push_back(MicroOp::read(slots_.current(static_cast<std::uint32_t>(random_.below(slots_.size())))));
+  }
+  note(EventType::kInvoke, ops, true);
+  Snapshot snapshot = worker_.snapshot();
+  for (MicroOp& op : ops) {
+    auto list = lists_.read(snapshot, op.key);
+    if (!list) {   // a snapshot never fails; if it does, the history says so
+      note(EventType::kFail, std::move(ops), true);
+      return;
+    }
+    op = MicroOp::read(op.key, std::move(*list));
+  }
+  snapshot.finish();
+  note(EventType::kOk, std::move(ops), true);
+}
+
+void Client::read_quietly(const std::vector<Key>& keys) {
+  for (;;) {
+    Plan plan;
+    for (const Key key : keys) plan.ops.push_back(MicroOp::read(key));
+    const std::vector<MicroOp> asked = plan.ops;
+    note(EventType::kInvoke, asked);
+    Transaction transaction = worker_.begin();
+    const bool committed = execute(transaction, plan) && transaction.commit().committed();
+    note(committed ? EventType::kOk : EventType::kFail, committed ? std::move(plan.ops) : asked);
+    if (committed) return;
+  }
+}
+
+}  // namespace granary::bench::append

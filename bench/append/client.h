@@ -1,0 +1,66 @@
+#pragma once
+// One client of a list-append run: makes up transactions, runs them, and writes down what it asked for and what it
+// was told.
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include <granary/granary.h>
+
+#include "bench/append/history/history.h"
+#include "bench/append/key_slots.h"
+#include "bench/append/lists.h"
+#include "bench/append/options.h"
+#include "src/base/random.h"
+
+namespace granary::bench::append {
+
+/// One line of the record. Snapshots are kept apart: they are serializable, but not strictly.
+struct Noted {
+  history::Event event;
+  bool snapshot = false;
+};
+
+class Client {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Process numbers are id, id + workers, id + 2 · workers, ... Used by one thread.
+  Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id, Clock::time_point start);
+
+  /// Runs one transaction, whatever comes of it.
+  void run_one();
+  /// A transaction that reads these lists, again and again until it commits.
+  void read_quietly(const std::vector<history::Key>& keys);
+
+  std::vector<Noted>& noted() { return noted_; }
+
+ private:
+  /// Some micro-operations of one kind of access: one get or append each, or one scan for all.
+  struct Plan {
+    std::vector<history::MicroOp> ops;
+    std::size_t scan_begin = 0, scan_count = 0;   // these ops are read by one scan
+    Order scan_order = Order::kAscending;
+  };
+  Plan make_plan();
+  void plan_scan(Plan& plan, std::size_t count);
+  /// Fills in what was read; false if the transaction cannot go on.
+  bool execute(Transaction& transaction, Plan& plan);
+  bool scan(Transaction& transaction, Plan& plan);
+  void run_transaction();
+  void run_snapshot();
+  void note(history::EventType type, std::vector<history::MicroOp> ops, bool snapshot = false);
+  std::uint64_t now() const;
+
+  Worker worker_;
+  const Lists lists_;
+  KeySlots& slots_;
+  const AppendOptions& options_;
+  base::Random random_;
+  std::uint64_t process_;
+  const Clock::time_point start_;
+  std::vector<Noted> noted_;
+};
+
+}  // namespace granary::bench::append

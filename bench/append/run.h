@@ -1,0 +1,21 @@
+#pragma once
+// Runs list-append clients on real threads against a database and returns the history.
+
+#include <atomic>
+
+#include <granary/granary.h>
+
+#include "bench/append/history/history.h"
+#include "bench/append/options.h"
+
+namespace granary::bench::append {
+
+struct AppendRun {
+  history::History transactions;     ///< to be judged strictly
+  history::History with_snapshots;   ///< the same and the snapshots between them: serializable, not strict; empty if there were none
+};
+
+/// Makes the table "lists" in `database` and runs; ends with a quiet read of every key. `stop` is asked between transactions.
+Result<AppendRun> run_append(Database& database, const AppendOptions& options, const std::atomic<bool>* stop = nullptr);
+
+}  // namespace granary::bench::append

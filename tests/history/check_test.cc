@@ -1,0 +1,204 @@
+// The judge is judged: every anomaly, made by hand, must be found under its own name, and good histories must pass.
+
+#include "bench/append/history/check.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/history/history_builder.h"
+
+namespace granary::bench::history {
+namespace {
+
+constexpr Key x = 1, y = 2;
+
+void expect_only(const HistoryBuilder& builder, std::initializer_list<Anomaly> wanted, bool strict = true) {
+  const Verdict verdict = check(builder.history(), {.strict = strict});
+  for (const Anomaly anomaly : wanted) EXPECT_TRUE(verdict.has(anomaly)) << name(anomaly) << " not found; " << verdict.text();
+  for (const Found& one : verdict.found) {
+    EXPECT_NE(std::find(wanted.begin(), wanted.end(), one.anomaly), wanted.end()) << "unexpected: " << verdict.text();
+  }
+}
+
+TEST(HistoryCheck, EmptyAndSerialHistoriesAreValid) {
+  expect_only(HistoryBuilder(), {});
+  HistoryBuilder serial;
+  serial.run({a(x, 1), r(x, {1})}).run({r(x, {1}), a(x, 2), a(y, 1)}).run({r(x, {1, 2}), r(y, {1})});
+  expect_only(serial, {});
+  EXPECT_EQ(check(serial.history()).elements, 3u);
+}
+
+TEST(HistoryCheck, OverlappingTransactionsMayTakeAnyOrder) {
+  expect_only(HistoryBuilder().overlap({{r(x, {1}), a(y, 1)}, {a(x, 1)}, {r(x, {}), r(y, {})}}), {});
+}
+
+TEST(HistoryCheck, AbortedAndUnknownTransactionsAreNoAnomaly) {
+  HistoryBuilder builder;
+  builder.run({a(x, 1)}, EventType::kFail).run({a(x, 2)}, EventType::kInfo).run({a(x, 3)}, EventType::kInfo);
+  builder.begin({a(x, 4)});   // never completes
+  builder.run({r(x, {3})}).run({r(x, {3, 4, 2})});
+  expect_only(builder, {});
+}
+
+TEST(HistoryCheck, G0DirtyWrite) {
+  expect_only(HistoryBuilder().overlap({{a(x, 1), a(y, 1)}, {a(x, 2), a(y, 2)}}).run({r(x, {1, 2}), r(y, {2, 1})}),
+              {Anomaly::kG0});
+}
+
+TEST(HistoryCheck, G0WhenOneTransactionsAppendsAreSplit) {
+  EXPECT_TRUE(check(HistoryBuilder().overlap({{a(x, 1), a(x, 2)}, {a(x, 3)}}).run({r(x, {1, 3, 2})}).history()).has(Anomaly::kG0));
+}
+
+TEST(HistoryCheck, G1aAbortedRead) {
+  expect_only(HistoryBuilder().run({a(x, 1)}, EventType::kFail).run({r(x, {1})}), {Anomaly::kG1a});
+}
+
+TEST(HistoryCheck, G1bIntermediateRead) {
+  HistoryBuilder builder;
+  builder.overlap({{a(x, 1), a(x, 2)}, {r(x, {1})}}).run({r(x, {1, 2})});
+  EXPECT_TRUE(check(builder.history()).has(Anomaly::kG1b));
+}
+
+TEST(HistoryCheck, G1cCircularInformationFlow) {
+  expect_only(HistoryBuilder().overlap({{a(x, 1), r(y, {1})}, {a(y, 1), r(x, {1})}}), {Anomaly::kG1c});
+}
+
+TEST(HistoryCheck, LostUpdate) {
+  HistoryBuilder builder;
+  builder.overlap({{r(x, {}), a(x, 1)}, {r(x, {}), a(x, 2)}}).run({r(x, {1, 2})});
+  expect_only(builder, {Anomaly::kLostUpdate, Anomaly::kGSingle});
+}
+
+TEST(HistoryCheck, GSingleReadSkew) {
+  HistoryBuilder builder;
+  builder.overlap({{r(x, {}), r(y, {1})}, {a(x, 1), a(y, 1)}}).run({r(x, {1})});
+  expect_only(builder, {Anomaly::kGSingle});
+}
+
+TEST(HistoryCheck, G2ItemWriteSkew) {
+  HistoryBuilder builder;
+  builder.overlap({{r(x, {}), a(y, 1)}, {r(y, {}), a(x, 1)}}).run({r(x, {1}), r(y, {1})});
+  expect_only(builder, {Anomaly::kG2Item});
+}
+
+TEST(HistoryCheck, LongFork) {
+  HistoryBuilder builder;
+  builder.overlap({{a(x, 1)}, {a(y, 1)}, {r(x, {1}), r(y, {})}, {r(x, {}), r(y, {1})}});
+  expect_only(builder, {Anomaly::kG2Item});
+}
+
+TEST(HistoryCheck, FeketeReadOnlyAnomaly) {
+  HistoryBuilder builder;
+  const auto t2 = builder.begin({r(x, {}), r(y, {}), a(x, 1)});
+  builder.run({r(y, {}), a(y, 1)}).run({r(x, {}), r(y, {1})});
+  builder.end(t2);
+  builder.run({r(x, {1})});
+  expect_only(builder, {Anomaly::kG2Item}, false);
+}
+
+TEST(HistoryCheck, IncompatibleOrders) {
+  HistoryBuilder builder;
+  builder.overlap({{a(x, 1)}, {a(x, 2)}}).overlap({{r(x, {1, 2})}, {r(x, {2})}});
+  expect_only(builder, {Anomaly::kIncompatibleOrder});
+}
+
+TEST(HistoryCheck, DuplicateElement) {
+  EXPECT_TRUE(check(HistoryBuilder().run({a(x, 1)}).run({r(x, {1, 1})}).history()).has(Anomaly::kDuplicateElement));
+}
+
+TEST(HistoryCheck, UnknownElement) { expect_only(HistoryBuilder().run({r(x, {7})}), {Anomaly::kUnknownElement}); }
+
+TEST(HistoryCheck, MissingElement) {
+  const HistoryBuilder builder = HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({r(x, {1})});
+  expect_only(builder, {Anomaly::kMissingElement});
+  expect_only(builder, {}, false);   // a stale read is serializable
+}
+
+TEST(HistoryCheck, InternalInconsistency) {
+  expect_only(HistoryBuilder().run({a(x, 1), r(x, {})}), {Anomaly::kInternal});
+  HistoryBuilder twice;
+  twice.overlap({{r(x, {}), r(x, {1})}, {a(x, 1)}});
+  EXPECT_TRUE(check(twice.history()).has(Anomaly::kInternal));
+}
+
+TEST(HistoryCheck, StaleReadIsSerializableButNotStrict) {
+  const HistoryBuilder builder = HistoryBuilder().run({a(x, 1)}).run({r(x, {})}).run({r(x, {1})});
+  expect_only(builder, {Anomaly::kGSingleRealTime});
+  expect_only(builder, {}, false);
+}
+
+TEST(HistoryCheck, WritesAgainstRealTime) {
+  expect_only(HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({r(x, {2, 1})}), {Anomaly::kG0RealTime});
+}
+
+TEST(HistoryCheck, ReadFromTheFuture) {
+  HistoryBuilder builder;
+  const auto early = builder.begin({a(y, 1), r(x, {1})});
+  builder.end(early);
+  builder.run({a(x, 1)});
+  expect_only(builder, {Anomaly::kG1cRealTime});
+}
+
+TEST(HistoryCheck, WriteSkewAcrossRealTime) {
+  // T0 saw nothing of x although T1, which wrote it, was over; T2 likewise with y: two rw and two real-time steps.
+  HistoryBuilder builder;
+  const auto t1 = builder.begin({a(x, 1)});
+  const auto t3 = builder.begin({a(y, 1)});
+  builder.end(t1);
+  const auto t2 = builder.begin({r(y, {})});
+  builder.end(t3);
+  const auto t0 = builder.begin({r(x, {})});
+  builder.end(t2);
+  builder.end(t0);
+  builder.run({r(x, {1}), r(y, {1})});
+  EXPECT_FALSE(check(builder.history()).valid());
+}
+
+TEST(HistoryCheck, MalformedHistories) {
+  EXPECT_TRUE(check(HistoryBuilder().run({a(x, 1)}).run({a(x, 1)}).history()).has(Anomaly::kMalformed));
+  EXPECT_TRUE(check({{EventType::kOk, 0, 1, {}}}).has(Anomaly::kMalformed));
+  EXPECT_TRUE(check({{EventType::kInvoke, 0, 1, {}}, {EventType::kInvoke, 0, 2, {}}}).has(Anomaly::kMalformed));
+}
+
+TEST(HistoryCheck, PrintsAShortestCycle) {
+  HistoryBuilder builder;
+  for (Element i = 1; i <= 50; ++i) builder.run({a(3, i)});   // a long chain that is not part of it
+  builder.overlap({{r(x, {}), a(y, 1)}, {r(y, {}), a(x, 1)}}).run({r(x, {1}), r(y, {1})});
+  const std::string text = check(builder.history()).text();
+  EXPECT_NE(text.find("T50 did not see [rw 1 of key 1] T51 did not see [rw 1 of key 2] T50"), std::string::npos) << text;
+}
+
+/// A serial execution, whose transactions are stretched in time so that they overlap, is always valid; the same with
+/// one read made stale is not.
+TEST(HistoryCheck, RandomSerialExecutionsPassAndOneStaleReadFails) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<std::vector<Element>> lists(4);
+    HistoryBuilder builder;
+    for (int i = 0; i < 300; ++i) {
+      HistoryBuilder::Ops ops;
+      for (unsigned op = 0; op <= random() % 5; ++op) {
+        const Key key = static_cast<Key>(random() % lists.size());
+        auto& list = lists[static_cast<std::size_t>(key)];
+        if (random() % 2 == 0) {
+          list.push_back(static_cast<Element>(list.size()) + 1);
+          ops.push_back(a(key, list.back()));
+        } else {
+          ops.push_back(r(key, list));
+        }
+      }
+      if (ops.empty()) continue;
+      builder.run(std::move(ops));
+    }
+    for (std::size_t key = 0; key < lists.size(); ++key) builder.run({r(static_cast<Key>(key), lists[key])});
+    ASSERT_TRUE(check(builder.history()).valid()) << check(builder.history()).text();
+    History stale = builder.history();
+    MicroOp& last = stale.back().ops.front();
+    last.list.pop_back();
+    EXPECT_FALSE(check(stale).valid()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace granary::bench::history
