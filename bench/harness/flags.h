@@ -16,13 +16,13 @@ enum class FlagKind : std::uint8_t { kSwitch, kInteger, kReal, kBytes, kText, kC
 struct Flag {
   std::string name;
   FlagKind kind = FlagKind::kText;
-  std::string initial = {};                ///< default, as one would type it
-  std::string help = {};                   ///< one sentence
-  std::string unit = {};                   ///< "seconds", "keys", ..., or "" where there is none
-  std::uint64_t low = 0;              ///< kInteger, kBytes: smallest allowed
-  std::uint64_t high = 0;             ///< ... and largest
-  double real_low = 0, real_high = 0; ///< kReal: the same
-  std::vector<std::string> choices = {};   ///< kChoice
+  std::string initial = {};             ///< default, as one would type it
+  std::string help = {};                ///< one sentence
+  std::string unit = {};                ///< "seconds", "keys", ..., or "" where there is none
+  std::uint64_t low = 0;                ///< kInteger, kBytes: smallest allowed
+  std::uint64_t high = 0;               ///< ... and largest
+  double real_low = 0, real_high = 0;   ///< kReal: the same
+  std::vector<std::string> choices = {};  ///< kChoice
 };
 
 Flag integer_flag(std::string name, std::uint64_t initial, std::uint64_t low, std::uint64_t high, std::string unit,

@@ -32,9 +32,9 @@ HugePages huge_pages_from(const std::string& text) {
 std::vector<Flag> common_flags(const BenchCommand& command) {
   std::vector<Flag> flags;
   flags.push_back(integer_flag("workers", 2, 1, kMaxWorkers, "threads", "Worker threads, each running one request after another."));
-  flags.push_back(real_flag("seconds", 30, 0.01, 1e6, "seconds", "Measured time of each repeat, by the wall clock."));
+  flags.push_back(real_flag("seconds", command.seconds, 0.01, 1e6, "seconds", "Measured time of each repeat, by the wall clock."));
   flags.push_back(real_flag("warmup", 2, 0, 1e5, "seconds", "Time before the measurement that counts nowhere."));
-  flags.push_back(integer_flag("repeat", 3, 1, 1000, "runs", "Measurements; the median by throughput is reported, with minimum and maximum."));
+  flags.push_back(integer_flag("repeat", command.repeat, 1, 1000, "runs", "Measurements; the median by throughput is reported, with minimum and maximum."));
   flags.push_back(text_flag("json", "", "FILE", "Writes everything to FILE as JSON with BenchBase's top-level keys."));
   flags.push_back(integer_flag("seed", 1, 0, kAnyInteger, "", "Seed of all random choices."));
   flags.push_back(switch_flag("verify", command.verify, "Checks the data after the run; a failed check ends in exit code 1."));

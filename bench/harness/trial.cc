@@ -1,0 +1,78 @@
+#include "bench/harness/trial.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bench/harness/machine.h"
+#include "bench/harness/progress.h"
+#include "src/base/build_info.h"
+
+namespace granary::bench {
+
+namespace {
+
+/// The memory that loading will need against what there is.
+Status check_memory(const BenchCommand& command, const Workload& workload, const Settings& settings) {
+  const std::uint64_t needed = workload.estimated_bytes();
+  const std::uint64_t limit = settings.options.memory_limit_bytes;
+  if (limit != 0 && needed > limit) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("{} of this size needs about {}; --memory_limit allows {}", command.name,
+                                                            human_bytes(needed), human_bytes(limit)));
+  }
+  if (const std::uint64_t available = available_memory(); needed > available) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("{} of this size needs about {} of memory; {} are available", command.name,
+                                                            human_bytes(needed), human_bytes(available)));
+  }
+  return {};
+}
+
+}  // namespace
+
+RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
+  return {.workers = settings.workers,
+          .seconds = flags.real("seconds"),
+          .warmup_seconds = flags.real("warmup"),
+          .latency_sample = flags.integer("latency_sample"),
+          .pin = flags.text("pin") != "off",
+          .progress = flags.enabled("progress")};
+}
+
+Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& settings, const FlagValues& flags) {
+  Result<std::unique_ptr<Workload>> made = command.make(settings, flags);
+  if (!made.ok()) return made.status();
+  LoadedWorkload loaded{.workload = std::move(*made)};
+  if (Status fits = check_memory(command, *loaded.workload, settings); !fits.ok()) return fits;
+  LoadProgress progress(command.name, loaded.workload->load_units(), flags.enabled("progress"));
+  const std::uint64_t start = base::monotonic_ns();
+  const Status done = loaded.workload->load(static_cast<unsigned>(allowed_cpus().size()), progress);
+  loaded.load_seconds = static_cast<double>(base::monotonic_ns() - start) / 1e9;
+  if (!done.ok()) return done;
+  return loaded;
+}
+
+ExitCode refuse(ExitCode code, const std::string& message) {
+  fmt::print(stderr, "granary: {}\n", message);
+  return code;
+}
+
+ExitCode exit_code_of(const Status& status) {
+  return status.code() == StatusCode::kInvalidArgument ? ExitCode::kUsage : ExitCode::kEnvironment;
+}
+
+Status check_writable(const std::string& path) {
+  if (path.empty()) return {};
+  std::FILE* file = std::fopen(path.c_str(), "a");
+  if (file == nullptr) return Status(StatusCode::kUnavailable, fmt::format("--json={}: cannot write: {}", path, std::strerror(errno)));
+  std::fclose(file);
+  return {};
+}
+
+void note_build_type() {
+  if (base::build_info().build_type == "Release") return;
+  fmt::print(stderr, "granary: note: this is a {} build; its figures say little about speed\n", base::build_info().build_type);
+}
+
+}  // namespace granary::bench

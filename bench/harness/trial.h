@@ -1,0 +1,32 @@
+#pragma once
+// The steps before a measurement, shared by the ordinary run and by commands that measure several set-ups in turn.
+
+#include <memory>
+
+#include "bench/harness/command.h"
+#include "bench/harness/runner.h"
+
+namespace granary::bench {
+
+RunPlan plan_from(const Settings& settings, const FlagValues& flags);
+
+struct LoadedWorkload {
+  std::unique_ptr<Workload> workload;
+  double load_seconds = 0;
+};
+
+/// Makes a workload and loads it, unless its data would not fit into memory (kInvalidArgument).
+Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& settings, const FlagValues& flags);
+
+/// Prints "granary: message" on standard error.
+ExitCode refuse(ExitCode code, const std::string& message);
+/// Wrong usage for kInvalidArgument, else the environment.
+ExitCode exit_code_of(const Status& status);
+
+/// Whether the file can be written (or none is named), found out before a run and not after it.
+Status check_writable(const std::string& path);
+
+/// Says so on standard error if this is no build to measure.
+void note_build_type();
+
+}  // namespace granary::bench
