@@ -24,16 +24,29 @@ function(granary_test)
   granary_link(${TEST_NAME} base ${TEST_USES})
   target_link_libraries(${TEST_NAME} PRIVATE granary_test_main ${TEST_LINKS})
   gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}: TEST_LIST ${TEST_NAME}_CASES NO_PRETTY_TYPES
-                       DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${TEST_TIMEOUT})
-  # A list of labels does not get through gtest_discover_tests, so ctest sets them when it has the list of cases.
+                       DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  # A list of labels does not get through gtest_discover_tests, so ctest sets them when it has the list of cases; and
+  # the time limit grows with the work (tests/support/scale.h).
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${TEST_NAME}_labels.cmake)
   file(CONFIGURE OUTPUT ${labels_file} @ONLY CONTENT [[
+set(scale 1)
+if("$ENV{GRANARY_TEST_SCALE}" GREATER 1)
+  set(scale $ENV{GRANARY_TEST_SCALE})
+endif()
+math(EXPR limit "@TEST_TIMEOUT@ * ${scale}")
 foreach(case IN LISTS @TEST_NAME@_CASES)
-  set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@")
+  set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@" TIMEOUT ${limit})
 endforeach()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 
+  # `cmake --build … --target tests_unit` builds the programs with this label and nothing else.
+  foreach(label ${TEST_LABELS})
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${TEST_NAME})
+  endforeach()
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set_property(GLOBAL APPEND PROPERTY GRANARY_TEST_FOLDERS ${folder})
   set_property(GLOBAL APPEND PROPERTY GRANARY_TEST_USES_${folder} base ${TEST_USES})

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/random.h"
+#include "tests/support/scale.h"
 
 namespace granary {
 namespace {
@@ -109,7 +110,7 @@ TYPED_TEST_SUITE(KeyEncoding, KeyTypes, TypeIndex);
 
 TYPED_TEST(KeyEncoding, RoundTrips) {
   base::Random random(1);
-  for (int round = 0; round < 5000; ++round) {
+  for (std::uint64_t round = 0; round < tests::scaled(5000); ++round) {
     const TypeParam key = Draw<TypeParam>::from(random);
     const auto encoded = encode_key(key);
     TypeParam back{};
@@ -120,7 +121,7 @@ TYPED_TEST(KeyEncoding, RoundTrips) {
 
 TYPED_TEST(KeyEncoding, OrdersAsTheValuesDo) {
   base::Random random(2);
-  for (int round = 0; round < 20000; ++round) {
+  for (std::uint64_t round = 0; round < tests::scaled(20000); ++round) {
     const TypeParam a = Draw<TypeParam>::from(random);
     const TypeParam b = Draw<TypeParam>::from(random);
     ASSERT_EQ(compare_bytes(encode_key(a).view(), encode_key(b).view()), compare_values(a, b)) << "round " << round;

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
+#
+#   scripts/setup.sh [--tools]     --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh
+
+set -euo pipefail
+
+packages=(g++ cmake ninja-build git ca-certificates python3
+          libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev)
+if [[ ${1:-} == --tools ]]; then
+  packages+=(clang-format-16 clang-tidy-16)
+elif [[ $# -gt 0 ]]; then
+  echo "setup.sh: unknown argument '$1'; it takes --tools or nothing" >&2
+  exit 2
+fi
+
+if ! command -v dpkg-query > /dev/null; then
+  echo "setup.sh: this is no Debian system; install the equivalents of: ${packages[*]}" >&2
+  exit 3
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${Status}' "$package" 2> /dev/null || true)
+  [[ $status == 'install ok installed' ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+if [[ $EUID -ne 0 ]]; then
+  if ! command -v sudo > /dev/null; then
+    echo "setup.sh: missing packages: ${missing[*]}; run this as root, or install sudo" >&2
+    exit 3
+  fi
+  as_root=(sudo)
+fi
+
+echo "setup: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+quietly() {
+  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" > "$log" 2>&1 < /dev/null; then
+    cat "$log" >&2
+    echo "setup.sh: failed: $*" >&2
+    exit 3
+  fi
+}
+quietly apt-get update
+quietly apt-get install -y --no-install-recommends "${missing[@]}"

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Sets the machine up, builds Granary in all test configurations and runs all tests. See docs/testing.md.
+#
+#   scripts/test.sh          the whole suite, ASan+UBSan on the unit tests, TSan on the stress tests; under 25 minutes on 2 cores
+#   scripts/test.sh --full   also the slow tests, every label under the sanitizers, and 20 times the rounds; hours
+#
+# The last line is `N passed, N failed` (and `, N skipped` if any); the exit code is 0 if nothing failed.
+
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 3
+
+full=no
+case ${1:-} in
+  '') ;;
+  --full) full=yes; export GRANARY_TEST_SCALE=${GRANARY_TEST_SCALE:-20} ;;
+  *) echo "test.sh: unknown argument '$1'; it takes --full or nothing" >&2; exit 2 ;;
+esac
+
+cores=$(nproc)
+passed=0 failed=0 skipped=0
+summary=()
+
+heading() { printf '\n== [%4d s] %s\n' "$SECONDS" "$1"; }
+
+# note NAME PASSED FAILED SKIPPED: adds one stage to the summary.
+note() {
+  passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+  summary+=("$(printf '%-42s %5d passed %3d failed %3d skipped   at %4d s' "$1" "$2" "$3" "$4" "$SECONDS")")
+}
+
+# check NAME COMMAND...: a stage that passes or fails as one.
+check() {
+  local name=$1
+  shift
+  heading "$name"
+  if "$@"; then note "$name" 1 0 0; else note "$name" 0 1 0; fi
+}
+
+# build PRESET TARGET...: quiet unless it fails.
+build() {
+  local preset=$1 log=build/$1.log
+  shift
+  heading "build $preset ($*)"
+  mkdir -p build
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$cores" --target "$@"; } > "$log" 2>&1; then
+    grep -E -A 12 'error|FAILED|CMake Error' "$log" | head -n 80
+    echo "the build failed; all of its output is in $PWD/$log"
+    note "build $preset" 0 1 0
+    return 1
+  fi
+}
+
+# suite NAME PRESET CTEST-ARGUMENT...: runs ctest and counts from its JUnit report.
+suite() {
+  local name=$1 preset=$2 report=$PWD/build/$2-tests.xml counts
+  shift 2
+  heading "$name"
+  rm -f "$report"
+  ctest --preset "$preset" --parallel "$cores" --no-tests=error --output-junit "$report" --progress "$@" |
+    tr '\r' '\n' | grep -v -E '^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* (Passed|\.\.\.)|^ *Start +[0-9]+:|^$|^Test project'
+  counts=$(python3 scripts/count_tests.py "$report") || counts="0 1 0"
+  # shellcheck disable=SC2086  # three words
+  note "$name" $counts
+}
+
+heading "set-up"
+scripts/setup.sh || exit 3
+if command -v clang-format-16 > /dev/null; then
+  check "format (clang-format-16)" scripts/format.sh --check
+fi
+
+slow=(-LE slow) sanitized_unit=(-L unit -LE slow) sanitized_stress=(-L stress -LE slow)
+targets_asan=(tests_unit) targets_tsan=(tests_stress)
+if [[ $full == yes ]]; then
+  slow=() sanitized_unit=() sanitized_stress=() targets_asan=(all) targets_tsan=(all)
+fi
+
+build check all && suite "whole suite (release with checks)" check "${slow[@]}"
+build asan "${targets_asan[@]}" && suite "ASan and UBSan" asan "${sanitized_unit[@]}"
+build tsan "${targets_tsan[@]}" && suite "TSan" tsan "${sanitized_stress[@]}"
+
+heading "summary"
+printf '%s\n' "${summary[@]}"
+echo
+line="$passed passed, $failed failed"
+[[ $skipped -gt 0 ]] && line+=", $skipped skipped"
+echo "$line"
+[[ $failed -eq 0 ]]
