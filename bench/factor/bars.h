@@ -1,0 +1,25 @@
+#pragma once
+// The steps of the factor analysis and how they are measured.
+
+#include <string>
+#include <vector>
+
+#include "bench/harness/command.h"
+#include "bench/harness/result.h"
+
+namespace granary::bench::factor {
+
+/// One bar of the figure: everything to its left is in force as well.
+struct Bar {
+  std::string name;
+  VariantSet variants;               ///< of this step
+  std::vector<Measurement> runs;
+};
+
+/// In the paper's order, nothing measured yet.
+std::vector<Bar> bars();
+
+/// Measures all bars in turn, --repeat times; prints them and writes JSON.
+ExitCode run_bars(const BenchCommand& workload, const Settings& settings, const FlagValues& flags);
+
+}  // namespace granary::bench::factor

@@ -1,0 +1,127 @@
+#include "bench/kv/store.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/harness/machine.h"
+#include "src/base/check.h"
+
+namespace granary::bench::kv {
+
+using kvstore::ordered::InsertResult;
+using memory::SlabKind;
+using record::Record;
+using record::TidWord;
+
+Access::Access(Store& store)
+    : tree_(store.tree()),
+      epochs_(store.epochs_),
+      slot_(store.epochs_.acquire_slot()),
+      slabs_(store.slabs_),
+      nodes_(slabs_, store.epochs_) {
+  base::always_check(slot_ != nullptr, "more accesses than epoch slots");
+}
+
+Access::~Access() { epochs_.release_slot(slot_); }
+
+TidWord Access::lock(Record& record) {
+  for (std::uint32_t turn = 0;; ++turn) {
+    const TidWord word = record.tid();
+    if (!record::is_locked(word) && record.try_lock(word)) return word;
+    waiter_.pause(turn);
+  }
+}
+
+std::size_t Access::copy(const Record& record, std::span<char> buffer) {
+  for (;;) {
+    const record::StableRead seen = record::read_stable(record, buffer.data(), buffer.size(), waiter_);
+    if (seen.state != record::ReadState::kBusy) return seen.state == record::ReadState::kValue ? seen.size : 0;
+  }
+}
+
+bool Access::read(std::string_view key, std::span<char> buffer) {
+  const Entered entered(*this);
+  const Record* const found = find(key);
+  return found != nullptr && copy(*found, buffer) != 0;
+}
+
+bool Access::insert(std::string_view key, std::string_view value) {
+  auto* const fresh = static_cast<Record*>(slabs_.allocate(SlabKind::kRecord, record::record_bytes(value.size())));
+  if (fresh == nullptr) return false;
+  base::store_word(&fresh->previous_word, 0);
+  base::store_word(&fresh->size_word, value.size());
+  base::copy_to_shared(fresh->value_words(), value.data(), value.size());
+  const Entered entered(*this);
+  fresh->store_tid(record::make_tid(epochs_.current(), 1) | record::kLatest);
+  const InsertResult done = tree_.insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(fresh), nodes_);
+  if (done.what == InsertResult::What::kInserted) return true;
+  slabs_.free(SlabKind::kRecord, fresh);
+  return false;
+}
+
+Result<std::unique_ptr<Store>> Store::open(const Options& options) {
+  const std::uint64_t limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : available_memory() / 4 * 3;
+  auto region = memory::Region::map({.reserve_bytes = limit,
+                                     .huge_pages = options.huge_pages,
+                                     .prefault_bytes = std::min(options.prefault_bytes, limit),
+                                     .numa_node = options.numa_node});
+  if (!region.ok()) return region.status();
+  std::unique_ptr<Store> store(new Store(options, std::move(*region), limit));
+  if (!store->tree_->ok()) return Status(StatusCode::kResourceExhausted, "no memory for the root of the index");
+  return store;
+}
+
+Store::Store(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)
+    : region_(std::move(region)),
+      slabs_(*region_, {.limit_bytes = limit_bytes, .simple = options.simple_allocator}),
+      epochs_({.snapshot_epochs = options.snapshot_epochs, .max_open_epochs = 0}),
+      root_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
+      root_nodes_(std::make_unique<kvstore::ordered::NodeMemory>(*root_slabs_, epochs_)),
+      tree_(std::make_unique<kvstore::ordered::Tree>(*root_nodes_)),
+      epoch_thread_([this, epoch_ms = options.epoch_ms] { advance_epochs(epoch_ms); }) {}
+
+Store::~Store() {
+  stopping_.store(true, std::memory_order_relaxed);
+  epoch_thread_.join();
+}
+
+void Store::advance_epochs(std::uint32_t epoch_ms) {
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(epoch_ms));
+    epochs_.tick();
+  }
+}
+
+Access* Store::take_access() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    accesses_.push_back(std::make_unique<Access>(*this));
+    return accesses_.back().get();
+  }
+  Access* const access = idle_.back();
+  idle_.pop_back();
+  return access;
+}
+
+void Store::give_access(Access* access) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(access);
+}
+
+StoreFigures Store::figures() const {
+  const std::lock_guard lock(mutex_);
+  std::int64_t records = 0, nodes = root_slabs_->bytes_in_use(SlabKind::kNode);
+  for (const auto& access : accesses_) {
+    records += access->bytes_in_use(SlabKind::kRecord);
+    nodes += access->bytes_in_use(SlabKind::kNode);
+  }
+  return {.memory_bytes = slabs_.bytes_reserved(),
+          .records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(records, 0)),
+          .index_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(nodes, 0)),
+          .version_bytes = 0,
+          .garbage_items = 0,
+          .epoch = epochs_.current(),
+          .page_kind = region_->page_kind()};
+}
+
+}  // namespace granary::bench::kv

@@ -1,0 +1,23 @@
+#pragma once
+// Whether memory stays level: the first third of a run is for growing into shape, then the last third must look like
+// the middle one.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/harness/workload.h"
+
+namespace granary::bench::soak {
+
+/// Growth from one third to the next that is taken for noise: 2 %, and a little for caches that fill slowly.
+inline constexpr double kLevelShare = 0.02;
+inline constexpr std::uint64_t kLevelBytes = 4u << 20;
+/// Samples of a run that can be judged.
+inline constexpr std::size_t kFewestSamples = 9;
+
+/// Judges one course of bytes over the measured samples (those of the warm-up are ignored).
+Finding judge_level(const std::string& what, const std::vector<Sample>& samples, const std::function<std::uint64_t(const Sample&)>& bytes_of);
+
+}  // namespace granary::bench::soak

@@ -1,0 +1,67 @@
+#pragma once
+// The YCSB operations on the bare index: nothing ever aborts.
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "bench/harness/command.h"
+#include "bench/harness/workload.h"
+#include "bench/kv/store.h"
+
+namespace granary::bench::ycsb {
+
+class BareStore {
+ public:
+  class Session {
+   public:
+    explicit Session(kv::Store& store) : store_(store), access_(*store.take_access()) {}
+    ~Session() { store_.give_access(&access_); }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    Ending read(std::string_view key, std::span<char> buffer, AbortCounts&) {
+      access_.read(key, buffer);
+      return Ending::kCommitted;
+    }
+    Ending update(std::string_view key, std::string_view value, AbortCounts&) {
+      access_.update(key, value);
+      return Ending::kCommitted;
+    }
+    Ending insert(std::string_view key, std::string_view value, AbortCounts&) {
+      return access_.insert(key, value) ? Ending::kCommitted : Ending::kGaveUp;
+    }
+    template <typename Change>
+    Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts&) {
+      access_.modify(key, buffer, change);
+      return Ending::kCommitted;
+    }
+    template <typename Visit>
+    Ending scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit, AbortCounts&) {
+      access_.scan(from, limit, buffer, visit);
+      return Ending::kCommitted;
+    }
+    void collect() { access_.collect(); }
+
+   private:
+    kv::Store& store_;
+    kv::Access& access_;
+  };
+
+  static Result<std::unique_ptr<BareStore>> open(const Settings& settings, std::uint32_t /*value_bytes*/) {
+    Result<std::unique_ptr<kv::Store>> store = kv::Store::open(settings.options);
+    if (!store.ok()) return store.status();
+    return std::make_unique<BareStore>(std::move(*store));
+  }
+
+  explicit BareStore(std::unique_ptr<kv::Store> store) : store_(std::move(store)) {}
+
+  Result<std::unique_ptr<Session>> session(std::uint64_t /*seed*/) { return std::make_unique<Session>(*store_); }
+  StoreFigures figures() const { return store_->figures(); }
+
+ private:
+  std::unique_ptr<kv::Store> store_;
+};
+
+}  // namespace granary::bench::ycsb

@@ -1,0 +1,79 @@
+#pragma once
+// The YCSB operations as Granary transactions, one operation a transaction.
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "bench/harness/attempts.h"
+#include "bench/harness/command.h"
+#include "bench/harness/database_figures.h"
+#include "bench/harness/workload.h"
+
+namespace granary::bench::ycsb {
+
+class EngineStore {
+ public:
+  /// One thread's operations. Each counts its failed attempts in `aborts`.
+  class Session {
+   public:
+    Session(Worker worker, Table table, base::Random random) : worker_(std::move(worker)), table_(table), random_(random) {}
+
+    Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
+      return run(aborts, [&](Transaction& t) { static_cast<void>(t.get(table_, key, buffer)); });
+    }
+    Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
+      return run(aborts, [&](Transaction& t) { static_cast<void>(t.update(table_, key, value)); });
+    }
+    Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
+      return run(aborts, [&](Transaction& t) { static_cast<void>(t.insert(table_, key, value)); });
+    }
+    /// `change(buffer)` alters the value that was read and returns the one to write.
+    template <typename Change>
+    Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
+      return run(aborts, [&](Transaction& t) {
+        if (t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
+      });
+    }
+    /// Visits at most `limit` records from `from` on.
+    template <typename Visit>
+    Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts& aborts) {
+      return run(aborts, [&](Transaction& t) { static_cast<void>(t.scan(table_, {.from = from, .limit = limit}, visit)); });
+    }
+    void collect() { worker_.collect_garbage(); }
+
+   private:
+    template <typename Body>
+    Ending run(AbortCounts& aborts, Body&& body) {
+      return run_to_end(worker_, random_, aborts, body);
+    }
+
+    Worker worker_;
+    Table table_;
+    base::Random random_;
+  };
+
+  static Result<std::unique_ptr<EngineStore>> open(const Settings& settings, std::uint32_t value_bytes) {
+    Result<std::unique_ptr<Database>> database = Database::open(settings.options);
+    if (!database.ok()) return database.status();
+    Result<Table> table = (*database)->create_table("usertable", {.max_value_bytes = value_bytes});
+    if (!table.ok()) return table.status();
+    return std::make_unique<EngineStore>(std::move(*database), *table);
+  }
+
+  EngineStore(std::unique_ptr<Database> database, Table table) : database_(std::move(database)), table_(table) {}
+
+  Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
+    Result<Worker> worker = database_->register_worker();
+    if (!worker.ok()) return worker.status();
+    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed));
+  }
+  StoreFigures figures() const { return figures_of(*database_); }
+
+ private:
+  std::unique_ptr<Database> database_;
+  Table table_;
+};
+
+}  // namespace granary::bench::ycsb

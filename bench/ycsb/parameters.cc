@@ -1,0 +1,59 @@
+#include "bench/ycsb/parameters.h"
+
+#include <granary/limits.h>
+
+
+namespace granary::bench::ycsb {
+
+std::string_view name(Operation operation) {
+  constexpr std::array<std::string_view, kOperations> kNames{"read", "update", "insert", "scan", "read_modify_write"};
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+const std::array<Mix, 7>& mixes() {
+  //                                         read update insert scan rmw
+  static constexpr std::array<Mix, 7> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
+                                              {"a", {50, 50, 0, 0, 0}, false, 0.99},
+                                              {"b", {95, 5, 0, 0, 0}, false, 0.99},
+                                              {"c", {100, 0, 0, 0, 0}, false, 0.99},
+                                              {"d", {95, 0, 5, 0, 0}, true, 0.99},
+                                              {"e", {0, 0, 5, 95, 0}, false, 0.99},
+                                              {"f", {50, 0, 0, 0, 50}, false, 0.99}}};
+  return kMixes;
+}
+
+std::vector<Flag> parameter_flags() {
+  std::vector<std::string> names;
+  for (const Mix& mix : mixes()) names.emplace_back(mix.name);
+  return {
+      choice_flag("mix", "silo", names,
+                  "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads."),
+      integer_flag("keys", 1'000'000, 1, 10'000'000'000, "keys", "Records loaded; 8-byte keys."),
+      integer_flag("value_bytes", 100, 16, kMaxValueBytes, "bytes", "Size of each value."),
+      real_flag("theta", 0, 0, 0.999, "", "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and 0.99 for a to f."),
+      integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
+      choice_flag("load_order", "sequential", {"sequential", "random"}, "Order in which keys are loaded."),
+  };
+}
+
+Parameters parameters_from(const FlagValues& flags, std::uint64_t seed) {
+  Parameters parameters;
+  for (const Mix& mix : mixes()) {
+    if (mix.name == flags.text("mix")) parameters.mix = mix;
+  }
+  parameters.keys = flags.integer("keys");
+  parameters.value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes"));
+  parameters.theta = flags.given("theta") ? flags.real("theta") : parameters.mix.default_theta;
+  parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
+  parameters.random_load_order = flags.text("load_order") == "random";
+  parameters.seed = seed;
+  return parameters;
+}
+
+std::uint64_t estimated_bytes(const Parameters& parameters) {
+  constexpr std::uint64_t kHeader = 24, kGrain = 32, kIndexEntry = 32, kFixed = 16u << 20;
+  const std::uint64_t record = (kHeader + parameters.value_bytes + kGrain - 1) / kGrain * kGrain;
+  return parameters.keys * (record + kIndexEntry) + kFixed;
+}
+
+}  // namespace granary::bench::ycsb

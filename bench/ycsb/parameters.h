@@ -1,0 +1,50 @@
+#pragma once
+// What YCSB and the bare index are asked to do.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "bench/harness/command.h"
+
+namespace granary::bench::ycsb {
+
+enum class Operation : std::uint8_t { kRead, kUpdate, kInsert, kScan, kReadModifyWrite };
+inline constexpr std::size_t kOperations = 5;
+
+std::string_view name(Operation operation);
+
+/// Shares in per cent, by Operation.
+struct Mix {
+  std::string_view name;
+  std::array<std::uint32_t, kOperations> shares{};
+  bool latest = false;         ///< keys are drawn by age, the newest most often (D)
+  double default_theta = 0;    ///< skew unless --theta is given
+
+  std::uint32_t share(Operation operation) const { return shares[static_cast<std::size_t>(operation)]; }
+};
+
+/// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys.
+const std::array<Mix, 7>& mixes();
+
+struct Parameters {
+  Mix mix;
+  std::uint64_t keys = 1'000'000;
+  std::uint32_t value_bytes = 100;
+  double theta = 0;
+  std::uint32_t scan_length = 100;   ///< scans visit 1 to this many records
+  bool random_load_order = false;
+  std::uint64_t seed = 1;
+};
+
+std::vector<Flag> parameter_flags();
+Parameters parameters_from(const FlagValues& flags, std::uint64_t seed);
+
+/// Bytes that so many records will take, index included.
+std::uint64_t estimated_bytes(const Parameters& parameters);
+
+}  // namespace granary::bench::ycsb

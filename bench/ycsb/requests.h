@@ -1,0 +1,95 @@
+#pragma once
+// Which operation on which key comes next, and what values look like. The same for every store.
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "bench/ycsb/parameters.h"
+#include "src/base/cache_line.h"
+#include "src/base/random.h"
+#include "src/base/zipf.h"
+
+namespace granary::bench::ycsb {
+
+/// A key number as 8 bytes in the order of the numbers.
+class KeyBytes {
+ public:
+  explicit KeyBytes(std::uint64_t number) : bytes_(__builtin_bswap64(number)) {}
+  std::string_view view() const { return {reinterpret_cast<const char*>(&bytes_), sizeof bytes_}; }
+  static std::uint64_t number(std::string_view key) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, key.data(), sizeof bytes);
+    return __builtin_bswap64(bytes);
+  }
+
+ private:
+  std::uint64_t bytes_;
+};
+
+/// Values hold a counter in their first and in their last 8 bytes: read-modify-writes add one to both, so that a lost
+/// update changes the sum over all records and a torn value has two different counters.
+inline std::uint64_t counter_of(std::string_view value) {
+  std::uint64_t counter = 0;
+  std::memcpy(&counter, value.data(), sizeof counter);
+  return counter;
+}
+inline bool whole(std::string_view value) {
+  return std::memcmp(value.data(), value.data() + value.size() - sizeof(std::uint64_t), sizeof(std::uint64_t)) == 0;
+}
+inline void set_counter(char* value, std::size_t size, std::uint64_t counter) {
+  std::memcpy(value, &counter, sizeof counter);
+  std::memcpy(value + size - sizeof counter, &counter, sizeof counter);
+}
+
+/// The keys there are: those loaded and, behind them, those inserted since. Shared by all clients.
+class KeySpace {
+ public:
+  explicit KeySpace(std::uint64_t loaded) : loaded_(loaded), next_(loaded) {}
+  std::uint64_t loaded() const { return loaded_; }
+  /// Added to by inserting clients, read by mix d: relaxed, a key that is not there yet reads as missing.
+  std::uint64_t take_next() { return next_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t count() const { return next_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::uint64_t loaded_;
+  alignas(base::kCacheLine) std::atomic<std::uint64_t> next_;
+};
+
+/// One client's stream of requests.
+class Requests {
+ public:
+  Requests(const Parameters& parameters, const base::Zipf& zipf, const KeySpace& keys, base::Random& random)
+      : zipf_(zipf), keys_(keys), random_(random), latest_(parameters.mix.latest), scan_length_(parameters.scan_length) {
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < kOperations; ++i) upto_[i] = sum += parameters.mix.shares[i];
+  }
+
+  Operation next_operation() {
+    const std::uint64_t draw = random_.below(100);
+    std::size_t operation = 0;
+    while (draw >= upto_[operation]) ++operation;
+    return static_cast<Operation>(operation);
+  }
+
+  std::uint64_t next_key() {
+    if (latest_) [[unlikely]] {
+      const std::uint64_t age = zipf_.next(random_);
+      return keys_.count() - 1 - age;
+    }
+    return zipf_.next_scrambled(random_);
+  }
+
+  std::size_t next_scan_length() { return 1 + random_.below(scan_length_); }
+
+ private:
+  const base::Zipf& zipf_;
+  const KeySpace& keys_;
+  base::Random& random_;
+  std::uint32_t upto_[kOperations] = {};
+  const bool latest_;
+  const std::uint32_t scan_length_;
+};
+
+}  // namespace granary::bench::ycsb
