@@ -35,6 +35,7 @@ struct FixedString {
   FixedString(std::string_view text) {  // NOLINT(google-explicit-constructor): reads as a string
     std::memcpy(bytes.data(), text.data(), text.size() < N ? text.size() : N);
   }
+  FixedString(const char* text) : FixedString(std::string_view(text)) {}  // NOLINT(google-explicit-constructor): literals
   std::string_view view() const {
     std::size_t length = N;
     while (length != 0 && bytes[length - 1] == '\0') --length;

@@ -170,6 +170,8 @@ TEST(FixedString, HoldsAtMostNBytesWithoutTrailingZeros) {
   EXPECT_EQ(FixedString<4>("abcdef").view(), "abcd");
   EXPECT_EQ(FixedString<4>("a").view(), "a");
   EXPECT_EQ(FixedString<4>("").view(), "");
+  const FixedString<4> from_literal = "ab";
+  EXPECT_EQ(from_literal, FixedString<4>(std::string("ab")));
   EXPECT_LT(FixedString<4>("ab"), FixedString<4>("b"));
   EXPECT_LT(FixedString<4>("a"), FixedString<4>("ab"));
 }
