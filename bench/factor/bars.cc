@@ -17,8 +17,8 @@ namespace {
 
 const Measurement& median_of(const Bar& bar) { return bar.runs[median_by_throughput(bar.runs)]; }
 
-Status measure_bar(Bar& bar, const BenchCommand& workload, Settings settings, const FlagValues& flags, const base::TscClock& clock,
-                   StopSignals& signals) {
+Status measure_bar(Bar& bar, const BenchCommand& workload, Settings settings, const FlagValues& flags,
+                   const base::TscClock& clock, StopSignals& signals) {
   settings.variants = bar.variants;
   apply(bar.variants, settings.options);
   Result<LoadedWorkload> loaded = make_loaded(workload, settings, flags);
@@ -37,7 +37,8 @@ Status measure_bar(Bar& bar, const BenchCommand& workload, Settings settings, co
 }
 
 std::string text_of(const std::vector<Bar>& measured) {
-  std::vector<std::vector<std::string>> rows{{"step", "/s", "minimum", "maximum", "of the first", "of the one before", "abort %"}};
+  std::vector<std::vector<std::string>> rows{
+      {"step", "/s", "minimum", "maximum", "of the first", "of the one before", "abort %"}};
   double first = 0, before = 0;
   for (const Bar& bar : measured) {
     if (bar.runs.empty()) continue;
@@ -48,8 +49,9 @@ std::string text_of(const std::vector<Bar>& measured) {
       high = std::max(high, run.throughput());
     }
     if (first == 0) first = before = rate;
-    rows.push_back({bar.name, with_commas(static_cast<std::uint64_t>(rate)), with_commas(static_cast<std::uint64_t>(low)),
-                    with_commas(static_cast<std::uint64_t>(high)), fmt::format("{:.3f}", rate / first), fmt::format("{:.3f}", rate / before),
+    rows.push_back({bar.name, with_commas(static_cast<std::uint64_t>(rate)),
+                    with_commas(static_cast<std::uint64_t>(low)), with_commas(static_cast<std::uint64_t>(high)),
+                    fmt::format("{:.3f}", rate / first), fmt::format("{:.3f}", rate / before),
                     fmt::format("{:.3f}", 100 * abort_share(median_of(bar).total()))});
     before = rate;
   }
@@ -57,7 +59,8 @@ std::string text_of(const std::vector<Bar>& measured) {
 }
 
 /// The report of the bar that is the whole system ("+overwrites"), with all bars beside it.
-nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings, const FlagValues& flags) {
+nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings,
+                               const FlagValues& flags) {
   const Machine machine = describe_machine();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   nlohmann::ordered_json whole;
@@ -66,7 +69,9 @@ nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchComm
     Settings of_bar = settings;
     of_bar.variants = bar.variants;
     nlohmann::ordered_json report = json_report({workload, flags, of_bar, machine, 0, bar.runs});
-    list.push_back({{"step", bar.name}, {"throughput", report["granary"]["throughput"]}, {"repeats", report["granary"]["repeats"]}});
+    list.push_back({{"step", bar.name},
+                    {"throughput", report["granary"]["throughput"]},
+                    {"repeats", report["granary"]["repeats"]}});
     if (whole.is_null() || bar.variants.empty()) whole = std::move(report);
   }
   whole["Benchmark Type"] = "factor";
@@ -75,8 +80,10 @@ nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchComm
   return whole;
 }
 
-ExitCode report(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings, const FlagValues& flags) {
-  fmt::print("granary bench factor on {}, {} workers, {}\n\n{}", workload.name, settings.workers, base::version_text(), text_of(measured));
+ExitCode report(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings,
+                const FlagValues& flags) {
+  fmt::print("granary bench factor on {}, {} worker{}, {}\n\n{}", workload.name, settings.workers,
+             settings.workers == 1 ? "" : "s", base::version_text(), text_of(measured));
   std::fflush(stdout);
   if (const std::string& path = flags.text("json"); !path.empty() && !measured.front().runs.empty()) {
     const Status written = write_json(path, json_of(measured, workload, settings, flags));
@@ -85,7 +92,9 @@ ExitCode report(const std::vector<Bar>& measured, const BenchCommand& workload, 
   for (const Bar& bar : measured) {
     for (const Measurement& run : bar.runs) {
       for (const Finding& finding : run.findings) {
-        if (!finding.holds) return refuse(ExitCode::kCheckFailed, fmt::format("{}: {} does not hold: {}", bar.name, finding.condition, finding.detail));
+        if (!finding.holds)
+          return refuse(ExitCode::kCheckFailed,
+                        fmt::format("{}: {} does not hold: {}", bar.name, finding.condition, finding.detail));
       }
     }
   }
@@ -103,7 +112,8 @@ std::vector<Bar> bars() {
 }
 
 ExitCode run_bars(const BenchCommand& workload, const Settings& settings, const FlagValues& flags) {
-  if (const Status writable = check_writable(flags.text("json")); !writable.ok()) return refuse(ExitCode::kEnvironment, writable.message());
+  if (const Status writable = check_writable(flags.text("json")); !writable.ok())
+    return refuse(ExitCode::kEnvironment, writable.message());
   note_build_type();
   const base::TscClock clock = base::TscClock::calibrated();
   StopSignals signals;

@@ -12,7 +12,7 @@ namespace granary::bench::factor {
 /// One bar of the figure: everything to its left is in force as well.
 struct Bar {
   std::string name;
-  VariantSet variants;               ///< of this step
+  VariantSet variants;  ///< of this step
   std::vector<Measurement> runs;
 };
 

@@ -28,7 +28,8 @@ Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Bod
     body(transaction);
     if (!transaction.open()) return Ending::kRolledBack;
     const CommitResult result = transaction.commit();
-    if (result.committed()) [[likely]] return Ending::kCommitted;
+    if (result.committed()) [[likely]]
+      return Ending::kCommitted;
     ++aborts[static_cast<std::size_t>(result.reason)];
     if (!is_retryable(result.reason)) return Ending::kGaveUp;
     back_off(random, attempt);

@@ -18,7 +18,11 @@ namespace {
 class Bench {
  public:
   Bench(const BenchCommand& command, const FlagValues& flags, const Settings& settings)
-      : command_(command), flags_(flags), settings_(settings), plan_(plan_from(settings, flags)), repeats_(flags.integer("repeat")) {}
+      : command_(command),
+        flags_(flags),
+        settings_(settings),
+        plan_(plan_from(settings, flags)),
+        repeats_(flags.integer("repeat")) {}
 
   ExitCode run();
 
@@ -54,8 +58,9 @@ Status Bench::measure_one(std::uint64_t repeat) {
   if (Status ready = prepare(); !ready.ok()) return ready;
   if (signals_.requested()) return {};  // while reloading: report the repeats there are
   if (plan_.progress) {
-    fmt::print(stderr, "[run {} of {}]  {} worker{}, {} s after {} s of warm-up; loaded in {:.1f} s\n", repeat + 1, repeats_, plan_.workers,
-               plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds, loaded_.load_seconds);
+    fmt::print(stderr, "[run {} of {}]  {} worker{}, {} s after {} s of warm-up; loaded in {:.1f} s\n", repeat + 1,
+               repeats_, plan_.workers, plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds,
+               loaded_.load_seconds);
   }
   Result<Measurement> measured = measure(*loaded_.workload, plan_, clock_, signals_);
   if (!measured.ok()) return measured.status();
@@ -80,11 +85,13 @@ ExitCode Bench::report() {
   std::fflush(stdout);
   if (const std::string& path = flags_.text("json"); !path.empty()) {
     const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_};
-    if (const Status written = write_json(path, json_report(input)); !written.ok()) return refuse(ExitCode::kEnvironment, written.message());
+    if (const Status written = write_json(path, json_report(input)); !written.ok())
+      return refuse(ExitCode::kEnvironment, written.message());
   }
   for (const Measurement& run : runs_) {
     for (const Finding& finding : run.findings) {
-      if (!finding.holds) return refuse(ExitCode::kCheckFailed, fmt::format("{} does not hold: {}", finding.condition, finding.detail));
+      if (!finding.holds)
+        return refuse(ExitCode::kCheckFailed, fmt::format("{} does not hold: {}", finding.condition, finding.detail));
     }
   }
   return ExitCode::kOk;

@@ -18,7 +18,7 @@ namespace granary::bench {
 
 /// What the common flags say, ready for use.
 struct Settings {
-  Options options;                ///< engine options: common flags and variants already applied; max_workers has room for loaders
+  Options options;  ///< engine options: common flags and variants already applied; max_workers has room for loaders
   VariantSet variants;
   std::uint32_t workers = 2;
   std::uint64_t seed = 1;
@@ -28,16 +28,16 @@ struct Settings {
 using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Settings&, const FlagValues&)>;
 
 struct BenchCommand {
-  std::string name = {};                  ///< "ycsb"
-  std::string summary = {};               ///< one line for `granary help bench`
-  std::string description = {};           ///< a short paragraph for `granary bench NAME --help`
-  std::vector<std::string> examples = {}; ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
-  std::vector<Flag> flags = {};           ///< its own; the common ones (common_flags()) come on top
-  VariantSet variants = {};               ///< that make sense here
-  std::uint64_t latency_sample = 1;       ///< default of --latency_sample
-  bool verify = false;                    ///< default of --verify
-  double seconds = 30;                    ///< default of --seconds
-  std::uint64_t repeat = 3;               ///< default of --repeat
+  std::string name = {};                   ///< "ycsb"
+  std::string summary = {};                ///< one line for `granary help bench`
+  std::string description = {};            ///< a short paragraph for `granary bench NAME --help`
+  std::vector<std::string> examples = {};  ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
+  std::vector<Flag> flags = {};            ///< its own; the common ones (common_flags()) come on top
+  VariantSet variants = {};                ///< that make sense here
+  std::uint64_t latency_sample = 1;        ///< default of --latency_sample
+  bool verify = false;                     ///< default of --verify
+  double seconds = 30;                     ///< default of --seconds
+  std::uint64_t repeat = 3;                ///< default of --repeat
   /// Makes a fresh workload. An error is a usage error (exit code 2): contradictory flags and the like.
   WorkloadFactory make = nullptr;
   /// Set by a command that does not fit the runner: gets everything, prints and returns by itself.

@@ -5,10 +5,10 @@ namespace granary::bench {
 
 enum class ExitCode : int {
   kOk = 0,
-  kCheckFailed = 1,   ///< a consistency check or a verdict failed
-  kUsage = 2,         ///< unknown words and flags, impossible values, more than memory holds
-  kEnvironment = 3,   ///< the machine lacks something, or a file cannot be written
-  kDamagedData = 4,   ///< stored data does not read back
+  kCheckFailed = 1,  ///< a consistency check or a verdict failed
+  kUsage = 2,        ///< unknown words and flags, impossible values, more than memory holds
+  kEnvironment = 3,  ///< the machine lacks something, or a file cannot be written
+  kDamagedData = 4,  ///< stored data does not read back
 };
 
 }  // namespace granary::bench

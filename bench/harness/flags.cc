@@ -11,7 +11,10 @@ namespace granary::bench {
 
 Flag integer_flag(std::string name, std::uint64_t initial, std::uint64_t low, std::uint64_t high, std::string unit,
                   std::string help) {
-  Flag flag{.name = std::move(name), .kind = FlagKind::kInteger, .initial = std::to_string(initial), .help = std::move(help),
+  Flag flag{.name = std::move(name),
+            .kind = FlagKind::kInteger,
+            .initial = std::to_string(initial),
+            .help = std::move(help),
             .unit = std::move(unit)};
   flag.low = low;
   flag.high = high;
@@ -19,7 +22,10 @@ Flag integer_flag(std::string name, std::uint64_t initial, std::uint64_t low, st
 }
 
 Flag real_flag(std::string name, double initial, double low, double high, std::string unit, std::string help) {
-  Flag flag{.name = std::move(name), .kind = FlagKind::kReal, .initial = fmt::format("{}", initial), .help = std::move(help),
+  Flag flag{.name = std::move(name),
+            .kind = FlagKind::kReal,
+            .initial = fmt::format("{}", initial),
+            .help = std::move(help),
             .unit = std::move(unit)};
   flag.real_low = low;
   flag.real_high = high;
@@ -27,11 +33,17 @@ Flag real_flag(std::string name, double initial, double low, double high, std::s
 }
 
 Flag switch_flag(std::string name, bool initial, std::string help) {
-  return {.name = std::move(name), .kind = FlagKind::kSwitch, .initial = initial ? "true" : "false", .help = std::move(help)};
+  return {.name = std::move(name),
+          .kind = FlagKind::kSwitch,
+          .initial = initial ? "true" : "false",
+          .help = std::move(help)};
 }
 
 Flag text_flag(std::string name, std::string initial, std::string unit, std::string help) {
-  return {.name = std::move(name), .kind = FlagKind::kText, .initial = std::move(initial), .help = std::move(help),
+  return {.name = std::move(name),
+          .kind = FlagKind::kText,
+          .initial = std::move(initial),
+          .help = std::move(help),
           .unit = std::move(unit)};
 }
 
@@ -42,7 +54,10 @@ Flag choice_flag(std::string name, std::string initial, std::vector<std::string>
 }
 
 Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::uint64_t high, std::string help) {
-  Flag flag{.name = std::move(name), .kind = FlagKind::kBytes, .initial = std::move(initial), .help = std::move(help),
+  Flag flag{.name = std::move(name),
+            .kind = FlagKind::kBytes,
+            .initial = std::move(initial),
+            .help = std::move(help),
             .unit = "SIZE"};
   flag.low = low;
   flag.high = high;
@@ -62,19 +77,15 @@ std::string size_text(std::uint64_t bytes) {
 
 std::string allowed_values(const Flag& flag) {
   switch (flag.kind) {
-    case FlagKind::kSwitch:
-      return "true or false";
+    case FlagKind::kSwitch: return "true or false";
     case FlagKind::kInteger:
-      if (flag.high == std::numeric_limits<std::uint64_t>::max()) return fmt::format("a whole number from {}", flag.low);
+      if (flag.high == std::numeric_limits<std::uint64_t>::max())
+        return fmt::format("a whole number from {}", flag.low);
       return fmt::format("{} to {}", flag.low, flag.high);
-    case FlagKind::kReal:
-      return fmt::format("{} to {}", flag.real_low, flag.real_high);
-    case FlagKind::kBytes:
-      return fmt::format("{} to {}", size_text(flag.low), size_text(flag.high));
-    case FlagKind::kChoice:
-      return fmt::format("{}", fmt::join(flag.choices, ", "));
-    case FlagKind::kText:
-      break;
+    case FlagKind::kReal: return fmt::format("{} to {}", flag.real_low, flag.real_high);
+    case FlagKind::kBytes: return fmt::format("{} to {}", size_text(flag.low), size_text(flag.high));
+    case FlagKind::kChoice: return fmt::format("{}", fmt::join(flag.choices, ", "));
+    case FlagKind::kText: break;
   }
   return "text";
 }
@@ -85,10 +96,14 @@ bool parse_bytes(std::string_view text, std::uint64_t& bytes) {
   if (error != std::errc()) return false;
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   unsigned shift = 0;
-  if (unit == "KiB") shift = 10;
-  else if (unit == "MiB") shift = 20;
-  else if (unit == "GiB") shift = 30;
-  else if (!unit.empty() && unit != "B") return false;
+  if (unit == "KiB")
+    shift = 10;
+  else if (unit == "MiB")
+    shift = 20;
+  else if (unit == "GiB")
+    shift = 30;
+  else if (!unit.empty() && unit != "B")
+    return false;
   if (number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return false;
   bytes = number << shift;
   return true;

@@ -16,12 +16,12 @@ enum class FlagKind : std::uint8_t { kSwitch, kInteger, kReal, kBytes, kText, kC
 struct Flag {
   std::string name;
   FlagKind kind = FlagKind::kText;
-  std::string initial = {};             ///< default, as one would type it
-  std::string help = {};                ///< one sentence
-  std::string unit = {};                ///< "seconds", "keys", ..., or "" where there is none
-  std::uint64_t low = 0;                ///< kInteger, kBytes: smallest allowed
-  std::uint64_t high = 0;               ///< ... and largest
-  double real_low = 0, real_high = 0;   ///< kReal: the same
+  std::string initial = {};               ///< default, as one would type it
+  std::string help = {};                  ///< one sentence
+  std::string unit = {};                  ///< "seconds", "keys", ..., or "" where there is none
+  std::uint64_t low = 0;                  ///< kInteger, kBytes: smallest allowed
+  std::uint64_t high = 0;                 ///< ... and largest
+  double real_low = 0, real_high = 0;     ///< kReal: the same
   std::vector<std::string> choices = {};  ///< kChoice
 };
 
@@ -49,7 +49,7 @@ class FlagValues {
   bool enabled(std::string_view name) const;
   std::uint64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
-  const std::string& text(std::string_view name) const;   ///< kText and kChoice
+  const std::string& text(std::string_view name) const;  ///< kText and kChoice
   std::uint64_t bytes(std::string_view name) const;
   /// True if the command line set it.
   bool given(std::string_view name) const;
@@ -61,7 +61,7 @@ class FlagValues {
     bool on = false;
     std::uint64_t whole = 0;
     double real = 0;
-    std::string text;      ///< as typed, or the default
+    std::string text;  ///< as typed, or the default
   };
   void set(const std::string& name, Entry entry) { values_[name] = std::move(entry); }
   const std::map<std::string, Entry, std::less<>>& all() const { return values_; }

@@ -45,19 +45,16 @@ Json type_json(const Measurement& run, const TypeResult& type) {
   for (std::size_t reason = 0; reason < kAbortReasons; ++reason) {
     if (type.aborts[reason] != 0) aborts[std::string(name(static_cast<AbortReason>(reason)))] = type.aborts[reason];
   }
-  return {{"committed", type.committed},
-          {"rolled_back", type.rolled_back},
-          {"gave_up", type.gave_up},
-          {"throughput", run.rate(type.finished())},
-          {"aborts", type.aborted()},
-          {"abort_share", abort_share(type)},
-          {"aborts_by_reason", aborts},
-          {"latency", latency_json(run, type)}};
+  return {{"committed", type.committed}, {"rolled_back", type.rolled_back},
+          {"gave_up", type.gave_up},     {"throughput", run.rate(type.finished())},
+          {"aborts", type.aborted()},    {"abort_share", abort_share(type)},
+          {"aborts_by_reason", aborts},  {"latency", latency_json(run, type)}};
 }
 
 Json store_json(const StoreFigures& store) {
-  return {{"memory_bytes", store.memory_bytes},   {"records_bytes", store.records_bytes}, {"index_bytes", store.index_bytes},
-          {"version_bytes", store.version_bytes}, {"garbage_items", store.garbage_items}, {"epoch", store.epoch}};
+  return {{"memory_bytes", store.memory_bytes},   {"records_bytes", store.records_bytes},
+          {"index_bytes", store.index_bytes},     {"version_bytes", store.version_bytes},
+          {"garbage_items", store.garbage_items}, {"epoch", store.epoch}};
 }
 
 Json samples_json(const std::vector<Sample>& samples) {
@@ -90,7 +87,10 @@ Json repeat_json(const Measurement& run) {
           {"load_average_after", run.load_average_after},
           {"total", type_json(run, run.total())},
           {"types", types},
-          {"memory", {{"after_load", store_json(run.loaded)}, {"at_end", store_json(run.store)}, {"resident_bytes", run.resident_bytes}}},
+          {"memory",
+           {{"after_load", store_json(run.loaded)},
+            {"at_end", store_json(run.store)},
+            {"resident_bytes", run.resident_bytes}}},
           {"extra", extra},
           {"verified", run.verified},
           {"findings", findings},
@@ -156,20 +156,21 @@ Json json_report(const ReportInput& input) {
   const std::size_t median_index = median_by_throughput(input.runs);
   const Measurement& median = input.runs[median_index];
   const TypeResult total = median.total();
-  return {{"Benchmark Type", input.command.name},
-          {"Current Timestamp (milliseconds)", duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()},
-          {"DBMS Type", "granary"},
-          {"DBMS Version", base::version_text()},
-          {"Elapsed Time (nanoseconds)", median.elapsed_ns},
-          {"Final State", median.interrupted ? "INTERRUPTED" : "EXIT"},
-          {"Goodput (requests/second)", median.goodput()},
-          {"Latency Distribution", benchbase_latency(median)},
-          {"Measured Requests", total.finished()},
-          {"Throughput (requests/second)", median.throughput()},
-          {"isolation", "TRANSACTION_SERIALIZABLE"},
-          {"scalefactor", input.scale_factor},
-          {"terminals", input.settings.workers},
-          {"granary", ours(input, median_index)}};
+  return {
+      {"Benchmark Type", input.command.name},
+      {"Current Timestamp (milliseconds)", duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()},
+      {"DBMS Type", "granary"},
+      {"DBMS Version", base::version_text()},
+      {"Elapsed Time (nanoseconds)", median.elapsed_ns},
+      {"Final State", median.interrupted ? "INTERRUPTED" : "EXIT"},
+      {"Goodput (requests/second)", median.goodput()},
+      {"Latency Distribution", benchbase_latency(median)},
+      {"Measured Requests", total.finished()},
+      {"Throughput (requests/second)", median.throughput()},
+      {"isolation", "TRANSACTION_SERIALIZABLE"},
+      {"scalefactor", input.scale_factor},
+      {"terminals", input.settings.workers},
+      {"granary", ours(input, median_index)}};
 }
 
 Status write_json(const std::string& path, const Json& json) {

@@ -1,5 +1,6 @@
 #pragma once
-// The result as JSON: BenchBase's summary keys at the top level (of the median repeat), everything of ours under "granary".
+// The result as JSON: BenchBase's summary keys at the top level (of the median repeat), everything of ours under
+// "granary".
 
 #include <string>
 #include <vector>

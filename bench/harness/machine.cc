@@ -36,7 +36,9 @@ std::string proc_field(const std::string& path, std::string_view key) {
   return {};
 }
 
-std::uint64_t meminfo(std::string_view key) { return std::strtoull(proc_field("/proc/meminfo", key).c_str(), nullptr, 10); }
+std::uint64_t meminfo(std::string_view key) {
+  return std::strtoull(proc_field("/proc/meminfo", key).c_str(), nullptr, 10);
+}
 
 /// The word in brackets of "always [madvise] never".
 std::string chosen(const std::string& line) {

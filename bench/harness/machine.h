@@ -9,12 +9,12 @@ namespace granary::bench {
 
 struct Machine {
   std::string cpu_model;
-  std::uint32_t cpus = 0;            ///< that this process may use
+  std::uint32_t cpus = 0;  ///< that this process may use
   std::uint64_t memory_bytes = 0;
   std::string kernel;
-  std::string governor;              ///< of the first core; "none" where frequency is not ours to see
+  std::string governor;  ///< of the first core; "none" where frequency is not ours to see
   std::string transparent_huge_pages;
-  std::uint64_t huge_pages_total = 0, huge_pages_free = 0;   ///< reserved 2 MiB pages
+  std::uint64_t huge_pages_total = 0, huge_pages_free = 0;  ///< reserved 2 MiB pages
 };
 
 Machine describe_machine();

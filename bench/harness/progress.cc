@@ -36,14 +36,19 @@ void print_progress(const Sample& sample, double length_seconds) {
   const double rate = length_seconds > 0 ? static_cast<double>(sample.requests) / length_seconds : 0;
   const double attempts = static_cast<double>(sample.requests + sample.aborts);
   const double aborted = attempts == 0 ? 0 : 100 * static_cast<double>(sample.aborts) / attempts;
-  const std::string when = sample.seconds <= 0 ? fmt::format("warm-up {:.0f} s", sample.seconds) : fmt::format("{:.0f} s", sample.seconds);
-  fmt::print(stderr, "[{:>13}]  {:>11} /s   aborts {:6.3f} %   records {}  index {}  old versions {}  RSS {}\n", when,
+  const std::string when = sample.seconds <= 0 ? "warm-up" : fmt::format("{:.0f} s", sample.seconds);
+  fmt::print(stderr, "[{:>7}]  {:>11} /s   aborts {:6.3f} %   records {}  index {}  old versions {}  RSS {}\n", when,
              with_commas(static_cast<std::uint64_t>(rate)), aborted, human_bytes(sample.store.records_bytes),
-             human_bytes(sample.store.index_bytes), human_bytes(sample.store.version_bytes), human_bytes(sample.resident_bytes));
+             human_bytes(sample.store.index_bytes), human_bytes(sample.store.version_bytes),
+             human_bytes(sample.resident_bytes));
 }
 
 LoadProgress::LoadProgress(std::string what, std::uint64_t units, bool print)
-    : what_(std::move(what)), units_(units), print_(print), start_ns_(base::monotonic_ns()), next_line_ns_(start_ns_ + kSecondNs) {}
+    : what_(std::move(what)),
+      units_(units),
+      print_(print),
+      start_ns_(base::monotonic_ns()),
+      next_line_ns_(start_ns_ + kSecondNs) {}
 
 void LoadProgress::add(std::uint64_t done) {
   const std::uint64_t sum = done_.fetch_add(done, std::memory_order_relaxed) + done;

@@ -9,7 +9,7 @@
 
 namespace granary::bench {
 
-/// "[  3 s]  1,234,567 /s   aborts 0.12 %   records ... ": one second of a run.
+/// "[    3 s]  1,234,567 /s   aborts 0.12 %   records ... ": one second of a run.
 void print_progress(const Sample& sample, double length_seconds);
 
 /// Progress of a load: how much of it is done, about once a second.
@@ -24,8 +24,8 @@ class LoadProgress final : public Progress {
   const std::uint64_t units_;
   const bool print_;
   const std::uint64_t start_ns_;
-  std::atomic<std::uint64_t> done_{0};      // added to by all loaders, relaxed
-  std::atomic<std::uint64_t> next_line_ns_; // whoever moves it on by CAS prints the line, relaxed
+  std::atomic<std::uint64_t> done_{0};       // added to by all loaders, relaxed
+  std::atomic<std::uint64_t> next_line_ns_;  // whoever moves it on by CAS prints the line, relaxed
 };
 
 /// 1234567 → "1,234,567".

@@ -16,8 +16,8 @@ struct TypeResult {
   std::uint64_t committed = 0;
   std::uint64_t rolled_back = 0;
   std::uint64_t gave_up = 0;
-  AbortCounts aborts{};            ///< attempts that failed, by reason
-  base::Histogram latency;         ///< in clock ticks, sampled
+  AbortCounts aborts{};     ///< attempts that failed, by reason
+  base::Histogram latency;  ///< in clock ticks, sampled
 
   /// Requests that count as throughput.
   std::uint64_t finished() const { return committed + rolled_back; }
@@ -30,14 +30,14 @@ struct Measurement {
   std::vector<TypeResult> types;
   std::uint64_t elapsed_ns = 0;
   double nanoseconds_per_tick = 1;
-  double load_seconds = 0;                 ///< of the load it ran on
+  double load_seconds = 0;  ///< of the load it ran on
   bool interrupted = false;
   bool pinned = false;
   double load_average_before = 0, load_average_after = 0;
   std::uint64_t resident_bytes = 0;
-  StoreFigures loaded;                     ///< before the workers started
-  StoreFigures store;                      ///< when they had stopped
-  std::vector<Sample> samples;             ///< one a second, warm-up included
+  StoreFigures loaded;          ///< before the workers started
+  StoreFigures store;           ///< when they had stopped
+  std::vector<Sample> samples;  ///< one a second, warm-up included
   std::vector<ExtraFigure> extra;
   std::vector<Finding> findings;
   bool verified = false;

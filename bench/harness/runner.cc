@@ -18,7 +18,10 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 class Run {
  public:
   Run(Workload& workload, const RunPlan& plan, const base::TscClock& clock, StopSignals& signals)
-      : workload_(workload), plan_(plan), clock_(clock), signals_(signals) {
+      : workload_(workload),
+        plan_(plan),
+        clock_(clock),
+        signals_(signals) {
     const std::vector<int> cpus = allowed_cpus();
     control_.latency_sample = plan.latency_sample;
     for (std::uint32_t id = 0; id < plan.workers; ++id) {
@@ -72,7 +75,8 @@ void Run::pass(Phase phase, double seconds, double offset) {
     const bool stopped = signals_.wait_until(std::min(tick, end));
     const std::uint64_t now = base::monotonic_ns();
     const double length = static_cast<double>(now - last) / 1e9;
-    if (length >= 0.5 || seconds < 1) sample(offset + static_cast<double>(now - start) / 1e9, length);
+    const double at = offset + static_cast<double>(now - start) / 1e9;
+    if (length >= 0.5 || seconds < 1) sample(phase == Phase::kWarmUp ? std::min(at, 0.0) : at, length);
     last = now;
     if (stopped) break;
   }
@@ -132,7 +136,8 @@ Result<Measurement> Run::measure() {
 
 }  // namespace
 
-Result<Measurement> measure(Workload& workload, const RunPlan& plan, const base::TscClock& clock, StopSignals& signals) {
+Result<Measurement> measure(Workload& workload, const RunPlan& plan, const base::TscClock& clock,
+                            StopSignals& signals) {
   return Run(workload, plan, clock, signals).measure();
 }
 

@@ -15,8 +15,8 @@ namespace granary::bench {
 
 namespace {
 
-// A signal handler has no other way to its object. Written by the handler and by the main thread, read by both; relaxed,
-// because the pipe is what wakes the reader. Lock-free, so allowed in a handler.
+// A signal handler has no other way to its object. Written by the handler and by the main thread, read by both;
+// relaxed, because the pipe is what wakes the reader. Lock-free, so allowed in a handler.
 std::atomic<bool> stop_requested{false};
 std::atomic<bool> asks_first{false};
 int wake_pipe[2] = {-1, -1};
@@ -63,7 +63,8 @@ bool StopSignals::wait_until(unsigned long long deadline_ns) const {
     const unsigned long long now = base::monotonic_ns();
     if (now >= deadline_ns) return false;
     const unsigned long long left = deadline_ns - now;
-    const timespec timeout{.tv_sec = static_cast<time_t>(left / 1'000'000'000u), .tv_nsec = static_cast<long>(left % 1'000'000'000u)};
+    const timespec timeout{.tv_sec = static_cast<time_t>(left / 1'000'000'000u),
+                           .tv_nsec = static_cast<long>(left % 1'000'000'000u)};
     pollfd readable{.fd = wake_pipe[0], .events = POLLIN, .revents = 0};
     ppoll(&readable, 1, &timeout, nullptr);
   }

@@ -21,14 +21,15 @@ Row type_row(const Measurement& run, const TypeResult& type) {
           with_commas(type.rolled_back),
           with_commas(type.aborted()),
           fmt::format("{:.3f}", 100 * abort_share(type))};
-  for (const double percent : {50.0, 95.0, 99.0, 99.9}) row.push_back(fmt::format("{:.1f}", run.percentile_us(type, percent)));
+  for (const double percent : {50.0, 95.0, 99.0, 99.9})
+    row.push_back(fmt::format("{:.1f}", run.percentile_us(type, percent)));
   row.push_back(fmt::format("{:.1f}", run.microseconds(static_cast<double>(type.latency.max()))));
   return row;
 }
 
 std::string type_table(const Measurement& run) {
-  std::vector<Row> rows{{"transaction", "count", "/s", "rolled back", "aborts", "abort %", "p50 us", "p95 us", "p99 us", "p99.9 us",
-                         "max us"}};
+  std::vector<Row> rows{{"transaction", "count", "/s", "rolled back", "aborts", "abort %", "p50 us", "p95 us", "p99 us",
+                         "p99.9 us", "max us"}};
   for (const TypeResult& type : run.types) rows.push_back(type_row(run, type));
   if (run.types.size() > 1) rows.push_back(type_row(run, run.total()));
   return aligned(rows);
@@ -68,11 +69,13 @@ std::string spread(const std::vector<Measurement>& runs, double (Measurement::*f
 std::string summary(const std::vector<Measurement>& runs, const Measurement& median) {
   const TypeResult total = median.total();
   std::string text = fmt::format("\nthroughput  {} /s", rate_text(median.throughput()));
-  if (runs.size() > 1) text += fmt::format("   (median of {}; {})", runs.size(), spread(runs, &Measurement::throughput));
-  text += fmt::format("\ngoodput     {} /s   aborts {:.3f} % of attempts", rate_text(median.goodput()), 100 * abort_share(total));
+  if (runs.size() > 1)
+    text += fmt::format("   (median of {}; {})", runs.size(), spread(runs, &Measurement::throughput));
+  text += fmt::format("\ngoodput     {} /s   aborts {:.3f} % of attempts", rate_text(median.goodput()),
+                      100 * abort_share(total));
   if (total.gave_up != 0) text += fmt::format("   gave up {}", with_commas(total.gave_up));
-  text += fmt::format("\nmeasured    {:.2f} s a run{}{}\n", median.seconds(), median.pinned ? ", workers pinned to cores" : "",
-                      median.interrupted ? "; interrupted" : "");
+  text += fmt::format("\nmeasured    {:.2f} s a run{}{}\n", median.seconds(),
+                      median.pinned ? ", workers pinned to cores" : "", median.interrupted ? "; interrupted" : "");
   text += fmt::format("memory      records {}, index {}, old versions {}, all told {}, resident {}; pages {}\n",
                       human_bytes(median.store.records_bytes), human_bytes(median.store.index_bytes),
                       human_bytes(median.store.version_bytes), human_bytes(median.store.memory_bytes),

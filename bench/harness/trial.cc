@@ -19,12 +19,13 @@ Status check_memory(const BenchCommand& command, const Workload& workload, const
   const std::uint64_t needed = workload.estimated_bytes();
   const std::uint64_t limit = settings.options.memory_limit_bytes;
   if (limit != 0 && needed > limit) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("{} of this size needs about {}; --memory_limit allows {}", command.name,
-                                                            human_bytes(needed), human_bytes(limit)));
+    return Status(StatusCode::kInvalidArgument, fmt::format("{} of this size needs about {}; --memory_limit allows {}",
+                                                            command.name, human_bytes(needed), human_bytes(limit)));
   }
   if (const std::uint64_t available = available_memory(); needed > available) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("{} of this size needs about {} of memory; {} are available", command.name,
-                                                            human_bytes(needed), human_bytes(available)));
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} of this size needs about {} of memory; {} are available", command.name,
+                              human_bytes(needed), human_bytes(available)));
   }
   return {};
 }
@@ -65,14 +66,16 @@ ExitCode exit_code_of(const Status& status) {
 Status check_writable(const std::string& path) {
   if (path.empty()) return {};
   std::FILE* file = std::fopen(path.c_str(), "a");
-  if (file == nullptr) return Status(StatusCode::kUnavailable, fmt::format("--json={}: cannot write: {}", path, std::strerror(errno)));
+  if (file == nullptr)
+    return Status(StatusCode::kUnavailable, fmt::format("--json={}: cannot write: {}", path, std::strerror(errno)));
   std::fclose(file);
   return {};
 }
 
 void note_build_type() {
   if (base::build_info().build_type == "Release") return;
-  fmt::print(stderr, "granary: note: this is a {} build; its figures say little about speed\n", base::build_info().build_type);
+  fmt::print(stderr, "granary: note: this is a {} build; its figures say little about speed\n",
+             base::build_info().build_type);
 }
 
 }  // namespace granary::bench

@@ -30,13 +30,13 @@ constexpr std::array<Row, kVariants> kRows{{
 
 /// Pairs that cannot both hold.
 constexpr std::pair<Variant, Variant> kContradictions[] = {
-    {Variant::kKeyValue, Variant::kMemSilo},           {Variant::kKeyValue, Variant::kGlobalTid},
-    {Variant::kKeyValue, Variant::kPartitionedStore},  {Variant::kKeyValue, Variant::kSplit},
-    {Variant::kKeyValue, Variant::kFastIds},           {Variant::kKeyValue, Variant::kNoSnapshots},
-    {Variant::kKeyValue, Variant::kNoOverwrites},      {Variant::kKeyValue, Variant::kNoGc},
-    {Variant::kPartitionedStore, Variant::kMemSilo},   {Variant::kPartitionedStore, Variant::kGlobalTid},
-    {Variant::kPartitionedStore, Variant::kSplit},     {Variant::kPartitionedStore, Variant::kNoSnapshots},
-    {Variant::kPartitionedStore, Variant::kNoGc},      {Variant::kPartitionedStore, Variant::kNoOverwrites},
+    {Variant::kKeyValue, Variant::kMemSilo},          {Variant::kKeyValue, Variant::kGlobalTid},
+    {Variant::kKeyValue, Variant::kPartitionedStore}, {Variant::kKeyValue, Variant::kSplit},
+    {Variant::kKeyValue, Variant::kFastIds},          {Variant::kKeyValue, Variant::kNoSnapshots},
+    {Variant::kKeyValue, Variant::kNoOverwrites},     {Variant::kKeyValue, Variant::kNoGc},
+    {Variant::kPartitionedStore, Variant::kMemSilo},  {Variant::kPartitionedStore, Variant::kGlobalTid},
+    {Variant::kPartitionedStore, Variant::kSplit},    {Variant::kPartitionedStore, Variant::kNoSnapshots},
+    {Variant::kPartitionedStore, Variant::kNoGc},     {Variant::kPartitionedStore, Variant::kNoOverwrites},
 };
 
 std::optional<Variant> variant_by_name(std::string_view text) {
@@ -88,14 +88,16 @@ Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed) {
                     fmt::format("--variant={}: unknown; expected some of {}", word, names(allowed)));
     }
     if (!allowed.has(*variant)) {
-      return Status(StatusCode::kInvalidArgument,
-                    fmt::format("--variant={}: makes no sense for this workload; expected some of {}", word, names(allowed)));
+      return Status(
+          StatusCode::kInvalidArgument,
+          fmt::format("--variant={}: makes no sense for this workload; expected some of {}", word, names(allowed)));
     }
     set.add(*variant);
   }
   for (const auto& [one, other] : kContradictions) {
     if (set.has(one) && set.has(other)) {
-      return Status(StatusCode::kInvalidArgument, fmt::format("--variant={},{}: the two exclude each other", name(one), name(other)));
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("--variant={},{}: the two exclude each other", name(one), name(other)));
     }
   }
   return set;

@@ -4,7 +4,8 @@
 
 namespace granary::bench {
 
-WorkerThread::WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunControl& control, const base::TscClock& clock)
+WorkerThread::WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunControl& control,
+                           const base::TscClock& clock)
     : id_(id),
       cpu_(cpu),
       type_count_(workload.transaction_types().size()),
@@ -19,7 +20,8 @@ void WorkerThread::main() {
   pinned_ = cpu_ >= 0 && pin_to(cpu_);
   Result<std::unique_ptr<Client>> made = workload_.make_client(id_);
   if (!made.ok()) status_ = made.status();
-  control_.settled.fetch_add(1, std::memory_order_release);  // pairs with the runner's acquire: it reads status_ and pinned_
+  control_.settled.fetch_add(
+      1, std::memory_order_release);  // pairs with the runner's acquire: it reads status_ and pinned_
   if (!made.ok()) return;
   Client& client = **made;
   control_.phase.wait(Phase::kSetUp, std::memory_order_relaxed);
@@ -76,14 +78,16 @@ void WorkerThread::begin_measurement(Client& client) {
 void WorkerThread::end_measurement(Client& client) {
   for (std::size_t type = 0; type < type_count_; ++type) {
     aborts_[type] = client.aborts(static_cast<std::uint8_t>(type));
-    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) aborts_[type][reason] -= aborts_at_start_[type][reason];
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason)
+      aborts_[type][reason] -= aborts_at_start_[type][reason];
   }
 }
 
 std::uint64_t WorkerThread::live_requests() const {
   std::uint64_t sum = 0;
   for (std::size_t type = 0; type < type_count_; ++type) {
-    sum += counters_[type].of(Ending::kCommitted) + counters_[type].of(Ending::kRolledBack) + counters_[type].of(Ending::kGaveUp);
+    sum += counters_[type].of(Ending::kCommitted) + counters_[type].of(Ending::kRolledBack) +
+           counters_[type].of(Ending::kGaveUp);
   }
   return sum;
 }

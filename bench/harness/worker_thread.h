@@ -24,7 +24,8 @@ enum class Phase : std::uint8_t { kSetUp, kWarmUp, kMeasure, kStop };
 /// request: relaxed, as nothing is handed over through it (joining the threads does that).
 struct RunControl {
   alignas(base::kCacheLine) std::atomic<Phase> phase{Phase::kSetUp};
-  alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{0};  ///< workers whose set-up has ended; they add with release
+  alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{
+      0};  ///< workers whose set-up has ended; they add with release
   std::uint64_t latency_sample = 1;
 };
 
@@ -33,7 +34,9 @@ class alignas(base::kCacheLine) WorkerThread {
   /// cpu < 0: not pinned.
   WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunControl& control, const base::TscClock& clock);
 
-  void start() { thread_ = std::thread([this] { main(); }); }
+  void start() {
+    thread_ = std::thread([this] { main(); });
+  }
   void join() { thread_.join(); }
 
   /// After `settled` counted this worker: whether its client could be made.
@@ -57,7 +60,9 @@ class alignas(base::kCacheLine) WorkerThread {
       auto& counter = by_ending[static_cast<std::size_t>(ending)];
       counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    std::uint64_t of(Ending ending) const { return by_ending[static_cast<std::size_t>(ending)].load(std::memory_order_relaxed); }
+    std::uint64_t of(Ending ending) const {
+      return by_ending[static_cast<std::size_t>(ending)].load(std::memory_order_relaxed);
+    }
   };
 
   void main();

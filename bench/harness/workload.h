@@ -18,8 +18,8 @@ namespace granary::bench {
 /// How one request ended.
 enum class Ending : std::uint8_t {
   kCommitted,
-  kRolledBack,   ///< ended by the application as specified (TPC-C's 1 % of new-orders): counts as throughput, not as goodput
-  kGaveUp,       ///< could not be run to an end; counts as neither
+  kRolledBack,  ///< by the application, as specified (TPC-C's 1 % of new-orders): throughput, but not goodput
+  kGaveUp,      ///< could not be run to an end; counts as neither
 };
 
 /// Attempts that failed before a request's end, by reason. One per transaction type and client.
@@ -43,7 +43,7 @@ class Client {
   AbortCounts& aborts(std::uint8_t type) { return aborts_[type]; }
 
  private:
-  std::array<AbortCounts, 16> aborts_{};   // at most 16 transaction types
+  std::array<AbortCounts, 16> aborts_{};  // at most 16 transaction types
 };
 
 /// Told by loaders how far they are; prints one line a second. Thread-safe.
@@ -55,7 +55,7 @@ class Progress {
 
 /// Figures of the store for the progress line and the JSON.
 struct StoreFigures {
-  std::uint64_t memory_bytes = 0;    ///< all told: slabs and what lies beside them
+  std::uint64_t memory_bytes = 0;  ///< all told: slabs and what lies beside them
   std::uint64_t records_bytes = 0;
   std::uint64_t index_bytes = 0;
   std::uint64_t version_bytes = 0;
@@ -66,8 +66,8 @@ struct StoreFigures {
 
 /// One second of a run, for workloads that judge a course of time (soak).
 struct Sample {
-  double seconds = 0;                ///< since the measurement began; negative during warm-up
-  std::uint64_t requests = 0;        ///< ended in this second
+  double seconds = 0;          ///< since the measurement began; negative during warm-up
+  std::uint64_t requests = 0;  ///< ended in this second
   std::uint64_t aborts = 0;
   std::uint64_t resident_bytes = 0;  ///< of the process
   StoreFigures store;
@@ -81,17 +81,17 @@ struct ExtraFigure {
 
 /// One named condition of a consistency check.
 struct Finding {
-  std::string condition;   ///< e.g. "TPC-C 3.3.2.1"
+  std::string condition;  ///< e.g. "TPC-C 3.3.2.1"
   bool holds = false;
-  std::string detail;      ///< what was counted; where it first failed
+  std::string detail;  ///< what was counted; where it first failed
 };
 
 class Workload {
  public:
   virtual ~Workload() = default;
-  virtual std::string name() const = 0;                             ///< "tpcc"
-  virtual std::vector<std::string> transaction_types() const = 0;   ///< "new_order", ...
-  virtual double scale_factor() const = 0;                          ///< warehouses, millions of keys, ...
+  virtual std::string name() const = 0;                            ///< "tpcc"
+  virtual std::vector<std::string> transaction_types() const = 0;  ///< "new_order", ...
+  virtual double scale_factor() const = 0;                         ///< warehouses, millions of keys, ...
   /// Bytes that the loaded data will take, to refuse what does not fit.
   virtual std::uint64_t estimated_bytes() const = 0;
   /// Units that load() will report to its Progress.

@@ -1,7 +1,7 @@
 #pragma once
-// The bare key-value store that Silo's evaluation compares with (5.2): the ordered index straight over records in the same
-// slabs, without transactions. Each operation is atomic by itself: reads copy a stable version, writers hold the record's
-// lock bit, and every operation lies in an entered epoch slot, so that memory may be reclaimed.
+// The bare key-value store that Silo's evaluation compares with (5.2): the ordered index straight over records in the
+// same slabs, without transactions. Each operation is atomic by itself: reads copy a stable version, writers hold the
+// record's lock bit, and every operation lies in an entered epoch slot, so that memory may be reclaimed.
 
 #include <atomic>
 #include <cstdint>
@@ -48,7 +48,8 @@ class Access {
   }
   /// False if the key is there or memory has run out.
   bool insert(std::string_view key, std::string_view value);
-  /// Visits at most `limit` keys in order, from the first one not below `from`. `visit` gets key and value and returns false to stop.
+  /// Visits at most `limit` keys in order, from the first one not below `from`. `visit` gets key and value and returns
+  /// false to stop.
   template <typename Visit>
   std::size_t scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit);
   /// Frees what has become safe.
@@ -69,9 +70,7 @@ class Access {
     Access& access_;
   };
 
-  record::Record* find(std::string_view key) const {
-    return reinterpret_cast<record::Record*>(tree_.find(key).value);
-  }
+  record::Record* find(std::string_view key) const { return reinterpret_cast<record::Record*>(tree_.find(key).value); }
   record::TidWord lock(record::Record& record);
   /// A stable copy of the value, however long a writer is in the way; its size.
   std::size_t copy(const record::Record& record, std::span<char> buffer);
@@ -123,7 +122,8 @@ bool Access::modify(std::string_view key, std::span<char> buffer, Change&& chang
   if (found == nullptr) return false;
   const record::TidWord word = lock(*found);
   const std::size_t size = found->size();
-  if (!buffer.empty()) base::copy_from_shared(buffer.data(), found->value_words(), size < buffer.size() ? size : buffer.size());
+  if (!buffer.empty())
+    base::copy_from_shared(buffer.data(), found->value_words(), size < buffer.size() ? size : buffer.size());
   const std::string_view changed = change(buffer);
   const bool fits = changed.size() == size;
   if (fits) base::copy_to_shared(found->value_words(), changed.data(), changed.size());

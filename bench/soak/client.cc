@@ -15,7 +15,11 @@ enum class Type : std::uint8_t { kUpdate, kChurn, kQueue, kSnapshot };
 class SoakClient final : public Client {
  public:
   SoakClient(Worker worker, const Tables& tables, const Parameters& parameters, std::uint32_t id)
-      : worker_(std::move(worker)), tables_(tables), parameters_(parameters), id_(id), random_(parameters.seed, id + 1) {}
+      : worker_(std::move(worker)),
+        tables_(tables),
+        parameters_(parameters),
+        id_(id),
+        random_(parameters.seed, id + 1) {}
 
   Request run_one() override {
     const Type type = draw();
@@ -44,7 +48,8 @@ class SoakClient final : public Client {
   Ending update(AbortCounts& counts) {
     const EncodedKey<std::uint64_t> key(random_.below(parameters_.keys));
     fill();
-    return run_to_end(worker_, random_, counts, [&](Transaction& t) { static_cast<void>(t.put(tables_.updated, key.view(), value_)); });
+    return run_to_end(worker_, random_, counts,
+                      [&](Transaction& t) { static_cast<void>(t.put(tables_.updated, key.view(), value_)); });
   }
 
   /// Deletes the record if it is there, else gives birth to it.
@@ -52,7 +57,8 @@ class SoakClient final : public Client {
     const EncodedKey<std::uint64_t> key(random_.below(parameters_.keys));
     fill();
     return run_to_end(worker_, random_, counts, [&](Transaction& t) {
-      if (t.remove(tables_.churned, key.view()) == Outcome::kNotFound) static_cast<void>(t.insert(tables_.churned, key.view(), value_));
+      if (t.remove(tables_.churned, key.view()) == Outcome::kNotFound)
+        static_cast<void>(t.insert(tables_.churned, key.view(), value_));
     });
   }
 
@@ -87,7 +93,9 @@ class SoakClient final : public Client {
     return done ? Ending::kCommitted : Ending::kGaveUp;
   }
 
-  void fill() { value_.assign(16 + random_.below(parameters_.largest_value - 15), static_cast<char>('a' + random_.below(26))); }
+  void fill() {
+    value_.assign(16 + random_.below(parameters_.largest_value - 15), static_cast<char>('a' + random_.below(26)));
+  }
 
   Worker worker_;
   const Tables tables_;
@@ -106,7 +114,8 @@ std::vector<std::string> soak_types(bool snapshots) {
   return types;
 }
 
-std::unique_ptr<Client> make_soak_client(Worker worker, const Tables& tables, const Parameters& parameters, std::uint32_t id) {
+std::unique_ptr<Client> make_soak_client(Worker worker, const Tables& tables, const Parameters& parameters,
+                                         std::uint32_t id) {
   return std::make_unique<SoakClient>(std::move(worker), tables, parameters, id);
 }
 

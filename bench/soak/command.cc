@@ -17,7 +17,8 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
                               .snapshots = settings.options.snapshots};
   if (settings.verify && flags.real("seconds") < static_cast<double>(kFewestSamples)) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("--seconds={}: a verdict needs at least {} seconds (or use --noverify)", flags.real("seconds"), kFewestSamples));
+                  fmt::format("--seconds={}: a verdict needs at least {} seconds (or use --noverify)",
+                              flags.real("seconds"), kFewestSamples));
   }
   return std::unique_ptr<Workload>(std::make_unique<SoakWorkload>(settings, parameters));
 }
@@ -28,11 +29,16 @@ const BenchCommand& soak_command() {
   static const BenchCommand command{
       .name = "soak",
       .summary = "updates, deletes, inserts and snapshots; judges whether memory stays level",
-      .description = "Makes garbage of every kind for as long as --seconds says: values that grow and shrink, records that are deleted and "
-                     "born again, queues that wander through the key space, snapshots that hold old versions. Ends with exit code 1 if "
-                     "memory still grew in the last third of the run.",
-      .examples = {"--seconds=60", "--seconds=3600 --json=soak.json", "--seconds=60 --variant=no-gc   (fails, as it should)"},
-      .flags = {integer_flag("keys", 200'000, 1, 1'000'000'000, "keys", "Records that are updated, and as many that come and go."),
+      .description =
+          "Makes garbage of every kind for as long as --seconds says: values that grow and shrink, records that are "
+          "deleted and "
+          "born again, queues that wander through the key space, snapshots that hold old versions. Ends with exit code "
+          "1 if "
+          "memory still grew in the last third of the run.",
+      .examples = {"--seconds=60", "--seconds=3600 --json=soak.json",
+                   "--seconds=60 --variant=no-gc   (fails, as it should)"},
+      .flags = {integer_flag("keys", 200'000, 1, 1'000'000'000, "keys",
+                             "Records that are updated, and as many that come and go."),
                 integer_flag("largest_value", 400, 16, 65536, "bytes", "Updates write 16 to this many bytes."),
                 integer_flag("queue_length", 10'000, 1, 1'000'000'000, "records", "Length of each worker's queue.")},
       .variants = VariantSet::engine(),

@@ -8,7 +8,8 @@
 
 namespace granary::bench::soak {
 
-Finding judge_level(const std::string& what, const std::vector<Sample>& samples, const std::function<std::uint64_t(const Sample&)>& bytes_of) {
+Finding judge_level(const std::string& what, const std::vector<Sample>& samples,
+                    const std::function<std::uint64_t(const Sample&)>& bytes_of) {
   std::vector<std::uint64_t> course;
   for (const Sample& sample : samples) {
     if (sample.seconds > 0) course.push_back(bytes_of(sample));
@@ -23,7 +24,8 @@ Finding judge_level(const std::string& what, const std::vector<Sample>& samples,
   const std::uint64_t last = *std::max_element(course.begin() + 2 * third, course.end());
   const auto allowed = static_cast<std::uint64_t>(static_cast<double>(middle) * (1 + kLevelShare)) + kLevelBytes;
   finding.holds = last <= allowed;
-  finding.detail = fmt::format("most in the middle third {}, in the last {} (allowed {})", human_bytes(middle), human_bytes(last), human_bytes(allowed));
+  finding.detail = fmt::format("most in the middle third {}, in the last {} (allowed {})", human_bytes(middle),
+                               human_bytes(last), human_bytes(allowed));
   return finding;
 }
 

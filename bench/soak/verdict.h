@@ -18,6 +18,7 @@ inline constexpr std::uint64_t kLevelBytes = 4u << 20;
 inline constexpr std::size_t kFewestSamples = 9;
 
 /// Judges one course of bytes over the measured samples (those of the warm-up are ignored).
-Finding judge_level(const std::string& what, const std::vector<Sample>& samples, const std::function<std::uint64_t(const Sample&)>& bytes_of);
+Finding judge_level(const std::string& what, const std::vector<Sample>& samples,
+                    const std::function<std::uint64_t(const Sample&)>& bytes_of);
 
 }  // namespace granary::bench::soak

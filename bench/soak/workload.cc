@@ -33,8 +33,11 @@ Status SoakWorkload::load(unsigned /*threads*/, Progress& progress) {
   const std::string value(parameters_.largest_value / 2 + 8, 'v');
   for (std::uint64_t key = 0; key < parameters_.keys; ++key) {
     const EncodedKey<std::uint64_t> bytes(key);
-    const RunResult done = worker->run([&](Transaction& t) { static_cast<void>(t.put(tables_.updated, bytes.view(), value)); });
-    if (!done.committed()) return Status(StatusCode::kResourceExhausted, fmt::format("loading failed after {} keys: {}", key, granary::name(done.reason)));
+    const RunResult done =
+        worker->run([&](Transaction& t) { static_cast<void>(t.put(tables_.updated, bytes.view(), value)); });
+    if (!done.committed())
+      return Status(StatusCode::kResourceExhausted,
+                    fmt::format("loading failed after {} keys: {}", key, granary::name(done.reason)));
     progress.add(1);
   }
   return {};
@@ -49,10 +52,11 @@ Result<std::unique_ptr<Client>> SoakWorkload::make_client(std::uint32_t id) {
 StoreFigures SoakWorkload::figures() const { return figures_of(*database_); }
 
 std::vector<Finding> SoakWorkload::verify() {
-  return {judge_level("memory taken for records and index", samples_, [](const Sample& s) { return s.store.memory_bytes; }),
-          judge_level("memory in use by records", samples_, [](const Sample& s) { return s.store.records_bytes; }),
-          judge_level("memory in use by the index", samples_, [](const Sample& s) { return s.store.index_bytes; }),
-          judge_level("resident memory of the process", samples_, [](const Sample& s) { return s.resident_bytes; })};
+  return {
+      judge_level("memory taken for records and index", samples_, [](const Sample& s) { return s.store.memory_bytes; }),
+      judge_level("memory in use by records", samples_, [](const Sample& s) { return s.store.records_bytes; }),
+      judge_level("memory in use by the index", samples_, [](const Sample& s) { return s.store.index_bytes; }),
+      judge_level("resident memory of the process", samples_, [](const Sample& s) { return s.resident_bytes; })};
 }
 
 }  // namespace granary::bench::soak

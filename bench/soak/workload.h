@@ -14,17 +14,17 @@
 namespace granary::bench::soak {
 
 struct Parameters {
-  std::uint64_t keys = 0;              ///< in the table that is updated, and again in the one that is churned
-  std::uint32_t largest_value = 0;     ///< updates draw sizes from 16 to this many bytes
-  std::uint64_t queue_length = 0;      ///< records between head and tail of each worker's queue
+  std::uint64_t keys = 0;           ///< in the table that is updated, and again in the one that is churned
+  std::uint32_t largest_value = 0;  ///< updates draw sizes from 16 to this many bytes
+  std::uint64_t queue_length = 0;   ///< records between head and tail of each worker's queue
   std::uint64_t seed = 1;
   bool snapshots = true;
 };
 
 struct Tables {
-  Table updated;   ///< every key is present; sizes and contents change
-  Table churned;   ///< every key comes and goes
-  Table queues;    ///< (worker, number): inserted at the head, deleted at the tail
+  Table updated;  ///< every key is present; sizes and contents change
+  Table churned;  ///< every key comes and goes
+  Table queues;   ///< (worker, number): inserted at the head, deleted at the tail
 };
 
 class SoakWorkload final : public Workload {
@@ -52,7 +52,8 @@ class SoakWorkload final : public Workload {
 };
 
 /// One worker's requests (client.cc).
-std::unique_ptr<Client> make_soak_client(Worker worker, const Tables& tables, const Parameters& parameters, std::uint32_t id);
+std::unique_ptr<Client> make_soak_client(Worker worker, const Tables& tables, const Parameters& parameters,
+                                         std::uint32_t id);
 std::vector<std::string> soak_types(bool snapshots);
 
 }  // namespace granary::bench::soak

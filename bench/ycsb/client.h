@@ -30,8 +30,8 @@ class YcsbClient final : public Client {
   using Session = typename Store::Session;
 
   /// `additions` gets the number of committed read-modify-writes at the end.
-  YcsbClient(std::unique_ptr<Session> session, const Parameters& parameters, const TypeMap& types, const base::Zipf& zipf,
-             KeySpace& keys, std::uint32_t worker, std::atomic<std::uint64_t>& additions)
+  YcsbClient(std::unique_ptr<Session> session, const Parameters& parameters, const TypeMap& types,
+             const base::Zipf& zipf, KeySpace& keys, std::uint32_t worker, std::atomic<std::uint64_t>& additions)
       : session_(std::move(session)),
         types_(types),
         keys_(keys),
@@ -54,22 +54,20 @@ class YcsbClient final : public Client {
  private:
   Ending run(Operation operation, AbortCounts& aborts) {
     switch (operation) {
-      case Operation::kRead:
-        return session_->read(KeyBytes(requests_.next_key()).view(), buffer_, aborts);
-      case Operation::kReadModifyWrite:
-        return add_one(KeyBytes(requests_.next_key()), aborts);
+      case Operation::kRead: return session_->read(KeyBytes(requests_.next_key()).view(), buffer_, aborts);
+      case Operation::kReadModifyWrite: return add_one(KeyBytes(requests_.next_key()), aborts);
       case Operation::kUpdate:
         set_counter(value_.data(), value_.size(), ++writes_);
         return session_->update(KeyBytes(requests_.next_key()).view(), view(value_), aborts);
       case Operation::kInsert:
         set_counter(value_.data(), value_.size(), 0);
         return session_->insert(KeyBytes(keys_.take_next()).view(), view(value_), aborts);
-      case Operation::kScan:
-        break;
+      case Operation::kScan: break;
     }
     const KeyBytes from(requests_.next_key());
-    return session_->scan(from.view(), requests_.next_scan_length(), buffer_, [](std::string_view, std::string_view) { return true; },
-                          aborts);
+    return session_->scan(
+        from.view(), requests_.next_scan_length(), buffer_, [](std::string_view, std::string_view) { return true; },
+        aborts);
   }
 
   Ending add_one(KeyBytes key, AbortCounts& aborts) {
@@ -89,7 +87,8 @@ class YcsbClient final : public Client {
   KeySpace& keys_;
   base::Random random_;
   Requests requests_;
-  std::atomic<std::uint64_t>& additions_;  // added to once by each client at its end, read after all have ended; relaxed
+  std::atomic<std::uint64_t>&
+      additions_;  // added to once by each client at its end, read after all have ended; relaxed
   std::vector<char> buffer_, value_;
   std::uint64_t writes_ = 0, added_ = 0;
 };

@@ -10,10 +10,12 @@ namespace {
 
 constexpr std::uint64_t kLatencySample = 16;  // a request is so short that reading the clock each time would show
 
-Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings, const FlagValues& flags) {
+Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
+                                       const FlagValues& flags) {
   const Parameters parameters = parameters_from(flags, settings.seed);
   if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
   }
   if (bare) return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<BareStore>>(name, settings, parameters));
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<EngineStore>>(name, settings, parameters));
@@ -31,8 +33,9 @@ const BenchCommand& ycsb_command() {
   static const BenchCommand command{
       .name = "ycsb",
       .summary = "reads, writes and scans of single records by key",
-      .description = "YCSB, one operation a transaction. The default is the Silo paper's variant: 80 % reads, 20 % "
-                     "read-modify-writes of 100-byte values, uniform over the keys.",
+      .description =
+          "YCSB, one operation a transaction. The default is the Silo paper's variant: 80 % reads, 20 % "
+          "read-modify-writes of 100-byte values, uniform over the keys.",
       .examples = {"--workers=2 --seconds=30", "--mix=a --theta=0.9 --verify", "--keys=10000000 --load_order=random",
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
@@ -50,8 +53,10 @@ const BenchCommand& kv_command() {
   static const BenchCommand command{
       .name = "kv",
       .summary = "the work of ycsb on the bare index, without transactions",
-      .description = "What the index and the memory alone can do: the baseline of the Silo paper's section 5.2. Reads copy the same "
-                     "bytes, atomically per value, from the same slabs.",
+      .description =
+          "What the index and the memory alone can do: the baseline of the Silo paper's section 5.2. Reads copy the "
+          "same "
+          "bytes, atomically per value, from the same slabs.",
       .examples = {"--workers=2 --seconds=30", "--mix=c --keys=10000000"},
       .flags = parameter_flags(),
       .variants = {Variant::kKeyValue, Variant::kSimpleAllocator},

@@ -18,7 +18,10 @@ class EngineStore {
   /// One thread's operations. Each counts its failed attempts in `aborts`.
   class Session {
    public:
-    Session(Worker worker, Table table, base::Random random) : worker_(std::move(worker)), table_(table), random_(random) {}
+    Session(Worker worker, Table table, base::Random random)
+        : worker_(std::move(worker)),
+          table_(table),
+          random_(random) {}
 
     Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
       return run(aborts, [&](Transaction& t) { static_cast<void>(t.get(table_, key, buffer)); });
@@ -39,7 +42,8 @@ class EngineStore {
     /// Visits at most `limit` records from `from` on.
     template <typename Visit>
     Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts& aborts) {
-      return run(aborts, [&](Transaction& t) { static_cast<void>(t.scan(table_, {.from = from, .limit = limit}, visit)); });
+      return run(aborts,
+                 [&](Transaction& t) { static_cast<void>(t.scan(table_, {.from = from, .limit = limit}, visit)); });
     }
     void collect() { worker_.collect_garbage(); }
 

@@ -2,7 +2,6 @@
 
 #include <granary/limits.h>
 
-
 namespace granary::bench::ycsb {
 
 std::string_view name(Operation operation) {
@@ -26,11 +25,13 @@ std::vector<Flag> parameter_flags() {
   std::vector<std::string> names;
   for (const Mix& mix : mixes()) names.emplace_back(mix.name);
   return {
-      choice_flag("mix", "silo", names,
-                  "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads."),
+      choice_flag(
+          "mix", "silo", names,
+          "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads."),
       integer_flag("keys", 1'000'000, 1, 10'000'000'000, "keys", "Records loaded; 8-byte keys."),
       integer_flag("value_bytes", 100, 16, kMaxValueBytes, "bytes", "Size of each value."),
-      real_flag("theta", 0, 0, 0.999, "", "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and 0.99 for a to f."),
+      real_flag("theta", 0, 0, 0.999, "",
+                "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and 0.99 for a to f."),
       integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
       choice_flag("load_order", "sequential", {"sequential", "random"}, "Order in which keys are loaded."),
   };

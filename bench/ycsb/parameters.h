@@ -22,8 +22,8 @@ std::string_view name(Operation operation);
 struct Mix {
   std::string_view name;
   std::array<std::uint32_t, kOperations> shares{};
-  bool latest = false;         ///< keys are drawn by age, the newest most often (D)
-  double default_theta = 0;    ///< skew unless --theta is given
+  bool latest = false;       ///< keys are drawn by age, the newest most often (D)
+  double default_theta = 0;  ///< skew unless --theta is given
 
   std::uint32_t share(Operation operation) const { return shares[static_cast<std::size_t>(operation)]; }
 };
@@ -36,7 +36,7 @@ struct Parameters {
   std::uint64_t keys = 1'000'000;
   std::uint32_t value_bytes = 100;
   double theta = 0;
-  std::uint32_t scan_length = 100;   ///< scans visit 1 to this many records
+  std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;
   std::uint64_t seed = 1;
 };

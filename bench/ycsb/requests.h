@@ -61,7 +61,11 @@ class KeySpace {
 class Requests {
  public:
   Requests(const Parameters& parameters, const base::Zipf& zipf, const KeySpace& keys, base::Random& random)
-      : zipf_(zipf), keys_(keys), random_(random), latest_(parameters.mix.latest), scan_length_(parameters.scan_length) {
+      : zipf_(zipf),
+        keys_(keys),
+        random_(random),
+        latest_(parameters.mix.latest),
+        scan_length_(parameters.scan_length) {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < kOperations; ++i) upto_[i] = sum += parameters.mix.shares[i];
   }

@@ -39,7 +39,8 @@ class YcsbWorkload final : public Workload {
   Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) override {
     auto session = store_->session(parameters_.seed + worker);
     if (!session.ok()) return session.status();
-    return std::unique_ptr<Client>(std::make_unique<YcsbClient<Store>>(std::move(*session), parameters_, types_, zipf_, keys_, worker, additions_));
+    return std::unique_ptr<Client>(std::make_unique<YcsbClient<Store>>(std::move(*session), parameters_, types_, zipf_,
+                                                                       keys_, worker, additions_));
   }
   std::vector<ExtraFigure> extra_figures() const override {
     const double records = static_cast<double>(keys_.count());
@@ -94,7 +95,8 @@ Status YcsbWorkload<Store>::load(unsigned threads, Progress& progress) {
 }
 
 template <typename Store>
-Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>* order, std::uint64_t from, std::uint64_t to, Progress& progress) {
+Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>* order, std::uint64_t from, std::uint64_t to,
+                                       Progress& progress) {
   constexpr std::uint64_t kReportEvery = 1024;
   auto session = store_->session(from);
   if (!session.ok()) return session.status();
@@ -103,7 +105,8 @@ Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>* order, 
   for (std::uint64_t i = from; i < to; ++i) {
     const KeyBytes key(order == nullptr ? i : (*order)[i]);
     if ((*session)->insert(key.view(), {value.data(), value.size()}, aborts) != Ending::kCommitted) {
-      return Status(StatusCode::kResourceExhausted, fmt::format("no memory left after {} of {} keys; see --memory_limit", i - from, to - from));
+      return Status(StatusCode::kResourceExhausted,
+                    fmt::format("no memory left after {} of {} keys; see --memory_limit", i - from, to - from));
     }
     if ((i + 1 - from) % kReportEvery == 0) progress.add(kReportEvery);
   }
@@ -141,7 +144,8 @@ std::vector<Finding> YcsbWorkload<Store>::verify() {
   findings.push_back({"no value is torn", torn == 0, fmt::format("{} torn", torn)});
   if (parameters_.mix.share(Operation::kUpdate) == 0) {
     const std::uint64_t added = additions_.load(std::memory_order_relaxed);
-    findings.push_back({"no read-modify-write is lost", sum == added, fmt::format("counters sum up to {}, committed {}", sum, added)});
+    findings.push_back(
+        {"no read-modify-write is lost", sum == added, fmt::format("counters sum up to {}, committed {}", sum, added)});
   }
   return findings;
 }

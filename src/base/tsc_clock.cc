@@ -46,7 +46,8 @@ std::uint64_t monotonic_ns() {
 TscClock TscClock::calibrated(unsigned calibration_ms) {
   if (!counter_is_invariant()) return fallback();
   const Reading start = read_both();
-  const timespec pause{.tv_sec = calibration_ms / 1000, .tv_nsec = static_cast<long>(calibration_ms % 1000) * 1'000'000};
+  const timespec pause{.tv_sec = calibration_ms / 1000,
+                       .tv_nsec = static_cast<long>(calibration_ms % 1000) * 1'000'000};
   nanosleep(&pause, nullptr);
   const Reading end = read_both();
   if (end.ticks <= start.ticks || end.ns <= start.ns) return fallback();

@@ -17,7 +17,8 @@ class TscClock {
   static TscClock fallback() { return TscClock(false, 1.0); }
 
   std::uint64_t ticks() const {
-    if (counter_) [[likely]] return __builtin_ia32_rdtsc();
+    if (counter_) [[likely]]
+      return __builtin_ia32_rdtsc();
     return monotonic_ns();
   }
   double nanoseconds_per_tick() const { return nanoseconds_per_tick_; }
@@ -25,7 +26,9 @@ class TscClock {
   bool uses_counter() const { return counter_; }
 
  private:
-  TscClock(bool counter, double nanoseconds_per_tick) : counter_(counter), nanoseconds_per_tick_(nanoseconds_per_tick) {}
+  TscClock(bool counter, double nanoseconds_per_tick)
+      : counter_(counter),
+        nanoseconds_per_tick_(nanoseconds_per_tick) {}
 
   bool counter_;
   double nanoseconds_per_tick_;

@@ -34,20 +34,12 @@ Storage& define(const Flag& flag) {
   const char* const name = kept.name.c_str();
   const char* const help = kept.help.c_str();
   switch (flag.kind) {
-    case FlagKind::kSwitch:
-      gflags::FlagRegisterer(name, help, "granary", &storage.on[0], &storage.on[1]);
-      break;
-    case FlagKind::kInteger:
-      gflags::FlagRegisterer(name, help, "granary", &storage.whole[0], &storage.whole[1]);
-      break;
-    case FlagKind::kReal:
-      gflags::FlagRegisterer(name, help, "granary", &storage.real[0], &storage.real[1]);
-      break;
+    case FlagKind::kSwitch: gflags::FlagRegisterer(name, help, "granary", &storage.on[0], &storage.on[1]); break;
+    case FlagKind::kInteger: gflags::FlagRegisterer(name, help, "granary", &storage.whole[0], &storage.whole[1]); break;
+    case FlagKind::kReal: gflags::FlagRegisterer(name, help, "granary", &storage.real[0], &storage.real[1]); break;
     case FlagKind::kBytes:
     case FlagKind::kText:
-    case FlagKind::kChoice:
-      gflags::FlagRegisterer(name, help, "granary", &storage.text[0], &storage.text[1]);
-      break;
+    case FlagKind::kChoice: gflags::FlagRegisterer(name, help, "granary", &storage.text[0], &storage.text[1]); break;
   }
   return storage;
 }
@@ -55,7 +47,8 @@ Storage& define(const Flag& flag) {
 Status bad_value(const Flag& flag, const std::string& value) {
   std::string expected = bench::allowed_values(flag);
   if (flag.kind == FlagKind::kBytes) expected = fmt::format("a size such as 512MiB or 8GiB, {}", expected);
-  if (flag.kind == FlagKind::kChoice && flag.choices.size() == 1) expected = fmt::format("{} ({})", expected, flag.help);
+  if (flag.kind == FlagKind::kChoice && flag.choices.size() == 1)
+    expected = fmt::format("{} ({})", expected, flag.help);
   return usage_error(fmt::format("--{}={}: expected {}", flag.name, value, expected));
 }
 
@@ -65,25 +58,25 @@ Result<FlagValues::Entry> evaluate(const Flag& flag, const std::string& value, b
   FlagValues::Entry entry{.kind = flag.kind, .given = given, .text = value};
   if (gflags::SetCommandLineOption(flag.name.c_str(), value.c_str()).empty()) return bad_value(flag, value);
   switch (flag.kind) {
-    case FlagKind::kSwitch:
-      entry.on = storage.on[0];
-      break;
+    case FlagKind::kSwitch: entry.on = storage.on[0]; break;
     case FlagKind::kInteger:
       entry.whole = storage.whole[0];
       if (entry.whole < flag.low || entry.whole > flag.high) return bad_value(flag, value);
       break;
     case FlagKind::kReal:
       entry.real = storage.real[0];
-      if (!(entry.real >= flag.real_low && entry.real <= flag.real_high)) return bad_value(flag, value);  // refuses nan too
+      if (!(entry.real >= flag.real_low && entry.real <= flag.real_high))
+        return bad_value(flag, value);  // refuses nan too
       break;
     case FlagKind::kBytes:
-      if (!bench::parse_bytes(value, entry.whole) || entry.whole < flag.low || entry.whole > flag.high) return bad_value(flag, value);
+      if (!bench::parse_bytes(value, entry.whole) || entry.whole < flag.low || entry.whole > flag.high)
+        return bad_value(flag, value);
       break;
     case FlagKind::kChoice:
-      if (std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end()) return bad_value(flag, value);
+      if (std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end())
+        return bad_value(flag, value);
       break;
-    case FlagKind::kText:
-      break;
+    case FlagKind::kText: break;
   }
   return entry;
 }
@@ -96,14 +89,17 @@ struct Given {
 class ArgumentReader {
  public:
   ArgumentReader(const std::string& command, const std::vector<Flag>& flags, const std::vector<std::string>& arguments)
-      : command_(command), flags_(flags), arguments_(arguments) {}
+      : command_(command),
+        flags_(flags),
+        arguments_(arguments) {}
 
   bool at_end() const { return next_ == arguments_.size(); }
 
   /// The next flag with its value's text.
   Result<Given> read() {
     const std::string& argument = arguments_[next_++];
-    if (argument.size() < 2 || argument[0] != '-') return usage_error(fmt::format("'{}': expected a flag; see 'granary {} --help'", argument, command_));
+    if (argument.size() < 2 || argument[0] != '-')
+      return usage_error(fmt::format("'{}': expected a flag; see 'granary {} --help'", argument, command_));
     const std::string_view body = std::string_view(argument).substr(argument[1] == '-' ? 2 : 1);
     const std::size_t equals = body.find('=');
     const std::string_view name = body.substr(0, equals);
@@ -111,7 +107,8 @@ class ArgumentReader {
     if (equals != std::string_view::npos) value = body.substr(equals + 1);
     if (const Flag* flag = find(name)) return with_value(*flag, value);
     if (name.starts_with("no")) {
-      if (const Flag* flag = find(name.substr(2)); flag != nullptr && flag->kind == FlagKind::kSwitch && !value) return Given{flag, "false"};
+      if (const Flag* flag = find(name.substr(2)); flag != nullptr && flag->kind == FlagKind::kSwitch && !value)
+        return Given{flag, "false"};
     }
     return unknown(name);
   }
@@ -137,7 +134,8 @@ class ArgumentReader {
     std::vector<std::string> names;
     for (const Flag& flag : flags_) names.push_back(flag.name);
     const std::string meant = nearest(name, names);
-    const std::string hint = meant.empty() ? fmt::format("see 'granary {} --help'", command_) : fmt::format("did you mean --{}?", meant);
+    const std::string hint =
+        meant.empty() ? fmt::format("see 'granary {} --help'", command_) : fmt::format("did you mean --{}?", meant);
     return usage_error(fmt::format("--{}: '{}' has no such flag; {}", name, command_, hint));
   }
 
@@ -149,7 +147,8 @@ class ArgumentReader {
 
 }  // namespace
 
-Result<FlagValues> parse_flags(const std::string& command, const std::vector<Flag>& flags, const std::vector<std::string>& arguments) {
+Result<FlagValues> parse_flags(const std::string& command, const std::vector<Flag>& flags,
+                               const std::vector<std::string>& arguments) {
   FlagValues values;
   ArgumentReader reader(command, flags, arguments);
   while (!reader.at_end()) {

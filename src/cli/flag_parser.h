@@ -12,8 +12,8 @@
 
 namespace granary::cli {
 
-/// Parses `--name=value`, `--name value`, `--switch` and `--noswitch`. Flags not given have their default. The message of an
-/// error is what follows "granary: ". Once per process and flag name: gflags keeps one registry.
+/// Parses `--name=value`, `--name value`, `--switch` and `--noswitch`. Flags not given have their default. The message
+/// of an error is what follows "granary: ". Once per process and flag name: gflags keeps one registry.
 Result<bench::FlagValues> parse_flags(const std::string& command, const std::vector<bench::Flag>& flags,
                                       const std::vector<std::string>& arguments);
 

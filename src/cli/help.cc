@@ -39,19 +39,17 @@ std::string flag_head(const bench::Flag& flag) {
   using bench::FlagKind;
   const std::string initial = flag.initial.empty() ? "none" : flag.initial;
   switch (flag.kind) {
-    case FlagKind::kSwitch:
-      return fmt::format("--{}, --no{}   default {}", flag.name, flag.name, initial);
-    case FlagKind::kText:
-      return fmt::format("--{}={}   default {}", flag.name, flag.unit, initial);
+    case FlagKind::kSwitch: return fmt::format("--{}, --no{}   default {}", flag.name, flag.name, initial);
+    case FlagKind::kText: return fmt::format("--{}={}   default {}", flag.name, flag.unit, initial);
     case FlagKind::kChoice:
       return fmt::format("--{}=WORD   {}; default {}", flag.name, bench::allowed_values(flag), initial);
     case FlagKind::kBytes:
       return fmt::format("--{}=SIZE   {}; default {}", flag.name, bench::allowed_values(flag), initial);
     case FlagKind::kInteger:
-    case FlagKind::kReal:
-      break;
+    case FlagKind::kReal: break;
   }
-  return fmt::format("--{}=N   {}{}{}; default {}", flag.name, bench::allowed_values(flag), flag.unit.empty() ? "" : " ", flag.unit, initial);
+  return fmt::format("--{}=N   {}{}{}; default {}", flag.name, bench::allowed_values(flag),
+                     flag.unit.empty() ? "" : " ", flag.unit, initial);
 }
 
 std::string flag_list(const std::vector<bench::Flag>& flags) {
@@ -78,9 +76,11 @@ std::string general_help() {
 
 std::string bench_help() {
   std::string text = "granary bench NAME [flags]\n\n";
-  for (const bench::BenchCommand* command : bench_commands()) text += fmt::format("  {:<8} {}\n", command->name, command->summary);
+  for (const bench::BenchCommand* command : bench_commands())
+    text += fmt::format("  {:<8} {}\n", command->name, command->summary);
   return text +
-         "\nEach loads its data, warms up, measures --seconds of wall-clock time --repeat times and reports the median.\n"
+         "\nEach loads its data, warms up, measures --seconds of wall-clock time --repeat times and reports the "
+         "median.\n"
          "'granary bench NAME --help' lists the flags of one.\n";
 }
 
@@ -90,7 +90,8 @@ std::string command_help(const bench::BenchCommand& command) {
   if (!command.flags.empty()) text += fmt::format("Flags of {}:\n{}\n", command.name, flag_list(command.flags));
   text += fmt::format("Flags of every benchmark:\n{}", flag_list(bench::common_flags(command)));
   if (!command.examples.empty()) text += "\nExamples:\n";
-  for (const std::string& example : command.examples) text += fmt::format("  granary bench {} {}\n", command.name, example);
+  for (const std::string& example : command.examples)
+    text += fmt::format("  granary bench {} {}\n", command.name, example);
   return text;
 }
 

@@ -77,7 +77,8 @@ ExitCode run(const Words& words) {
   if (first == "bench") return run_bench_words(rest);
   if (first == "help") return help(rest);
   const bool version = first == "--version" || first == "version";
-  if ((version || asks_for_help(first)) && !rest.empty()) return wrong_usage(fmt::format("{}: '{}' is one word too many", first, rest[0]));
+  if ((version || asks_for_help(first)) && !rest.empty())
+    return wrong_usage(fmt::format("{}: '{}' is one word too many", first, rest[0]));
   if (version) return show(fmt::format("granary {}\n", base::version_text()));
   if (asks_for_help(first)) return show(general_help());
   return unknown_word("command", first, {"bench", "help", "--version"});

@@ -25,15 +25,15 @@ struct Reference {
   double mean;
 };
 
-// Made by tests/base/hdr_histogram_reference.py with PyPI's hdrhistogram 0.10.8, three significant digits: each figure is
-// the top of a range of at most 0.1 %.
+// Made by tests/base/hdr_histogram_reference.py with PyPI's hdrhistogram 0.10.8, three significant digits: each figure
+// is the top of a range of at most 0.1 %.
 const Reference kUniform{[](std::uint64_t state, std::uint64_t) { return 1 + (state >> 33) % 1000000; },
                          {10015, 249983, 499711, 750591, 900095, 950783, 990207, 998911, 999935, 1000447},
                          499864.80049};
-const Reference kWide{[](std::uint64_t state, std::uint64_t) { return 1 + ((state >> 24) >> ((state >> 58) & 31)); },
-                      {254, 49055, 8388607, 1519386623, 14990442495, 76906758143, 556198264831, 565861941247, 566935683071,
-                       566935683071},
-                      18871892239.527786};
+const Reference kWide{
+    [](std::uint64_t state, std::uint64_t) { return 1 + ((state >> 24) >> ((state >> 58) & 31)); },
+    {254, 49055, 8388607, 1519386623, 14990442495, 76906758143, 556198264831, 565861941247, 566935683071, 566935683071},
+    18871892239.527786};
 const Reference kTail{[](std::uint64_t state, std::uint64_t index) {
                         return 500 + (state >> 40) % 200 + (index % 1000 == 999 ? 1000000u : 0u);
                       },
@@ -50,7 +50,8 @@ void expect_like(const Reference& reference) {
   EXPECT_EQ(histogram.count(), 200000u);
   EXPECT_NEAR(histogram.mean(), reference.mean, reference.mean * 0.001);
   for (std::size_t i = 0; i < kPercents.size(); ++i) {
-    EXPECT_NEAR(static_cast<double>(histogram.percentile(kPercents[i])), reference.percentiles[i], reference.percentiles[i] * 0.01)
+    EXPECT_NEAR(static_cast<double>(histogram.percentile(kPercents[i])), reference.percentiles[i],
+                reference.percentiles[i] * 0.01)
         << "at " << kPercents[i] << " %";
   }
 }

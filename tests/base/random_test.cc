@@ -50,7 +50,8 @@ TEST(Random, BetweenReachesBothEndsAndNoFurther) {
   EXPECT_EQ(*seen.rbegin(), 3);
   EXPECT_EQ(seen.size(), 7u);
   EXPECT_EQ(random.between(9, 9), 9);
-  const std::int64_t any = random.between(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  const std::int64_t any =
+      random.between(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   EXPECT_NE(any, random.between(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
 }
 

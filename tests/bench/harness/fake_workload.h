@@ -34,9 +34,11 @@ class FakeWorkload final : public Workload {
     if (worker == refused_worker) return Status(StatusCode::kResourceExhausted, "no client for this worker");
     return std::unique_ptr<Client>(std::make_unique<FakeClient>());
   }
-  StoreFigures figures() const override { StoreFigures figures;
+  StoreFigures figures() const override {
+    StoreFigures figures;
     figures.records_bytes = 1000;
-    return figures; }
+    return figures;
+  }
   void observe(const Sample& sample) override { observed.push_back(sample); }
 
   std::uint32_t refused_worker = ~0u;

@@ -17,7 +17,8 @@ TEST(Flags, SizesHaveUnits) {
   EXPECT_EQ(bytes, std::uint64_t{8} << 30);
   EXPECT_TRUE(parse_bytes("512MiB", bytes));
   EXPECT_EQ(bytes, std::uint64_t{512} << 20);
-  for (const char* wrong : {"", "GiB", "8Gb", "-1", "8 GiB", "99999999999GiB", "1.5GiB"}) EXPECT_FALSE(parse_bytes(wrong, bytes)) << wrong;
+  for (const char* wrong : {"", "GiB", "8Gb", "-1", "8 GiB", "99999999999GiB", "1.5GiB"})
+    EXPECT_FALSE(parse_bytes(wrong, bytes)) << wrong;
 }
 
 TEST(Flags, SayWhatTheyAllow) {

@@ -44,7 +44,8 @@ TEST(Report, TableShowsTypesAbortReasonsAndFailedChecks) {
   run.verified = true;
   run.findings = {{"3.3.2.1", true, "fine"}, {"3.3.2.2", false, "off by 5"}};
   const std::string text = result_text("title", {run});
-  for (const char* expected : {"new_order", "payment", "total", "node_changed", "10.0", "1 of 2 conditions hold", "FAILED  3.3.2.2  off by 5"}) {
+  for (const char* expected : {"new_order", "payment", "total", "node_changed", "10.0", "1 of 2 conditions hold",
+                               "FAILED  3.3.2.2  off by 5"}) {
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " missing in\n" << text;
   }
   EXPECT_EQ(text.find("read_changed"), std::string::npos) << "reasons that did not occur have no column";

@@ -22,7 +22,9 @@ Finding judge(const std::function<std::uint64_t(int second)>& course, int second
 
 TEST(Verdict, LevelMemoryPassesAlsoIfItGrewAtFirst) {
   EXPECT_TRUE(judge([](int) { return 500 * kMiB; }, 60).holds);
-  EXPECT_TRUE(judge([](int second) { return (second < 15 ? 100u + 20u * static_cast<unsigned>(second + 2) : 500u) * kMiB; }, 60).holds);
+  EXPECT_TRUE(
+      judge([](int second) { return (second < 15 ? 100u + 20u * static_cast<unsigned>(second + 2) : 500u) * kMiB; }, 60)
+          .holds);
 }
 
 TEST(Verdict, SawteethPass) {
