@@ -10,11 +10,13 @@
 // `version_of(leaf)` that differs means the set of keys in that leaf may have changed (a phantom). Updating the
 // value of a present key in place (replace) and removing a key do not change the version.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kvstore/ordered/node_memory.h"
 
@@ -24,6 +26,7 @@ using Value = std::uint64_t;
 
 /// An opaque leaf of some layer of the trie.
 struct Leaf;
+struct Node;
 
 /// A leaf's version without its transient lock bits; compare for equality only.
 using Version = std::uint64_t;
@@ -35,7 +38,7 @@ struct Lookup {
 };
 
 /// A leaf whose version an insert changed. `before` = 0 for a leaf that the insert created: then
-/// `split_from` is the leaf whose keys moved there (the creator's node set must take it in if it held that one).
+/// `split_from` is the leaf that covered its keys (the creator's node set must take it in if it held that one).
 struct NodeChange {
   const Leaf* leaf = nullptr;
   Version before = 0;
@@ -43,17 +46,34 @@ struct NodeChange {
   const Leaf* split_from = nullptr;
 };
 
-/// At most these many leaves change in one insert (the leaf, its new sibling, and leaves of new layers are
-/// reported by the one leaf that led there).
-inline constexpr std::size_t kMaxNodeChanges = 4;
+/// The leaves that one insert changed: the leaf and its new sibling, or the leaf that got a link and the leaf of each
+/// new layer. Two keys that share n whole slices need n layers, so the list can grow; it hardly ever does.
+class NodeChanges {
+ public:
+  std::size_t size() const { return count_; }
+  const NodeChange& operator[](std::size_t i) const { return i < kInline ? inline_[i] : more_[i - kInline]; }
+  void add(const NodeChange& change) {
+    if (count_ < kInline) {
+      inline_[count_] = change;
+    } else {
+      more_.push_back(change);
+    }
+    ++count_;
+  }
+
+ private:
+  static constexpr std::size_t kInline = 4;
+  NodeChange inline_[kInline];
+  std::size_t count_ = 0;
+  std::vector<NodeChange> more_;
+};
 
 struct InsertResult {
   enum class What : std::uint8_t { kInserted, kPresent, kOutOfMemory };
   What what = What::kPresent;
   Value present = 0;            ///< the value already there, if kPresent
   Lookup at;                    ///< if kPresent: the leaf and version as in find()
-  NodeChange changes[kMaxNodeChanges];
-  std::size_t change_count = 0; ///< if kInserted
+  NodeChanges changes;          ///< if kInserted
 };
 
 enum class Direction : std::uint8_t { kForward, kReverse };
@@ -67,7 +87,9 @@ struct Range {
   bool to_infinity = true;               ///< no upper end
 };
 
-/// What a scan calls. on_leaf comes before the entries of that leaf, also when it holds none in the range.
+/// What a scan calls. on_leaf comes before the entries of that leaf, also when it holds none in the range. When the tree
+/// changes under the scan a leaf may be reported again, then perhaps with another version: the first one counts, since
+/// entries may already have been delivered under it.
 class ScanVisitor {
  public:
   virtual void on_leaf(const Leaf* leaf, Version version) = 0;
@@ -82,16 +104,19 @@ struct TreeStatistics {
   std::uint64_t keys = 0, layers = 0, leaves = 0, interior_nodes = 0, suffix_bytes = 0, node_bytes = 0;
 };
 
-class Tree {
+/// Width: entries of a leaf and separators of an interior node. Tree is what everyone uses; the tests also
+/// force splits and merges all the time with a tiny one.
+template <unsigned Width>
+class BasicTree {
  public:
   /// Allocates the root leaf with `memory`, which must live as long as no other NodeMemory of the same
   /// pool takes over. Aborts nothing: ok() is false if there was no memory.
-  explicit Tree(NodeMemory& memory);
+  explicit BasicTree(NodeMemory& memory);
   /// Leaves its nodes to the slab pool, which dies with the database.
-  ~Tree();
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-  bool ok() const { return root_ != nullptr; }
+  ~BasicTree() = default;
+  BasicTree(const BasicTree&) = delete;
+  BasicTree& operator=(const BasicTree&) = delete;
+  bool ok() const { return root_.load(std::memory_order_relaxed) != nullptr; }
 
   /// Point lookup.
   Lookup find(std::string_view key) const;
@@ -123,7 +148,11 @@ class Tree {
   TreeStatistics statistics() const;
 
  private:
-  void* root_ = nullptr;  // the type behind it is the implementation's; see kvstore/ordered/node.h
+  // Of layer 0. Written by the lock holder of the root that splits (release), read by everyone (acquire). Never null if ok().
+  std::atomic<Node*> root_{nullptr};
 };
+
+using Tree = BasicTree<15>;
+using TinyTree = BasicTree<3>;
 
 }  // namespace granary::kvstore::ordered

@@ -63,7 +63,7 @@ Outcome Context::write_own(WriteEntry& own, std::string_view value, WriteMode mo
 /// that someone else had changed meanwhile is a phantom; keys that moved to a new leaf are watched there, too.
 Outcome Context::note_own_insert(const InsertResult& inserted) {
   if (access_.nodes.empty()) return Outcome::kOk;
-  for (std::size_t i = 0; i < inserted.change_count; ++i) {
+  for (std::size_t i = 0; i < inserted.changes.size(); ++i) {
     const NodeChange& change = inserted.changes[i];
     if (change.before != 0) {
       for (cc::NodeEntry& node : access_.nodes) {

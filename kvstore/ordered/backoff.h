@@ -1,0 +1,26 @@
+#pragma once
+// Waiting for another thread inside the tree: a short spin, then the processor is given away, because the
+// thread that is waited for may need it.
+
+#include <sched.h>
+
+#include "src/base/cache_line.h"
+
+namespace granary::kvstore::ordered {
+
+class Backoff {
+ public:
+  void pause() {
+    if (++turns_ % kSpins == 0) {
+      ::sched_yield();
+    } else {
+      base::spin_pause();
+    }
+  }
+
+ private:
+  static constexpr unsigned kSpins = 64;
+  unsigned turns_ = 0;
+};
+
+}  // namespace granary::kvstore::ordered

@@ -1,0 +1,248 @@
+#pragma once
+// The nodes of the tree.
+//
+// Leaves own their range. A leaf covers the positions [low, high) of its layer; low never changes. At every moment
+// the leaves of a layer that are not deleted tile all positions, and a key that is there is in the leaf that covers it.
+// A reader checks low and high under the leaf's version, so it does not matter how it came there: interior nodes only
+// have to lead near. That is why they need no version check (unlike Masstree's, 4.6): their arrays are changed in place
+// under their lock, and a reader that meets a half-done shift at worst arrives at a neighbour, notices, and goes
+// right or starts again. What a reader may follow is bounded by the child count that it loaded first, so every pointer
+// it meets was reachable after it entered its epoch.
+//
+// Fields are atomics: written by the holder of the node's lock, read by everyone, store-release and
+// load-acquire throughout (see NodeVersion for what that gives). Exceptions say so.
+//
+// Locks are taken in this order, hence without deadlock: upper layer before lower layer (collecting an empty layer); within a
+// layer leaves before interior nodes; leaves right to left; interior nodes upwards.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+
+#include "kvstore/ordered/key.h"
+#include "kvstore/ordered/permutation.h"
+#include "kvstore/ordered/tree.h"
+#include "kvstore/ordered/version.h"
+#include "src/base/cache_line.h"
+
+namespace granary::kvstore::ordered {
+
+template <typename T>
+T get(const std::atomic<T>& field) {
+  return field.load(std::memory_order_acquire);
+}
+template <typename T>
+void set(std::atomic<T>& field, std::type_identity_t<T> value) {
+  field.store(value, std::memory_order_release);
+}
+
+/// Interior levels of one layer, at most: a root only splits when it is full, so real trees stay far below.
+inline constexpr unsigned kMaxLevels = 64;
+
+struct Node {
+  explicit Node(NodeVersion::Word word) : version(word) {}
+
+  NodeVersion version;
+  std::atomic<Node*> parent{nullptr};  // an interior node; written by the holder of that parent's lock
+};
+
+/// What the world knows of a leaf: its address and its version.
+struct Leaf : Node {
+  using Node::Node;
+};
+
+/// The rest of a key that goes on after its slice, with its value. Immutable but for the value, which the holder of the
+/// lock of the leaf that points here replaces.
+struct Suffix {
+  std::atomic<Value> value;
+  std::size_t size;
+
+  Suffix(std::string_view bytes, Value initial) : value(initial), size(bytes.size()) {
+    std::memcpy(reinterpret_cast<char*>(this + 1), bytes.data(), bytes.size());
+  }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(this + 1), size}; }
+  static std::size_t bytes_for(std::size_t size) { return sizeof(Suffix) + size; }
+};
+
+/// One entry, out of its leaf. `word` is the value (code ≤ 8), a Suffix* (kSuffixed) or a Node* (kLayer).
+struct Entry {
+  std::uint64_t slice = 0;
+  std::uint64_t word = 0;
+  KeyCode code = 0;
+
+  Position position() const { return {slice, order_code(code)}; }
+  Suffix* suffix() const { return reinterpret_cast<Suffix*>(word); }
+  Node* layer() const { return reinterpret_cast<Node*>(word); }
+};
+
+template <unsigned Width>
+struct LeafNode : Leaf {
+  static_assert(Width >= 2 && Width <= Permutation::kMaxWidth);
+
+  /// A leaf that covers [low, high), with no entries.
+  LeafNode(NodeVersion::Word flags, Position low, Position high)
+      : Leaf(flags | NodeVersion::kLeaf), low_slice(low.slice), low_code(low.code) {
+    set_high(high);
+  }
+
+  Position low() const { return {low_slice, low_code}; }
+  /// Readers: true only together with an unchanged version, as the two halves may be of two times.
+  Position high() const { return {get(high_slice), get(high_code)}; }
+  void set_high(Position high) {
+    set(high_slice, high.slice);
+    set(high_code, high.code);
+  }
+  bool covers(Position at) const { return low() <= at && at < high(); }
+
+  Permutation order() const { return Permutation(get(permutation)); }
+  void set_order(Permutation order) { set(permutation, order.word()); }
+
+  Position position(unsigned slot) const { return {get(slices[slot]), order_code(get(codes[slot]))}; }
+  Entry entry(unsigned slot) const { return {get(slices[slot]), get(words[slot]), get(codes[slot])}; }
+  void set_entry(unsigned slot, const Entry& entry) {
+    set(slices[slot], entry.slice);
+    set(words[slot], entry.word);
+    set(codes[slot], entry.code);
+  }
+
+  /// The slot of the entry at this position, or Width. Compares all slots without a branch, as the order
+  /// does not matter for equality, then looks whether the one that fits is in use.
+  unsigned slot_of(Permutation order, Position at) const {
+    unsigned equal = 0;
+    for (unsigned slot = 0; slot < Width; ++slot) equal |= unsigned{get(slices[slot]) == at.slice} << slot;
+    for (; equal != 0; equal &= equal - 1) {
+      const unsigned slot = static_cast<unsigned>(std::countr_zero(equal));
+      if (order_code(get(codes[slot])) == at.code && order.holds(slot)) return slot;
+    }
+    return Width;
+  }
+
+  /// How many entries come before this position. From the end, because many inserts append.
+  unsigned rank_of(Permutation order, Position at) const {
+    unsigned rank = order.count();
+    while (rank > 0 && at <= position(order.slot(rank - 1))) --rank;
+    return rank;
+  }
+
+  /// Lock holder only.
+  void note_insert(unsigned rank) {
+    ascending_run = rank == last_rank + 1u ? static_cast<std::uint8_t>(ascending_run + (ascending_run < Width)) : 0;
+    last_rank = static_cast<std::uint8_t>(rank);
+  }
+  /// Would an insert at this rank go on with keys that come in order, be it at the layer's end or between others?
+  bool goes_on_ascending(unsigned rank) const {
+    if (rank == Width && get(next) == nullptr) return true;
+    return rank == last_rank + 1u && ascending_run >= Width / 2;
+  }
+
+  bool leftmost() const { return low() == kFirstPosition; }
+
+  std::atomic<std::uint64_t> permutation{Permutation::ascending(0).word()};
+  const std::uint64_t low_slice;
+  std::atomic<std::uint64_t> high_slice;
+  std::atomic<KeyCode> codes[Width] = {};
+  const KeyCode low_code;
+  std::atomic<KeyCode> high_code;
+  /// Where the last insert went, and how many in a row went right behind the one before. Touched by the lock holder only.
+  std::uint8_t last_rank = 0;
+  std::uint8_t ascending_run = 0;
+  std::atomic<std::uint64_t> slices[Width] = {};
+  std::atomic<std::uint64_t> words[Width] = {};
+  std::atomic<LeafNode*> next{nullptr};
+  /// Written by the holder of the lock of the leaf on the left (the old one and the new one, when it changes).
+  std::atomic<LeafNode*> prev{nullptr};
+};
+
+/// Children 0…count, separators between them: child i holds positions from separator i−1 on, below
+/// separator i. A separator is the low bound of the leftmost leaf to its right. Separators out of use are greater than all.
+template <unsigned Width>
+struct InteriorNode : Node {
+  explicit InteriorNode(NodeVersion::Word flags) : Node(flags) {
+    for (unsigned i = 0; i < Width; ++i) set_separator(i, kBeyondPosition);
+  }
+
+  Position separator(unsigned i) const { return {get(slices[i]), get(codes[i])}; }
+  void set_separator(unsigned i, Position at) {
+    set(slices[i], at.slice);
+    set(codes[i], at.code);
+  }
+
+  /// Which child leads to this position; never more than the separator count loaded first, so that the child
+  /// pointer is one that was in use since. Counts without branches over all slots.
+  unsigned child_index(Position at) const {
+    const unsigned used = get(count);
+    unsigned index = 0;
+    for (unsigned i = 0; i < Width; ++i) index += unsigned{get(slices[i]) <= at.slice};
+    if (index > used) index = used;
+    while (index > 0 && get(slices[index - 1]) == at.slice && get(codes[index - 1]) > at.code) [[unlikely]] --index;
+    return index;
+  }
+  Node* child_for(Position at) const { return get(children[child_index(at)]); }
+
+  bool full() const { return get(count) == Width; }
+
+  // Lock holder only, as is everything that stores.
+  void adopt(unsigned index, Node* child) {
+    set(child->parent, this);
+    set(children[index], child);
+  }
+  /// `right` becomes the child behind the new separator.
+  void insert(unsigned index, Position at, Node* right) {
+    const unsigned used = get(count);
+    for (unsigned i = used; i > index; --i) {
+      set(children[i + 1], get(children[i]));
+      set_separator(i, separator(i - 1));
+    }
+    adopt(index + 1, right);
+    set_separator(index, at);
+    set(count, static_cast<std::uint8_t>(used + 1));
+  }
+  /// Only the first `used` separators and the children around them stay.
+  void truncate(unsigned used) {
+    set(count, static_cast<std::uint8_t>(used));
+    for (unsigned i = used; i < Width; ++i) set_separator(i, kBeyondPosition);
+  }
+  /// Drops a child and the separator on its left (of the first child: on its right).
+  void erase_child(unsigned index) {
+    const unsigned used = get(count);
+    for (unsigned i = index; i < used; ++i) set(children[i], get(children[i + 1]));
+    for (unsigned i = index == 0 ? 0 : index - 1; i + 1 < used; ++i) set_separator(i, separator(i + 1));
+    set_separator(used - 1, kBeyondPosition);
+    set(count, static_cast<std::uint8_t>(used - 1));
+  }
+
+  std::atomic<KeyCode> codes[Width];
+  std::atomic<std::uint8_t> count{0};  // separators in use
+  std::atomic<std::uint64_t> slices[Width];
+  std::atomic<Node*> children[Width + 1] = {};
+};
+
+static_assert(sizeof(LeafNode<15>) == 5 * base::kCacheLine);
+static_assert(sizeof(InteriorNode<15>) <= 5 * base::kCacheLine);
+
+/// What is allocated for a node of either kind: whole cache lines, so that slab blocks begin on one.
+template <typename AnyNode>
+constexpr std::size_t node_bytes() {
+  return (sizeof(AnyNode) + base::kCacheLine - 1) / base::kCacheLine * base::kCacheLine;
+}
+
+template <typename AnyNode, typename... Arguments>
+AnyNode* make_node(NodeMemory& memory, Arguments&&... arguments) {
+  void* block = memory.allocate(node_bytes<AnyNode>());
+  return block == nullptr ? nullptr : new (block) AnyNode(arguments...);
+}
+
+inline Suffix* make_suffix(NodeMemory& memory, std::string_view bytes, Value value) {
+  void* block = memory.allocate(Suffix::bytes_for(bytes.size()));
+  return block == nullptr ? nullptr : new (block) Suffix(bytes, value);
+}
+
+/// What a key's last layer holds of it; word 0 if there was no memory for the suffix.
+inline Entry make_entry(const LayerKey& key, Value value, NodeMemory& memory) {
+  if (!key.goes_on()) return {key.at.slice, value, key.at.code};
+  return {key.at.slice, reinterpret_cast<std::uint64_t>(make_suffix(memory, key.suffix(), value)), kSuffixed};
+}
+
+}  // namespace granary::kvstore::ordered

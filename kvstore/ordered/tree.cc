@@ -1,0 +1,51 @@
+#include "kvstore/ordered/tree.h"
+
+#include "kvstore/ordered/descend.h"
+
+namespace granary::kvstore::ordered {
+
+template <unsigned Width>
+BasicTree<Width>::BasicTree(NodeMemory& memory) {
+  set(root_, make_node<LeafNode<Width>>(memory, NodeVersion::kRoot, kFirstPosition, kBeyondPosition));
+}
+
+template <unsigned Width>
+Version BasicTree<Width>::version_of(const Leaf* leaf) {
+  return NodeVersion::key_set(leaf->version.stable());
+}
+
+template <unsigned Width>
+bool BasicTree<Width>::unchanged(const Leaf* leaf, Version version) {
+  const NodeVersion::Word word = leaf->version.load();
+  return (word & NodeVersion::kDirty) == 0 && NodeVersion::key_set(word) == version;
+}
+
+template <unsigned Width>
+bool BasicTree<Width>::replace(std::string_view key, Value expected, Value desired) {
+  for (Backoff backoff;; backoff.pause()) {
+    const Place<Width> place = locate<Width>(root_, key);
+    if (place.value != expected) return false;
+    LeafNode<Width>& leaf = *place.leaf;
+    if (!leaf.version.try_lock_at(place.version)) continue;
+    // Removals do not change the version, so the slot may be gone.
+    bool holds = false;
+    if (const unsigned slot = leaf.slot_of(leaf.order(), place.key.at); slot != Width) {
+      std::atomic<Value>& value = place.key.goes_on() ? leaf.entry(slot).suffix()->value : leaf.words[slot];
+      holds = get(value) == expected;
+      if (holds) set(value, desired);
+    }
+    leaf.version.unlock();
+    return holds;
+  }
+}
+
+template BasicTree<15>::BasicTree(NodeMemory&);
+template BasicTree<3>::BasicTree(NodeMemory&);
+template Version BasicTree<15>::version_of(const Leaf*);
+template Version BasicTree<3>::version_of(const Leaf*);
+template bool BasicTree<15>::unchanged(const Leaf*, Version);
+template bool BasicTree<3>::unchanged(const Leaf*, Version);
+template bool BasicTree<15>::replace(std::string_view, Value, Value);
+template bool BasicTree<3>::replace(std::string_view, Value, Value);
+
+}  // namespace granary::kvstore::ordered

@@ -1,0 +1,94 @@
+#pragma once
+// The version word of a node: its lock, what it is, and two counters that tell readers what changed.
+//
+//   63             32 31              8 7   5   4     3       2       1       0
+//  +-----------------+-----------------+-----+------+------+---------+-------+--------+
+//  |    keys (32)    |   shape (24)    |  0  | leaf | root | deleted | dirty | locked |
+//  +-----------------+-----------------+-----+------+------+---------+-------+--------+
+//
+// keys counts the inserts and splits that this leaf has seen: the part that node sets compare (Silo 4.6). shape counts
+// changes of a leaf's bounds that add no key. A carry from shape into keys is one needless abort.
+//
+// How readers and writers meet. Writers hold `locked`, set `dirty` before the first store that a reader could
+// misread, and clear it together with counting. Every field of a node is stored with release and loaded with acquire, so a
+// reader that saw any store of a change also sees the dirty bit, or a later count, when it loads the version word again
+// after its other loads. Equal words before and after thus mean that what was read existed all at once. `locked` is not
+// compared: a holder that has not set dirty has changed nothing but a permutation (a removal) or a value (a replace),
+// each one atomic store. Interior nodes are never dirty: see InteriorNode.
+
+#include <atomic>
+#include <cstdint>
+
+#include "kvstore/ordered/backoff.h"
+#include "src/base/check.h"
+
+namespace granary::kvstore::ordered {
+
+class NodeVersion {
+ public:
+  using Word = std::uint64_t;
+
+  static constexpr Word kLocked = 1;
+  static constexpr Word kDirty = 2;
+  static constexpr Word kDeleted = 4;
+  static constexpr Word kRoot = 8;
+  static constexpr Word kLeaf = 16;
+  static constexpr Word kUnused = Word{7} << 5;
+  static constexpr Word kOneShape = Word{1} << 8;
+  static constexpr Word kShapeMask = ((Word{1} << 24) - 1) << 8;
+  static constexpr Word kOneKey = Word{1} << 32;
+  static constexpr Word kKeysMask = ~((Word{1} << 32) - 1);
+  static_assert((kLocked ^ kDirty ^ kDeleted ^ kRoot ^ kLeaf ^ kUnused ^ kShapeMask ^ kKeysMask) == ~Word{0},
+                "the fields tile the word");
+
+  /// What node sets keep. Never 0, because a leaf's flag is set.
+  static constexpr Word key_set(Word word) { return word & (kKeysMask | kDeleted | kLeaf); }
+
+  explicit NodeVersion(Word word) : word_(word) {}
+
+  Word load() const { return word_.load(std::memory_order_acquire); }
+  bool is_leaf() const { return (load() & kLeaf) != 0; }
+  bool is_root() const { return (load() & kRoot) != 0; }
+  bool is_deleted() const { return (load() & kDeleted) != 0; }
+
+  /// Waits until no change is under way; without the lock bit.
+  Word stable() const {
+    Word word = load();
+    for (Backoff backoff; (word & kDirty) != 0; word = load()) [[unlikely]] backoff.pause();
+    return word & ~kLocked;
+  }
+  /// True if what was read since stable() returned `seen` was there all at once.
+  bool still(Word seen) const { return (load() & ~kLocked) == seen; }
+
+  /// Takes the lock if nothing but removals and replaces happened since stable() returned `seen`.
+  /// Acquire pairs with the release of the previous holder's unlock().
+  bool try_lock_at(Word seen) {
+    return word_.compare_exchange_strong(seen, seen | kLocked, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  void lock() {
+    for (Backoff backoff;; backoff.pause()) {
+      Word word = word_.load(std::memory_order_relaxed);
+      if ((word & kLocked) == 0 && try_lock_at(word)) return;
+    }
+  }
+
+  // The lock holder's side: nobody else stores to the word meanwhile.
+  void begin_change() { store(held() | kDirty); }
+  void end_change(Word count) { store((held() & ~kDirty) + count); }
+  void mark_deleted() { store(held() | kDeleted); }
+  void clear_root() { store(held() & ~kRoot); }
+  void unlock() { store(held() & ~kLocked); }
+
+ private:
+  Word held() const {
+    const Word word = word_.load(std::memory_order_relaxed);
+    base::debug_check((word & kLocked) != 0, "a version word changes under its lock only");
+    return word;
+  }
+  void store(Word word) { word_.store(word, std::memory_order_release); }
+
+  // Written by the lock holder, and by the CAS that makes one; read by everyone.
+  std::atomic<Word> word_;
+};
+
+}  // namespace granary::kvstore::ordered
