@@ -1,9 +1,17 @@
 #include "src/cli/commands.h"
 
+#include "bench/append/command.h"
+#include "bench/factor/command.h"
+#include "bench/soak/command.h"
+#include "bench/ycsb/command.h"
+
 namespace granary::cli {
 
 const std::vector<const bench::BenchCommand*>& bench_commands() {
-  static const std::vector<const bench::BenchCommand*> commands{};
+  static const bench::BenchCommand factor = bench::factor::factor_command(bench::ycsb::ycsb_command());
+  static const std::vector<const bench::BenchCommand*> commands{
+      &bench::ycsb::ycsb_command(), &bench::ycsb::kv_command(), &bench::append_command(), &bench::soak::soak_command(),
+      &factor};
   return commands;
 }
 
