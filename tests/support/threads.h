@@ -1,0 +1,50 @@
+#pragma once
+// Workers on real threads for stress tests.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <granary/granary.h>
+#include <gtest/gtest.h>
+
+namespace granary::tests {
+
+/// Short epochs, so that snapshots, reclamation and revocation happen all the time.
+inline Options stress_options() {
+  Options options;
+  options.epoch_ms = 1;
+  options.snapshot_epochs = 3;
+  options.max_open_epochs = 0;
+  options.memory_limit_bytes = std::uint64_t{512} << 20;
+  options.huge_pages = HugePages::kOff;
+  return options;
+}
+
+inline constexpr auto kStressTime = std::chrono::milliseconds(2500);
+
+/// Runs `body(worker, thread number)` in `threads` threads, again and again, for `time`.
+template <typename Body>
+void run_threads(Database& database, unsigned threads, Body&& body, std::chrono::milliseconds time = kStressTime) {
+  std::atomic<bool> stop{false};   // set by the caller's thread, read by all; only a signal, so relaxed
+  std::vector<std::thread> running;
+  for (unsigned me = 0; me < threads; ++me) {
+    running.emplace_back([&, me] {
+      Worker worker = database.register_worker().value();
+      while (!stop.load(std::memory_order_relaxed) && !testing::Test::HasFatalFailure()) body(worker, me);
+    });
+  }
+  std::this_thread::sleep_for(time);
+  stop.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : running) thread.join();
+}
+
+/// Gives the processor away now and then: on few processors, that is where interleavings come from.
+inline void maybe_yield(std::uint64_t random) {
+  if (random % 4 == 0) std::this_thread::yield();
+}
+
+}  // namespace granary::tests
