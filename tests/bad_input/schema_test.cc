@@ -1,0 +1,149 @@
+// Bad input to set-up and administration: options, names, indexes, workers, procedures. Each gets a code and a message
+// that names what was wrong.
+
+#include "tests/support/manual_database.h"
+
+namespace granary::tests {
+namespace {
+
+template <typename T>
+void expect_error(const Result<T>& result, StatusCode code, std::string_view named) {
+  ASSERT_FALSE(result.ok()) << named;
+  EXPECT_EQ(result.status().code(), code) << result.status().message();
+  EXPECT_NE(result.status().message().find(named), std::string::npos) << result.status().message();
+}
+
+TEST(BadOptions, EachIsRefusedByName) {
+  const auto open = [](auto&& change) {
+    Options options = manual_options();
+    change(options);
+    return Database::open(options);
+  };
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  expect_error(open([](Options& o) { o.epoch_ms = 0; }), kInvalid, "epoch_ms");
+  expect_error(open([](Options& o) { o.epoch_ms = 10001; }), kInvalid, "epoch_ms");
+  expect_error(open([](Options& o) { o.snapshot_epochs = 0; }), kInvalid, "snapshot_epochs");
+  expect_error(open([](Options& o) { o.snapshot_epochs = 10001; }), kInvalid, "snapshot_epochs");
+  expect_error(open([](Options& o) { o.max_workers = 0; }), kInvalid, "max_workers");
+  expect_error(open([](Options& o) { o.max_workers = kMaxWorkers + 1; }), kInvalid, "max_workers");
+  expect_error(open([](Options& o) { o.memory_limit_bytes = 4096; }), kInvalid, "memory_limit_bytes");
+  expect_error(open([](Options& o) { o.memory_limit_bytes = std::uint64_t{1} << 60; }), StatusCode::kResourceExhausted, "memory_limit_bytes");
+  expect_error(open([](Options& o) { o.prefault_bytes = std::uint64_t{1} << 60; }), StatusCode::kResourceExhausted, "prefault_bytes");
+  expect_error(open([](Options& o) { o.numa_node = 1000; }), kInvalid, "NUMA");
+}
+
+TEST(BadOptions, EdgesAreAccepted) {
+  for (const std::uint32_t value : {1u, 10000u}) {
+    Options options = manual_options();
+    options.epoch_ms = value;
+    options.snapshot_epochs = value;
+    options.max_open_epochs = value;
+    options.max_workers = value == 1 ? 1 : kMaxWorkers;
+    EXPECT_TRUE(Database::open(options).ok());
+  }
+}
+
+TEST(BadSchema, Names) {
+  ManualDatabase db(1);
+  expect_error(db->create_table(""), StatusCode::kInvalidArgument, "name");
+  expect_error(db->create_table(std::string(kMaxNameBytes + 1, 'n')), StatusCode::kInvalidArgument, "name");
+  EXPECT_TRUE(db->create_table(std::string(kMaxNameBytes, 'n')).ok());
+  const Table table = db.table("accounts");
+  expect_error(db->create_table("accounts"), StatusCode::kAlreadyExists, "accounts");
+  expect_error(db->table("nobody"), StatusCode::kNotFound, "nobody");
+  expect_error(db->index("accounts"), StatusCode::kNotFound, "accounts");
+  EXPECT_EQ(db->table("accounts")->id(), table.id());
+  db.put(table, "k", "v");
+  EXPECT_EQ(db.value(*db->table("accounts"), "k"), "v") << "the refused ones changed nothing";
+}
+
+TEST(BadSchema, TooManyTables) {
+  ManualDatabase db(1);
+  for (std::uint32_t i = 0; i < kMaxTables; ++i) ASSERT_TRUE(db->create_table("t" + std::to_string(i)).ok()) << i;
+  expect_error(db->create_table("one more"), StatusCode::kResourceExhausted, std::to_string(kMaxTables));
+}
+
+TEST(BadSchema, TooLargeAMaximum) {
+  ManualDatabase db(1);
+  expect_error(db->create_table("t", {.max_value_bytes = kMaxValueBytes + 1}), StatusCode::kInvalidArgument, "max_value_bytes");
+  EXPECT_TRUE(db->create_table("t", {.max_value_bytes = kMaxValueBytes}).ok()) << "the name is still free";
+}
+
+TEST(BadSchema, Indexes) {
+  ManualDatabase db(1), other(1);
+  const Table table = db.table("t");
+  const IndexOptions good{.parts = {{.offset = 0, .length = 4}}};
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  expect_error(db->create_index(Table(), "i", good), kInvalid, "'i'");
+  expect_error(db->create_index(other.table("foreign"), "i", good), kInvalid, "'i'");
+  expect_error(db->create_index(table, "i", {}), kInvalid, "part");
+  expect_error(db->create_index(table, "i", {.parts = {{.offset = 0, .length = 0}}}), kInvalid, "length");
+  expect_error(db->create_index(table, "i", {.parts = {{.offset = 0, .length = 3, .encoding = IndexEncoding::kUnsigned}}}), kInvalid, "3");
+  expect_error(db->create_index(table, "i", {.parts = {{.offset = 0, .length = 1u << 30}}}), kInvalid, "bytes");
+  expect_error(db->create_index(table, "", good), kInvalid, "name");
+  expect_error(db->create_index(table, "t", good), StatusCode::kAlreadyExists, "'t'");
+  EXPECT_TRUE(db->create_index(table, "i", good).ok());
+  expect_error(db->create_index(table, "i", good), StatusCode::kAlreadyExists, "'i'");
+  db.put(table, "k", "some value");
+  expect_error(db->create_index(table, "late", good), StatusCode::kFailedPrecondition, "late");
+  EXPECT_TRUE(db->index("i").ok());
+  expect_error(db->table("i"), StatusCode::kNotFound, "'i'");
+}
+
+TEST(BadSchema, RecordsShorterThanAnIndexPartReadAsZeros) {
+  ManualDatabase db(1);
+  const Table table = db.table("t");
+  const Index index = db->create_index(table, "i", {.parts = {{.offset = 2, .length = 2}}}).value();
+  db.put(table, "short", "x");
+  db.put(table, "half", "xyz");
+  db.put(table, "empty", "");
+  Transaction t = db.begin();
+  EXPECT_EQ(scan_text(t, index), "empty= short=x half=xyz ");
+  EXPECT_TRUE(t.commit().committed());
+}
+
+TEST(BadSchema, MoreWorkersThanAllowed) {
+  Options options = manual_options();
+  options.max_workers = 2;
+  auto database = Database::open(options).value();
+  const Worker first = database->register_worker().value();
+  {
+    const Worker second = database->register_worker().value();
+    EXPECT_NE(first.id(), second.id());
+    EXPECT_LT(second.id(), 2u);
+    expect_error(database->register_worker(), StatusCode::kResourceExhausted, "2");
+  }
+  EXPECT_TRUE(database->register_worker().ok()) << "the second one has left";
+}
+
+TEST(BadSchema, SnapshotsThatAreOff) {
+  Options options = manual_options();
+  options.snapshots = false;
+  ManualDatabase db(1, options);
+  const Table table = db.table("t");
+  Snapshot snapshot = db.snapshot();
+  std::string value;
+  EXPECT_EQ(snapshot.get(table, "k", value), Outcome::kFinished);
+}
+
+TEST(BadSchema, Procedures) {
+  ManualDatabase db(1);
+  const auto counters = db->create_table<std::uint32_t, std::uint64_t>("counters").value();
+  Procedures procedures;
+  const auto add = procedures.add<std::uint32_t, std::uint64_t>("add", [&](Transaction& t, const std::uint32_t& id, std::uint64_t& reply) {
+    reply = t.get(counters, id).value_or(0) + 1;
+    (void)t.put(counters, id, reply);
+  });
+  ASSERT_TRUE(add.ok());
+  expect_error(procedures.add<int, int>("add", [](Transaction&, const int&, int&) {}), StatusCode::kAlreadyExists, "add");
+  std::string reply = "untouched";
+  expect_error(procedures.call(db.worker(), "subtract", "", reply), StatusCode::kNotFound, "subtract");
+  expect_error(procedures.call(db.worker(), "add", "12345", reply), StatusCode::kInvalidArgument, "5");
+  EXPECT_EQ(reply, "untouched");
+  std::uint64_t value = 0;
+  EXPECT_TRUE(procedures.call(db.worker(), *add, 7u, value).committed());
+  EXPECT_EQ(value, 1u);
+}
+
+}  // namespace
+}  // namespace granary::tests
