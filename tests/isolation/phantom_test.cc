@@ -125,7 +125,7 @@ TEST_P(Phantoms, AForeignInsertBetweenOwnInsertsIsOne) {
     select(t1, by_three);
     for (int i = 0; i < before; ++i) insert(t1, prefix + std::to_string(i), i);
     db_.put(table_, prefix + "foreign", "1");
-    for (int i = 200; i < 200 + before && t1.doom() == AbortReason::kNone; ++i) insert_or_lose(t1, prefix + std::to_string(i), i);
+    for (int i = 200; i < 200 + before && t1.open(); ++i) insert_or_lose(t1, prefix + std::to_string(i), i);
     EXPECT_FALSE(commits(t1));
   }
 }

@@ -123,7 +123,7 @@ class Interleaver {
 
 TEST(RandomInterleaving, IsStrictlySerializable) {
   std::size_t committed = 0, aborted = 0;
-  for (unsigned seed = 0; seed < 150 && !HasFailure(); ++seed) {
+  for (unsigned seed = 0; seed < 80 && !HasFailure(); ++seed) {
     const bench::history::Verdict verdict = check(Interleaver(seed, 2 + seed % 5).run(2000));
     EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
     committed += verdict.committed;

@@ -122,7 +122,7 @@ TEST_P(SnapshotModel, AgreesWithTheMapOfEachEpoch) {
   if (variant == "SimpleAllocator") options.simple_allocator = true;
   if (variant == "GlobalTids") options.tid_source = TidSource::kGlobal;
   if (variant == "SnapshotEveryEpoch") options.snapshot_epochs = 1;
-  for (unsigned seed = 0; seed < 25 && !HasFailure(); ++seed) {
+  for (unsigned seed = 0; seed < 10 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Model(seed, options).run(1200);
   }

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Switches one injected bug on (src/base/test_hooks.h) and sees that enough different tests notice.
+
+  expect_caught.py --bug=NAME --at_least=2 PROGRAM[:FILTER]...
+
+Runs the GoogleTest programs in turn, with --inject_bug=NAME, until that many tests have failed. A crash or a hang
+counts as the failure of the case it happened in. Prints who noticed; exit code 1 if too few did.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+
+RUN = re.compile(r"^\[ RUN      \] (\S+)", re.MULTILINE)
+FAILED = re.compile(r"^\[  FAILED  \] (\S+\.\S+?),? ", re.MULTILINE)
+
+
+def without_parameters(case):
+    """Instances of one test are one test: Workers/Isolation.G0DirtyWrite/OneWorker is Isolation.G0DirtyWrite."""
+    suite, _, name = case.partition(".")
+    return suite.rpartition("/")[2] + "." + name.partition("/")[0]
+
+
+def failed_cases(program, gtest_filter, bug, timeout):
+    command = [program, f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", "--gtest_brief=0"]
+    ended = "crashed"
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
+        output, code = done.stdout, done.returncode
+    except subprocess.TimeoutExpired as expired:
+        output, code, ended = (expired.stdout or b"").decode(errors="replace"), None, "hung"
+    if code == 2:
+        sys.exit(f"{program} does not know the bug '{bug}', or is a build without test hooks")
+    cases = {without_parameters(case): "failed" for case in FAILED.findall(output)}
+    runs = RUN.findall(output)
+    if code not in (0, 1) and runs:
+        cases.setdefault(without_parameters(runs[-1]), ended)
+    return cases
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bug", required=True)
+    parser.add_argument("--at_least", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=40, help="seconds for each program")
+    parser.add_argument("programs", nargs="+", metavar="PROGRAM[:FILTER]")
+    arguments = parser.parse_args()
+    noticed = {}
+    for entry in arguments.programs:
+        program, _, gtest_filter = entry.partition(":")
+        noticed.update(failed_cases(program, gtest_filter or "*", arguments.bug, arguments.timeout))
+        if len(noticed) >= arguments.at_least:
+            break
+    for case, how in sorted(noticed.items()):
+        print(f"{arguments.bug}: {how}: {case}")
+    if len(noticed) < arguments.at_least:
+        sys.exit(f"{arguments.bug}: noticed by {len(noticed)} tests, expected at least {arguments.at_least}")
+
+
+if __name__ == "__main__":
+    main()
