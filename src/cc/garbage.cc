@@ -66,6 +66,8 @@ bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget)
   }
   worker.garbage_items.store(worker.versions.size() + worker.unhooked.size() + worker.nodes.waiting() + worker.absents.size(),
                              std::memory_order_relaxed);
+  // At the memory limit, what was freed here may be what another worker waits for.
+  if (done != 0 && worker.shared.slabs.exhausted()) [[unlikely]] worker.slabs.release();
   return done >= budget;
 }
 

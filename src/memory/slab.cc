@@ -78,6 +78,7 @@ char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_
   char* extent = before + *bytes > limit ? nullptr : region_.take(*bytes);
   if (extent == nullptr) {
     reserved_.fetch_sub(*bytes, std::memory_order_relaxed);
+    exhausted_.store(true, std::memory_order_relaxed);
     return nullptr;
   }
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;

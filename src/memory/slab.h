@@ -62,6 +62,8 @@ class SlabPool {
   /// Bytes cut into extents so far (what the process really holds for slabs).
   std::uint64_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
   const SlabOptions& options() const { return options_; }
+  /// True once some cache was refused memory: from then on, blocks that lie idle in one cache are missing in another.
+  bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
 
   static constexpr unsigned kExtentShift = 16;  // 64 KiB
   static constexpr std::size_t kExtentBytes = std::size_t{1} << kExtentShift;
@@ -87,6 +89,7 @@ class SlabPool {
   std::vector<std::uint8_t> extent_class_;   // written once per extent, before any block of it is handed out
   std::array<std::size_t, 256> class_bytes_{};
   std::atomic<std::uint64_t> reserved_{0};
+  std::atomic<bool> exhausted_{false};        // set by any cache, read by collectors; a hint, so relaxed
   std::mutex mutex_;                          // guards what follows
   std::vector<std::vector<Batch>> spare_;     // per list (kind × class): blocks that some cache gave back
 };

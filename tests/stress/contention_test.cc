@@ -2,6 +2,7 @@
 // a benchmark's business.
 
 #include <array>
+#include <random>
 
 #include "tests/support/threads.h"
 
@@ -16,10 +17,11 @@ TEST(ContentionStress, EveryWorkerMakesProgressAndNoIncrementIsLost) {
   std::array<std::atomic<std::uint64_t>, kThreads> commits{};
   std::atomic<std::uint64_t> longest_ns{0};
   run_threads(*database, kThreads, [&](Worker& worker, unsigned me) {
+    thread_local std::mt19937 random(me);
     const auto start = std::chrono::steady_clock::now();
     const RunResult done = worker.run([&](Transaction& t) {
       const std::uint64_t old = t.get(counters, 7).value_or(0);
-      maybe_yield(old);
+      maybe_yield(random());
       (void)t.put(counters, 7, old + 1);
     });
     const auto took = static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
