@@ -1,0 +1,93 @@
+// Whole runs of tiny benchmarks through the command: output, JSON, verification, interruption. No figure is judged.
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command_line.h"
+
+namespace granary::cli {
+namespace {
+
+constexpr const char* kTiny = " --keys=2000 --workers=2 --seconds=0.2 --warmup=0.05 --noprogress";
+
+nlohmann::json json_of(const std::string& arguments) {
+  const std::string path = scratch(".json");
+  const Ran ran = granary(arguments + " --json=" + path);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string text = contents(path);
+  std::remove(path.c_str());
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
+TEST(Run, YcsbWritesBenchBasesKeysAndOurs) {
+  const nlohmann::json json = json_of(std::string("bench ycsb --repeat=2 --verify --seed=7") + kTiny);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["Benchmark Type"], "ycsb");
+  EXPECT_EQ(json["DBMS Type"], "granary");
+  EXPECT_EQ(json["terminals"], 2);
+  EXPECT_GT(json["Throughput (requests/second)"].get<double>(), 0);
+  EXPECT_GT(json["Goodput (requests/second)"].get<double>(), 0);
+  EXPECT_GT(json["Measured Requests"].get<std::uint64_t>(), 0u);
+  EXPECT_GE(json["Elapsed Time (nanoseconds)"].get<std::uint64_t>(), 200'000'000u);
+  for (const char* key :
+       {"Minimum Latency (microseconds)", "25th Percentile Latency (microseconds)", "Median Latency (microseconds)",
+        "75th Percentile Latency (microseconds)", "90th Percentile Latency (microseconds)",
+        "95th Percentile Latency (microseconds)", "99th Percentile Latency (microseconds)",
+        "Maximum Latency (microseconds)", "Average Latency (microseconds)"}) {
+    EXPECT_TRUE(json["Latency Distribution"].contains(key)) << key;
+  }
+  const auto& ours = json["granary"];
+  EXPECT_EQ(ours["parameters"]["seed"], 7);
+  EXPECT_EQ(ours["repeats"].size(), 2u);
+  EXPECT_TRUE(ours["repeats"][1]["verified"]);
+  EXPECT_TRUE(ours["repeats"][1]["types"].contains("read_modify_write"));
+  for (const auto& finding : ours["repeats"][1]["findings"]) EXPECT_TRUE(finding["holds"]) << finding.dump();
+}
+
+class EveryMix : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryMix, RunsAndVerifiesOnEngineAndBareIndex) {
+  for (const char* bench : {"ycsb", "kv"}) {
+    const Ran ran = granary(std::string("bench ") + bench + " --repeat=1 --verify --mix=" + GetParam() + kTiny);
+    EXPECT_EQ(ran.exit_code, 0) << bench << ": " << ran.err;
+    EXPECT_NE(ran.out.find("conditions hold"), std::string::npos) << ran.out;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ycsb, EveryMix, testing::Values("silo", "a", "b", "c", "d", "e", "f"));
+
+class EveryVariant : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryVariant, RunsAndVerifies) {
+  const Ran ran =
+      granary(std::string("bench ycsb --repeat=1 --verify --load_order=random --variant=") + GetParam() + kTiny);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ycsb, EveryVariant,
+                         testing::Values("key-value", "memsilo", "global-tid", "no-snapshots", "no-snapshots,no-gc",
+                                         "no-overwrites", "simple-allocator", "key-value,simple-allocator"));
+
+TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
+  const std::string path = scratch(".json");
+  const Ran ran = granary("bench ycsb --keys=2000 --seconds=60 --warmup=0.1 --noprogress --json=" + path,
+                          "timeout --preserve-status -s TERM 2");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("interrupted"), std::string::npos) << ran.out;
+  const nlohmann::json json = nlohmann::json::parse(contents(path), nullptr, false);
+  std::remove(path.c_str());
+  ASSERT_TRUE(json.is_object()) << ran.err;
+  EXPECT_EQ(json["Final State"], "INTERRUPTED");
+  EXPECT_GT(json["Measured Requests"].get<std::uint64_t>(), 0u);
+  EXPECT_LT(json["Elapsed Time (nanoseconds)"].get<std::uint64_t>(), 30'000'000'000u);
+}
+
+TEST(Run, SoakNeedsTimeForAVerdict) {
+  const Ran ran = granary("bench soak --seconds=1");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(
+      granary("bench soak --noverify --seconds=0.5 --warmup=0 --keys=500 --queue_length=100 --noprogress").exit_code,
+      0);
+}
+
+}  // namespace
+}  // namespace granary::cli

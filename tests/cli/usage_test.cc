@@ -1,0 +1,108 @@
+// Words, flags and exit codes of the `granary` command: every mistake gets one clear line and exit code 2.
+
+#include <algorithm>
+
+#include "src/base/build_info.h"
+#include "tests/cli/command_line.h"
+
+namespace granary::cli {
+namespace {
+
+struct Mistake {
+  const char* arguments;
+  const char* line;
+};
+
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << "granary " << mistake.arguments; }
+
+class Mistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(Mistakes, GetOneLineAndExitCodeTwo) {
+  const Ran ran = granary(GetParam().arguments);
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, std::string("granary: ") + GetParam().line + "\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Words, Mistakes,
+                         testing::Values(Mistake{"", "no command; see 'granary help'"},
+                                         Mistake{"bnech", "'bnech': no such command; did you mean bench?"},
+                                         Mistake{"bench ycbs", "'ycbs': no such benchmark; did you mean ycsb?"},
+                                         Mistake{"help benhc", "'benhc': no such topic; did you mean bench?"},
+                                         Mistake{"help bench ycsb now", "help: 'now' is one word too many"},
+                                         Mistake{"--version now", "--version: 'now' is one word too many"},
+                                         Mistake{"bench ycsb fast",
+                                                 "'fast': expected a flag; see 'granary bench ycsb --help'"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Flags, Mistakes,
+    testing::Values(
+        Mistake{"bench ycsb --worker=2", "--worker: 'bench ycsb' has no such flag; did you mean --workers?"},
+        Mistake{"bench ycsb --frobnicate",
+                "--frobnicate: 'bench ycsb' has no such flag; see 'granary bench ycsb --help'"},
+        Mistake{"bench ycsb --workers=0", "--workers=0: expected 1 to 256"},
+        Mistake{"bench ycsb --workers=257", "--workers=257: expected 1 to 256"},
+        Mistake{"bench ycsb --workers=-1", "--workers=-1: expected 1 to 256"},
+        Mistake{"bench ycsb --workers=two", "--workers=two: expected 1 to 256"},
+        Mistake{"bench ycsb --workers=", "--workers: a value is missing; expected 1 to 256"},
+        Mistake{"bench ycsb --workers", "--workers: a value is missing; expected 1 to 256"},
+        Mistake{"bench ycsb --workers=2 --workers=2", "--workers: given twice"},
+        Mistake{"bench ycsb --verify --noverify", "--verify: given twice"},
+        Mistake{"bench ycsb --seconds=nan", "--seconds=nan: expected 0.01 to 1000000"},
+        Mistake{"bench ycsb --theta=1", "--theta=1: expected 0 to 0.999"},
+        Mistake{"bench ycsb --mix=z", "--mix=z: expected silo, a, b, c, d, e, f"},
+        Mistake{"bench ycsb --verify=perhaps", "--verify=perhaps: expected true or false"},
+        Mistake{"bench ycsb --memory_limit=8Gb",
+                "--memory_limit=8Gb: expected a size such as 512MiB or 8GiB, 0 to 1048576GiB"},
+        Mistake{"bench ycsb --durability=disk",
+                "--durability=disk: expected none (What survives a crash; there is no log yet, so only none.)"},
+        Mistake{"bench ycsb --variant=split",
+                "--variant=split: makes no sense for this workload; expected some of key-value, memsilo, global-tid, "
+                "no-snapshots, no-gc, no-overwrites, simple-allocator"},
+        Mistake{"bench ycsb --variant=key-value,no-gc", "--variant=key-value,no-gc: the two exclude each other"},
+        Mistake{"bench ycsb --scan_length=5", "--scan_length: mix silo does not scan; use --mix=e"}));
+
+TEST(Usage, WhatDoesNotFitIntoMemoryIsRefusedBeforeLoading) {
+  const Ran ran = granary("bench ycsb --keys=10000000000");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("of this size needs about"), std::string::npos) << ran.err;
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  EXPECT_EQ(granary("bench ycsb --keys=1000000 --memory_limit=64MiB").exit_code, 2);
+}
+
+TEST(Usage, AFileThatCannotBeWrittenIsTheEnvironmentsFault) {
+  const Ran ran = granary("bench ycsb --keys=1000 --json=/nonexistent/x.json");
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_EQ(ran.err, "granary: --json=/nonexistent/x.json: cannot write: No such file or directory\n");
+}
+
+TEST(Usage, VersionNamesTheCommit) {
+  const Ran ran = granary("--version");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.out, "granary " + base::version_text() + "\n");
+}
+
+TEST(Usage, HelpTeaches) {
+  const Ran general = granary("help");
+  EXPECT_EQ(general.exit_code, 0);
+  EXPECT_NE(general.out.find("granary help bench"), std::string::npos);
+  EXPECT_EQ(granary("--help").out, general.out);
+  const Ran list = granary("help bench");
+  EXPECT_EQ(list.exit_code, 0);
+  for (const char* name : {"ycsb", "kv", "soak", "factor"}) EXPECT_NE(list.out.find(name), std::string::npos) << name;
+}
+
+TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
+  const Ran ycsb = granary("bench ycsb --help");
+  EXPECT_EQ(ycsb.exit_code, 0);
+  EXPECT_EQ(ycsb.err, "");
+  EXPECT_NE(ycsb.out.find("--theta=N   0 to 0.999; default 0"), std::string::npos) << ycsb.out;
+  EXPECT_NE(ycsb.out.find("--workers=N   1 to 256 threads; default 2"), std::string::npos) << ycsb.out;
+  EXPECT_NE(ycsb.out.find("Examples:"), std::string::npos);
+  EXPECT_EQ(ycsb.out.find("queue_length"), std::string::npos) << "a flag of soak";
+  EXPECT_EQ(granary("help bench ycsb").out, ycsb.out);
+  EXPECT_EQ(granary("bench soak --help").out.find("--theta"), std::string::npos) << "a flag of ycsb";
+}
+
+}  // namespace
+}  // namespace granary::cli
