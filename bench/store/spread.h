@@ -1,0 +1,26 @@
+#pragma once
+// A table that a store may have split by partition: one physical table for all partitions, or one for each.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace granary::bench::store {
+
+template <typename Table>
+class Spread {
+ public:
+  void add(Table part) {
+    parts_.push_back(part);
+    stride_ = parts_.size() == 1 ? 0 : 1;
+  }
+  /// The table that holds this partition's rows; partitions count from 0.
+  const Table& operator[](std::uint32_t partition) const { return parts_[partition * stride_]; }
+  std::size_t parts() const { return parts_.size(); }
+
+ private:
+  std::vector<Table> parts_;
+  std::size_t stride_ = 0;
+};
+
+}  // namespace granary::bench::store

@@ -1,0 +1,97 @@
+#pragma once
+// What a workload of several operations a transaction needs of a store, so that its transactions are written once
+// and run on the engine as well as on what the paper compares it with (Silo 5.4).
+//
+// A store has tables of typed keys and plain-struct rows, in as many partitions as it was opened with. A session is one
+// thread's access. Its run() hands a transaction to a body and runs it to its end; run_snapshot() does the same on a
+// state a little in the past, where the store has one. Bodies are written against the operations of Reader and Writer.
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <granary/outcome.h>
+#include <granary/status.h>
+
+#include "bench/harness/workload.h"
+#include "bench/store/footprint.h"
+
+namespace granary::bench::store {
+
+/// What a transaction's body wants to become of it.
+enum class Verdict : std::uint8_t {
+  kCommit,
+  kRollBack,  ///< ended by the application, as specified
+  kRetry,     ///< an operation failed, or what was read does not fit together: lost a conflict
+};
+
+/// How many times a request is tried before it counts as given up.
+inline constexpr std::uint32_t kMaxAttempts = 100'000;
+
+/// One element of a multi_get: table and key go in, `found` and `*row` come out.
+template <typename Table, typename Key, typename Row>
+struct Lookup {
+  Table table = {};
+  Key key = {};
+  Row* row = nullptr;
+  bool found = false;
+};
+
+/// At most these many lookups in one multi_get.
+inline constexpr std::size_t kMaxLookups = 256;
+
+template <typename T, typename Table, typename Key, typename Row>
+concept Reader = requires(T& t, const Table& table, Key key, Row& row, std::span<Lookup<Table, Key, Row>> lookups,
+                          bool (*visit)(Key, const Row&)) {
+  { t.get(table, key, row) } -> std::same_as<Outcome>;
+  /// kOk also if some were not found; see Lookup::found.
+  { t.multi_get(lookups) } -> std::same_as<Outcome>;
+  /// Visits [from, to); `visit` returns false to stop.
+  { t.scan(table, key, key, visit) } -> std::same_as<Outcome>;
+  /// The first, or last, row of [from, to): kNotFound if there is none.
+  { t.first(table, key, key, key, row) } -> std::same_as<Outcome>;
+  { t.last(table, key, key, key, row) } -> std::same_as<Outcome>;
+};
+
+template <typename T, typename Table, typename Key, typename Row>
+concept Writer = Reader<T, Table, Key, Row> && requires(T& t, const Table& table, Key key, const Row& row) {
+  { t.insert(table, key, row) } -> std::same_as<Outcome>;
+  /// Writes a row that this transaction has read.
+  { t.overwrite(table, key, row) } -> std::same_as<Outcome>;
+  { t.remove(table, key) } -> std::same_as<Outcome>;
+};
+
+namespace concept_detail {
+using Key = std::uint64_t;
+struct Row {
+  std::uint64_t word;
+};
+struct Body {
+  template <typename T>
+  Verdict operator()(T&) const;
+};
+}  // namespace concept_detail
+
+template <typename S>
+concept Store = requires(S& store, typename S::Session& session, const Footprint& footprint, AbortCounts& aborts) {
+  typename S::template Table<concept_detail::Key, concept_detail::Row>;
+  requires Writer<typename S::Transaction, typename S::template Table<concept_detail::Key, concept_detail::Row>,
+                  concept_detail::Key, concept_detail::Row>;
+  requires Reader<typename S::SnapshotReader, typename S::template Table<concept_detail::Key, concept_detail::Row>,
+                  concept_detail::Key, concept_detail::Row>;
+  /// A table of all partitions (where the store does not split it), or of one.
+  {
+    store.template create_table<concept_detail::Key, concept_detail::Row>(std::string(), std::uint32_t{})
+  } -> std::same_as<Result<typename S::template Table<concept_detail::Key, concept_detail::Row>>>;
+  /// True if create_table must be called for each partition.
+  { store.splits_tables() } -> std::same_as<bool>;
+  { store.session(std::uint64_t{}) } -> std::same_as<Result<std::unique_ptr<typename S::Session>>>;
+  { store.figures() } -> std::same_as<StoreFigures>;
+  { session.run(footprint, aborts, concept_detail::Body{}) } -> std::same_as<Ending>;
+  { session.run_snapshot(footprint, aborts, concept_detail::Body{}) } -> std::same_as<Ending>;
+  { session.collect() };
+};
+
+}  // namespace granary::bench::store
