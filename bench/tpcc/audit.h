@@ -1,0 +1,87 @@
+#pragma once
+// The consistency conditions of TPC-C (clause 3.3.2) over rows that were read: no store here, only what must hold.
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bench/harness/workload.h"
+#include "bench/tpcc/population.h"
+
+namespace granary::bench::tpcc {
+
+/// What history says: sums of payments.
+struct PaymentSums {
+  PaymentSums(std::uint32_t warehouses, const Scale& scale);
+  void add(const History& row);
+  Cents by_district(std::uint32_t warehouse, std::uint32_t district) const {
+    return of_district[(warehouse - 1) * kDistricts + district - 1];
+  }
+  Cents by_customer(std::uint32_t warehouse, std::uint32_t district, std::uint32_t customer) const {
+    return of_customer[((warehouse - 1) * kDistricts + district - 1) * customers + customer - 1];
+  }
+
+  const std::uint32_t warehouses, customers;
+  std::uint64_t misplaced = 0;  // rows of warehouses, districts or customers that do not exist
+  std::vector<Cents> of_district, of_customer;
+};
+
+/// All rows of one district, each table in the order of its keys.
+struct DistrictRows {
+  std::uint32_t warehouse = 0, number = 0;
+  District district{};
+  Rows<CustomerKey, Customer> customers;
+  Rows<CustomerNameKey, CustomerName> names;
+  Rows<OrderKey, Order> orders;
+  Rows<OrderKey, Presence> undelivered;
+  Rows<CustomerOrderKey, Presence> by_customer;
+  Rows<OrderLineKey, OrderLine> lines;
+};
+
+/// What order lines took from a warehouse's stock, and what the stock says.
+struct StockSums {
+  std::uint64_t quantity = 0, orders = 0;
+  bool operator==(const StockSums&) const = default;
+};
+
+class Audit {
+ public:
+  Audit(const Scale& scale, bool fast_ids, std::uint32_t warehouses);
+
+  // Thread-safe.
+  void check_district(const DistrictRows& rows, const PaymentSums& payments);
+  void check_warehouse(std::uint32_t number, const Warehouse& warehouse, const std::vector<District>& districts,
+                       const PaymentSums& payments);
+  /// After all districts.
+  void check_stock(std::uint32_t warehouse, const StockSums& stock);
+  /// Something could not be read at all.
+  void fail(std::size_t condition, std::string where);
+
+  /// One for each of the twelve conditions and for what else is checked.
+  std::vector<Finding> findings() const;
+
+  /// Beside the twelve: numbers 13 and 14.
+  static constexpr std::size_t kIndexes = 13, kStock = 14, kConditions = 14;
+
+ private:
+  struct Condition {
+    std::uint64_t checked = 0, broken = 0;
+    std::string first;
+  };
+  void expect(std::size_t condition, bool holds, const std::string& where);
+  void check_numbers(const DistrictRows& rows, const std::string& where);
+  void check_lines(const DistrictRows& rows, const PaymentSums& payments, const std::string& where);
+  void check_customers(const DistrictRows& rows, const std::vector<Cents>& delivered, const PaymentSums& payments,
+                       const std::string& where);
+  void check_indexes(const DistrictRows& rows, const std::string& where);
+
+  const Scale scale_;
+  const bool fast_ids_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::array<Condition, kConditions + 1> conditions_;
+  std::vector<StockSums> taken_;  // by supplying warehouse, by orders that were not loaded
+};
+
+}  // namespace granary::bench::tpcc

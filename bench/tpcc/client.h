@@ -1,0 +1,115 @@
+#pragma once
+// One worker's terminals: draws requests and carries them out on a store.
+
+#include <deque>
+#include <memory>
+
+#include "bench/harness/workload.h"
+#include "bench/tpcc/requests.h"
+
+namespace granary::bench::tpcc {
+
+template <store::Store S>
+class TpccClient final : public Client {
+ public:
+  TpccClient(std::unique_ptr<typename S::Session> session, const Tables<S>& tables, RunState& state,
+             std::uint32_t worker)
+      : session_(std::move(session)),
+        tables_(tables),
+        state_(state),
+        source_(state, worker) {}
+
+  /// Deliveries are deferred (clause 2.7.2): the terminal only queues them, and the worker carries out the oldest one before
+  /// its next request. Only then does it count.
+  Request run_one() override {
+    if (!deliveries_.empty()) {
+      const DeliveryRequest request = deliveries_.front();
+      deliveries_.pop_front();
+      return result(Type::kDelivery, deliver(request));
+    }
+    Type type = source_.next_type();
+    for (; type == Type::kDelivery; type = source_.next_type()) {
+      deliveries_.push_back(source_.delivery());
+      if (state_.parameters.mix[static_cast<std::size_t>(Type::kDelivery)] == 100) return run_one();
+    }
+    return result(type, run(type));
+  }
+
+  void idle() override { session_->collect(); }
+
+ private:
+  static Request result(Type type, Ending ending) { return {static_cast<std::uint8_t>(type), ending}; }
+  AbortCounts& aborts_of(Type type) { return aborts(static_cast<std::uint8_t>(type)); }
+
+  Ending run(Type type) {
+    switch (type) {
+      case Type::kNewOrder: return enter(source_.new_order());
+      case Type::kPayment: return pay(source_.payment());
+      case Type::kOrderStatus: return show(source_.order_status());
+      case Type::kStockLevel: return count(source_.stock_level());
+      case Type::kDelivery: break;
+    }
+    return Ending::kGaveUp;
+  }
+
+  Ending enter(const NewOrderRequest& request) {
+    store::Footprint footprint{partition_of(request.warehouse)};
+    for (std::size_t i = 0; i < request.line_count; ++i) footprint.add(partition_of(request.lines[i].supply_warehouse));
+    NewOrderReply reply;
+    return session_->run(footprint, aborts_of(Type::kNewOrder),
+                         [&](auto& t) { return new_order(t, tables_, request, reply); });
+  }
+
+  Ending pay(const PaymentRequest& request) {
+    const store::Footprint footprint{partition_of(request.warehouse), partition_of(request.customer.warehouse)};
+    PaymentReply reply;
+    return session_->run(footprint, aborts_of(Type::kPayment),
+                         [&](auto& t) { return payment(t, tables_, request, reply); });
+  }
+
+  Ending show(const OrderStatusRequest& request) {
+    OrderStatusReply reply;
+    return session_->run({partition_of(request.customer.warehouse)}, aborts_of(Type::kOrderStatus),
+                         [&](auto& t) { return order_status(t, tables_, request, reply); });
+  }
+
+  Ending count(const StockLevelRequest& request) {
+    StockLevelReply reply;
+    const store::Footprint footprint{partition_of(request.warehouse)};
+    AbortCounts& aborted = aborts_of(Type::kStockLevel);
+    const auto body = [&](auto& t) { return stock_level(t, tables_, request, reply); };
+    return state_.parameters.snapshot_stock_level ? session_->run_snapshot(footprint, aborted, body)
+                                                  : session_->run(footprint, aborted, body);
+  }
+
+  /// All ten districts; the request ends with the last one.
+  Ending deliver(DeliveryRequest request) {
+    const store::Footprint footprint{partition_of(request.warehouse)};
+    for (std::uint32_t district = 1; district <= kDistricts; ++district) {
+      request.district = static_cast<std::uint8_t>(district);
+      std::atomic<std::uint32_t>& hint = state_.undelivered_from(request.warehouse, district);
+      // FastIds hands out numbers before they are entered, so an older order may still come: no hint then.
+      request.from_order = state_.parameters.fast_ids ? 0 : hint.load(std::memory_order_relaxed);
+      DeliveryReply reply;
+      const Ending ending = session_->run(footprint, aborts_of(Type::kDelivery),
+                                          [&](auto& t) { return deliver_district(t, tables_, request, reply); });
+      if (ending != Ending::kCommitted) return ending;
+      if (reply.order != 0) raise(hint, reply.order + 1);
+    }
+    return Ending::kCommitted;
+  }
+
+  static void raise(std::atomic<std::uint32_t>& hint, std::uint32_t to) {
+    std::uint32_t now = hint.load(std::memory_order_relaxed);
+    while (now < to && !hint.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+    }
+  }
+
+  std::unique_ptr<typename S::Session> session_;
+  const Tables<S>& tables_;
+  RunState& state_;
+  RequestSource source_;
+  std::deque<DeliveryRequest> deliveries_;
+};
+
+}  // namespace granary::bench::tpcc

@@ -1,0 +1,56 @@
+#include "bench/tpcc/command.h"
+
+#include "bench/store/granary_store.h"
+#include "bench/store/partitioned_store.h"
+#include "bench/tpcc/workload.h"
+
+namespace granary::bench::tpcc {
+
+namespace {
+
+template <store::Store S, typename Open>
+std::unique_ptr<Workload> workload(const Parameters& parameters, Open&& open) {
+  return std::make_unique<TpccWorkload<S>>(parameters, std::forward<Open>(open));
+}
+
+Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
+  const Result<Parameters> parameters = parameters_from(settings, flags);
+  if (!parameters.ok()) return parameters.status();
+  const Options options = settings.options;
+  if (settings.variants.has(Variant::kPartitionedStore)) {
+    const std::uint32_t partitions = parameters->warehouses;
+    return workload<store::PartitionedStore>(*parameters,
+                                             [=] { return store::PartitionedStore::open(options, partitions); });
+  }
+  const bool split = settings.variants.has(Variant::kSplit);
+  return workload<store::GranaryStore>(*parameters, [=] { return store::GranaryStore::open(options, split); });
+}
+
+VariantSet tpcc_variants() {
+  VariantSet variants = VariantSet::engine();
+  variants.add({Variant::kPartitionedStore, Variant::kSplit, Variant::kFastIds});
+  return variants;
+}
+
+}  // namespace
+
+const BenchCommand& tpcc_command() {
+  static const BenchCommand command{
+      .name = "tpcc",
+      .summary = "the five transactions of TPC-C in their standard mix",
+      .description =
+          "TPC-C-like: all nine tables, five transactions, standard mix, as specified but for think times, terminals "
+          "and "
+          "durability. Each worker has home warehouses. --verify checks the consistency conditions of clause 3.3.2 "
+          "afterwards.",
+      .examples = {"--workers=2 --warehouses=2 --seconds=30", "--workers=2 --verify",
+                   "--new_order_only --cross_partition=20 --variant=partitioned-store",
+                   "--workers=2 --warehouses=1 --mix=50,0,0,0,50 --stock_level=transaction"},
+      .flags = parameter_flags(),
+      .variants = tpcc_variants(),
+      .make = make,
+  };
+  return command;
+}
+
+}  // namespace granary::bench::tpcc

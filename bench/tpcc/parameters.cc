@@ -1,0 +1,134 @@
+#include "bench/tpcc/parameters.h"
+
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "bench/tpcc/keys.h"
+
+namespace granary::bench::tpcc {
+
+namespace {
+
+constexpr std::uint64_t kLinesPerOrder = 10;  // on average
+constexpr std::uint32_t kTables = 12;         // that a split store has for each warehouse
+
+Status usage(std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); }
+
+Status check_split(const Parameters& parameters) {
+  const std::uint64_t tables = std::uint64_t{kTables} * parameters.warehouses + 1;
+  if (tables <= kMaxTables) return {};
+  return usage(
+      fmt::format("--variant=split: {} warehouses need {} tables, at most {} are possible; use fewer warehouses",
+                  parameters.warehouses, tables, kMaxTables));
+}
+
+}  // namespace
+
+std::vector<Flag> parameter_flags() {
+  return {
+      integer_flag("warehouses", 0, 0, kMaxWarehouses, "warehouses", "Scale; 0 = as many as workers."),
+      text_flag("mix", "45,43,4,4,4", "N,P,O,D,S",
+                "Percentages of new-order, payment, order-status, delivery and stock-level."),
+      real_flag("cross_partition", 0, 0, 100, "percent",
+                "Share of new-orders that touch another warehouse, and of payments from another one; unless given, as "
+                "specified: 1 % of order lines and 15 % of payments."),
+      switch_flag("new_order_only", false, "New-orders only: --mix=100,0,0,0,0."),
+      switch_flag("fast_ids", false, "Order numbers from a counter outside the transaction; as --variant=fast-ids."),
+      choice_flag("stock_level", "snapshot", {"snapshot", "transaction"}, "How stock-level reads."),
+      integer_flag("items", Scale{}.items, 100, 100'000, "items",
+                   "Items, and stocks of a warehouse; fewer than 100000 only for tests."),
+      integer_flag("customers", Scale{}.customers, 30, 3'000, "customers",
+                   "Customers and first orders of a district; fewer only for tests."),
+  };
+}
+
+Result<std::array<double, kTypes>> parse_mix(std::string_view text) {
+  std::array<double, kTypes> mix{};
+  const std::string whole(text);
+  double sum = 0;
+  for (std::size_t i = 0; i < kTypes; ++i) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mix[i]);
+    const auto used = static_cast<std::size_t>(end - text.data());
+    const bool last = i + 1 == kTypes;
+    if (error != std::errc() || !(mix[i] >= 0) || last != (used == text.size()) || (!last && text[used] != ',')) {
+      return usage(fmt::format("--mix={}: expected five percentages, such as 45,43,4,4,4", whole));
+    }
+    text.remove_prefix(last ? used : used + 1);
+    sum += mix[i];
+  }
+  if (std::abs(sum - 100) > 1e-6)
+    return usage(fmt::format("--mix={}: the percentages add up to {}, expected 100", whole, sum));
+  return mix;
+}
+
+double remote_line_share(double cross) {
+  const auto touches = [](double share) {
+    double sum = 0;
+    for (int lines = 5; lines <= 15; ++lines) sum += 1 - std::pow(1 - share, lines);
+    return sum / 11;
+  };
+  double low = 0, high = 1;
+  for (int turn = 0; turn < 60; ++turn) {
+    const double middle = (low + high) / 2;
+    (touches(middle) < cross ? low : high) = middle;
+  }
+  return high;
+}
+
+Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags) {
+  Parameters parameters;
+  parameters.workers = settings.workers;
+  parameters.seed = settings.seed;
+  parameters.scale = {.items = static_cast<std::uint32_t>(flags.integer("items")),
+                      .customers = static_cast<std::uint32_t>(flags.integer("customers"))};
+  const auto warehouses = static_cast<std::uint32_t>(flags.integer("warehouses"));
+  parameters.warehouses = warehouses != 0 ? warehouses : settings.workers;
+  const auto mix = parse_mix(flags.text("mix"));
+  if (!mix.ok()) return mix.status();
+  parameters.mix = *mix;
+  if (flags.enabled("new_order_only")) {
+    if (flags.given("mix")) return usage("--new_order_only and --mix exclude each other");
+    parameters.mix = {100, 0, 0, 0, 0};
+  }
+  if (flags.given("cross_partition")) {
+    const double cross = flags.real("cross_partition") / 100;
+    if (cross > 0 && parameters.warehouses == 1)
+      return usage("--cross_partition: one warehouse has no others; use --warehouses=2 or more");
+    parameters.remote_line = remote_line_share(cross);
+    parameters.remote_payment = cross;
+  }
+  parameters.fast_ids = flags.enabled("fast_ids") || settings.variants.has(Variant::kFastIds);
+  const bool partitioned = settings.variants.has(Variant::kPartitionedStore);
+  const bool has_snapshots = settings.options.snapshots && !partitioned;
+  parameters.snapshot_stock_level = flags.text("stock_level") == "snapshot" && has_snapshots;
+  if (flags.given("stock_level") && flags.text("stock_level") == "snapshot" && !has_snapshots) {
+    return usage("--stock_level=snapshot: this variant has no snapshots; use --stock_level=transaction");
+  }
+  if (settings.variants.has(Variant::kSplit)) {
+    const Status possible = check_split(parameters);
+    if (!possible.ok()) return possible;
+  }
+  parameters.run_seconds = flags.real("seconds") + flags.real("warmup");
+  return parameters;
+}
+
+std::uint64_t loaded_rows(const Parameters& parameters) {
+  const Scale& scale = parameters.scale;
+  // Customer: two halves, name, history. Order: itself, by customer, lines (as in orders_of, 5 to 15).
+  const std::uint64_t customers = std::uint64_t{kDistricts} * scale.customers;
+  const std::uint64_t warehouse = 1 + kDistricts + 2 * std::uint64_t{scale.items} + 4 * customers +
+                                  (2 + kLinesPerOrder) * customers + std::uint64_t{kDistricts} * scale.undelivered();
+  return scale.items + parameters.warehouses * warehouse;
+}
+
+std::uint64_t estimated_bytes(const Parameters& parameters) {
+  constexpr double kBytesARow = 180, kFixed = 32 << 20;
+  constexpr double kBytesANewOrder = 1500, kNewOrdersAWorkerSecond = 75'000;
+  const double share = parameters.mix[0] / 100;
+  const double growth = parameters.run_seconds * parameters.workers * kNewOrdersAWorkerSecond * share * kBytesANewOrder;
+  return static_cast<std::uint64_t>(kFixed + kBytesARow * static_cast<double>(loaded_rows(parameters)) + growth);
+}
+
+}  // namespace granary::bench::tpcc

@@ -1,0 +1,52 @@
+#pragma once
+// What the flags of `granary bench tpcc` say, checked.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "bench/harness/command.h"
+#include "bench/tpcc/random.h"
+
+namespace granary::bench::tpcc {
+
+enum class Type : std::uint8_t { kNewOrder, kPayment, kOrderStatus, kDelivery, kStockLevel };
+inline constexpr std::size_t kTypes = 5;
+inline constexpr std::array<std::string_view, kTypes> kTypeNames{"new_order", "payment", "order_status", "delivery",
+                                                                 "stock_level"};
+
+struct Parameters {
+  Scale scale;
+  std::uint32_t warehouses = 1;
+  std::uint32_t workers = 1;
+  std::uint64_t seed = 1;
+  /// Shares of the types, adding up to 100.
+  std::array<double, kTypes> mix{45, 43, 4, 4, 4};
+  /// Probability that an order line is supplied by another warehouse, and that a payment's customer belongs to one.
+  double remote_line = 0.01;
+  double remote_payment = 0.15;
+  /// New-order numbers from a counter outside the transaction (Silo 5.4).
+  bool fast_ids = false;
+  bool snapshot_stock_level = true;
+  /// How long the data will grow, for the estimate of memory.
+  double run_seconds = 0;
+};
+
+std::vector<Flag> parameter_flags();
+/// An error is a usage error.
+Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags);
+
+/// "45,43,4,4,4" → shares. An error names what is wrong.
+Result<std::array<double, kTypes>> parse_mix(std::string_view text);
+
+/// The probability of a remote line with which a new-order of 5 to 15 lines, all numbers alike, touches another
+/// warehouse with probability `cross` (Silo, Figure 8).
+double remote_line_share(double cross);
+
+std::uint64_t loaded_rows(const Parameters& parameters);
+std::uint64_t estimated_bytes(const Parameters& parameters);
+
+}  // namespace granary::bench::tpcc

@@ -1,0 +1,113 @@
+#pragma once
+// The Payment transaction (clause 2.5): a customer pays; warehouse, district and customer keep the sums, history the event.
+
+#include "bench/tpcc/customer_choice.h"
+
+namespace granary::bench::tpcc {
+
+struct PaymentRequest {
+  HistoryKey history;  ///< unique
+  CustomerChoice customer;
+  Date date;
+  std::int32_t amount;
+  std::uint16_t warehouse;
+  std::uint8_t district;
+};
+
+/// What the terminal shows (clause 2.5.3.3).
+struct PaymentReply {
+  std::uint32_t customer_number;
+  Customer customer;
+  Address warehouse, district;
+};
+
+/// What a payment by a customer with bad credit puts before the customer's data (clause 2.5.2.2).
+void prepend_payment(const PaymentRequest& request, std::uint32_t customer, Text<500>& data);
+
+template <store::Store S, typename T>
+class Payment {
+ public:
+  Payment(T& transaction, const Tables<S>& tables, const PaymentRequest& request, PaymentReply& reply)
+      : t_(transaction),
+        tables_(tables),
+        request_(request),
+        reply_(reply),
+        home_(partition_of(request.warehouse)) {}
+
+  store::Verdict run() {
+    Text<10> warehouse_name, district_name;
+    if (!pay_warehouse(warehouse_name) || !pay_district(district_name) || !pay_customer())
+      return store::Verdict::kRetry;
+    return note(warehouse_name, district_name) ? store::Verdict::kCommit : store::Verdict::kRetry;
+  }
+
+ private:
+  bool pay_warehouse(Text<10>& name) {
+    Warehouse warehouse;
+    const WarehouseKey key = warehouse_key(request_.warehouse);
+    if (t_.get(tables_.warehouse[home_], key, warehouse) != Outcome::kOk) return false;
+    warehouse.ytd += request_.amount;
+    name = warehouse.name;
+    reply_.warehouse = warehouse.address;
+    return t_.overwrite(tables_.warehouse[home_], key, warehouse) == Outcome::kOk;
+  }
+
+  bool pay_district(Text<10>& name) {
+    District district;
+    const DistrictKey key = district_key(request_.warehouse, request_.district);
+    if (t_.get(tables_.district[home_], key, district) != Outcome::kOk) return false;
+    district.ytd += request_.amount;
+    name = district.name;
+    reply_.district = district.address;
+    return t_.overwrite(tables_.district[home_], key, district) == Outcome::kOk;
+  }
+
+  bool pay_customer() {
+    const CustomerChoice& who = request_.customer;
+    const std::uint32_t part = partition_of(who.warehouse);
+    if (choose_customer(t_, tables_, who, reply_.customer_number) != Outcome::kOk) return false;
+    const CustomerKey key = customer_key(who.warehouse, who.district, reply_.customer_number);
+    Customer& customer = reply_.customer;
+    if (t_.get(tables_.customer[part], key, customer) != Outcome::kOk) return false;
+    customer.balance -= request_.amount;
+    customer.ytd_payment += request_.amount;
+    ++customer.payments;
+    if (t_.overwrite(tables_.customer[part], key, customer) != Outcome::kOk) return false;
+    if (customer.credit.bytes[0] != 'B') return true;
+    CustomerData data;
+    if (t_.get(tables_.customer_data[part], key, data) != Outcome::kOk) return false;
+    prepend_payment(request_, reply_.customer_number, data.text);
+    return t_.overwrite(tables_.customer_data[part], key, data) == Outcome::kOk;
+  }
+
+  bool note(const Text<10>& warehouse_name, const Text<10>& district_name) {
+    constexpr std::string_view kGap = "    ";
+    History row{.date = request_.date,
+                .amount = request_.amount,
+                .customer = static_cast<std::uint16_t>(reply_.customer_number),
+                .customer_warehouse = request_.customer.warehouse,
+                .warehouse = request_.warehouse,
+                .customer_district = request_.customer.district,
+                .district = request_.district,
+                .data = {}};
+    char* to = row.data.bytes;
+    for (const std::string_view part : {warehouse_name.view(), kGap, district_name.view()}) {
+      std::memcpy(to, part.data(), part.size());
+      to += part.size();
+    }
+    return t_.insert(tables_.history[home_], request_.history, row) == Outcome::kOk;
+  }
+
+  T& t_;
+  const Tables<S>& tables_;
+  const PaymentRequest& request_;
+  PaymentReply& reply_;
+  const std::uint32_t home_;
+};
+
+template <store::Store S, typename T>
+store::Verdict payment(T& transaction, const Tables<S>& tables, const PaymentRequest& request, PaymentReply& reply) {
+  return Payment<S, T>(transaction, tables, request, reply).run();
+}
+
+}  // namespace granary::bench::tpcc

@@ -1,0 +1,57 @@
+#pragma once
+// Chance as TPC-C wants it (clauses 2.1.6, 4.3.2): non-uniform numbers, last names made of syllables, random texts.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "bench/tpcc/schema.h"
+#include "src/base/random.h"
+
+namespace granary::bench::tpcc {
+
+using base::Random;
+
+/// The constants C of NURand. Those for last names differ between loading and running by what clause 2.1.6.1 prescribes.
+struct NurandConstants {
+  std::uint32_t load_last_name = 0;
+  std::uint32_t run_last_name = 0;
+  std::uint32_t customer = 0;
+  std::uint32_t item = 0;
+};
+NurandConstants draw_constants(Random& random);
+
+/// NURand(A, low, high) with the constant C.
+inline std::uint32_t nurand(Random& random, std::uint32_t a, std::uint32_t c, std::uint32_t low, std::uint32_t high) {
+  const auto one = static_cast<std::uint32_t>(random.below(a + 1));
+  const auto other = static_cast<std::uint32_t>(low + random.below(high - low + 1));
+  return ((one | other) + c) % (high - low + 1) + low;
+}
+inline std::uint32_t random_customer(Random& random, const NurandConstants& c, const Scale& scale) {
+  return nurand(random, 1023, c.customer, 1, scale.customers);
+}
+inline std::uint32_t random_item(Random& random, const NurandConstants& c, const Scale& scale) {
+  return nurand(random, 8191, c.item, 1, scale.items);
+}
+/// The number of a last name, for last_name().
+inline std::uint32_t random_name(Random& random, std::uint32_t c, const Scale& scale) {
+  return nurand(random, 255, c, 0, scale.names() - 1);
+}
+
+/// The last name of a number from 0 to 999: three syllables, one for each digit.
+const Text<16>& last_name(std::uint32_t number);
+
+/// Fills the text with `low` to `high` random letters and digits, or digits only.
+void random_letters(Random& random, char* to, std::size_t room, std::size_t low, std::size_t high);
+void random_digits(Random& random, char* to, std::size_t count);
+
+template <std::size_t N>
+void random_letters(Random& random, Text<N>& text, std::size_t low, std::size_t high) {
+  random_letters(random, text.bytes, N, low, high);
+}
+/// Writes ORIGINAL at a random place of `text`.
+void make_original(Random& random, char* text, std::size_t length);
+
+void random_address(Random& random, Address& address);
+
+}  // namespace granary::bench::tpcc

@@ -1,0 +1,49 @@
+#pragma once
+// What the clients of one loaded data set share.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bench/tpcc/keys.h"
+#include "bench/tpcc/parameters.h"
+#include "src/base/cache_line.h"
+
+namespace granary::bench::tpcc {
+
+/// Counters of one warehouse's districts.
+struct alignas(base::kCacheLine) DistrictCounters {
+  /// The order after the last delivered one: where to look for the oldest undelivered order, so that a scan does not have to
+  /// pass the deleted ones that are not collected yet. Only a hint: the scan itself is validated. It is raised after the
+  /// delivery has committed, and orders enter in ascending numbers, so nothing undelivered is ever below it. Written and read by
+  /// all clients of the warehouse; relaxed, since no other data depends on it.
+  std::array<std::atomic<std::uint32_t>, kDistricts> undelivered_from{};
+  /// FastIds: the number of the next order. Taken by clients with fetch_add; relaxed, only uniqueness matters.
+  std::array<std::atomic<std::uint32_t>, kDistricts> next_order{};
+};
+
+struct RunState {
+  explicit RunState(const Parameters& of) : parameters(of), counters(of.warehouses) {
+    for (DistrictCounters& warehouse : counters) {
+      for (auto& next : warehouse.next_order) next.store(of.scale.customers + 1, std::memory_order_relaxed);
+    }
+    Random random(of.seed, 0x74706363);
+    constants = draw_constants(random);
+  }
+
+  std::atomic<std::uint32_t>& undelivered_from(std::uint32_t warehouse, std::uint32_t district) {
+    return counters[warehouse - 1].undelivered_from[district - 1];
+  }
+  std::atomic<std::uint32_t>& next_order(std::uint32_t warehouse, std::uint32_t district) {
+    return counters[warehouse - 1].next_order[district - 1];
+  }
+
+  const Parameters parameters;
+  NurandConstants constants;
+  std::vector<DistrictCounters> counters;
+  /// Origins of history keys; 0 is what was loaded. Taken with fetch_add by each client; relaxed, only uniqueness matters.
+  std::atomic<std::uint32_t> next_history_origin{1};
+};
+
+}  // namespace granary::bench::tpcc
