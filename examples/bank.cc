@@ -13,47 +13,45 @@ struct Account {
 using Accounts = granary::TypedTable<std::uint64_t, Account>;
 
 constexpr std::uint64_t kAccounts = 1000;
-constexpr int kThreads = 2;
 constexpr int kTransfers = 50000;
 
-bool transfer(granary::Worker& worker, const Accounts& accounts, std::uint64_t from, std::uint64_t to, std::int64_t amount) {
+granary::RunResult transfer(granary::Worker& worker, const Accounts& accounts, std::uint64_t from, std::uint64_t to) {
   return worker.run([&](granary::Transaction& t) {
     const auto source = t.get(accounts, from);
     const auto target = t.get(accounts, to);
-    if (!source || !target) return;                  // doomed by a conflict: run() tries again
-    if (source->balance < amount) return t.abort();  // nothing happens; run() returns kUser
-    (void)t.put(accounts, from, {source->balance - amount});  // a put that cannot be done dooms the transaction
-    (void)t.put(accounts, to, {target->balance + amount});
-  }).committed();
+    if (!source || !target) return;                      // doomed by a conflict: run() tries again
+    if (source->balance < 5) return t.abort();           // nothing happens; run() returns kUser
+    (void)t.put(accounts, from, {source->balance - 5});  // a put for which there is no room dooms the transaction
+    (void)t.put(accounts, to, {target->balance + 5});
+  });
 }
 
 int main() {
-  auto db = granary::Database::open({});
-  if (!db.ok()) return std::fprintf(stderr, "%s\n", db.status().message().c_str()), 1;
-  const Accounts accounts = (*db)->create_table<std::uint64_t, Account>("accounts").value();
-  auto teller = (*db)->register_worker().value();
+  const auto db = granary::Database::open({}).value();
+  const Accounts accounts = db->create_table<std::uint64_t, Account>("accounts").value();
+  auto teller = db->register_worker().value();
   (void)teller.run([&](granary::Transaction& t) {
-    for (std::uint64_t id = 0; id < kAccounts; ++id) (void)t.put(accounts, id, Account{100});
+    for (std::uint64_t id = 0; id < kAccounts; ++id) (void)t.put(accounts, id, {100});
   });
 
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
+  for (unsigned i = 0; i < 2; ++i) {
     threads.emplace_back([&, i] {
-      auto worker = (*db)->register_worker().value();  // one per thread
+      auto worker = db->register_worker().value();  // one per thread
       std::mt19937_64 random(i);
       for (int n = 0; n < kTransfers; ++n) {
         const std::uint64_t from = random() % kAccounts;
-        (void)transfer(worker, accounts, from, (from + 1 + random() % (kAccounts - 1)) % kAccounts, static_cast<std::int64_t>(random() % 50));
+        (void)transfer(worker, accounts, from, (from + 1 + random() % (kAccounts - 1)) % kAccounts);
       }
     });
   }
   for (auto& thread : threads) thread.join();
 
-  std::int64_t total = 0;
+  long long total = 0;
   const auto audit = teller.run([&](granary::Transaction& t) {
     total = 0;  // the body may run again
-    (void)t.scan(accounts, 0, kAccounts, [&](std::uint64_t, const Account& account) { return total += account.balance, true; });
+    (void)t.scan(accounts, 0, kAccounts, [&](std::uint64_t, const Account& a) { return total += a.balance, true; });
   });
-  std::printf("%llu accounts hold %lld in all\n", static_cast<unsigned long long>(kAccounts), static_cast<long long>(total));
-  return audit.committed() && total == 100 * static_cast<std::int64_t>(kAccounts) ? 0 : 1;
+  std::printf("%d accounts hold %lld in all\n", static_cast<int>(kAccounts), total);
+  return audit.committed() && total == 100 * static_cast<long long>(kAccounts) ? 0 : 1;
 }

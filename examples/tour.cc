@@ -28,13 +28,17 @@ int main() {
   if (!stored) return std::fprintf(stderr, "%s\n", std::string(meaning(stored.reason)).c_str()), 1;
 
   (void)worker.run([&](granary::Transaction& t) {
-    (void)t.scan(people, 1, 3, [](std::uint64_t id, const Person& person) {  // the end is not included
-      std::printf("%d: %s\n", static_cast<int>(id), std::string(person.name.view()).c_str());
-      return true;  // go on
-    }, granary::Order::kDescending);
+    (void)t.scan(
+        people, 1, 3,
+        [](std::uint64_t id, const Person& person) {  // the end is not included
+          std::printf("%d: %s\n", static_cast<int>(id), std::string(person.name.view()).c_str());
+          return true;  // go on
+        },
+        granary::Order::kDescending);
 
     const auto from = granary::encode_key<std::int32_t>(30), to = granary::encode_key<std::int32_t>(40);
-    const auto thirties = t.scan(by_age, {.from = from, .to = to}, [](std::string_view, std::string_view) { return true; });
+    const auto thirties =
+        t.scan(by_age, {.from = from, .to = to}, [](std::string_view, std::string_view) { return true; });
     std::printf("%d in their thirties\n", static_cast<int>(thirties.count));
 
     std::string text;

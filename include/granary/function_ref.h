@@ -15,8 +15,10 @@ class FunctionRef<R(Args...)> {
  public:
   template <typename F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<R, F&, Args...>)
-  FunctionRef(F&& callable)  // NOLINT(google-explicit-constructor): lambdas are passed as they are
-      : object_(address(std::addressof(callable))), call_([](void* object, Args... args) -> R {
+  // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload): lambdas are passed as they are
+  FunctionRef(F&& callable)
+      : object_(address(std::addressof(callable))),
+        call_([](void* object, Args... args) -> R {
           return (*reinterpret_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
         }) {}
 

@@ -94,11 +94,13 @@ int compare_values(const Key& a, const Key& b) {
 template <typename Key>
 class KeyEncoding : public testing::Test {};
 
-using KeyTypes = testing::Types<
-    bool, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t, std::uint64_t, std::int64_t, Colour,
-    std::string, FixedString<1>, FixedString<16>, std::pair<std::int32_t, std::string>, std::tuple<std::string, std::string>,
-    std::tuple<std::string, std::uint8_t, std::string>, std::tuple<std::uint32_t, std::uint8_t, FixedString<16>, std::int64_t>,
-    std::tuple<std::pair<std::string, bool>, Colour>>;
+using KeyTypes =
+    testing::Types<bool, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
+                   std::uint64_t, std::int64_t, Colour, std::string, FixedString<1>, FixedString<16>,
+                   std::pair<std::int32_t, std::string>, std::tuple<std::string, std::string>,
+                   std::tuple<std::string, std::uint8_t, std::string>,
+                   std::tuple<std::uint32_t, std::uint8_t, FixedString<16>, std::int64_t>,
+                   std::tuple<std::pair<std::string, bool>, Colour>>;
 
 struct TypeIndex {
   template <typename T>
@@ -135,7 +137,8 @@ TYPED_TEST(KeyEncoding, RefusesEveryPrefixAndTrailingBytes) {
     const std::string bytes(encode_key(key).view());
     TypeParam back{};
     for (std::size_t length = 0; length < bytes.size(); ++length) {
-      EXPECT_FALSE(decode_key<TypeParam>(std::string_view(bytes).substr(0, length), back)) << length << " of " << bytes.size();
+      EXPECT_FALSE(decode_key<TypeParam>(std::string_view(bytes).substr(0, length), back))
+          << length << " of " << bytes.size();
     }
     EXPECT_FALSE(decode_key<TypeParam>(bytes + '\x01', back));
   }
@@ -147,8 +150,8 @@ TEST(KeyEncodingBytes, AreThoseThatTheHeaderPromises) {
   EXPECT_EQ(encode_key<bool>(true).view(), std::string_view("\1", 1));
   EXPECT_EQ(encode_key(FixedString<4>("ab")).view(), std::string_view("ab\0\0", 4));
   EXPECT_EQ(encode_key(std::string("a\0b", 3)).view(), std::string_view("a\0\xff"
-                                                                       "b\0\0",
-                                                                       6));
+                                                                        "b\0\0",
+                                                                        6));
   EXPECT_EQ(encode_key(std::string_view("a")).view(), encode_key(std::string("a")).view());
 }
 

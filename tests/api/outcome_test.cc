@@ -47,9 +47,9 @@ TEST(AbortReason, OnlyConflictsAreRetried) {
   EXPECT_FALSE(is_retryable(AbortReason::kUser));
   EXPECT_FALSE(is_retryable(AbortReason::kOutOfMemory));
   EXPECT_FALSE(is_retryable(AbortReason::kUniqueViolation));
-  for (const AbortReason reason : {AbortReason::kReadChanged, AbortReason::kReadLocked, AbortReason::kNodeChanged,
-                                   AbortReason::kWriteLocked, AbortReason::kRecordBusy, AbortReason::kRecordReplaced,
-                                   AbortReason::kTidsUsedUp}) {
+  for (const AbortReason reason :
+       {AbortReason::kReadChanged, AbortReason::kReadLocked, AbortReason::kNodeChanged, AbortReason::kWriteLocked,
+        AbortReason::kRecordBusy, AbortReason::kRecordReplaced, AbortReason::kTidsUsedUp}) {
     EXPECT_TRUE(is_retryable(reason)) << name(reason);
   }
 }
