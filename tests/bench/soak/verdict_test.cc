@@ -32,7 +32,7 @@ TEST(Verdict, SawteethPass) {
 }
 
 TEST(Verdict, SteadyGrowthFails) {
-  EXPECT_FALSE(judge([](int second) { return (500 + static_cast<unsigned>(second + 2)) * kMiB; }, 60).holds);
+  EXPECT_FALSE(judge([](int second) { return (500 + 2 * static_cast<unsigned>(second + 2)) * kMiB; }, 60).holds);
 }
 
 TEST(Verdict, TooFewSamplesFailWithTheReason) {
