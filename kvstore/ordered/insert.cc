@@ -56,13 +56,31 @@ bool insert_locked(const Place<Width>& place, std::string_view key, Value value,
   return split.done;
 }
 
+/// As locate(), but begins at the hinted leaf if that one covers the key and holds its place; leaves know their range,
+/// so it does not matter how one comes there.
+template <unsigned Width>
+Place<Width> locate_near(const std::atomic<Node*>& root, std::string_view key, LeafHint* hint) {
+  if (hint == nullptr) return locate<Width>(root, key);
+  if (hint->leaf != nullptr) {
+    auto* const near = static_cast<LeafNode<Width>*>(hint->leaf);
+    Place<Width> place;
+    place.key = LayerKey(key);
+    Node* below = nullptr;
+    const bool in_layer_0 = near->covers(place.key.at) && search_leaf(near, &place, &below);
+    if (in_layer_0 && place.leaf != nullptr) return place;
+  }
+  const Place<Width> place = locate<Width>(root, key);
+  hint->leaf = place.depth == 0 ? place.leaf : nullptr;
+  return place;
+}
+
 }  // namespace
 
 template <unsigned Width>
-InsertResult BasicTree<Width>::insert_if_absent(std::string_view key, Value value, NodeMemory& memory) {
+InsertResult BasicTree<Width>::insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint) {
   InsertResult result;
   for (Backoff backoff;; backoff.pause()) {
-    const Place<Width> place = locate<Width>(root_, key);
+    const Place<Width> place = locate_near<Width>(root_, key, hint);
     if (place.value != 0) {
       result.what = InsertResult::What::kPresent;
       result.present = place.value;
@@ -76,7 +94,7 @@ InsertResult BasicTree<Width>::insert_if_absent(std::string_view key, Value valu
   }
 }
 
-template InsertResult BasicTree<15>::insert_if_absent(std::string_view, Value, NodeMemory&);
-template InsertResult BasicTree<3>::insert_if_absent(std::string_view, Value, NodeMemory&);
+template InsertResult BasicTree<15>::insert_if_absent(std::string_view, Value, NodeMemory&, LeafHint*);
+template InsertResult BasicTree<3>::insert_if_absent(std::string_view, Value, NodeMemory&, LeafHint*);
 
 }  // namespace granary::kvstore::ordered

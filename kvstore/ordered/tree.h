@@ -76,6 +76,12 @@ struct InsertResult {
   NodeChanges changes;          ///< if kInserted
 };
 
+/// A leaf of layer 0 that an earlier operation on the same tree met: where the next one may begin. Good for as long
+/// as the epoch slot stays entered, whatever became of the leaf; empty at first.
+struct LeafHint {
+  Leaf* leaf = nullptr;
+};
+
 enum class Direction : std::uint8_t { kForward, kReverse };
 
 /// A key range. Forward and reverse scans cover the same keys.
@@ -125,8 +131,8 @@ class BasicTree {
   /// keys.size() == results.size().
   void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const;
 
-  /// Adds key → value unless the key is there.
-  InsertResult insert_if_absent(std::string_view key, Value value, NodeMemory& memory);
+  /// Adds key → value unless the key is there. With a hint, inserts of neighbouring keys descend only once.
+  InsertResult insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint = nullptr);
 
   /// Points a present key at another value if it still holds `expected`; the leaf's version stays.
   bool replace(std::string_view key, Value expected, Value desired);

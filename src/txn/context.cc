@@ -33,6 +33,7 @@ void Context::release(bool committed) {
   access_.clear();
   arena_.clear();
   lookups_.clear();
+  insert_hints_.clear();
   worker_.shared().epochs.leave(slot_);
 }
 

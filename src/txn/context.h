@@ -127,6 +127,7 @@ class Context {
   cc::AccessSet access_;
   base::Arena arena_;
   LookupCache lookups_;
+  InsertHints insert_hints_;
   std::deque<std::string> scratch_;  // one per scan depth; addresses stay
   std::size_t scan_depth_ = 0;
 };

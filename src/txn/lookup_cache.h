@@ -62,4 +62,30 @@ class LookupCache {
   std::array<Entry, kEntries> entries_{};
 };
 
+/// Where a transaction last inserted into each of a few tables, so that a run of neighbouring keys descends once. Valid while
+/// its epoch slot stays entered.
+class InsertHints {
+ public:
+  void clear() {
+    if (!used_) return;
+    entries_ = {};
+    used_ = false;
+  }
+  kvstore::ordered::LeafHint* of(std::uint32_t table) {
+    Entry& entry = entries_[table % kEntries];
+    if (entry.table != table) entry = {table, {}};
+    used_ = true;
+    return &entry.hint;
+  }
+
+ private:
+  static constexpr std::size_t kEntries = 16;
+  struct Entry {
+    std::uint32_t table = 0;
+    kvstore::ordered::LeafHint hint;
+  };
+  std::array<Entry, kEntries> entries_{};
+  bool used_ = false;
+};
+
 }  // namespace granary::txn

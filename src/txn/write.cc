@@ -90,7 +90,8 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
   Record* const record = make_placeholder(state, value.size());
   if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
   const InsertResult result =
-      table.tree().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record), state.nodes);
+      table.tree().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record), state.nodes,
+                                    insert_hints_.of(table.id()));
   if (result.what != InsertResult::What::kInserted) {
     state.slabs.free(memory::SlabKind::kRecord, record);
     if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);

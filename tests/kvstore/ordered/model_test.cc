@@ -100,13 +100,14 @@ void random_operations(std::uint32_t seed, int operations, std::uint32_t insert_
   Model model;
   KeyMaker keys(seed);
   Value next_value = 0;
+  LeafHint hint;  // half of the inserts begin where the last hinted one was, whatever became of that leaf
   for (int i = 0; i < operations; ++i) {
     const std::string key = keys();
     const auto in_model = model.find(key);
     const bool present = in_model != model.end();
     next_value += 2;
     if (const std::uint32_t choice = keys.below(100); choice < insert_percent) {
-      const InsertResult result = tree.insert_if_absent(key, next_value, worker.memory);
+      const InsertResult result = tree.insert_if_absent(key, next_value, worker.memory, keys.below(2) == 0 ? &hint : nullptr);
       ASSERT_EQ(result.what, present ? InsertResult::What::kPresent : InsertResult::What::kInserted);
       if (present) {
         ASSERT_EQ(result.present, in_model->second);
@@ -131,6 +132,7 @@ void random_operations(std::uint32_t seed, int operations, std::uint32_t insert_
       ASSERT_EQ(tree.statistics().keys, model.size());
       pool.epochs.tick();
       worker.rest();
+      hint = {};
     }
   }
   for (const auto& [key, value] : model) ASSERT_TRUE(tree.remove(key, value, worker.memory));
