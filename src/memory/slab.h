@@ -1,5 +1,5 @@
 #pragma once
-// Type-stable slabs (DESIGN: I3). A SlabPool cuts one Region into extents; an extent serves one size
+// Type-stable slabs (I3). A SlabPool cuts one Region into extents; an extent serves one size
 // class of one kind until the pool dies, so memory that once held a record header always does. A
 // SlabCache is one worker's private front: allocation and free are a pop and a push on its own lists.
 //
