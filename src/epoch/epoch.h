@@ -58,11 +58,11 @@ class EpochManager {
     Epoch epoch = current();
     for (;;) {
       // Release: our earlier frees and reads stay before; the advancer's acquire load pairs with it.
-      slot.local.store(epoch, std::memory_order_release);
-      if (!asymmetric_fence_) [[unlikely]] {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (asymmetric_fence_) [[likely]] {
+        slot.local.store(epoch, std::memory_order_release);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler keeps the order; the advancer's membarrier does the rest
       } else {
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // the advancer's membarrier does the rest
+        slot.local.exchange(epoch, std::memory_order_seq_cst);  // a full fence on x86-64
       }
       const Epoch now = current();
       if (now == epoch) return epoch;
