@@ -203,6 +203,8 @@ class Snapshot {
 
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
   Outcome get(const Table& table, std::string_view key, std::string& value);
+  /// As Transaction::multi_get.
+  Outcome multi_get(std::span<MultiGet> gets);
   ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
   ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
   GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key = nullptr);

@@ -126,6 +126,10 @@ Outcome Snapshot::get(const Table& table, std::string_view key, std::string& val
   if (context_ == nullptr) return Outcome::kFinished;
   return context_->snapshot_get(serial_, table.core(), key, value);
 }
+Outcome Snapshot::multi_get(std::span<MultiGet> gets) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->snapshot_multi_get(serial_, gets);
+}
 ScanResult Snapshot::scan(const Table& table, const ScanRange& range, ScanFn visit) {
   if (context_ == nullptr) return {Outcome::kFinished, 0};
   return context_->snapshot_scan(serial_, table.core(), range, visit);

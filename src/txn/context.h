@@ -55,6 +55,7 @@ class Context {
   std::uint64_t snapshot_epoch() const { return snapshot_epoch_; }
   GetResult snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
   Outcome snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
+  Outcome snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> gets);
   ScanResult snapshot_scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
   ScanResult snapshot_scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
   void finish_snapshot(std::uint64_t serial);

@@ -21,23 +21,20 @@ GetResult copy_own(const cc::WriteEntry& own, std::span<char> buffer) {
   return {Outcome::kOk, own.value.size()};
 }
 
-/// Brings a record of a multi_get closer, header and value, as far as is worth it.
-void prefetch_record(const TableCore& table, const Record* record) {
-  constexpr std::size_t kWorthwhile = 512;
-  base::prefetch_range(record, std::min<std::size_t>(sizeof(Record) + table.max_value_bytes(), kWorthwhile));
-}
-
 }  // namespace
 
 Outcome Context::note_read(Record* record, cc::TidWord tid) {
-  if (access_.reads.size() >= kMaxAccesses) [[unlikely]] return Outcome::kTooManyAccesses;
+  if (access_.reads.size() >= kMaxAccesses) [[unlikely]]
+    return Outcome::kTooManyAccesses;
   access_.reads.push_back({record, tid});
   return Outcome::kOk;
 }
 
 Outcome Context::note_node(const cc::Leaf* leaf, cc::Version version) {
-  if (!access_.nodes.empty() && access_.nodes.back().leaf == leaf && access_.nodes.back().version == version) return Outcome::kOk;
-  if (access_.nodes.size() >= kMaxAccesses) [[unlikely]] return Outcome::kTooManyAccesses;
+  if (!access_.nodes.empty() && access_.nodes.back().leaf == leaf && access_.nodes.back().version == version)
+    return Outcome::kOk;
+  if (access_.nodes.size() >= kMaxAccesses) [[unlikely]]
+    return Outcome::kTooManyAccesses;
   access_.nodes.push_back({leaf, version});
   return Outcome::kOk;
 }
@@ -56,15 +53,18 @@ Record* Context::find(TableCore& table, std::string_view key) {
 GetResult Context::read(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};
-    if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]] return copy_own(*own, buffer);
+    if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
+      return copy_own(*own, buffer);
     const record::StableRead seen = record::read_stable(*record, buffer.data(), buffer.size(), worker_.shared().waiter);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = find(table, key);
       continue;
     }
-    if (seen.state == ReadState::kBusy) [[unlikely]] break;
+    if (seen.state == ReadState::kBusy) [[unlikely]]
+      break;
     const Outcome noted = note_read(record, seen.tid);
-    if (noted != Outcome::kOk) [[unlikely]] return {noted, 0};
+    if (noted != Outcome::kOk) [[unlikely]]
+      return {noted, 0};
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
     return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
   }
@@ -90,7 +90,8 @@ Outcome Context::read_string(TableCore& table, std::string_view key, std::string
 
 GetResult Context::get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
   const Outcome admitted = admit(serial, table, key);
-  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
   Record* record = lookups_.find(table->tree(), key);
   if (record == nullptr) record = find(*table, key);
   return read(*table, key, record, buffer);
@@ -98,7 +99,8 @@ GetResult Context::get(std::uint64_t serial, TableCore* table, std::string_view 
 
 Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
   const Outcome admitted = admit(serial, table, key);
-  if (admitted != Outcome::kOk) [[unlikely]] return admitted;
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return admitted;
   return read_string(*table, key, value);
 }
 
@@ -112,12 +114,13 @@ Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
     std::size_t count = 0;
     for (; count < std::min(kBatch, gets.size()) && gets[count].table.core() == table; ++count) {
       const Outcome admitted = admit(serial, table, gets[count].key);
-      if (admitted != Outcome::kOk) [[unlikely]] return gets[count].result.outcome = admitted;
+      if (admitted != Outcome::kOk) [[unlikely]]
+        return gets[count].result.outcome = admitted;
       keys[count] = gets[count].key;
     }
     table->tree().find_many({keys.data(), count}, {found.data(), count});
     for (std::size_t i = 0; i < count; ++i) {
-      if (found[i].value != 0) prefetch_record(*table, record_of(found[i].value));
+      if (found[i].value != 0) table->prefetch(record_of(found[i].value));
     }
     for (std::size_t i = 0; i < count; ++i) {
       Record* const record = record_of(found[i].value);
@@ -127,7 +130,8 @@ Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
         lookups_.remember(table->tree(), keys[i], record);
       }
       gets[i].result = read(*table, keys[i], record, gets[i].buffer);
-      if (state_ != State::kOpen) [[unlikely]] return gets[i].result.outcome;
+      if (state_ != State::kOpen) [[unlikely]]
+        return gets[i].result.outcome;
     }
     gets = gets.subspan(count);
   }
@@ -140,7 +144,7 @@ void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view 
   const kvstore::ordered::Lookup at = table->tree().find(key);
   if (at.value == 0) return;
   lookups_.remember(table->tree(), key, record_of(at.value));
-  prefetch_record(*table, record_of(at.value));
+  table->prefetch(record_of(at.value));
 }
 
 }  // namespace granary::txn

@@ -1,6 +1,8 @@
 // Snapshot transactions (Silo 4.9). A snapshot pins its epoch, which keeps the versions that it sees; it enters
 // its epoch slot only within an operation, so however long it runs it never holds back E or the freeing of tree nodes.
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "src/base/test_hooks.h"
@@ -29,12 +31,9 @@ class Entered {
 
 GetResult result_of(const record::StableRead& seen) {
   switch (seen.state) {
-    case ReadState::kValue:
-      return {Outcome::kOk, seen.size};
-    case ReadState::kTooSmall:
-      return {Outcome::kBufferTooSmall, seen.size};
-    default:
-      return {Outcome::kNotFound, 0};
+    case ReadState::kValue: return {Outcome::kOk, seen.size};
+    case ReadState::kTooSmall: return {Outcome::kBufferTooSmall, seen.size};
+    default: return {Outcome::kNotFound, 0};
   }
 }
 
@@ -88,7 +87,9 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   const std::string& last_key() const { return last_key_; }
   const std::vector<Item>& items() const { return items_; }
   std::string_view key(const Item& item) const { return {bytes_.data() + item.key_at, item.key_size}; }
-  std::string_view value(const Item& item) const { return {bytes_.data() + item.key_at + item.key_size, item.value_size}; }
+  std::string_view value(const Item& item) const {
+    return {bytes_.data() + item.key_at + item.key_size, item.value_size};
+  }
 
  private:
   void room(std::size_t bytes) {
@@ -135,12 +136,14 @@ Outcome Context::admit_snapshot(std::uint64_t serial, const TableCore* table, st
 
 GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
   const Outcome admitted = admit_snapshot(serial, table, key);
-  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
   const Entered entered(worker_.shared().epochs, slot_);
   const kvstore::ordered::Lookup at = table->tree().find(key);
   if (at.value == 0) return {Outcome::kNotFound, 0};
   const auto* record = reinterpret_cast<const Record*>(at.value);
-  return result_of(record::read_snapshot(*record, snapshot_epoch_, buffer.data(), buffer.size(), worker_.shared().waiter));
+  return result_of(
+      record::read_snapshot(*record, snapshot_epoch_, buffer.data(), buffer.size(), worker_.shared().waiter));
 }
 
 Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
@@ -158,9 +161,43 @@ Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::strin
   }
 }
 
+Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
+  constexpr std::size_t kBatch = 16;
+  std::array<std::string_view, kBatch> keys;
+  std::array<kvstore::ordered::Lookup, kBatch> found;
+  const std::uint64_t snapshot = snapshot_epoch_;
+  while (!gets.empty()) {
+    // A run of gets on one table, at most a batch.
+    TableCore* const table = gets.front().table.core();
+    std::size_t count = 0;
+    for (; count < std::min(kBatch, gets.size()) && gets[count].table.core() == table; ++count) {
+      const Outcome admitted = admit_snapshot(serial, table, gets[count].key);
+      if (admitted != Outcome::kOk) [[unlikely]]
+        return gets[count].result.outcome = admitted;
+      keys[count] = gets[count].key;
+    }
+    const Entered entered(worker_.shared().epochs, slot_);
+    table->tree().find_many({keys.data(), count}, {found.data(), count});
+    for (std::size_t i = 0; i < count; ++i) {
+      if (found[i].value != 0) table->prefetch(reinterpret_cast<const Record*>(found[i].value));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      gets[i].result = {Outcome::kNotFound, 0};
+      if (found[i].value == 0) continue;
+      const auto* record = reinterpret_cast<const Record*>(found[i].value);
+      const std::span<char> buffer = gets[i].buffer;
+      gets[i].result =
+          result_of(record::read_snapshot(*record, snapshot, buffer.data(), buffer.size(), worker_.shared().waiter));
+    }
+    gets = gets.subspan(count);
+  }
+  return Outcome::kOk;
+}
+
 ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
   const Outcome admitted = admit_snapshot(serial, table, longest_bound(range));
-  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
   ScanResult result;
   Batch batch(snapshot_epoch_, worker_.shared().waiter);
   std::string resume;
@@ -191,12 +228,14 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
 
 ScanResult Context::snapshot_scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit) {
   const Outcome admitted = admit_snapshot(serial, index, longest_bound(range));
-  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
   std::string value;
   Outcome outcome = Outcome::kOk;
   const auto visit_entry = [&](std::string_view, std::string_view primary_key) {
     outcome = snapshot_get(serial, index->base(), primary_key, value);
-    if (outcome == Outcome::kNotFound) outcome = Outcome::kOk;  // cannot be in a consistent snapshot; nothing to hand on
+    if (outcome == Outcome::kNotFound)
+      outcome = Outcome::kOk;  // cannot be in a consistent snapshot; nothing to hand on
     if (outcome != Outcome::kOk) return false;
     return visit(primary_key, value);
   };

@@ -1,6 +1,7 @@
 #pragma once
 // A table or a secondary index inside the engine: a tree from keys to records, and what it is for.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,12 +20,21 @@ class TableCore {
  public:
   TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
             kvstore::ordered::NodeMemory& memory)
-      : shared_(&shared), max_value_bytes_(max_value_bytes), id_(id), tree_(memory), name_(std::move(name)) {}
+      : shared_(&shared),
+        max_value_bytes_(max_value_bytes),
+        id_(id),
+        tree_(memory),
+        name_(std::move(name)) {}
 
   std::uint32_t id() const { return id_; }
   const std::string& name() const { return name_; }
   kvstore::ordered::Tree& tree() { return tree_; }
   std::uint32_t max_value_bytes() const { return max_value_bytes_; }
+  /// Brings a record that is about to be read closer, header and value, as far as is worth it.
+  void prefetch(const record::Record* record) const {
+    constexpr std::size_t kWorthwhile = 512;
+    base::prefetch_range(record, std::min<std::size_t>(sizeof(record::Record) + max_value_bytes_, kWorthwhile));
+  }
   /// True if the table belongs to that database.
   bool belongs_to(const cc::Shared& shared) const { return shared_ == &shared; }
 

@@ -1,5 +1,7 @@
 // Snapshots (Silo 4.9): one consistent cut in the past, kept however long it is read.
 
+#include <array>
+
 #include "tests/isolation/isolation_test.h"
 
 namespace granary::tests {
@@ -43,6 +45,30 @@ TEST_P(SnapshotTest, SeesExactlyTheEpochsBeforeItsOwn) {
       }
     }
   }
+}
+
+TEST_P(SnapshotTest, MultiGetIsManyGets) {
+  const std::uint64_t period = db_->options().snapshot_epochs;
+  db_.put(table_, "gone", "soon");
+  db_.pass_epochs(3 * period);
+  Snapshot reader = db_.snapshot();
+  db_.put(table_, "x", "11");
+  db_.put(table_, "born", "later");
+  db_.commit([&](Transaction& t) { EXPECT_EQ(t.remove(table_, "gone"), Outcome::kOk); });
+  std::array<char, 8> x, y, gone, born, small;
+  std::array<MultiGet, 5> gets{{{table_, "x", x, {}},
+                                {table_, "gone", gone, {}},
+                                {table_, "born", born, {}},
+                                {table_, "y", y, {}},
+                                {table_, "y", std::span(small.data(), 1), {}}}};
+  ASSERT_EQ(reader.multi_get(gets), Outcome::kOk);
+  EXPECT_EQ(std::string_view(x.data(), gets[0].result.size), "10");
+  EXPECT_EQ(std::string_view(gone.data(), gets[1].result.size), "soon");
+  EXPECT_EQ(gets[2].result.outcome, Outcome::kNotFound);
+  EXPECT_EQ(std::string_view(y.data(), gets[3].result.size), "20");
+  EXPECT_EQ(gets[4].result.outcome, Outcome::kBufferTooSmall);
+  reader.finish();
+  EXPECT_EQ(reader.multi_get(gets), Outcome::kFinished);
 }
 
 TEST_P(SnapshotTest, IsOneToTwoPeriodsOld) {
