@@ -64,6 +64,7 @@ Result<std::array<double, kTypes>> parse_mix(std::string_view text) {
 }
 
 double remote_line_share(double cross) {
+  if (cross >= 1) return 1;  // below, all shares near 1 look alike
   const auto touches = [](double share) {
     double sum = 0;
     for (int lines = 5; lines <= 15; ++lines) sum += 1 - std::pow(1 - share, lines);
