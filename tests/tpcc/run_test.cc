@@ -1,0 +1,114 @@
+// Whole runs on threads, every store and variant, judged by the consistency conditions. Speed is not tested.
+
+#include <chrono>
+#include <thread>
+
+#include "tests/tpcc/small_tpcc.h"
+
+namespace granary::bench::tpcc {
+namespace {
+
+struct Totals {
+  std::array<std::uint64_t, kTypes> committed{};
+  std::uint64_t rolled_back = 0, gave_up = 0;
+};
+
+template <store::Store S>
+Totals run(TpccWorkload<S>& workload, std::uint32_t workers, std::chrono::milliseconds time) {
+  std::vector<Totals> totals(workers);
+  std::vector<std::thread> threads;
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
+    threads.emplace_back([&, worker] {
+      auto client = workload.make_client(worker);
+      ASSERT_TRUE(client.ok()) << client.status().message();
+      const auto end = std::chrono::steady_clock::now() + time;
+      while (std::chrono::steady_clock::now() < end) {
+        const Request request = (*client)->run_one();
+        Totals& mine = totals[worker];
+        if (request.ending == Ending::kCommitted) ++mine.committed[request.type];
+        if (request.ending == Ending::kRolledBack) ++mine.rolled_back;
+        if (request.ending == Ending::kGaveUp) ++mine.gave_up;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Totals sum;
+  for (const Totals& one : totals) {
+    for (std::size_t type = 0; type < kTypes; ++type) sum.committed[type] += one.committed[type];
+    sum.rolled_back += one.rolled_back;
+    sum.gave_up += one.gave_up;
+  }
+  return sum;
+}
+
+template <store::Store S>
+void run_and_check(const Parameters& parameters, bool split = false) {
+  using std::chrono::milliseconds;
+  auto workload = small_workload<S>(parameters, split);
+  const Totals totals = run(*workload, parameters.workers, milliseconds(700));
+  for (std::size_t type = 0; type < kTypes; ++type) {
+    EXPECT_EQ(totals.committed[type] != 0, parameters.mix[type] != 0) << kTypeNames[type];
+  }
+  EXPECT_EQ(totals.gave_up, 0u);
+  expect_consistent(*workload);
+}
+
+TEST(TpccRun, TwoWorkersOnAWarehouseEach) { run_and_check<store::GranaryStore>(small_parameters(2, 2)); }
+
+TEST(TpccRun, FourWorkersOnOneWarehouse) { run_and_check<store::GranaryStore>(small_parameters(1, 4)); }
+
+TEST(TpccRun, StockLevelAsTransaction) {
+  Parameters parameters = small_parameters(1, 3);
+  parameters.snapshot_stock_level = false;
+  run_and_check<store::GranaryStore>(parameters);
+}
+
+TEST(TpccRun, SplitTablesAndManyRemoteLines) {
+  Parameters parameters = small_parameters(3, 3);
+  parameters.remote_line = 0.3;
+  parameters.remote_payment = 0.5;
+  run_and_check<store::GranaryStore>(parameters, true);
+}
+
+TEST(TpccRun, FastIds) {
+  Parameters parameters = small_parameters(1, 3);
+  parameters.fast_ids = true;
+  run_and_check<store::GranaryStore>(parameters);
+}
+
+TEST(TpccRun, NewOrdersOnly) {
+  Parameters parameters = small_parameters(1, 3);
+  parameters.mix = {100, 0, 0, 0, 0};
+  run_and_check<store::GranaryStore>(parameters);
+}
+
+TEST(TpccRun, DeliveriesUntilNothingIsLeft) {
+  Parameters parameters = small_parameters(1, 3);
+  parameters.mix = {10, 0, 0, 90, 0};
+  run_and_check<store::GranaryStore>(parameters);
+}
+
+TEST(TpccRun, PartitionedStore) {
+  Parameters parameters = small_parameters(3, 3);
+  parameters.snapshot_stock_level = false;
+  parameters.remote_line = 0.1;
+  run_and_check<store::PartitionedStore>(parameters);
+}
+
+TEST(TpccRun, PartitionedStoreWithMoreWorkersThanPartitions) {
+  Parameters parameters = small_parameters(1, 3);
+  parameters.snapshot_stock_level = false;
+  run_and_check<store::PartitionedStore>(parameters);
+}
+
+TEST(TpccRun, LoadingAgainStartsAfresh) {
+  auto workload = small_workload<store::GranaryStore>(small_parameters(1, 1));
+  run(*workload, 1, std::chrono::milliseconds(100));
+  NoProgress progress;
+  ASSERT_TRUE(workload->load(1, progress).ok());
+  run(*workload, 1, std::chrono::milliseconds(100));
+  expect_consistent(*workload);
+}
+
+}  // namespace
+}  // namespace granary::bench::tpcc
