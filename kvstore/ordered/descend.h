@@ -5,8 +5,8 @@
 
 namespace granary::kvstore::ordered {
 
-/// The layer's root, from any node on its left edge: a link may lag behind splits of the root. The left edge of a layer lives
-/// as long as the layer.
+/// The layer's root, from any node on its left edge: a link may lag behind splits of the root. The left edge of a
+/// layer lives as long as the layer.
 inline Node* layer_root(Node* node) {
   while (!node->version.is_root()) node = get(node->parent);
   return node;
@@ -55,7 +55,8 @@ CoveredLeaf<Width> read_covering(LeafNode<Width>* leaf, Position at, Read&& read
       continue;
     }
     read(*leaf);
-    if (leaf->version.still(version)) [[likely]] return {leaf, version};
+    if (leaf->version.still(version)) [[likely]]
+      return {leaf, version};
   }
   return {};
 }
@@ -65,16 +66,16 @@ template <unsigned Width>
 struct Place {
   LeafNode<Width>* leaf = nullptr;
   NodeVersion::Word version = 0;
-  LayerKey key;         ///< what is left of it in this leaf's layer
-  unsigned depth = 0;   ///< layers above
-  Value value = 0;      ///< 0: not there
+  LayerKey key;        ///< what is left of it in this leaf's layer
+  unsigned depth = 0;  ///< layers above
+  Value value = 0;     ///< 0: not there
 };
 
 /// One leaf's part of a search: true if it is over (place->leaf is null if it must start again), false if it goes on
 /// in the layer below, of which *below is a node.
 template <unsigned Width>
 bool search_leaf(LeafNode<Width>* near, Place<Width>* place, Node** below) {
-  Entry found;
+  Entry found{};
   const auto covered = read_covering(near, place->key.at, [&](const LeafNode<Width>& leaf) {
     const unsigned slot = leaf.slot_of(leaf.order(), place->key.at);
     found = slot == Width ? Entry{} : leaf.entry(slot);
@@ -106,12 +107,13 @@ Place<Width> locate(const std::atomic<Node*>& root, std::string_view key) {
       place.key = place.key.below();
       ++place.depth;
     }
-    if (place.leaf != nullptr) [[likely]] return place;
+    if (place.leaf != nullptr) [[likely]]
+      return place;
   }
 }
 
-/// Locks the interior node above; the caller holds `node`'s lock and `node` is not a root. The parent changes only under the
-/// lock of the present one, so it is stable once that lock is held.
+/// Locks the interior node above; the caller holds `node`'s lock and `node` is not a root. The parent changes only
+/// under the lock of the present one, so it is stable once that lock is held.
 template <unsigned Width>
 InteriorNode<Width>* lock_parent(Node* node) {
   for (;;) {

@@ -59,7 +59,8 @@ void find_group(const std::atomic<Node*>& root, std::span<const std::string_view
       }
       // A search that met a change starts again alone.
       Place<Width>& place = searches[i].place;
-      if (place.leaf == nullptr) [[unlikely]] place = locate<Width>(root, keys[i]);
+      if (place.leaf == nullptr) [[unlikely]]
+        place = locate<Width>(root, keys[i]);
       if (place.value != 0) prefetch_value(place.value);
       results[i] = {place.value, place.leaf, NodeVersion::key_set(place.version)};
     }

@@ -1,5 +1,5 @@
-// Insert-if-absent: a search without locks, then the leaf's lock taken at the version that the search saw, so that what it found
-// (the key is absent, this leaf covers it) still holds; removals are the only changes in between.
+// Insert-if-absent: a search without locks, then the leaf's lock taken at the version that the search saw, so that
+// what it found (the key is absent, this leaf covers it) still holds; removals are the only changes in between.
 
 #include <utility>
 

@@ -61,7 +61,8 @@ inline void store_slice(char* to, std::uint64_t slice) {
 struct LayerKey {
   LayerKey() = default;
   explicit LayerKey(std::string_view rest)
-      : bytes(rest), at{load_slice(rest), rest.size() > kSliceBytes ? kSuffixed : static_cast<KeyCode>(rest.size())} {}
+      : bytes(rest),
+        at{load_slice(rest), rest.size() > kSliceBytes ? kSuffixed : static_cast<KeyCode>(rest.size())} {}
 
   bool goes_on() const { return at.code == kSuffixed; }
   /// Only if it goes on.

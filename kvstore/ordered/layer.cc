@@ -88,7 +88,8 @@ struct Link {
   unsigned slot = 0;
 };
 
-/// The leaf, locked, and the slot that link to the layer at `depth` (≥ 1) that would hold `key`; a null leaf if there is none.
+/// The leaf, locked, and the slot that link to the layer at `depth` (≥ 1) that would hold `key`; a null leaf if there
+/// is none.
 template <unsigned Width>
 Link<Width> lock_link(const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth) {
   for (Backoff backoff;; backoff.pause()) {
@@ -110,8 +111,8 @@ Link<Width> lock_link(const std::atomic<Node*>& tree_root, std::string_view key,
   }
 }
 
-/// An empty layer has one leaf, below interior nodes with one child each: the others were unlinked, whole, under this leaf's
-/// lock. Locks and marks all of them; false, with nothing locked, if the layer is not empty.
+/// An empty layer has one leaf, below interior nodes with one child each: the others were unlinked, whole, under this
+/// leaf's lock. Locks and marks all of them; false, with nothing locked, if the layer is not empty.
 template <unsigned Width>
 bool delete_empty_layer(Node* link, NodeMemory& memory) {
   LeafNode<Width>* const leaf = descend<Width>(link, kFirstPosition);

@@ -12,8 +12,8 @@
 // Fields are atomics: written by the holder of the node's lock, read by everyone, store-release and
 // load-acquire throughout (see NodeVersion for what that gives). Exceptions say so.
 //
-// Locks are taken in this order, hence without deadlock: upper layer before lower layer (collecting an empty layer); within a
-// layer leaves before interior nodes; leaves right to left; interior nodes upwards.
+// Locks are taken in this order, hence without deadlock: upper layer before lower layer (collecting an empty layer);
+// within a layer leaves before interior nodes; leaves right to left; interior nodes upwards.
 
 #include <atomic>
 #include <cstddef>
@@ -68,9 +68,9 @@ struct Suffix {
 
 /// One entry, out of its leaf. `word` is the value (code ≤ 8), a Suffix* (kSuffixed) or a Node* (kLayer).
 struct Entry {
-  std::uint64_t slice = 0;
-  std::uint64_t word = 0;
-  KeyCode code = 0;
+  std::uint64_t slice;
+  std::uint64_t word;
+  KeyCode code;
 
   Position position() const { return {slice, order_code(code)}; }
   Suffix* suffix() const { return reinterpret_cast<Suffix*>(word); }
@@ -83,7 +83,9 @@ struct LeafNode : Leaf {
 
   /// A leaf that covers [low, high), with no entries.
   LeafNode(NodeVersion::Word flags, Position low, Position high)
-      : Leaf(flags | NodeVersion::kLeaf), low_slice(low.slice), low_code(low.code) {
+      : Leaf(flags | NodeVersion::kLeaf),
+        low_slice(low.slice),
+        low_code(low.code) {
     set_high(high);
   }
 
@@ -111,6 +113,7 @@ struct LeafNode : Leaf {
   /// does not matter for equality, then looks whether the one that fits is in use.
   unsigned slot_of(Permutation order, Position at) const {
     unsigned equal = 0;
+#pragma GCC unroll 16
     for (unsigned slot = 0; slot < Width; ++slot) equal |= unsigned{get(slices[slot]) == at.slice} << slot;
     for (; equal != 0; equal &= equal - 1) {
       const unsigned slot = static_cast<unsigned>(std::countr_zero(equal));
@@ -145,7 +148,8 @@ struct LeafNode : Leaf {
   std::atomic<KeyCode> codes[Width] = {};
   const KeyCode low_code;
   std::atomic<KeyCode> high_code;
-  /// Where the last insert went, and how many in a row went right behind the one before. Touched by the lock holder only.
+  /// Where the last insert went, and how many in a row went right behind the one before. Touched by the lock holder
+  /// only.
   std::uint8_t last_rank = 0;
   std::uint8_t ascending_run = 0;
   std::atomic<std::uint64_t> slices[Width] = {};
@@ -155,8 +159,8 @@ struct LeafNode : Leaf {
   std::atomic<LeafNode*> prev{nullptr};
 };
 
-/// Children 0…count, separators between them: child i holds positions from separator i−1 on, below
-/// separator i. A separator is the low bound of the leftmost leaf to its right. Separators out of use are greater than all.
+/// Children 0…count, separators between them: child i holds positions from separator i−1 on, below separator i. A
+/// separator is the low bound of the leftmost leaf to its right. Separators out of use are greater than all.
 template <unsigned Width>
 struct InteriorNode : Node {
   explicit InteriorNode(NodeVersion::Word flags) : Node(flags) {
@@ -173,10 +177,13 @@ struct InteriorNode : Node {
   /// pointer is one that was in use since. Counts without branches over all slots.
   unsigned child_index(Position at) const {
     const unsigned used = get(count);
-    unsigned index = 0;
-    for (unsigned i = 0; i < Width; ++i) index += unsigned{get(slices[i]) <= at.slice};
+    unsigned counts[2] = {};  // two, to halve the chain of dependent additions
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < Width; ++i) counts[i % 2] += unsigned{get(slices[i]) <= at.slice};
+    unsigned index = counts[0] + counts[1];
     if (index > used) index = used;
-    while (index > 0 && get(slices[index - 1]) == at.slice && get(codes[index - 1]) > at.code) [[unlikely]] --index;
+    while (index > 0 && get(slices[index - 1]) == at.slice && get(codes[index - 1]) > at.code) [[unlikely]]
+      --index;
     return index;
   }
   Node* child_for(Position at) const { return get(children[child_index(at)]); }

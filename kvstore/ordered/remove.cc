@@ -8,8 +8,8 @@
 namespace granary::kvstore::ordered {
 namespace {
 
-/// Gives the leaf's lock back, and first disposes of the leaf if it is empty; then perhaps of its layer, which may empty
-/// the leaf above it, and so on.
+/// Gives the leaf's lock back, and first disposes of the leaf if it is empty; then perhaps of its layer, which may
+/// empty the leaf above it, and so on.
 template <unsigned Width>
 void unlock_or_dispose(LeafNode<Width>* leaf, const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth,
                        NodeMemory& memory) {

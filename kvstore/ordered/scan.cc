@@ -1,9 +1,10 @@
 // Range scans, in both directions.
 //
-// A scan goes from leaf to leaf. It copies a leaf's entries under one version, reports the leaf, delivers the entries, and moves to
-// the leaf that begins where this one ended: the copied bounds say where that is, so a neighbour that was split,
-// unlinked or not yet linked back is noticed by its own bounds. A link is followed when its turn comes; the frame above keeps
-// its copy meanwhile. Whatever does not fit makes the scan start again at the top, behind the last key that it delivered.
+// A scan goes from leaf to leaf. It copies a leaf's entries under one version, reports the leaf, delivers the
+// entries, and moves to the leaf that begins where this one ended: the copied bounds say where that is, so a
+// neighbour that was split, unlinked or not yet linked back is noticed by its own bounds. A link is followed when its
+// turn comes; the frame above keeps its copy meanwhile. Whatever does not fit makes the scan start again at the top,
+// behind the last key that it delivered.
 
 #include "kvstore/ordered/scan_frame.h"
 #include "kvstore/ordered/tree.h"
@@ -15,7 +16,10 @@ template <unsigned Width, Direction kDirection>
 class Scan {
  public:
   Scan(const std::atomic<Node*>& root, const LayerBound& near, const LayerBound& far, ScanVisitor& visitor)
-      : root_(root), near_(near), far_(far), visitor_(visitor) {}
+      : root_(root),
+        near_(near),
+        far_(far),
+        visitor_(visitor) {}
 
   void run() {
     for (Backoff backoff; !run_from_top(); backoff.pause()) {
@@ -32,6 +36,7 @@ class Scan {
   using Frame = ScanFrame<Width>;
   enum class Went : std::uint8_t { kOn, kOut, kDone, kAstray };
   static constexpr bool kForward = kDirection == Direction::kForward;
+  static constexpr unsigned kAhead = 4;
 
   /// False: met a change, has to start again.
   bool run_from_top() {
@@ -45,6 +50,7 @@ class Scan {
         continue;
       }
       const Entry entry = frame.entries[frame.next_rank++];
+      prefetch_ahead(frame, frame.next_rank + kAhead - 1);
       int far_side = -1;
       if (frame.far && beyond(entry, *frame.far, &far_side)) return true;
       if (entry.code == kLayer) {
@@ -62,7 +68,8 @@ class Scan {
     frame.layer = layer;
     frame.far = far;
     const Position first = kForward ? kFirstPosition : kLastPosition;
-    if (!copy_leaf(descend<Width>(layer, near ? near->key.at : first), near ? near->key.at : first, &frame)) return false;
+    if (!copy_leaf(descend<Width>(layer, near ? near->key.at : first), near ? near->key.at : first, &frame))
+      return false;
     entering_ = LayerBound{};
     if (!near) return true;
     for (; frame.next_rank < frame.count; ++frame.next_rank) {
@@ -148,11 +155,20 @@ class Scan {
     if (covered.leaf == nullptr) return false;
     // A leaf that took over the range of one unlinked meanwhile also holds what lies on this side of the position.
     frame->next_rank = 0;
-    while (frame->next_rank < frame->count && before(frame->entries[frame->next_rank].position(), at)) ++frame->next_rank;
-    if (frame->neighbour != nullptr) prefetch_node<Width>(frame->neighbour);
-    for (unsigned i = 0; i < frame->count; ++i) prefetch_value(frame->entries[i].word);
+    while (frame->next_rank < frame->count && before(frame->entries[frame->next_rank].position(), at))
+      ++frame->next_rank;
+    for (unsigned ahead = 0; ahead < kAhead; ++ahead) prefetch_ahead(*frame, frame->next_rank + ahead);
     visitor_.on_leaf(covered.leaf, NodeVersion::key_set(covered.version));
     return true;
+  }
+
+  /// What comes a few entries later: not the whole leaf at once, because many scans stop early.
+  static void prefetch_ahead(const Frame& frame, unsigned rank) {
+    if (rank < frame.count) {
+      prefetch_value(frame.entries[rank].word);
+    } else if (rank == frame.count && frame.neighbour != nullptr) {
+      prefetch_node<Width>(frame.neighbour);
+    }
   }
 
   bool deliver(const Entry& entry) {
@@ -175,16 +191,16 @@ class Scan {
   }
 
   const std::atomic<Node*>& root_;
-  LayerBound near_;              // where the scan begins
+  LayerBound near_;  // where the scan begins
   const LayerBound far_;
   ScanVisitor& visitor_;
   ScanStack<Width> stack_;
-  KeyBuffer prefix_;             // the slices that lead to the present layer
-  KeyBuffer key_;                // the last key delivered
-  bool composed_ = false;        // key_ begins with prefix_
+  KeyBuffer prefix_;       // the slices that lead to the present layer
+  KeyBuffer key_;          // the last key delivered
+  bool composed_ = false;  // key_ begins with prefix_
   bool delivered_ = false;
   std::string resume_key_;
-  LayerBound entering_;          // the range begins below the link that comes next
+  LayerBound entering_;  // the range begins below the link that comes next
 };
 
 }  // namespace
@@ -192,7 +208,8 @@ class Scan {
 template <unsigned Width>
 void BasicTree<Width>::scan(const Range& range, Direction direction, ScanVisitor& visitor) const {
   const bool ends = !range.to_infinity;
-  if (ends && (range.from > range.to || (range.from == range.to && !(range.from_inclusive && range.to_inclusive)))) return;
+  if (ends && (range.from > range.to || (range.from == range.to && !(range.from_inclusive && range.to_inclusive))))
+    return;
   const LayerBound from = Bound{LayerKey(range.from), range.from_inclusive};
   const LayerBound to = ends ? LayerBound(Bound{LayerKey(range.to), range.to_inclusive}) : LayerBound();
   if (direction == Direction::kForward) {

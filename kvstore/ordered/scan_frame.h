@@ -28,11 +28,11 @@ inline int compare(const Entry& entry, const LayerKey& bound) {
 
 template <unsigned Width>
 struct ScanFrame {
-  Position low, high;             // of the leaf
-  LeafNode<Width>* neighbour;     // in the direction of the scan
-  unsigned count, next_rank;      // entries are in the direction of the scan
-  LayerBound far;                 // the end of the range
-  Node* layer;                    // a node of the layer's left edge
+  Position low, high;          // of the leaf
+  LeafNode<Width>* neighbour;  // in the direction of the scan
+  unsigned count, next_rank;   // entries are in the direction of the scan
+  LayerBound far;              // the end of the range
+  Node* layer;                 // a node of the layer's left edge
   Entry entries[Width];
 };
 

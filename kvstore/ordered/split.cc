@@ -1,6 +1,6 @@
-// A split locks the leaf, every full ancestor and the first that is not full, then allocates all nodes it needs, and only
-// then changes anything: out of memory leaves the tree as it was. Readers go on meanwhile; only the leaf is dirty, while
-// its upper part moves. New nodes are born locked, so nobody splits them before they have a parent.
+// A split locks the leaf, every full ancestor and the first that is not full, then allocates all nodes it needs, and
+// only then changes anything: out of memory leaves the tree as it was. Readers go on meanwhile; only the leaf is
+// dirty, while its upper part moves. New nodes are born locked, so nobody splits them before they have a parent.
 
 #include "kvstore/ordered/split.h"
 
@@ -15,7 +15,10 @@ template <unsigned Width>
 class Split {
  public:
   Split(LeafNode<Width>* leaf, unsigned rank, const Entry& entry, std::atomic<Node*>& tree_root, NodeMemory& memory)
-      : leaf_(leaf), rank_(rank), tree_root_(tree_root), memory_(memory) {
+      : leaf_(leaf),
+        rank_(rank),
+        tree_root_(tree_root),
+        memory_(memory) {
     const Permutation order = leaf->order();
     for (unsigned i = 0; i < Width; ++i) entries_[i + (i >= rank)] = leaf->entry(order.slot(i));
     entries_[rank] = entry;
@@ -125,8 +128,8 @@ class Split {
     Interior* const root = fresh_[levels_];
     root->adopt(0, old_root);
     root->insert(0, separator, right);
-    // The new root is complete before the old one stops being one: climbing readers always find a root. All under the old
-    // root's lock, so that roots are published in the order in which they were made.
+    // The new root is complete before the old one stops being one: climbing readers always find a root. All under the
+    // old root's lock, so that roots are published in the order in which they were made.
     old_root->version.clear_root();
     if (get(tree_root_) == old_root) set(tree_root_, root);
   }
@@ -168,7 +171,7 @@ class Split {
   NodeMemory& memory_;
   Entry entries_[Width + 1];  // those of the leaf and the new one, in order
   bool ascending_ = false;
-  unsigned keep_ = 0;         // how many of them stay
+  unsigned keep_ = 0;  // how many of them stay
   LeafNode<Width>* sibling_ = nullptr;
   Interior* path_[kMaxLevels];  // locked, from the leaf's parent upwards
   unsigned levels_ = 0;

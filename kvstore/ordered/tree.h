@@ -2,9 +2,9 @@
 // The ordered index: a trie of B+-trees over 8-byte key slices, after Masstree (Mao, Kohler, Morris,
 // EuroSys 2012) as Silo uses it (4.6, 4.7).
 //
-// Keys are byte strings of any length and content; values are opaque non-zero 64-bit words whose lowest
-// bit is 0 (pointers). Readers never write shared memory. Threads: every operation may run concurrently with every other;
-// the caller holds an entered epoch slot during the call and for as long as it uses what the call returned.
+// Keys are byte strings of any length and content; values are opaque non-zero 64-bit words whose lowest bit is 0
+// (pointers). Readers never write shared memory. Threads: every operation may run concurrently with every other; the
+// caller holds an entered epoch slot during the call and for as long as it uses what the call returned.
 //
 // For transactions each operation tells which leaf it looked at and that leaf's version: a later
 // `version_of(leaf)` that differs means the set of keys in that leaf may have changed (a phantom). Updating the
@@ -71,9 +71,9 @@ class NodeChanges {
 struct InsertResult {
   enum class What : std::uint8_t { kInserted, kPresent, kOutOfMemory };
   What what = What::kPresent;
-  Value present = 0;            ///< the value already there, if kPresent
-  Lookup at;                    ///< if kPresent: the leaf and version as in find()
-  NodeChanges changes;          ///< if kInserted
+  Value present = 0;    ///< the value already there, if kPresent
+  Lookup at;            ///< if kPresent: the leaf and version as in find()
+  NodeChanges changes;  ///< if kInserted
 };
 
 /// A leaf of layer 0 that an earlier operation on the same tree met: where the next one may begin. Good for as long
@@ -86,16 +86,16 @@ enum class Direction : std::uint8_t { kForward, kReverse };
 
 /// A key range. Forward and reverse scans cover the same keys.
 struct Range {
-  std::string_view from;                 ///< first key
+  std::string_view from;  ///< first key
   bool from_inclusive = true;
-  std::string_view to;                   ///< last key; ignored if to_infinity
+  std::string_view to;  ///< last key; ignored if to_infinity
   bool to_inclusive = false;
-  bool to_infinity = true;               ///< no upper end
+  bool to_infinity = true;  ///< no upper end
 };
 
-/// What a scan calls. on_leaf comes before the entries of that leaf, also when it holds none in the range. When the tree
-/// changes under the scan a leaf may be reported again, then perhaps with another version: the first one counts, since
-/// entries may already have been delivered under it.
+/// What a scan calls. on_leaf comes before the entries of that leaf, also when it holds none in the range. When the
+/// tree changes under the scan a leaf may be reported again, then perhaps with another version: the first one counts,
+/// since entries may already have been delivered under it.
 class ScanVisitor {
  public:
   virtual void on_leaf(const Leaf* leaf, Version version) = 0;
@@ -154,7 +154,8 @@ class BasicTree {
   TreeStatistics statistics() const;
 
  private:
-  // Of layer 0. Written by the lock holder of the root that splits (release), read by everyone (acquire). Never null if ok().
+  // Of layer 0. Written by the lock holder of the root that splits (release), read by everyone (acquire). Never null
+  // if ok().
   std::atomic<Node*> root_{nullptr};
 };
 

@@ -42,8 +42,8 @@ class Unlink {
     }
   }
 
-  /// Locks the nodes that lose their only child, the one that keeps children, and further up to the one whose separator led
-  /// to the leaf. There is one, because the leaf is not the leftmost.
+  /// Locks the nodes that lose their only child, the one that keeps children, and further up to the one whose
+  /// separator led to the leaf. There is one, because the leaf is not the leftmost.
   void lock_path() {
     bool keeps_children = false;
     for (Node* node = leaf_;;) {
@@ -87,7 +87,7 @@ class Unlink {
   LeafNode<Width>* left_ = nullptr;
   Interior* path_[kMaxLevels];  // locked, from the leaf's parent upwards
   unsigned levels_ = 0;
-  unsigned childless_ = 0;      // how many of them go with the leaf
+  unsigned childless_ = 0;  // how many of them go with the leaf
 };
 
 }  // namespace

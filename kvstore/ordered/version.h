@@ -10,11 +10,11 @@
 // changes of a leaf's bounds that add no key. A carry from shape into keys is one needless abort.
 //
 // How readers and writers meet. Writers hold `locked`, set `dirty` before the first store that a reader could
-// misread, and clear it together with counting. Every field of a node is stored with release and loaded with acquire, so a
-// reader that saw any store of a change also sees the dirty bit, or a later count, when it loads the version word again
-// after its other loads. Equal words before and after thus mean that what was read existed all at once. `locked` is not
-// compared: a holder that has not set dirty has changed nothing but a permutation (a removal) or a value (a replace),
-// each one atomic store. Interior nodes are never dirty: see InteriorNode.
+// misread, and clear it together with counting. Every field of a node is stored with release and loaded with acquire,
+// so a reader that saw any store of a change also sees the dirty bit, or a later count, when it loads the version
+// word again after its other loads. Equal words before and after thus mean that what was read existed all at once.
+// `locked` is not compared: a holder that has not set dirty has changed nothing but a permutation (a removal) or a
+// value (a replace), each one atomic store. Interior nodes are never dirty: see InteriorNode.
 
 #include <atomic>
 #include <cstdint>
@@ -54,7 +54,8 @@ class NodeVersion {
   /// Waits until no change is under way; without the lock bit.
   Word stable() const {
     Word word = load();
-    for (Backoff backoff; (word & kDirty) != 0; word = load()) [[unlikely]] backoff.pause();
+    for (Backoff backoff; (word & kDirty) != 0; word = load()) [[unlikely]]
+      backoff.pause();
     return word & ~kLocked;
   }
   /// True if what was read since stable() returned `seen` was there all at once.

@@ -1,6 +1,6 @@
-// Several threads on one tree, with epochs that pass and memory that is freed and used again. Each test keeps some keys
-// always there and checks that finds and scans in both directions see them, once and in order. Not covered: that versions reported
-// by one thread's insert catch another's scan (the transaction tests do).
+// Several threads on one tree, with epochs that pass and memory that is freed and used again. Each test keeps some
+// keys always there and checks that finds and scans in both directions see them, once and in order. Not covered: that
+// versions reported by one thread's insert catch another's scan (the transaction tests do).
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +13,8 @@
 namespace granary::kvstore::ordered::test {
 namespace {
 
-constexpr std::uint64_t kStable = 60;     // keys that are always there
-constexpr std::uint64_t kBetween = 12;    // keys that come and go behind each of them
+constexpr std::uint64_t kStable = 60;   // keys that are always there
+constexpr std::uint64_t kBetween = 12;  // keys that come and go behind each of them
 constexpr auto kDuration = std::chrono::milliseconds(1500);
 
 /// Key number `i` of one of several shapes: short, with a suffix, deep below shared slices.
@@ -55,7 +55,11 @@ class OrderChecker final : public ScanVisitor {
 template <typename AnyTree>
 class Run {
  public:
-  Run(unsigned shape, bool overlapping) : shape_(shape), overlapping_(overlapping), setup_(pool_), tree_(setup_.memory) {
+  Run(unsigned shape, bool overlapping)
+      : shape_(shape),
+        overlapping_(overlapping),
+        setup_(pool_),
+        tree_(setup_.memory) {
     for (std::uint64_t i = 0; i < kStable; ++i) stable_.push_back(shaped_key(shape_, i * (kBetween + 1)));
     std::sort(stable_.begin(), stable_.end());
     for (const std::string& key : stable_) EXPECT_TRUE(inserted(tree_, key, value_of(key), setup_));

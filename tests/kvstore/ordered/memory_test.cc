@@ -15,7 +15,8 @@ TEST(OrderedMemory, KeysLoadedInOrderFillTheirLeaves) {
   constexpr std::uint64_t kKeys = 200000;
   for (std::uint64_t i = 0; i < kKeys; ++i) ASSERT_TRUE(inserted(tree, number_key(i), 2, worker));
   EXPECT_LE(worker.cache.bytes_in_use(memory::SlabKind::kNode), static_cast<std::int64_t>(24 * kKeys));
-  EXPECT_EQ(tree.statistics().node_bytes, static_cast<std::uint64_t>(worker.cache.bytes_in_use(memory::SlabKind::kNode)));
+  EXPECT_EQ(tree.statistics().node_bytes,
+            static_cast<std::uint64_t>(worker.cache.bytes_in_use(memory::SlabKind::kNode)));
 }
 
 TEST(OrderedMemory, SeveralOrderedStreamsFillTheirLeaves) {
@@ -86,7 +87,8 @@ TYPED_TEST(OrderedMemoryEach, OutOfMemoryLeavesTheTreeValid) {
   for (const auto& [key, value] : present) ASSERT_TRUE(tree.remove(key, value, worker.memory));
   worker.drain();
   const TreeStatistics left = tree.statistics();
-  EXPECT_EQ(worker.cache.bytes_in_use(memory::SlabKind::kNode), static_cast<std::int64_t>(left.node_bytes)) << "nothing leaked on the way";
+  EXPECT_EQ(worker.cache.bytes_in_use(memory::SlabKind::kNode), static_cast<std::int64_t>(left.node_bytes))
+      << "nothing leaked on the way";
 }
 
 }  // namespace

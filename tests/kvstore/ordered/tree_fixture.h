@@ -28,7 +28,10 @@ struct Pool {
 /// What one thread needs to use a tree; its epoch slot is entered from construction on, except inside rest().
 struct Worker {
   explicit Worker(Pool& pool)
-      : pool_(pool), cache(pool.slabs), memory(cache, pool.epochs), slot_(pool.epochs.acquire_slot()) {
+      : pool_(pool),
+        cache(pool.slabs),
+        memory(cache, pool.epochs),
+        slot_(pool.epochs.acquire_slot()) {
     enter();
   }
   ~Worker() {
