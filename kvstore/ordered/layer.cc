@@ -144,10 +144,10 @@ bool push_down(LeafNode<Width>* leaf, unsigned slot, const LayerKey& key, Value 
   if (!chain.build(LayerKey(old->bytes()), get(old->value), key.below(), value)) return false;
 
   const Version before = NodeVersion::key_set(leaf->version.load());
-  leaf->version.begin_change();
-  leaf->set_entry(slot, {key.at.slice, reinterpret_cast<std::uint64_t>(chain.first()), kLayer});
   changes->add({leaf, before, NodeVersion::key_set(leaf->version.load() + NodeVersion::kOneKey), nullptr});
   chain.report(leaf, changes);
+  leaf->version.begin_change();
+  leaf->set_entry(slot, {key.at.slice, reinterpret_cast<std::uint64_t>(chain.first()), kLayer});
   leaf->version.end_change(NodeVersion::kOneKey);
   memory.retire(old);
   return true;

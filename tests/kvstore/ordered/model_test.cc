@@ -107,7 +107,8 @@ void random_operations(std::uint32_t seed, int operations, std::uint32_t insert_
     const bool present = in_model != model.end();
     next_value += 2;
     if (const std::uint32_t choice = keys.below(100); choice < insert_percent) {
-      const InsertResult result = tree.insert_if_absent(key, next_value, worker.memory, keys.below(2) == 0 ? &hint : nullptr);
+      const InsertResult result =
+          tree.insert_if_absent(key, next_value, worker.memory, keys.below(2) == 0 ? &hint : nullptr);
       ASSERT_EQ(result.what, present ? InsertResult::What::kPresent : InsertResult::What::kInserted);
       if (present) {
         ASSERT_EQ(result.present, in_model->second);
