@@ -21,6 +21,18 @@ GetResult copy_own(const cc::WriteEntry& own, std::span<char> buffer) {
   return {Outcome::kOk, own.value.size()};
 }
 
+/// Searches each run of gets on one table together and brings the records closer.
+void find_by_table(std::span<MultiGet> gets, const std::string_view* keys, kvstore::ordered::Lookup* found) {
+  for (std::size_t from = 0, to = 0; from < gets.size(); from = to) {
+    TableCore* const table = gets[from].table.core();
+    while (to < gets.size() && gets[to].table.core() == table) ++to;
+    table->tree().find_many({keys + from, to - from}, {found + from, to - from});
+    for (std::size_t i = from; i < to; ++i) {
+      if (found[i].value != 0) table->prefetch(record_of(found[i].value));
+    }
+  }
+}
+
 }  // namespace
 
 Outcome Context::note_read(Record* record, cc::TidWord tid) {
@@ -104,36 +116,32 @@ Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view ke
   return read_string(*table, key, value);
 }
 
+/// First all searches, then all reads: the misses on the records of one table overlap with the searches in the next.
 Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  constexpr std::size_t kBatch = 16;
+  constexpr std::size_t kBatch = 64;
   std::array<std::string_view, kBatch> keys;
   std::array<kvstore::ordered::Lookup, kBatch> found;
-  while (!gets.empty()) {
-    // A run of gets on one table, at most a batch.
-    TableCore* const table = gets.front().table.core();
-    std::size_t count = 0;
-    for (; count < std::min(kBatch, gets.size()) && gets[count].table.core() == table; ++count) {
-      const Outcome admitted = admit(serial, table, gets[count].key);
+  for (; !gets.empty(); gets = gets.subspan(std::min(kBatch, gets.size()))) {
+    const std::size_t count = std::min(kBatch, gets.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Outcome admitted = admit(serial, gets[i].table.core(), gets[i].key);
       if (admitted != Outcome::kOk) [[unlikely]]
-        return gets[count].result.outcome = admitted;
-      keys[count] = gets[count].key;
+        return gets[i].result.outcome = admitted;
+      keys[i] = gets[i].key;
     }
-    table->tree().find_many({keys.data(), count}, {found.data(), count});
+    find_by_table(gets.first(count), keys.data(), found.data());
     for (std::size_t i = 0; i < count; ++i) {
-      if (found[i].value != 0) table->prefetch(record_of(found[i].value));
-    }
-    for (std::size_t i = 0; i < count; ++i) {
+      TableCore& table = *gets[i].table.core();
       Record* const record = record_of(found[i].value);
       if (record == nullptr) {
         access_.nodes.push_back({found[i].leaf, found[i].version});
       } else {
-        lookups_.remember(table->tree(), keys[i], record);
+        lookups_.remember(table.tree(), keys[i], record);
       }
-      gets[i].result = read(*table, keys[i], record, gets[i].buffer);
+      gets[i].result = read(table, keys[i], record, gets[i].buffer);
       if (state_ != State::kOpen) [[unlikely]]
         return gets[i].result.outcome;
     }
-    gets = gets.subspan(count);
   }
   return Outcome::kOk;
 }

@@ -181,6 +181,11 @@ Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> ge
     for (std::size_t i = 0; i < count; ++i) {
       if (found[i].value != 0) table->prefetch(reinterpret_cast<const Record*>(found[i].value));
     }
+    // Records that changed since the snapshot keep what it sees one version down, another miss away.
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto* record = reinterpret_cast<const Record*>(found[i].value);
+      if (record != nullptr && record::epoch_of(record->tid()) >= snapshot) table->prefetch(record->previous());
+    }
     for (std::size_t i = 0; i < count; ++i) {
       gets[i].result = {Outcome::kNotFound, 0};
       if (found[i].value == 0) continue;
