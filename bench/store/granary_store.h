@@ -2,9 +2,10 @@
 // The Store back-end that is the engine: transactions and snapshots of one Database. With `split`, each partition has
 // tables of its own (MemSilo+Split of Silo 5.4); else the footprint of a transaction means nothing here.
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,18 +28,26 @@ class GranaryReader {
     return handle_.get(static_cast<const granary::Table&>(table), encode_key(key), buffer_of(row)).outcome;
   }
 
-  template <typename K, typename V>
-  Outcome multi_get(std::span<Lookup<TypedTable<K, V>, K, V>> lookups) {
-    if constexpr (requires(std::span<MultiGet> gets) { handle_.multi_get(gets); }) {
-      return get_together(lookups);
-    } else {
-      for (auto& lookup : lookups) {
-        const Outcome outcome = get(lookup.table, lookup.key, *lookup.row);
-        if (outcome != Outcome::kOk && outcome != Outcome::kNotFound) return outcome;
-        lookup.found = outcome == Outcome::kOk;
-      }
-      return Outcome::kOk;
-    }
+  template <typename... Lookups>
+  Outcome multi_get(std::span<Lookups>... lookups) {
+    if ((std::size_t{0} + ... + lookups.size()) > kBatch) return get_in_batches(lookups...);
+    std::array<KeyBytes, kBatch> keys;
+    std::array<MultiGet, kBatch> gets;
+    std::size_t count = 0;
+    const auto prepare = [&](auto& lookup) {
+      const EncodedKey key(lookup.key);
+      static_assert(sizeof key <= sizeof(KeyBytes) + sizeof(std::size_t), "keys here are short");
+      std::memcpy(keys[count].data(), key.view().data(), key.view().size());
+      gets[count] = {lookup.table, {keys[count].data(), key.view().size()}, buffer_of(*lookup.row), {}};
+      ++count;
+    };
+    (std::for_each(lookups.begin(), lookups.end(), prepare), ...);
+    const Outcome outcome = handle_.multi_get(std::span(gets.data(), count));
+    if (outcome != Outcome::kOk) return outcome;
+    const MultiGet* get = gets.data();
+    const auto take = [&](auto& lookup) { lookup.found = (get++)->result.outcome == Outcome::kOk; };
+    (std::for_each(lookups.begin(), lookups.end(), take), ...);
+    return Outcome::kOk;
   }
 
   template <typename K, typename V, typename Visit>
@@ -73,23 +82,21 @@ class GranaryReader {
     return result.count == 0 ? Outcome::kNotFound : Outcome::kOk;
   }
 
-  template <typename K, typename V>
-  Outcome get_together(std::span<Lookup<TypedTable<K, V>, K, V>> lookups) {
-    constexpr std::size_t kBatch = 16;
-    std::array<std::optional<EncodedKey<K>>, kBatch> keys;
-    std::array<MultiGet, kBatch> gets;
-    while (!lookups.empty()) {
-      const std::size_t count = std::min(kBatch, lookups.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        keys[i].emplace(lookups[i].key);
-        gets[i] = {lookups[i].table, keys[i]->view(), buffer_of(*lookups[i].row), {}};
+  static constexpr std::size_t kBatch = 64;
+  using KeyBytes = std::array<char, 16>;
+
+  template <typename... Lookups>
+  Outcome get_in_batches(std::span<Lookups>... lookups) {
+    Outcome outcome = Outcome::kOk;
+    const auto get_all = [&](auto rest) {
+      while (outcome == Outcome::kOk && !rest.empty()) {
+        const std::size_t count = std::min(kBatch, rest.size());
+        outcome = multi_get(rest.first(count));
+        rest = rest.subspan(count);
       }
-      const Outcome outcome = handle_.multi_get(std::span(gets.data(), count));
-      if (outcome != Outcome::kOk) return outcome;
-      for (std::size_t i = 0; i < count; ++i) lookups[i].found = gets[i].result.outcome == Outcome::kOk;
-      lookups = lookups.subspan(count);
-    }
-    return Outcome::kOk;
+    };
+    (get_all(lookups), ...);
+    return outcome;
   }
 
   Handle& handle_;

@@ -45,7 +45,7 @@ Result<std::unique_ptr<PartitionedStore>> PartitionedStore::open(const Options& 
   const std::uint64_t limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : available_memory() / 4 * 3;
   auto region = memory::Region::map({.reserve_bytes = limit,
                                      .huge_pages = options.huge_pages,
-                                     .prefault_bytes = options.prefault_bytes,
+                                     .prefault_bytes = std::min(options.prefault_bytes, limit),
                                      .numa_node = options.numa_node});
   if (!region.ok()) return region.status();
   return std::make_unique<PartitionedStore>(options, std::move(*region), limit, partitions);

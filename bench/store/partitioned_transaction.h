@@ -29,9 +29,12 @@ class PartitionedTransaction {
     return Outcome::kOk;
   }
 
-  template <typename K, typename V>
-  Outcome multi_get(std::span<Lookup<PartitionedTable<K, V>, K, V>> lookups) {
-    while (!lookups.empty()) lookups = lookups.subspan(get_run(lookups));
+  template <typename... Lookups>
+  Outcome multi_get(std::span<Lookups>... lookups) {
+    const auto get_all = [&](auto rest) {
+      while (!rest.empty()) rest = rest.subspan(get_run(rest));
+    };
+    (get_all(lookups), ...);
     return Outcome::kOk;
   }
 

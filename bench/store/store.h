@@ -33,21 +33,19 @@ inline constexpr std::uint32_t kMaxAttempts = 100'000;
 /// One element of a multi_get: table and key go in, `found` and `*row` come out.
 template <typename Table, typename Key, typename Row>
 struct Lookup {
-  Table table = {};
-  Key key = {};
-  Row* row = nullptr;
-  bool found = false;
+  Table table;
+  Key key;
+  Row* row;
+  bool found;
 };
-
-/// At most these many lookups in one multi_get.
-inline constexpr std::size_t kMaxLookups = 256;
 
 template <typename T, typename Table, typename Key, typename Row>
 concept Reader = requires(T& t, const Table& table, Key key, Row& row, std::span<Lookup<Table, Key, Row>> lookups,
                           bool (*visit)(Key, const Row&)) {
   { t.get(table, key, row) } -> std::same_as<Outcome>;
-  /// kOk also if some were not found; see Lookup::found.
+  /// Any number of spans, whose cache misses may overlap. kOk also if some were not found; see Lookup::found.
   { t.multi_get(lookups) } -> std::same_as<Outcome>;
+  { t.multi_get(lookups, lookups) } -> std::same_as<Outcome>;
   /// Visits [from, to); `visit` returns false to stop.
   { t.scan(table, key, key, visit) } -> std::same_as<Outcome>;
   /// The first, or last, row of [from, to): kNotFound if there is none.

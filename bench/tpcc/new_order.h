@@ -54,10 +54,10 @@ class NewOrder {
 
   store::Verdict run() {
     using store::Verdict;
-    if (!take_number() || !read_items() || !read_stock()) return Verdict::kRetry;
+    if (!take_number() || !read_lines()) return Verdict::kRetry;
     Cents sum = 0;
     for (std::size_t i = 0; i < request_.line_count; ++i) {
-      if (!item_lookups_[i].found) continue;
+      if (!items_found_[i].found) continue;
       if (!enter_line(i)) return Verdict::kRetry;
       sum += reply_.lines[i].amount;
     }
@@ -93,33 +93,26 @@ class NewOrder {
     return t_.overwrite(tables_.district[home_], key, district) == Outcome::kOk;
   }
 
-  bool read_items() {
-    for (std::size_t i = 0; i < request_.line_count; ++i) {
-      item_lookups_[i] = {tables_.item, item_key(request_.lines[i].item), &items_[i]};
-    }
-    if (t_.multi_get(std::span(item_lookups_.data(), request_.line_count)) != Outcome::kOk) return false;
-    for (std::size_t i = 0; i < request_.line_count; ++i) unknown_items_ += item_lookups_[i].found ? 0 : 1;
-    return true;
-  }
-
-  /// The stocks of all lines but those of unknown items.
-  bool read_stock() {
+  /// Items and stocks in one go. An unknown item has no stock either.
+  bool read_lines() {
+    const std::size_t count = request_.line_count;
     std::array<StockLookup, kMaxLines> stocks;
     std::array<TextLookup, kMaxLines> texts;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < request_.line_count; ++i) {
-      if (!item_lookups_[i].found) continue;
+    for (std::size_t i = 0; i < count; ++i) {
       const NewOrderRequest::Line& line = request_.lines[i];
       const std::uint32_t part = partition_of(line.supply_warehouse);
       const StockKey key = stock_key(line.supply_warehouse, line.item);
-      stocks[count] = {tables_.stock[part], key, &stocks_[i]};
-      texts[count] = {tables_.stock_text[part], key, &texts_[i]};
-      ++count;
+      items_found_[i] = {tables_.item, item_key(line.item), &items_[i], false};
+      stocks[i] = {tables_.stock[part], key, &stocks_[i], false};
+      texts[i] = {tables_.stock_text[part], key, &texts_[i], false};
     }
-    if (t_.multi_get(std::span(stocks.data(), count)) != Outcome::kOk) return false;
-    if (t_.multi_get(std::span(texts.data(), count)) != Outcome::kOk) return false;
+    if (t_.multi_get(std::span(items_found_.data(), count), std::span(stocks.data(), count),
+                     std::span(texts.data(), count)) != Outcome::kOk) {
+      return false;
+    }
     for (std::size_t i = 0; i < count; ++i) {
-      if (!stocks[i].found || !texts[i].found) return false;
+      unknown_items_ += items_found_[i].found ? 0 : 1;
+      if (items_found_[i].found && !(stocks[i].found && texts[i].found)) return false;
     }
     return true;
   }
@@ -190,7 +183,7 @@ class NewOrder {
   NewOrderReply& reply_;
   const std::uint32_t home_;
   std::size_t unknown_items_ = 0;
-  std::array<ItemLookup, kMaxLines> item_lookups_;
+  std::array<ItemLookup, kMaxLines> items_found_;
   std::array<Item, kMaxLines> items_;
   std::array<Stock, kMaxLines> stocks_;
   std::array<StockText, kMaxLines> texts_;

@@ -126,9 +126,9 @@ std::uint64_t loaded_rows(const Parameters& parameters) {
 
 std::uint64_t estimated_bytes(const Parameters& parameters) {
   constexpr double kBytesARow = 180, kFixed = 32 << 20;
-  constexpr double kBytesANewOrder = 1500, kNewOrdersAWorkerSecond = 75'000;
+  constexpr double kBytesANewOrder = 1000, kRequestsAWorkerSecond = 130'000;
   const double share = parameters.mix[0] / 100;
-  const double growth = parameters.run_seconds * parameters.workers * kNewOrdersAWorkerSecond * share * kBytesANewOrder;
+  const double growth = parameters.run_seconds * parameters.workers * kRequestsAWorkerSecond * share * kBytesANewOrder;
   return static_cast<std::uint64_t>(kFixed + kBytesARow * static_cast<double>(loaded_rows(parameters)) + growth);
 }
 

@@ -73,7 +73,7 @@ store::Verdict stock_level(T& transaction, const Tables<S>& tables, const StockL
   std::array<StockLookup, kRecentItems> lookups;
   std::array<Stock, kRecentItems> stocks;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    lookups[i] = {tables.stock[part], stock_key(request.warehouse, items[i]), &stocks[i]};
+    lookups[i] = {tables.stock[part], stock_key(request.warehouse, items[i]), &stocks[i], false};
   }
   if (transaction.multi_get(std::span(lookups.data(), items.size())) != Outcome::kOk) return Verdict::kRetry;
   reply.low_stock = 0;

@@ -88,7 +88,7 @@ void one_operation(T& t, const Table& table, Model& model, base::Random& random)
     default: {
       std::array<Row, 40> rows;
       std::array<Lookup<Table, std::uint64_t, Row>, 40> lookups;
-      for (std::size_t i = 0; i < lookups.size(); ++i) lookups[i] = {table, key + i, &rows[i]};
+      for (std::size_t i = 0; i < lookups.size(); ++i) lookups[i] = {table, key + i, &rows[i], false};
       EXPECT_EQ(t.multi_get(std::span(lookups.data(), lookups.size())), Outcome::kOk);
       for (std::size_t i = 0; i < lookups.size(); ++i) {
         ASSERT_EQ(lookups[i].found, model.contains(key + i));
