@@ -93,7 +93,10 @@ GetResult Transaction::get(const Index& index, std::string_view secondary_key, s
 }
 CommitResult Transaction::commit() {
   if (context_ == nullptr) return {.reason = AbortReason::kMisuse, .ticket = {}};
-  return context_->commit(serial_);
+  const CommitResult result = context_->commit(serial_);
+  if (result.reason != AbortReason::kMisuse) [[likely]]
+    context_ = nullptr;
+  return result;
 }
 void Transaction::abort() {
   if (context_ == nullptr) return;

@@ -21,6 +21,14 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   for (std::uint32_t turn = 0; std::chrono::steady_clock::now() < until; ++turn) worker.shared().waiter.pause(turn);
 }
 
+/// A context to begin in: the worker's first, almost always. For a wrong thread some context, whose operations refuse it.
+txn::Context* context_for(txn::WorkerCore& worker) {
+  txn::Context* const first = worker.any_context();
+  if (!worker.bind()) [[unlikely]]
+    return first;
+  return first != nullptr && first->idle() ? first : worker.idle_context();
+}
+
 }  // namespace
 
 Worker::Worker(Worker&& other) noexcept
@@ -38,7 +46,7 @@ Worker::~Worker() {
 
 Transaction Worker::begin() {
   if (core_ == nullptr) return {};
-  txn::Context* const context = core_->bind() ? core_->idle_context() : core_->any_context();
+  txn::Context* const context = context_for(*core_);
   if (context == nullptr) return {};
   // From a wrong thread: a handle that every operation refuses, without touching the owner's state.
   if (!core_->bound_here()) return {context, 0};
@@ -47,7 +55,7 @@ Transaction Worker::begin() {
 
 Snapshot Worker::snapshot() {
   if (core_ == nullptr || !core_->shared().settings.snapshots) return {};
-  txn::Context* const context = core_->bind() ? core_->idle_context() : core_->any_context();
+  txn::Context* const context = context_for(*core_);
   if (context == nullptr) return {};
   if (!core_->bound_here()) return {context, 0};
   return {context, context->begin_snapshot()};

@@ -14,7 +14,7 @@ WorkerCore::~WorkerCore() {
   if (collect_slot_ != nullptr) shared().epochs.release_slot(collect_slot_);
 }
 
-bool WorkerCore::bind() {
+bool WorkerCore::bind_first() {
   const void* nobody = nullptr;
   return thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_relaxed) || nobody == this_thread();
 }

@@ -37,7 +37,7 @@ class WorkerCore {
   /// Relaxed: a wrong thread only needs to see that the value is not its own.
   bool bound_here() const { return thread_.load(std::memory_order_relaxed) == this_thread(); }
   /// Binds the worker to the calling thread if it is bound to none; false if another thread has it.
-  bool bind();
+  bool bind() { return bound_here() || bind_first(); }
   void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }
   void detach() { thread_.store(nullptr, std::memory_order_relaxed); }
 
@@ -73,6 +73,7 @@ class WorkerCore {
   std::uint64_t random();
 
  private:
+  bool bind_first();
   static constexpr std::size_t kCollectBudget = 32;
 
   const std::uint32_t id_;
