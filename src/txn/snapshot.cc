@@ -60,7 +60,6 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
 
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
-    last_key_.assign(key);
     room(key.size());
     std::copy(key.begin(), key.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(used_));
     const std::size_t value_at = used_ + key.size();
@@ -80,10 +79,12 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     }
     // Absent records count, too: a batch is bounded work.
     full_ = items_.size() >= limit_ || used_ >= kBytes || ++seen_ >= 4 * kRecords;
+    if (full_) last_key_.assign(key);
     return !full_;
   }
 
   bool full() const { return full_; }
+  /// Where to go on; only if full.
   const std::string& last_key() const { return last_key_; }
   const std::vector<Item>& items() const { return items_; }
   std::string_view key(const Item& item) const { return {bytes_.data() + item.key_at, item.key_size}; }
