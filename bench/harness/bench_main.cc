@@ -81,6 +81,7 @@ void Bench::verify() {
 ExitCode Bench::report() {
   const std::string title = fmt::format("granary bench {}, {} worker{}, {}", command_.name, settings_.workers,
                                         settings_.workers == 1 ? "" : "s", base::version_text());
+  note_build_type();
   fmt::print("{}", result_text(title, runs_));
   std::fflush(stdout);
   if (const std::string& path = flags_.text("json"); !path.empty()) {
@@ -101,7 +102,6 @@ ExitCode Bench::run() {
   if (const Status writable = check_writable(flags_.text("json")); !writable.ok()) {
     return refuse(ExitCode::kEnvironment, writable.message());
   }
-  note_build_type();
   for (std::uint64_t repeat = 0; repeat < repeats_ && !signals_.requested(); ++repeat) {
     if (const Status done = measure_one(repeat); !done.ok()) return refuse(exit_code_of(done), done.message());
   }
