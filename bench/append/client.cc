@@ -10,11 +10,19 @@ using history::EventType;
 using history::Key;
 using history::MicroOp;
 
-Client::Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id, Clock::time_point start)
-    : worker_(std::move(worker)), lists_(lists), slots_(slots), options_(options), random_(options.seed, id), process_(id), start_(start) {}
+Client::Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id,
+               Clock::time_point start)
+    : worker_(std::move(worker)),
+      lists_(lists),
+      slots_(slots),
+      options_(options),
+      random_(options.seed, id),
+      process_(id),
+      start_(start) {}
 
 std::uint64_t Client::now() const {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count());
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count());
 }
 
 void Client::note(EventType type, std::vector<MicroOp> ops, bool snapshot) {
@@ -32,7 +40,8 @@ void Client::run_one() {
 Client::Plan Client::make_plan() {
   Plan plan;
   const auto count = static_cast<std::size_t>(random_.between(options_.min_ops, options_.max_ops));
-  if (random_.chance(options_.scan_share)) plan_scan(plan, std::min<std::size_t>(1 + random_.below(count), slots_.size()));
+  if (random_.chance(options_.scan_share))
+    plan_scan(plan, std::min<std::size_t>(1 + random_.below(count), slots_.size()));
   while (plan.ops.size() < count) {
     const auto slot = static_cast<std::uint32_t>(random_.below(slots_.size()));
     if (random_.chance(options_.read_share)) {
@@ -84,7 +93,7 @@ bool Client::execute(Transaction& transaction, Plan& plan) {
 
 void Client::run_transaction() {
   Plan plan = make_plan();
-  if (plan.scan_count != 0 && random_.chance(0.5)) {   // scan last, over own appends
+  if (plan.scan_count != 0 && random_.chance(0.5)) {  // scan last, over own appends
     std::rotate(plan.ops.begin(), plan.ops.begin() + static_cast<std::ptrdiff_t>(plan.scan_count), plan.ops.end());
     plan.scan_begin = plan.ops.size() - plan.scan_count;
   }
@@ -116,7 +125,7 @@ void Client::run_snapshot() {
   Snapshot snapshot = worker_.snapshot();
   for (MicroOp& op : ops) {
     auto list = lists_.read(snapshot, op.key);
-    if (!list) {   // a snapshot never fails; if it does, the history says so
+    if (!list) {  // a snapshot never fails; if it does, the history says so
       note(EventType::kFail, std::move(ops), true);
       return;
     }

@@ -27,7 +27,8 @@ class Client {
   using Clock = std::chrono::steady_clock;
 
   /// Process numbers are id, id + workers, id + 2 · workers, ... Used by one thread.
-  Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id, Clock::time_point start);
+  Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id,
+         Clock::time_point start);
 
   /// Runs one transaction, whatever comes of it.
   void run_one();
@@ -40,7 +41,7 @@ class Client {
   /// Some micro-operations of one kind of access: one get or append each, or one scan for all.
   struct Plan {
     std::vector<history::MicroOp> ops;
-    std::size_t scan_begin = 0, scan_count = 0;   // these ops are read by one scan
+    std::size_t scan_begin = 0, scan_count = 0;  // these ops are read by one scan
     Order scan_order = Order::kAscending;
   };
   Plan make_plan();

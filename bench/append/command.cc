@@ -67,9 +67,10 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (!flags.text("check").empty()) return judge_file(flags.text("check"), !flags.enabled("serializable"));
   const AppendOptions options = options_from(settings, flags);
   if (options.min_ops > options.max_ops) return fail(ExitCode::kUsage, "--min_ops exceeds --max_ops");
-  if (options.snapshot_share != 0 && !settings.options.snapshots) return fail(ExitCode::kUsage, "--snapshots needs a variant with snapshots");
+  if (options.snapshot_share != 0 && !settings.options.snapshots)
+    return fail(ExitCode::kUsage, "--snapshots needs a variant with snapshots");
   Options engine = settings.options;
-  if (engine.max_workers <= options.workers) engine.max_workers = options.workers + 1;   // the quiet reader
+  if (engine.max_workers <= options.workers) engine.max_workers = options.workers + 1;  // the quiet reader
   auto database = Database::open(engine);
   if (!database.ok()) return fail(ExitCode::kEnvironment, database.status().message());
   const auto done = append::run_append(**database, options);
@@ -89,20 +90,25 @@ std::vector<Flag> append_flags() {
   const AppendOptions initial;
   return {
       text_flag("history", "", "FILE", "write the history there, in the form that Jepsen writes and Elle reads"),
-      text_flag("snapshot_history", "", "FILE", "the same with the snapshot reads in it, which are serializable but not strictly so"),
+      text_flag("snapshot_history", "", "FILE",
+                "the same with the snapshot reads in it, which are serializable but not strictly so"),
       text_flag("check", "", "FILE", "run nothing; judge the history in FILE"),
       switch_flag("serializable", false, "with --check: do not ask for real-time order"),
-      integer_flag("transactions", initial.transactions, 1, 100'000'000, "transactions", "how many to run in all (--seconds may end the run earlier)"),
+      integer_flag("transactions", initial.transactions, 1, 100'000'000, "transactions",
+                   "how many to run in all (--seconds may end the run earlier)"),
       integer_flag("keys", initial.keys, 1, 1'000'000, "lists", "lists in use at the same time; few are hot"),
       integer_flag("min_ops", initial.min_ops, 1, 64, "operations", "fewest micro-operations of a transaction"),
       integer_flag("max_ops", initial.max_ops, 1, 64, "operations", "most micro-operations of a transaction"),
-      integer_flag("max_length", initial.max_length, 1, 100'000, "elements", "appends to a list before a fresh key takes its place"),
+      integer_flag("max_length", initial.max_length, 1, 100'000, "elements",
+                   "appends to a list before a fresh key takes its place"),
       real_flag("reads", initial.read_share, 0, 1, "", "share of reads among micro-operations"),
       real_flag("scans", initial.scan_share, 0, 1, "", "share of transactions that read by a range scan"),
       real_flag("snapshots", initial.snapshot_share, 0, 1, "", "share of snapshot transactions"),
       real_flag("user_aborts", initial.abort_share, 0, 1, "", "share of transactions that the client gives up"),
-      real_flag("forget", initial.forget_share, 0, 1, "", "share of transactions whose outcome the client does not learn (:info)"),
-      real_flag("yields", initial.yield_share, 0, 1, "", "share of micro-operations before which the thread gives the processor away"),
+      real_flag("forget", initial.forget_share, 0, 1, "",
+                "share of transactions whose outcome the client does not learn (:info)"),
+      real_flag("yields", initial.yield_share, 0, 1, "",
+                "share of micro-operations before which the thread gives the processor away"),
   };
 }
 
@@ -112,10 +118,13 @@ const BenchCommand& append_command() {
   static const BenchCommand command = {
       .name = "append",
       .summary = "record a list-append history, for --verify and for outside checkers such as Elle",
-      .description = "Workers append to a few hot lists and read them. Every invocation and completion is recorded in real-time order; "
-                     "the run ends with a quiet read of every list. --verify judges the history: strict serializability for "
-                     "transactions, serializability where snapshots take part.",
-      .examples = {"--history=history.edn --transactions=100000", "--keys=4 --yields=0.3 --verify", "--check=history.edn"},
+      .description =
+          "Workers append to a few hot lists and read them. Every invocation and completion is recorded in real-time "
+          "order; "
+          "the run ends with a quiet read of every list. --verify judges the history: strict serializability for "
+          "transactions, serializability where snapshots take part.",
+      .examples = {"--history=history.edn --transactions=100000", "--keys=4 --yields=0.3 --verify",
+                   "--check=history.edn"},
       .flags = append_flags(),
       .verify = true,
       .run_instead = run,

@@ -35,10 +35,11 @@ class Lists {
     const auto low = encode(first), high = encode(first + static_cast<history::Key>(count));
     const ScanResult scanned = reader.scan(table_, {.from = low, .to = high, .order = order},
                                            [&](std::string_view key_bytes, std::string_view value) {
-      std::uint64_t key = 0;
-      if (decode_key(key_bytes, key)) lists[key - static_cast<std::uint64_t>(first)] = decode(value);
-      return true;
-    });
+                                             std::uint64_t key = 0;
+                                             if (decode_key(key_bytes, key))
+                                               lists[key - static_cast<std::uint64_t>(first)] = decode(value);
+                                             return true;
+                                           });
     if (!scanned) return std::nullopt;
     return lists;
   }

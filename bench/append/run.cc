@@ -13,15 +13,19 @@ namespace {
 using Clients = std::vector<std::unique_ptr<Client>>;
 using Clock = Client::Clock;
 
-void run_threads(Clients& clients, const AppendOptions& options, Clock::time_point start, const std::atomic<bool>* stop) {
-  std::atomic<std::uint64_t> begun{0};   // all workers count up; only the sum matters, so relaxed
-  const auto end = options.seconds == 0 ? Clock::time_point::max()
-                                        : start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+void run_threads(Clients& clients, const AppendOptions& options, Clock::time_point start,
+                 const std::atomic<bool>* stop) {
+  std::atomic<std::uint64_t> begun{0};  // all workers count up; only the sum matters, so relaxed
+  const auto end =
+      options.seconds == 0
+          ? Clock::time_point::max()
+          : start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
   std::vector<std::thread> threads;
   for (auto& client : clients) {
     threads.emplace_back([&] {
       const auto stopped = [&] { return stop != nullptr && stop->load(std::memory_order_relaxed); };
-      while (begun.fetch_add(1, std::memory_order_relaxed) < options.transactions && Clock::now() < end && !stopped()) client->run_one();
+      while (begun.fetch_add(1, std::memory_order_relaxed) < options.transactions && Clock::now() < end && !stopped())
+        client->run_one();
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -41,7 +45,8 @@ AppendRun merge(Clients& clients) {
   AppendRun run;
   bool snapshots = false;
   for (const auto& client : clients) {
-    snapshots = snapshots || std::any_of(client->noted().begin(), client->noted().end(), [](const Noted& one) { return one.snapshot; });
+    snapshots = snapshots || std::any_of(client->noted().begin(), client->noted().end(),
+                                         [](const Noted& one) { return one.snapshot; });
   }
   for (auto& client : clients) {
     for (Noted& one : client->noted()) {
@@ -64,7 +69,7 @@ Result<AppendRun> run_append(Database& database, const AppendOptions& options, c
   KeySlots slots(options.keys, options.max_length);
   const Clock::time_point start = Clock::now();
   Clients clients;
-  for (std::uint32_t id = 0; id <= options.workers; ++id) {   // the last one reads at the end
+  for (std::uint32_t id = 0; id <= options.workers; ++id) {  // the last one reads at the end
     auto worker = database.register_worker();
     if (!worker.ok()) return worker.status();
     clients.push_back(std::make_unique<Client>(std::move(worker).value(), lists, slots, options, id, start));

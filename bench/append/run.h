@@ -11,8 +11,9 @@
 namespace granary::bench::append {
 
 struct AppendRun {
-  history::History transactions;     ///< to be judged strictly
-  history::History with_snapshots;   ///< the same and the snapshots between them: serializable, not strict; empty if there were none
+  history::History transactions;  ///< to be judged strictly
+  history::History
+      with_snapshots;  ///< the same and the snapshots between them: serializable, not strict; empty if there were none
 };
 
 /// Makes the table "lists" in `database` and runs; ends with a quiet read of every key. `stop` is asked between transactions.

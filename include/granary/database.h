@@ -34,8 +34,8 @@ class WorkerCore;
 
 /// How Worker::run retries a transaction that lost a conflict.
 struct RetryPolicy {
-  std::uint32_t max_attempts = 0;           ///< 0 = until it commits or cannot
-  std::uint32_t first_backoff_us = 1;       ///< upper bound of the first wait; doubles each time, jittered
+  std::uint32_t max_attempts = 0;      ///< 0 = until it commits or cannot
+  std::uint32_t first_backoff_us = 1;  ///< upper bound of the first wait; doubles each time, jittered
   std::uint32_t max_backoff_us = 1000;
 };
 
@@ -86,15 +86,15 @@ class Worker {
 struct Statistics {
   std::uint64_t commits = 0;
   std::uint64_t snapshots = 0;
-  std::array<std::uint64_t, kAbortReasons> aborts{};   ///< by AbortReason
-  std::uint64_t records_bytes = 0;                      ///< in use by records and versions, after slab rounding
-  std::uint64_t index_bytes = 0;                        ///< in use by index nodes
-  std::uint64_t reserved_bytes = 0;                     ///< cut from the region for slabs
-  std::uint64_t version_bytes = 0;                      ///< of records_bytes: old versions kept for snapshots
-  std::uint64_t garbage_items = 0;                      ///< waiting for their reclamation epoch
+  std::array<std::uint64_t, kAbortReasons> aborts{};  ///< by AbortReason
+  std::uint64_t records_bytes = 0;                    ///< in use by records and versions, after slab rounding
+  std::uint64_t index_bytes = 0;                      ///< in use by index nodes
+  std::uint64_t reserved_bytes = 0;                   ///< cut from the region for slabs
+  std::uint64_t version_bytes = 0;                    ///< of records_bytes: old versions kept for snapshots
+  std::uint64_t garbage_items = 0;                    ///< waiting for their reclamation epoch
   std::uint64_t versions_created = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t stalled_ticks = 0;                      ///< epoch periods in a row that a transaction has held the epoch back
+  std::uint64_t stalled_ticks = 0;  ///< epoch periods in a row that a transaction has held the epoch back
 };
 
 class Database {

@@ -35,7 +35,8 @@ struct FixedString {
   FixedString(std::string_view text) {  // NOLINT(google-explicit-constructor): reads as a string
     std::memcpy(bytes.data(), text.data(), text.size() < N ? text.size() : N);
   }
-  FixedString(const char* text) : FixedString(std::string_view(text)) {}  // NOLINT(google-explicit-constructor): literals
+  FixedString(const char* text)
+      : FixedString(std::string_view(text)) {}  // NOLINT(google-explicit-constructor): literals
   std::string_view view() const {
     std::size_t length = N;
     while (length != 0 && bytes[length - 1] == '\0') --length;
@@ -150,7 +151,8 @@ template <typename... Parts>
 struct TupleCodec {
   template <typename Tuple, typename Out>
   static void encode(const Tuple& value, Out& out) {
-    std::apply([&](const auto&... part) { (Codec<std::remove_cvref_t<decltype(part)>>::encode(part, out), ...); }, value);
+    std::apply([&](const auto&... part) { (Codec<std::remove_cvref_t<decltype(part)>>::encode(part, out), ...); },
+               value);
   }
   template <typename Tuple>
   static bool decode(std::string_view& from, Tuple& value) {

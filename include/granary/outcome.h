@@ -11,17 +11,17 @@ namespace granary {
 /// the value arguments untouched; kNotFound and kAlreadyExists are facts that commit validates.
 enum class [[nodiscard]] Outcome : std::uint8_t {
   kOk,
-  kNotFound,        ///< get, update, remove: no record has this key
-  kAlreadyExists,   ///< insert: a record has this key
-  kAborted,         ///< the transaction is doomed; commit() or abort() ends it and tells the reason
-  kFinished,        ///< the transaction was already committed or aborted
-  kWrongThread,     ///< the transaction belongs to a worker that another thread uses
-  kKeyTooLong,      ///< the key exceeds kMaxKeyBytes
-  kValueTooLarge,   ///< the value exceeds kMaxValueBytes, or the table's declared maximum
-  kBufferTooSmall,  ///< the caller's buffer is smaller than the value; its size is reported
-  kOutOfMemory,     ///< the memory limit is reached; the transaction can still abort
-  kUnknownTable,    ///< the table handle is empty or belongs to another database
-  kTooManyAccesses, ///< the transaction holds kMaxAccesses operations
+  kNotFound,         ///< get, update, remove: no record has this key
+  kAlreadyExists,    ///< insert: a record has this key
+  kAborted,          ///< the transaction is doomed; commit() or abort() ends it and tells the reason
+  kFinished,         ///< the transaction was already committed or aborted
+  kWrongThread,      ///< the transaction belongs to a worker that another thread uses
+  kKeyTooLong,       ///< the key exceeds kMaxKeyBytes
+  kValueTooLarge,    ///< the value exceeds kMaxValueBytes, or the table's declared maximum
+  kBufferTooSmall,   ///< the caller's buffer is smaller than the value; its size is reported
+  kOutOfMemory,      ///< the memory limit is reached; the transaction can still abort
+  kUnknownTable,     ///< the table handle is empty or belongs to another database
+  kTooManyAccesses,  ///< the transaction holds kMaxAccesses operations
 };
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).

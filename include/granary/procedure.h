@@ -54,11 +54,13 @@ class Procedures {
   Result<RunResult> call(Worker& worker, std::string_view name, std::string_view args, std::string& reply,
                          const RetryPolicy& policy = {}) const {
     const auto found = entries_.find(name);
-    if (found == entries_.end()) return Status(StatusCode::kNotFound, "no procedure is named '" + std::string(name) + "'");
+    if (found == entries_.end())
+      return Status(StatusCode::kNotFound, "no procedure is named '" + std::string(name) + "'");
     const EntryBase& entry = *found->second;
     if (args.size() != entry.args_bytes()) {
-      return Status(StatusCode::kInvalidArgument, "procedure '" + std::string(name) + "' takes " + std::to_string(entry.args_bytes()) +
-                                                       " bytes of arguments, got " + std::to_string(args.size()));
+      return Status(StatusCode::kInvalidArgument, "procedure '" + std::string(name) + "' takes " +
+                                                      std::to_string(entry.args_bytes()) + " bytes of arguments, got " +
+                                                      std::to_string(args.size()));
     }
     return worker.run([&](Transaction& t) { entry.invoke(t, args, reply); }, policy);
   }

@@ -49,10 +49,10 @@ struct TableOptions {
 
 /// How the bytes of an index part are turned into order-preserving key bytes.
 enum class IndexEncoding : std::uint8_t {
-  kBytes,            ///< as they are, fixed length
-  kUnsigned,         ///< little-endian unsigned integer of 1, 2, 4 or 8 bytes
-  kSigned,           ///< little-endian two's complement of 1, 2, 4 or 8 bytes
-  kText,             ///< text up to the first zero byte or the part's end, escaped like std::string
+  kBytes,     ///< as they are, fixed length
+  kUnsigned,  ///< little-endian unsigned integer of 1, 2, 4 or 8 bytes
+  kSigned,    ///< little-endian two's complement of 1, 2, 4 or 8 bytes
+  kText,      ///< text up to the first zero byte or the part's end, escaped like std::string
 };
 
 /// One component of a secondary key: a byte range of the record's key or value. Ranges that reach past the
@@ -75,7 +75,8 @@ IndexPart value_part(Member Struct::*member) {
   if constexpr (std::is_integral_v<Member> || std::is_enum_v<Member>) {
     encoding = std::is_signed_v<Member> ? IndexEncoding::kSigned : IndexEncoding::kUnsigned;
   }
-  return {IndexPart::Source::kValue, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(sizeof(Member)), encoding};
+  return {IndexPart::Source::kValue, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(sizeof(Member)),
+          encoding};
 }
 
 struct IndexOptions {

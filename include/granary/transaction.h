@@ -47,7 +47,7 @@ struct ScanRange {
   std::optional<std::string_view> to = std::nullopt;  ///< nullopt: no upper end
   bool to_inclusive = false;
   Order order = Order::kAscending;
-  std::size_t limit = ~std::size_t{0};                 ///< records to visit at most
+  std::size_t limit = ~std::size_t{0};  ///< records to visit at most
 };
 
 /// Called for each record of a scan with key and value, valid during the call; return false to stop.
@@ -85,7 +85,9 @@ class Transaction {
  public:
   Transaction() = default;
   Transaction(Transaction&& other) noexcept
-      : context_(std::exchange(other.context_, nullptr)), serial_(other.serial_), user_aborted_(other.user_aborted_) {}
+      : context_(std::exchange(other.context_, nullptr)),
+        serial_(other.serial_),
+        user_aborted_(other.user_aborted_) {}
   Transaction& operator=(Transaction&& other) noexcept;
   ~Transaction();
 
@@ -113,7 +115,8 @@ class Transaction {
   /// Visits records in the order of a secondary index; `range` is over encoded secondary keys, `visit` gets the primary key and value.
   ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
   /// The first record with this secondary key: copies its value, and its primary key if asked for.
-  GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key = nullptr);
+  GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
+                std::string* primary_key = nullptr);
 
   // Typed forms: keys are encoded on the stack, values copied byte for byte.
 
@@ -131,11 +134,13 @@ class Transaction {
     return put(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
   }
   template <typename K, typename V>
-  Outcome update(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
+  Outcome update(const TypedTable<K, V>& table, const std::type_identity_t<K>& key,
+                 const std::type_identity_t<V>& value) {
     return update(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
   }
   template <typename K, typename V>
-  Outcome insert(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
+  Outcome insert(const TypedTable<K, V>& table, const std::type_identity_t<K>& key,
+                 const std::type_identity_t<V>& value) {
     return insert(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
   }
   template <typename K, typename V>
@@ -207,7 +212,8 @@ class Snapshot {
   Outcome multi_get(std::span<MultiGet> gets);
   ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
   ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
-  GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key = nullptr);
+  GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
+                std::string* primary_key = nullptr);
 
   template <typename K, typename V>
   std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {

@@ -14,7 +14,8 @@ class Arena {
   /// 8-byte aligned memory, contents undefined.
   char* allocate(std::size_t bytes) {
     bytes = (bytes + 7) & ~std::size_t{7};
-    if (bytes > static_cast<std::size_t>(end_ - at_)) [[unlikely]] grow(bytes);
+    if (bytes > static_cast<std::size_t>(end_ - at_)) [[unlikely]]
+      grow(bytes);
     char* const block = at_;
     at_ += bytes;
     return block;
@@ -30,7 +31,8 @@ class Arena {
 
   /// Forgets everything; keeps the first chunk.
   void clear() {
-    if (chunks_.size() > 1) [[unlikely]] chunks_.resize(1);
+    if (chunks_.size() > 1) [[unlikely]]
+      chunks_.resize(1);
     if (!chunks_.empty()) use(chunks_.front());
   }
 
@@ -45,7 +47,8 @@ class Arena {
     end_ = at_ + chunk.size;
   }
   void grow(std::size_t bytes) {
-    const std::size_t size = chunks_.empty() ? (bytes > kChunk ? bytes : kChunk) : (bytes > 4 * kChunk ? bytes : 4 * kChunk);
+    const std::size_t size =
+        chunks_.empty() ? (bytes > kChunk ? bytes : kChunk) : (bytes > 4 * kChunk ? bytes : 4 * kChunk);
     chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
     use(chunks_.back());
   }

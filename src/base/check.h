@@ -10,22 +10,24 @@ namespace granary::base {
 [[noreturn]] void fail(const char* what, std::source_location where);
 
 /// Checked in every build.
-inline void always_check(bool holds, const char* what,
-                         std::source_location where = std::source_location::current()) {
-  if (!holds) [[unlikely]] fail(what, where);
+inline void always_check(bool holds, const char* what, std::source_location where = std::source_location::current()) {
+  if (!holds) [[unlikely]]
+    fail(what, where);
 }
 
 /// Checked in debug and test builds only; for conditions too dear for the hot path.
 inline void debug_check([[maybe_unused]] bool holds, [[maybe_unused]] const char* what,
                         [[maybe_unused]] std::source_location where = std::source_location::current()) {
 #ifndef NDEBUG
-  if (!holds) [[unlikely]] fail(what, where);
+  if (!holds) [[unlikely]]
+    fail(what, where);
 #endif
 }
 
 /// A numbered invariant of docs/invariants.md; checked in every build.
 inline void invariant(const char* id, bool holds, std::source_location where = std::source_location::current()) {
-  if (!holds) [[unlikely]] fail(id, where);
+  if (!holds) [[unlikely]]
+    fail(id, where);
 }
 
 }  // namespace granary::base

@@ -21,7 +21,8 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"write_locked", "a record to write stayed locked by another transaction; retry with back-off", true},
     {"record_busy", "a record to read stayed locked by another transaction; retry with back-off", true},
     {"record_replaced", "a record to write was removed or moved before it could be locked; retry", true},
-    {"open_too_long", "the transaction was open for more than max_open_epochs; make it shorter, or use a snapshot", true},
+    {"open_too_long", "the transaction was open for more than max_open_epochs; make it shorter, or use a snapshot",
+     true},
     {"out_of_memory", "the memory limit is reached; delete data or raise memory_limit_bytes", false},
     {"unique_violation", "a unique secondary index already holds the key", false},
     {"tids_used_up", "the epoch has no greater TID left; retry in the next epoch", true},
@@ -29,7 +30,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
 }};
 
 constexpr std::array<std::string_view, 12> kOutcomes = {
-    "ok",           "not_found",       "already_exists", "aborted",        "finished",      "wrong_thread",
+    "ok",           "not_found",       "already_exists",   "aborted",       "finished",      "wrong_thread",
     "key_too_long", "value_too_large", "buffer_too_small", "out_of_memory", "unknown_table", "too_many_accesses"};
 
 }  // namespace

@@ -52,11 +52,19 @@ std::string_view name(Bug bug) {
 }
 
 std::initializer_list<Bug> all_bugs() {
-  static constexpr auto kAll = {
-      Bug::kSkipReadValidation,  Bug::kSkipOwnLockCheck,  Bug::kSkipNodeValidation, Bug::kReadDataBeforeVersion,
-      Bug::kUnlockWithoutNewTid, Bug::kInstallBeforeLocks, Bug::kIgnoreObservedTids, Bug::kSnapshotReadsNext,
-      Bug::kOverwriteSnapshot,   Bug::kFreeTooEarly,      Bug::kUnhookChanged,      Bug::kInsertKeepsVersion,
-      Bug::kHalfCopy};
+  static constexpr auto kAll = {Bug::kSkipReadValidation,
+                                Bug::kSkipOwnLockCheck,
+                                Bug::kSkipNodeValidation,
+                                Bug::kReadDataBeforeVersion,
+                                Bug::kUnlockWithoutNewTid,
+                                Bug::kInstallBeforeLocks,
+                                Bug::kIgnoreObservedTids,
+                                Bug::kSnapshotReadsNext,
+                                Bug::kOverwriteSnapshot,
+                                Bug::kFreeTooEarly,
+                                Bug::kUnhookChanged,
+                                Bug::kInsertKeepsVersion,
+                                Bug::kHalfCopy};
   return kAll;
 }
 

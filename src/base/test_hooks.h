@@ -14,19 +14,19 @@ inline constexpr bool kTestHooks = GRANARY_TEST_HOOKS;
 /// Mistakes one could make in this code; each must be caught by the test suite (docs/testing.md).
 enum class Bug : std::uint8_t {
   kNone,
-  kSkipReadValidation,    ///< commit does not compare the TIDs it read
-  kSkipOwnLockCheck,      ///< validation takes a record locked by another transaction as unchanged
-  kSkipNodeValidation,    ///< commit does not check the node set: phantoms
-  kReadDataBeforeVersion, ///< a read copies the value before it loads the TID word, and does not check again
-  kUnlockWithoutNewTid,   ///< a committed write leaves the old TID
-  kInstallBeforeLocks,    ///< a write becomes visible before all locks are taken
-  kIgnoreObservedTids,    ///< the new TID is not greater than those read
-  kSnapshotReadsNext,     ///< a snapshot sees one snapshot period too much
-  kOverwriteSnapshot,     ///< an old version that a snapshot needs is overwritten
-  kFreeTooEarly,          ///< garbage is freed without waiting for its reclamation epoch
-  kUnhookChanged,         ///< an absent record is unhooked although it was born again
-  kInsertKeepsVersion,    ///< an insert into a leaf does not change its version
-  kHalfCopy,              ///< a read copies only the first cache line
+  kSkipReadValidation,     ///< commit does not compare the TIDs it read
+  kSkipOwnLockCheck,       ///< validation takes a record locked by another transaction as unchanged
+  kSkipNodeValidation,     ///< commit does not check the node set: phantoms
+  kReadDataBeforeVersion,  ///< a read copies the value before it loads the TID word, and does not check again
+  kUnlockWithoutNewTid,    ///< a committed write leaves the old TID
+  kInstallBeforeLocks,     ///< a write becomes visible before all locks are taken
+  kIgnoreObservedTids,     ///< the new TID is not greater than those read
+  kSnapshotReadsNext,      ///< a snapshot sees one snapshot period too much
+  kOverwriteSnapshot,      ///< an old version that a snapshot needs is overwritten
+  kFreeTooEarly,           ///< garbage is freed without waiting for its reclamation epoch
+  kUnhookChanged,          ///< an absent record is unhooked although it was born again
+  kInsertKeepsVersion,     ///< an insert into a leaf does not change its version
+  kHalfCopy,               ///< a read copies only the first cache line
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

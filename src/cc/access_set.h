@@ -32,8 +32,8 @@ struct NodeEntry {
 struct WriteEntry {
   Record* record = nullptr;
   Tree* tree = nullptr;
-  std::string_view key;      ///< in the transaction's arena
-  std::string_view value;    ///< in the transaction's arena; unused for a removal
+  std::string_view key;    ///< in the transaction's arena
+  std::string_view value;  ///< in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the tree
   // Set while committing, under the record's lock.
@@ -53,14 +53,16 @@ class WriteSet {
   WriteEntry& add(const WriteEntry& entry) {
     filter_ |= filter_bit(entry.record);
     entries_.push_back(entry);
-    if (entries_.size() > kLinear) [[unlikely]] index_last();
+    if (entries_.size() > kLinear) [[unlikely]]
+      index_last();
     return entries_.back();
   }
 
   void clear() {
     entries_.clear();
     filter_ = 0;
-    if (!slots_.empty()) [[unlikely]] slots_.clear();
+    if (!slots_.empty()) [[unlikely]]
+      slots_.clear();
   }
 
   std::vector<WriteEntry>& entries() { return entries_; }
@@ -87,8 +89,9 @@ class WriteSet {
   void place(std::uint32_t index);
 
   std::vector<WriteEntry> entries_;
-  std::uint64_t filter_ = 0;          // no bit, no entry
-  std::vector<std::uint32_t> slots_;  // open addressing, a power of two: index + 1 into entries_; empty while there are few
+  std::uint64_t filter_ = 0;  // no bit, no entry
+  std::vector<std::uint32_t>
+      slots_;  // open addressing, a power of two: index + 1 into entries_; empty while there are few
 };
 
 /// A write to lock, in the order of records.

@@ -29,7 +29,8 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
 
 }  // namespace
 
-void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid, std::string_view key) {
+void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid,
+                     std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
   worker.absents.add(epoch, {record, tree, tid, std::string(key)});
 }
@@ -64,10 +65,12 @@ bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget)
     done += worker.absents.reclaim(version_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
     worker.shared.epochs.leave(slot);
   }
-  worker.garbage_items.store(worker.versions.size() + worker.unhooked.size() + worker.nodes.waiting() + worker.absents.size(),
-                             std::memory_order_relaxed);
+  worker.garbage_items.store(
+      worker.versions.size() + worker.unhooked.size() + worker.nodes.waiting() + worker.absents.size(),
+      std::memory_order_relaxed);
   // At the memory limit, what was freed here may be what another worker waits for.
-  if (done != 0 && worker.shared.slabs.exhausted()) [[unlikely]] worker.slabs.release();
+  if (done != 0 && worker.shared.slabs.exhausted()) [[unlikely]]
+    worker.slabs.release();
   return done >= budget;
 }
 

@@ -10,7 +10,8 @@ namespace granary::cc {
 
 /// Registers an absent record for unhooking once snapshots no longer need what it superseded. `epoch` is that of
 /// its TID; `tid` its whole TID word, unlocked.
-void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid, std::string_view key);
+void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid,
+                     std::string_view key);
 /// Registers an old version that was superseded in `epoch`.
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
 /// Registers a record that the tree no longer leads to.

@@ -49,7 +49,9 @@ struct AbsentRecord {
 
 struct WorkerState {
   explicit WorkerState(Shared& shared_state)
-      : shared(shared_state), slabs(shared_state.slabs), nodes(slabs, shared_state.epochs) {}
+      : shared(shared_state),
+        slabs(shared_state.slabs),
+        nodes(slabs, shared_state.epochs) {}
 
   Shared& shared;
   memory::SlabCache slabs;

@@ -11,8 +11,8 @@ namespace granary::cli {
 const std::vector<const bench::BenchCommand*>& bench_commands() {
   static const bench::BenchCommand factor = bench::factor::factor_command(bench::tpcc::tpcc_command());
   static const std::vector<const bench::BenchCommand*> commands{
-      &bench::tpcc::tpcc_command(), &bench::ycsb::ycsb_command(), &bench::ycsb::kv_command(), &bench::append_command(),
-      &bench::soak::soak_command(), &factor};
+      &bench::tpcc::tpcc_command(), &bench::ycsb::ycsb_command(), &bench::ycsb::kv_command(),
+      &bench::append_command(),     &bench::soak::soak_command(), &factor};
   return commands;
 }
 

@@ -46,7 +46,8 @@ bool holds_keys(const kvstore::ordered::Tree& tree, epoch::EpochManager& epochs)
 Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
-  const std::uint64_t limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : available_memory_bytes() / 4 * 3;
+  const std::uint64_t limit =
+      options.memory_limit_bytes != 0 ? options.memory_limit_bytes : available_memory_bytes() / 4 * 3;
   auto region = memory::Region::map({.reserve_bytes = limit,
                                      .huge_pages = options.huge_pages,
                                      .prefault_bytes = std::min(options.prefault_bytes, limit),
@@ -63,7 +64,9 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
 Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)
     : options_(options),
       region_(std::move(region)),
-      slabs_(*region_, {.limit_bytes = limit_bytes, .reserve_bytes = limit_bytes / kReserveShare, .simple = options.simple_allocator}),
+      slabs_(*region_, {.limit_bytes = limit_bytes,
+                        .reserve_bytes = limit_bytes / kReserveShare,
+                        .simple = options.simple_allocator}),
       epochs_({.snapshot_epochs = options.snapshot_epochs, .max_open_epochs = options.max_open_epochs}),
       shared_{.settings = {.snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
@@ -134,8 +137,8 @@ void Engine::report_stall() {
   for (const auto& worker : workers_) {
     if (worker->owns_slot(epochs_.slot_at(stall.slot))) who = fmt::format("worker {}", worker->id());
   }
-  std::fprintf(stderr, "granary: warning: %s has kept a transaction open for over a second; epoch %llu cannot end\n", who.c_str(),
-               static_cast<unsigned long long>(epochs_.current()));
+  std::fprintf(stderr, "granary: warning: %s has kept a transaction open for over a second; epoch %llu cannot end\n",
+               who.c_str(), static_cast<unsigned long long>(epochs_.current()));
 }
 
 Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t max_value_bytes) {
@@ -147,14 +150,16 @@ Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t m
     return Status(StatusCode::kAlreadyExists, fmt::format("there is already a table or index named '{}'", name));
   }
   if (tables_.size() >= kMaxTables) {
-    return Status(StatusCode::kResourceExhausted, fmt::format("there are already {} tables and indexes, the most allowed", kMaxTables));
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("there are already {} tables and indexes, the most allowed", kMaxTables));
   }
   if (max_value_bytes > kMaxValueBytes) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}", name,
-                                                            max_value_bytes, kMaxValueBytes));
+    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}",
+                                                            name, max_value_bytes, kMaxValueBytes));
   }
   auto table = std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), std::string(name),
-                                                max_value_bytes == 0 ? kMaxValueBytes : max_value_bytes, shared_, *schema_nodes_);
+                                                max_value_bytes == 0 ? kMaxValueBytes : max_value_bytes, shared_,
+                                                *schema_nodes_);
   if (!table->tree().ok()) {
     return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", name));
   }
@@ -168,17 +173,20 @@ Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableO
   return add_table(name, table_options.max_value_bytes);
 }
 
-Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_view name, const IndexOptions& index_options) {
+Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_view name,
+                                             const IndexOptions& index_options) {
   const std::lock_guard lock(schema_mutex_);
   if (base == nullptr || !base->belongs_to(shared_)) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("index '{}': the table handle is empty or of another database", name));
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("index '{}': the table handle is empty or of another database", name));
   }
   if (const std::string error = txn::index_options_error(index_options); !error.empty()) {
     return Status(StatusCode::kInvalidArgument, fmt::format("index '{}': {}", name, error));
   }
   if (holds_keys(base->tree(), epochs_)) {
-    return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
   }
   auto index = add_table(name, kMaxKeyBytes);
   if (!index.ok()) return index.status();

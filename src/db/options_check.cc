@@ -18,7 +18,8 @@ Status out_of_range(const char* field, std::uint64_t value, std::uint64_t low, s
 Status check_options(const Options& options) {
   constexpr std::uint32_t kMaxPeriod = 10000;
   constexpr std::uint64_t kLeastMemory = std::uint64_t{8} << 20;
-  if (options.epoch_ms < 1 || options.epoch_ms > kMaxPeriod) return out_of_range("epoch_ms", options.epoch_ms, 1, kMaxPeriod);
+  if (options.epoch_ms < 1 || options.epoch_ms > kMaxPeriod)
+    return out_of_range("epoch_ms", options.epoch_ms, 1, kMaxPeriod);
   if (options.snapshot_epochs < 1 || options.snapshot_epochs > kMaxPeriod) {
     return out_of_range("snapshot_epochs", options.snapshot_epochs, 1, kMaxPeriod);
   }
@@ -31,11 +32,13 @@ Status check_options(const Options& options) {
   }
   if (options.memory_limit_bytes > available) {
     return {StatusCode::kResourceExhausted,
-            fmt::format("Options::memory_limit_bytes is {}, but this process may use only {}", options.memory_limit_bytes, available)};
+            fmt::format("Options::memory_limit_bytes is {}, but this process may use only {}",
+                        options.memory_limit_bytes, available)};
   }
   if (options.prefault_bytes > available) {
     return {StatusCode::kResourceExhausted,
-            fmt::format("Options::prefault_bytes is {}, but this process may use only {}", options.prefault_bytes, available)};
+            fmt::format("Options::prefault_bytes is {}, but this process may use only {}", options.prefault_bytes,
+                        available)};
   }
   return {};
 }

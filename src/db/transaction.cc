@@ -15,7 +15,8 @@ std::string prefix_end(std::string_view prefix) {
 
 /// The first record of an index under a secondary key, through `scan` of a transaction or snapshot.
 template <typename Scan>
-GetResult first_by_index(std::string_view secondary_key, std::span<char> buffer, std::string* primary_key, Scan&& scan) {
+GetResult first_by_index(std::string_view secondary_key, std::span<char> buffer, std::string* primary_key,
+                         Scan&& scan) {
   const std::string end = prefix_end(secondary_key);
   ScanRange range{.from = secondary_key, .limit = 1};
   if (!end.empty()) range.to = end;
@@ -87,7 +88,8 @@ ScanResult Transaction::scan(const Index& index, const ScanRange& range, ScanFn 
   if (context_ == nullptr) return {Outcome::kFinished, 0};
   return context_->scan_index(serial_, index.core(), range, visit);
 }
-GetResult Transaction::get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key) {
+GetResult Transaction::get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
+                           std::string* primary_key) {
   return first_by_index(secondary_key, buffer, primary_key,
                         [&](const ScanRange& range, ScanFn visit) { return scan(index, range, visit); });
 }
@@ -141,7 +143,8 @@ ScanResult Snapshot::scan(const Index& index, const ScanRange& range, ScanFn vis
   if (context_ == nullptr) return {Outcome::kFinished, 0};
   return context_->snapshot_scan_index(serial_, index.core(), range, visit);
 }
-GetResult Snapshot::get(const Index& index, std::string_view secondary_key, std::span<char> buffer, std::string* primary_key) {
+GetResult Snapshot::get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
+                        std::string* primary_key) {
   return first_by_index(secondary_key, buffer, primary_key,
                         [&](const ScanRange& range, ScanFn visit) { return scan(index, range, visit); });
 }

@@ -32,7 +32,8 @@ txn::Context* context_for(txn::WorkerCore& worker) {
 }  // namespace
 
 Worker::Worker(Worker&& other) noexcept
-    : core_(std::exchange(other.core_, nullptr)), engine_(std::exchange(other.engine_, nullptr)) {}
+    : core_(std::exchange(other.core_, nullptr)),
+      engine_(std::exchange(other.engine_, nullptr)) {}
 
 Worker& Worker::operator=(Worker&& other) noexcept {
   std::swap(core_, other.core_);

@@ -27,15 +27,15 @@ inline constexpr Epoch kIdle = ~Epoch{0};
 /// What one open transaction (or one guard) publishes. One cache line, written by its owner except for
 /// `revoked`, which the advancer sets when the slot held E back for too long.
 struct alignas(base::kCacheLine) Slot {
-  std::atomic<Epoch> local{kIdle};           // e_w
-  std::atomic<Epoch> snapshot{kIdle};        // se_w while a snapshot transaction is open
+  std::atomic<Epoch> local{kIdle};     // e_w
+  std::atomic<Epoch> snapshot{kIdle};  // se_w while a snapshot transaction is open
   std::atomic<bool> revoked{false};
   std::atomic<bool> taken{false};
 };
 
 struct EpochOptions {
-  std::uint32_t snapshot_epochs = 25;        ///< k: a snapshot every k epochs
-  std::uint32_t max_open_epochs = 10;        ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
+  std::uint32_t snapshot_epochs = 25;  ///< k: a snapshot every k epochs
+  std::uint32_t max_open_epochs = 10;  ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
 };
 
 class EpochManager {
@@ -60,7 +60,8 @@ class EpochManager {
       // Release: our earlier frees and reads stay before; the advancer's acquire load pairs with it.
       if (asymmetric_fence_) [[likely]] {
         slot.local.store(epoch, std::memory_order_release);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler keeps the order; the advancer's membarrier does the rest
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst);  // the compiler keeps the order; the advancer's membarrier does the rest
       } else {
         slot.local.exchange(epoch, std::memory_order_seq_cst);  // a full fence on x86-64
       }
@@ -74,9 +75,7 @@ class EpochManager {
 
   /// The snapshot epoch that a slot with this e_w reads at: it sees exactly the TIDs with epoch < it.
   /// snap(e) = k·⌊e/k⌋; SE = snap(E − k), and 0 (sees nothing) before the first.
-  Epoch snapshot_of(Epoch local) const {
-    return local < k_ ? 0 : snap(local - k_);
-  }
+  Epoch snapshot_of(Epoch local) const { return local < k_ ? 0 : snap(local - k_); }
   /// snap(e): first epoch of e's snapshot period. Versions of one period overwrite each other in place.
   Epoch snap(Epoch epoch) const { return epoch - epoch % k_; }
   Epoch snapshot_epochs() const { return k_; }

@@ -31,7 +31,8 @@ bool transparent_pages_allowed() {
 }
 
 void* reserve(std::uint64_t bytes, int extra_flags) {
-  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0);
+  void* at =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0);
   return at == MAP_FAILED ? nullptr : at;
 }
 
@@ -77,10 +78,11 @@ Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
   }
   std::unique_ptr<Region> region(new Region(base, bytes, kind));
   if (kind == "4 KiB" && options.huge_pages == HugePages::kRequire) {
-    return Status(StatusCode::kUnavailable,
-                  fmt::format("huge_pages=require, but there are no 2 MiB pages: run 'sysctl vm.nr_hugepages={}', or enable "
-                              "transparent ones ('echo madvise > /sys/kernel/mm/transparent_hugepage/enabled')",
-                              bytes / kHugePage));
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("huge_pages=require, but there are no 2 MiB pages: run 'sysctl vm.nr_hugepages={}', or enable "
+                    "transparent ones ('echo madvise > /sys/kernel/mm/transparent_hugepage/enabled')",
+                    bytes / kHugePage));
   }
   if (options.numa_node >= 0 && (options.numa_node >= 64 || !bind_to_node(base, bytes, options.numa_node))) {
     return Status(StatusCode::kInvalidArgument,

@@ -15,10 +15,10 @@
 namespace granary::memory {
 
 struct RegionOptions {
-  std::uint64_t reserve_bytes = 0;      ///< address space; rounded up to 2 MiB
+  std::uint64_t reserve_bytes = 0;  ///< address space; rounded up to 2 MiB
   HugePages huge_pages = HugePages::kTry;
-  std::uint64_t prefault_bytes = 0;     ///< touched at once, from the start of the region
-  int numa_node = -1;                   ///< bind there; -1 = where first touched
+  std::uint64_t prefault_bytes = 0;  ///< touched at once, from the start of the region
+  int numa_node = -1;                ///< bind there; -1 = where first touched
 };
 
 class Region {
@@ -40,7 +40,9 @@ class Region {
 
  private:
   Region(char* base, std::uint64_t size, std::string page_kind)
-      : base_(base), size_(size), page_kind_(std::move(page_kind)) {}
+      : base_(base),
+        size_(size),
+        page_kind_(std::move(page_kind)) {}
 
   char* const base_;
   const std::uint64_t size_;

@@ -137,7 +137,8 @@ void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
     list.cut += bytes_of(class_index);
   } else {
     block = refill(kind, class_index, urgency);
-    if (block == nullptr) [[unlikely]] return nullptr;
+    if (block == nullptr) [[unlikely]]
+      return nullptr;
   }
   account(kind, static_cast<std::int64_t>(bytes_of(class_index)));
   return block;
@@ -171,7 +172,8 @@ void SlabCache::free(SlabKind kind, void* block) {
   list.head = new (block) SlabPool::FreeBlock{list.head};
   ++list.count;
   const std::size_t batch = batch_count(class_index);
-  if (list.count < 2 * batch) [[likely]] return;
+  if (list.count < 2 * batch) [[likely]]
+    return;
   SlabPool::Batch given{list.head, batch};
   SlabPool::FreeBlock* last = list.head;
   for (std::size_t i = 1; i < batch; ++i) last = last->next;

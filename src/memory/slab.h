@@ -54,7 +54,8 @@ class SlabPool {
 
   /// Usable bytes of the block at `block` (an address some cache of this pool handed out).
   std::size_t capacity(const void* block) const {
-    if (options_.simple) [[unlikely]] return simple_capacity(block);
+    if (options_.simple) [[unlikely]]
+      return simple_capacity(block);
     const std::size_t extent = (reinterpret_cast<std::uintptr_t>(block) - base_) >> kExtentShift;
     return class_bytes_[extent_class_[extent]];
   }
@@ -86,12 +87,12 @@ class SlabPool {
   Region& region_;
   const SlabOptions options_;
   const std::uintptr_t base_;
-  std::vector<std::uint8_t> extent_class_;   // written once per extent, before any block of it is handed out
+  std::vector<std::uint8_t> extent_class_;  // written once per extent, before any block of it is handed out
   std::array<std::size_t, 256> class_bytes_{};
   std::atomic<std::uint64_t> reserved_{0};
-  std::atomic<bool> exhausted_{false};        // set by any cache, read by collectors; a hint, so relaxed
-  std::mutex mutex_;                          // guards what follows
-  std::vector<std::vector<Batch>> spare_;     // per list (kind × class): blocks that some cache gave back
+  std::atomic<bool> exhausted_{false};     // set by any cache, read by collectors; a hint, so relaxed
+  std::mutex mutex_;                       // guards what follows
+  std::vector<std::vector<Batch>> spare_;  // per list (kind × class): blocks that some cache gave back
 };
 
 /// One worker's allocator. Not thread-safe; may be handed from thread to thread with the worker.
@@ -121,7 +122,7 @@ class SlabCache {
   struct List {
     SlabPool::FreeBlock* head = nullptr;
     std::size_t count = 0;
-    char* cut = nullptr;       // the extent being cut
+    char* cut = nullptr;  // the extent being cut
     char* cut_end = nullptr;
   };
   void* refill(SlabKind kind, std::size_t class_index, Urgency urgency);

@@ -14,7 +14,8 @@ StableRead copy_version(const Record& version, char* buffer, std::size_t room) {
 
 }  // namespace
 
-StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room, base::Waiter& waiter) {
+StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
+                         base::Waiter& waiter) {
   for (std::uint32_t turn = 0;; ++turn) {
     const TidWord before = head.tid();
     if (epoch_of(before) >= snapshot) {

@@ -37,13 +37,9 @@ struct Record {
 
   std::size_t size() const { return static_cast<std::size_t>(base::load_word(&size_word) & kSizeMask); }
   Record* previous() const { return reinterpret_cast<Record*>(base::load_word(&previous_word)); }
-  void set_previous(Record* version) {
-    base::store_word(&previous_word, reinterpret_cast<std::uint64_t>(version));
-  }
+  void set_previous(Record* version) { base::store_word(&previous_word, reinterpret_cast<std::uint64_t>(version)); }
   /// Lock holder only. Keeps the incarnation.
-  void set_size(std::size_t bytes) {
-    base::store_word(&size_word, (base::load_word(&size_word) & ~kSizeMask) | bytes);
-  }
+  void set_size(std::size_t bytes) { base::store_word(&size_word, (base::load_word(&size_word) & ~kSizeMask) | bytes); }
 
   /// Takes the lock bit if the word is still `expected` (unlocked). Acquire: what the previous holder
   /// wrote is visible; release: nothing of ours is needed by whoever sees the bit, but the CAS is a full

@@ -26,8 +26,8 @@ enum class ReadState : std::uint8_t {
 
 struct StableRead {
   ReadState state = ReadState::kBusy;
-  TidWord tid = 0;        ///< the version that was seen, unlocked; valid unless kBusy
-  std::size_t size = 0;   ///< the value's size, if kValue or kTooSmall
+  TidWord tid = 0;       ///< the version that was seen, unlocked; valid unless kBusy
+  std::size_t size = 0;  ///< the value's size, if kValue or kTooSmall
 };
 
 /// Copies at most `room` bytes to `buffer`.
@@ -42,7 +42,8 @@ inline StableRead read_stable(const Record& record, char* buffer, std::size_t ro
       waiter.pause(turn);
       continue;
     }
-    if (!is_latest(before)) [[unlikely]] return {ReadState::kReplaced, before, 0};
+    if (!is_latest(before)) [[unlikely]]
+      return {ReadState::kReplaced, before, 0};
     if (is_absent(before)) return {ReadState::kMissing, before, 0};
     const std::size_t size = record.size();
     const bool fits = size <= room;
@@ -75,6 +76,7 @@ inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
 
 /// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain of old
 /// versions, which never change once linked. Waits out a writer however long it takes; never kBusy or kReplaced.
-StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room, base::Waiter& waiter);
+StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
+                         base::Waiter& waiter);
 
 }  // namespace granary::record

@@ -82,12 +82,15 @@ class Context {
   }
   Outcome admit(std::uint64_t serial, const TableCore* table, std::string_view key) {
     const Outcome outcome = admit(serial);
-    if (outcome != Outcome::kOk) [[unlikely]] return outcome;
+    if (outcome != Outcome::kOk) [[unlikely]]
+      return outcome;
     return check_target(table, key);
   }
   Outcome check_target(const TableCore* table, std::string_view key) const {
-    if (table == nullptr || !table->belongs_to(worker_.state().shared)) [[unlikely]] return Outcome::kUnknownTable;
-    if (key.size() > kMaxKeyBytes) [[unlikely]] return Outcome::kKeyTooLong;
+    if (table == nullptr || !table->belongs_to(worker_.state().shared)) [[unlikely]]
+      return Outcome::kUnknownTable;
+    if (key.size() > kMaxKeyBytes) [[unlikely]]
+      return Outcome::kKeyTooLong;
     return Outcome::kOk;
   }
   Outcome refuse(std::uint64_t serial);
@@ -113,7 +116,8 @@ class Context {
   Outcome note_own_insert(const kvstore::ordered::InsertResult& inserted);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
   Outcome write_indexed(TableCore& table, std::string_view key, std::string_view value, WriteMode mode);
-  Outcome move_index_entry(TableCore& index, std::string_view key, const std::string* old_value, const std::string_view* new_value);
+  Outcome move_index_entry(TableCore& index, std::string_view key, const std::string* old_value,
+                           const std::string_view* new_value);
 
   /// A buffer for values during a scan at this nesting depth.
   std::string& scratch();

@@ -23,18 +23,14 @@ std::string part_bytes(const IndexPart& part, std::string_view source) {
 void append_part(const IndexPart& part, std::string_view source, std::string& out) {
   std::string bytes = part_bytes(part, source);
   switch (part.encoding) {
-    case IndexEncoding::kBytes:
-      out += bytes;
-      return;
+    case IndexEncoding::kBytes: out += bytes; return;
     case IndexEncoding::kUnsigned:
     case IndexEncoding::kSigned:
       std::reverse(bytes.begin(), bytes.end());  // little endian in the struct, big endian in the key
       if (part.encoding == IndexEncoding::kSigned) bytes[0] = static_cast<char>(bytes[0] ^ '\x80');
       out += bytes;
       return;
-    case IndexEncoding::kText:
-      out += EncodedKey<std::string>(bytes.substr(0, bytes.find('\0'))).view();
-      return;
+    case IndexEncoding::kText: out += EncodedKey<std::string>(bytes.substr(0, bytes.find('\0'))).view(); return;
   }
 }
 
@@ -61,7 +57,8 @@ std::string index_options_error(const IndexOptions& options) {
     }
     total += std::size_t{2} * part.length + 2;
   }
-  if (total > kMaxKeyBytes / 2) return "the index parts take " + std::to_string(total) + " bytes, more than half the largest key";
+  if (total > kMaxKeyBytes / 2)
+    return "the index parts take " + std::to_string(total) + " bytes, more than half the largest key";
   return {};
 }
 

@@ -24,7 +24,8 @@ class LookupCache {
     if (key.size() > kMaxKey) return nullptr;
     const std::uint64_t bits = bits_of(key);
     const Entry& entry = entries_[slot(tree, bits)];
-    const bool same = entry.generation == generation_ && entry.tree == &tree && entry.bits == bits && entry.size == key.size();
+    const bool same =
+        entry.generation == generation_ && entry.tree == &tree && entry.bits == bits && entry.size == key.size();
     return same ? entry.record : nullptr;
   }
 
@@ -58,7 +59,8 @@ class LookupCache {
   }
   static_assert(kEntries == std::size_t{1} << 7);
 
-  std::uint32_t generation_ = 1;  // wraps after 2^32 transactions of one context; then a stale hint needs all fields equal, too
+  std::uint32_t generation_ =
+      1;  // wraps after 2^32 transactions of one context; then a stale hint needs all fields equal, too
   std::array<Entry, kEntries> entries_{};
 };
 

@@ -13,7 +13,12 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
  public:
   /// For an index, `index` is its table and `table` the base table.
   ScanCursor(Context& context, TableCore& table, TableCore* index, std::size_t limit, ScanFn visit)
-      : context_(context), table_(table), index_(index), limit_(limit), visit_(visit), serial_(context.serial_) {
+      : context_(context),
+        table_(table),
+        index_(index),
+        limit_(limit),
+        visit_(visit),
+        serial_(context.serial_) {
     ++context_.scan_depth_;
     buffer_ = &context_.scratch();
   }
@@ -84,7 +89,8 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
 
 ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
   const Outcome admitted = admit(serial, table, longest_bound(range));
-  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
   if (range.limit == 0) return {};
   ScanCursor cursor(*this, *table, nullptr, range.limit, visit);
   table->tree().scan(tree_range(range), direction(range), cursor);
@@ -93,7 +99,8 @@ ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange
 
 ScanResult Context::scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit) {
   const Outcome admitted = admit(serial, index, longest_bound(range));
-  if (admitted != Outcome::kOk) [[unlikely]] return {admitted, 0};
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
   if (range.limit == 0) return {};
   ScanCursor cursor(*this, *index->base(), index, range.limit, visit);
   index->tree().scan(tree_range(range), direction(range), cursor);

@@ -18,7 +18,8 @@ inline kvstore::ordered::Range tree_range(const ScanRange& range) {
 }
 
 inline kvstore::ordered::Direction direction(const ScanRange& range) {
-  return range.order == Order::kAscending ? kvstore::ordered::Direction::kForward : kvstore::ordered::Direction::kReverse;
+  return range.order == Order::kAscending ? kvstore::ordered::Direction::kForward
+                                          : kvstore::ordered::Direction::kReverse;
 }
 
 /// For the check of key lengths.

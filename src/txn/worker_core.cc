@@ -6,7 +6,10 @@
 namespace granary::txn {
 
 WorkerCore::WorkerCore(std::uint32_t id, cc::Shared& shared)
-    : id_(id), state_(shared), collect_slot_(shared.epochs.acquire_slot()), random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {}
+    : id_(id),
+      state_(shared),
+      collect_slot_(shared.epochs.acquire_slot()),
+      random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {}
 
 WorkerCore::~WorkerCore() {
   abort_all();

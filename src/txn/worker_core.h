@@ -57,7 +57,8 @@ class WorkerCore {
     collect(kCollectBudget);
   }
   bool has_garbage() const {
-    return !state_.versions.empty() || !state_.absents.empty() || !state_.unhooked.empty() || state_.nodes.waiting() != 0;
+    return !state_.versions.empty() || !state_.absents.empty() || !state_.unhooked.empty() ||
+           state_.nodes.waiting() != 0;
   }
   /// Frees at most about `budget` items; true if there may be more.
   bool collect(std::size_t budget);

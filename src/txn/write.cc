@@ -32,10 +32,13 @@ Record* make_placeholder(cc::WorkerState& state, std::size_t value_bytes) {
 
 }  // namespace
 
-Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value, WriteMode mode) {
+Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value,
+                       WriteMode mode) {
   const Outcome admitted = admit(serial, table, key);
-  if (admitted != Outcome::kOk) [[unlikely]] return admitted;
-  if (value.size() > table->max_value_bytes()) [[unlikely]] return Outcome::kValueTooLarge;
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return admitted;
+  if (value.size() > table->max_value_bytes()) [[unlikely]]
+    return Outcome::kValueTooLarge;
   if (!table->indexes().empty()) return write_indexed(*table, key, value, mode);
   return write_record(*table, key, value, mode);
 }
@@ -89,9 +92,8 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
   cc::WorkerState& state = worker_.state();
   Record* const record = make_placeholder(state, value.size());
   if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
-  const InsertResult result =
-      table.tree().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record), state.nodes,
-                                    insert_hints_.of(table.id()));
+  const InsertResult result = table.tree().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record),
+                                                            state.nodes, insert_hints_.of(table.id()));
   if (result.what != InsertResult::What::kInserted) {
     state.slabs.free(memory::SlabKind::kRecord, record);
     if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
@@ -110,7 +112,8 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
 
 Outcome Context::write_record(TableCore& table, std::string_view key, std::string_view value, WriteMode mode) {
   kvstore::ordered::Tree& tree = table.tree();
-  if (access_.writes.size() >= kMaxAccesses) [[unlikely]] return Outcome::kTooManyAccesses;
+  if (access_.writes.size() >= kMaxAccesses) [[unlikely]]
+    return Outcome::kTooManyAccesses;
   Record* record = lookups_.find(tree, key);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) {
@@ -137,13 +140,15 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, mode);
     if (mode != WriteMode::kPut) {
       const record::StableRead seen = record::read_tid(*record, worker_.shared().waiter);
-      if (seen.state == ReadState::kBusy) [[unlikely]] break;
+      if (seen.state == ReadState::kBusy) [[unlikely]]
+        break;
       if (seen.state == ReadState::kReplaced) [[unlikely]] {
         record = nullptr;  // the key has another record by now, or none
         continue;
       }
       const Outcome noted = note_read(record, seen.tid);
-      if (noted != Outcome::kOk) [[unlikely]] return noted;
+      if (noted != Outcome::kOk) [[unlikely]]
+        return noted;
       const bool there = seen.state == ReadState::kValue;
       if (mode == WriteMode::kInsert && there) return Outcome::kAlreadyExists;
       if (mode != WriteMode::kInsert && !there) return Outcome::kNotFound;

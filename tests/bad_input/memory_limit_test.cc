@@ -15,7 +15,9 @@ class MemoryLimit : public testing::TestWithParam<std::size_t> {
     return options;
   }
 
-  static std::string key(std::size_t number) { return std::string(encode_key(static_cast<std::uint64_t>(number)).view()); }
+  static std::string key(std::size_t number) {
+    return std::string(encode_key(static_cast<std::uint64_t>(number)).view());
+  }
 
   /// Inserts rows, one a transaction, until memory is used up. Returns how many are in.
   std::size_t fill() {

@@ -11,7 +11,9 @@ namespace {
 
 class BadInput : public testing::Test {
  protected:
-  BadInput() : db_(1), table_(db_.table("t")), small_(db_.table("small", {.max_value_bytes = 10})) { db_.put(table_, "k", "v"); }
+  BadInput() : db_(1), table_(db_.table("t")), small_(db_.table("small", {.max_value_bytes = 10})) {
+    db_.put(table_, "k", "v");
+  }
 
   /// The transaction is as good as before, and what went wrong left nothing.
   void expect_still_good(Transaction& t) {
@@ -38,7 +40,7 @@ class BadInput : public testing::Test {
     EXPECT_EQ(t.scan(table, {.from = key}, [](auto, auto) { return true; }).outcome, expected);
     std::array<MultiGet, 1> gets{{{table, key, buffer, {}}}};
     EXPECT_EQ(t.multi_get(gets), expected);
-    t.prefetch(table, key);   // a hint: says nothing, does nothing
+    t.prefetch(table, key);  // a hint: says nothing, does nothing
   }
 
   ManualDatabase db_;
@@ -49,9 +51,11 @@ TEST_F(BadInput, KeysUpToTheLimitAndBeyond) {
   Transaction t = db_.begin();
   const std::string too_long(kMaxKeyBytes + 1, 'k');
   expect_all(t, table_, too_long, Outcome::kKeyTooLong);
-  EXPECT_EQ(t.scan(table_, {.from = "", .to = too_long}, [](auto, auto) { return true; }).outcome, Outcome::kKeyTooLong);
+  EXPECT_EQ(t.scan(table_, {.from = "", .to = too_long}, [](auto, auto) { return true; }).outcome,
+            Outcome::kKeyTooLong);
   expect_still_good(t);
-  for (const std::string& key : {std::string(kMaxKeyBytes, 'k'), std::string(), std::string("\0", 1), std::string("\xff\0\xff", 3)}) {
+  for (const std::string& key :
+       {std::string(kMaxKeyBytes, 'k'), std::string(), std::string("\0", 1), std::string("\xff\0\xff", 3)}) {
     db_.put(table_, key, "edge");
     EXPECT_EQ(db_.value(table_, key), "edge");
     db_.remove(table_, key);
@@ -151,7 +155,7 @@ TEST_F(BadInput, FromAnotherThread) {
   std::thread([&] {
     expect_all(t, table_, "k", Outcome::kWrongThread);
     EXPECT_FALSE(t.commit().committed());
-    t.abort();   // not its own: no effect
+    t.abort();  // not its own: no effect
     std::string value;
     EXPECT_EQ(snapshot.get(table_, "k", value), Outcome::kWrongThread);
     Transaction begun = db_.worker().begin();

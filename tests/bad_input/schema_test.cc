@@ -27,8 +27,10 @@ TEST(BadOptions, EachIsRefusedByName) {
   expect_error(open([](Options& o) { o.max_workers = 0; }), kInvalid, "max_workers");
   expect_error(open([](Options& o) { o.max_workers = kMaxWorkers + 1; }), kInvalid, "max_workers");
   expect_error(open([](Options& o) { o.memory_limit_bytes = 4096; }), kInvalid, "memory_limit_bytes");
-  expect_error(open([](Options& o) { o.memory_limit_bytes = std::uint64_t{1} << 60; }), StatusCode::kResourceExhausted, "memory_limit_bytes");
-  expect_error(open([](Options& o) { o.prefault_bytes = std::uint64_t{1} << 60; }), StatusCode::kResourceExhausted, "prefault_bytes");
+  expect_error(open([](Options& o) { o.memory_limit_bytes = std::uint64_t{1} << 60; }), StatusCode::kResourceExhausted,
+               "memory_limit_bytes");
+  expect_error(open([](Options& o) { o.prefault_bytes = std::uint64_t{1} << 60; }), StatusCode::kResourceExhausted,
+               "prefault_bytes");
   expect_error(open([](Options& o) { o.numa_node = 1000; }), kInvalid, "NUMA");
 }
 
@@ -65,7 +67,8 @@ TEST(BadSchema, TooManyTables) {
 
 TEST(BadSchema, TooLargeAMaximum) {
   ManualDatabase db(1);
-  expect_error(db->create_table("t", {.max_value_bytes = kMaxValueBytes + 1}), StatusCode::kInvalidArgument, "max_value_bytes");
+  expect_error(db->create_table("t", {.max_value_bytes = kMaxValueBytes + 1}), StatusCode::kInvalidArgument,
+               "max_value_bytes");
   EXPECT_TRUE(db->create_table("t", {.max_value_bytes = kMaxValueBytes}).ok()) << "the name is still free";
 }
 
@@ -78,7 +81,9 @@ TEST(BadSchema, Indexes) {
   expect_error(db->create_index(other.table("foreign"), "i", good), kInvalid, "'i'");
   expect_error(db->create_index(table, "i", {}), kInvalid, "part");
   expect_error(db->create_index(table, "i", {.parts = {{.offset = 0, .length = 0}}}), kInvalid, "length");
-  expect_error(db->create_index(table, "i", {.parts = {{.offset = 0, .length = 3, .encoding = IndexEncoding::kUnsigned}}}), kInvalid, "3");
+  expect_error(
+      db->create_index(table, "i", {.parts = {{.offset = 0, .length = 3, .encoding = IndexEncoding::kUnsigned}}}),
+      kInvalid, "3");
   expect_error(db->create_index(table, "i", {.parts = {{.offset = 0, .length = 1u << 30}}}), kInvalid, "bytes");
   expect_error(db->create_index(table, "", good), kInvalid, "name");
   expect_error(db->create_index(table, "t", good), StatusCode::kAlreadyExists, "'t'");
@@ -130,12 +135,14 @@ TEST(BadSchema, Procedures) {
   ManualDatabase db(1);
   const auto counters = db->create_table<std::uint32_t, std::uint64_t>("counters").value();
   Procedures procedures;
-  const auto add = procedures.add<std::uint32_t, std::uint64_t>("add", [&](Transaction& t, const std::uint32_t& id, std::uint64_t& reply) {
-    reply = t.get(counters, id).value_or(0) + 1;
-    (void)t.put(counters, id, reply);
-  });
+  const auto add = procedures.add<std::uint32_t, std::uint64_t>(
+      "add", [&](Transaction& t, const std::uint32_t& id, std::uint64_t& reply) {
+        reply = t.get(counters, id).value_or(0) + 1;
+        (void)t.put(counters, id, reply);
+      });
   ASSERT_TRUE(add.ok());
-  expect_error(procedures.add<int, int>("add", [](Transaction&, const int&, int&) {}), StatusCode::kAlreadyExists, "add");
+  expect_error(procedures.add<int, int>("add", [](Transaction&, const int&, int&) {}), StatusCode::kAlreadyExists,
+               "add");
   std::string reply = "untouched";
   expect_error(procedures.call(db.worker(), "subtract", "", reply), StatusCode::kNotFound, "subtract");
   expect_error(procedures.call(db.worker(), "add", "12345", reply), StatusCode::kInvalidArgument, "5");

@@ -108,7 +108,7 @@ TEST(Epoch, APinnedSnapshotHoldsItsVersionsHoweverLong) {
   epochs.enter(*slot);
   const Epoch snapshot = epochs.pin_snapshot(*slot);
   EXPECT_EQ(snapshot, 15u);
-  epochs.leave(*slot);   // between two operations
+  epochs.leave(*slot);  // between two operations
   tick(epochs, 100);
   EXPECT_EQ(epochs.current(), 123u) << "a pinned snapshot does not hold E back";
   EXPECT_LT(epochs.snapshot_reclamation(), snapshot);
@@ -163,7 +163,11 @@ TEST(Limbo, GivesBackOldestFirstUpToTheSafeEpochAndTheBudget) {
 TEST(Limbo, AnItemMayRegisterMoreGarbageWhileItIsFreed) {
   LimboList<int> limbo;
   limbo.add(1, 1);
-  EXPECT_EQ(limbo.reclaim(1, 10, [&](int item) { if (item < 5) limbo.add(1, item + 1); }), 5u);
+  EXPECT_EQ(limbo.reclaim(1, 10,
+                          [&](int item) {
+                            if (item < 5) limbo.add(1, item + 1);
+                          }),
+            5u);
   EXPECT_TRUE(limbo.empty());
 }
 

@@ -15,7 +15,8 @@ constexpr Key x = 1, y = 2;
 
 void expect_only(const HistoryBuilder& builder, std::initializer_list<Anomaly> wanted, bool strict = true) {
   const Verdict verdict = check(builder.history(), {.strict = strict});
-  for (const Anomaly anomaly : wanted) EXPECT_TRUE(verdict.has(anomaly)) << name(anomaly) << " not found; " << verdict.text();
+  for (const Anomaly anomaly : wanted)
+    EXPECT_TRUE(verdict.has(anomaly)) << name(anomaly) << " not found; " << verdict.text();
   for (const Found& one : verdict.found) {
     EXPECT_NE(std::find(wanted.begin(), wanted.end(), one.anomaly), wanted.end()) << "unexpected: " << verdict.text();
   }
@@ -36,7 +37,7 @@ TEST(HistoryCheck, OverlappingTransactionsMayTakeAnyOrder) {
 TEST(HistoryCheck, AbortedAndUnknownTransactionsAreNoAnomaly) {
   HistoryBuilder builder;
   builder.run({a(x, 1)}, EventType::kFail).run({a(x, 2)}, EventType::kInfo).run({a(x, 3)}, EventType::kInfo);
-  builder.begin({a(x, 4)});   // never completes
+  builder.begin({a(x, 4)});  // never completes
   builder.run({r(x, {3})}).run({r(x, {3, 4, 2})});
   expect_only(builder, {});
 }
@@ -47,7 +48,8 @@ TEST(HistoryCheck, G0DirtyWrite) {
 }
 
 TEST(HistoryCheck, G0WhenOneTransactionsAppendsAreSplit) {
-  EXPECT_TRUE(check(HistoryBuilder().overlap({{a(x, 1), a(x, 2)}, {a(x, 3)}}).run({r(x, {1, 3, 2})}).history()).has(Anomaly::kG0));
+  EXPECT_TRUE(check(HistoryBuilder().overlap({{a(x, 1), a(x, 2)}, {a(x, 3)}}).run({r(x, {1, 3, 2})}).history())
+                  .has(Anomaly::kG0));
 }
 
 TEST(HistoryCheck, G1aAbortedRead) {
@@ -112,7 +114,7 @@ TEST(HistoryCheck, UnknownElement) { expect_only(HistoryBuilder().run({r(x, {7})
 TEST(HistoryCheck, MissingElement) {
   const HistoryBuilder builder = HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({r(x, {1})});
   expect_only(builder, {Anomaly::kMissingElement});
-  expect_only(builder, {}, false);   // a stale read is serializable
+  expect_only(builder, {}, false);  // a stale read is serializable
 }
 
 TEST(HistoryCheck, InternalInconsistency) {
@@ -163,10 +165,11 @@ TEST(HistoryCheck, MalformedHistories) {
 
 TEST(HistoryCheck, PrintsAShortestCycle) {
   HistoryBuilder builder;
-  for (Element i = 1; i <= 50; ++i) builder.run({a(3, i)});   // a long chain that is not part of it
+  for (Element i = 1; i <= 50; ++i) builder.run({a(3, i)});  // a long chain that is not part of it
   builder.overlap({{r(x, {}), a(y, 1)}, {r(y, {}), a(x, 1)}}).run({r(x, {1}), r(y, {1})});
   const std::string text = check(builder.history()).text();
-  EXPECT_NE(text.find("T50 did not see [rw 1 of key 1] T51 did not see [rw 1 of key 2] T50"), std::string::npos) << text;
+  EXPECT_NE(text.find("T50 did not see [rw 1 of key 1] T51 did not see [rw 1 of key 2] T50"), std::string::npos)
+      << text;
 }
 
 /// A serial execution, whose transactions are stretched in time so that they overlap, is always valid; the same with

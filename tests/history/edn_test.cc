@@ -22,7 +22,8 @@ TEST(Edn, WritesJepsensForm) {
 }
 
 TEST(Edn, ReadsBackWhatItWrote) {
-  const History history = HistoryBuilder().overlap({{a(1, 1), r(2, {1, 2, 3})}, {r(1, {})}}).run({a(1, 2)}, EventType::kFail).history();
+  const History history =
+      HistoryBuilder().overlap({{a(1, 1), r(2, {1, 2, 3})}, {r(1, {})}}).run({a(1, 2)}, EventType::kFail).history();
   std::stringstream text;
   write_edn(text, history);
   const auto read = read_edn(text);
@@ -31,8 +32,9 @@ TEST(Edn, ReadsBackWhatItWrote) {
 }
 
 TEST(Edn, SkipsUnknownFieldsAndOtherProcesses) {
-  std::istringstream in("{:index 3 :f :txn, :type :ok, :error [:oops {:a \"}\"}], :value [], :process 4, :time 9}\n\n"
-                        "{:type :info, :process :nemesis, :f :kill, :value :n1, :time 10, :index 4}\n");
+  std::istringstream in(
+      "{:index 3 :f :txn, :type :ok, :error [:oops {:a \"}\"}], :value [], :process 4, :time 9}\n\n"
+      "{:type :info, :process :nemesis, :f :kill, :value :n1, :time 10, :index 4}\n");
   const auto read = read_edn(in);
   ASSERT_TRUE(read.ok()) << read.status().message();
   ASSERT_EQ(read->size(), 1u);
@@ -41,8 +43,9 @@ TEST(Edn, SkipsUnknownFieldsAndOtherProcesses) {
 }
 
 TEST(Edn, NamesTheBadLine) {
-  for (const char* bad : {"{:type :ok", "{:type :maybe}", "{:type :ok, :value [[:cas 1 2]]}", "{:type :ok, :value [[:append 1]]}", "nonsense",
-                          "{:type :ok, :process -1}", "{:type :ok} x"}) {
+  for (const char* bad :
+       {"{:type :ok", "{:type :maybe}", "{:type :ok, :value [[:cas 1 2]]}", "{:type :ok, :value [[:append 1]]}",
+        "nonsense", "{:type :ok, :process -1}", "{:type :ok} x"}) {
     std::istringstream in(std::string("{:type :invoke, :process 0, :value []}\n") + bad + "\n");
     const auto read = read_edn(in);
     ASSERT_FALSE(read.ok()) << bad;

@@ -45,7 +45,9 @@ class HistoryBuilder {
   const History& history() const { return history_; }
 
  private:
-  void add(EventType type, std::uint64_t process, Ops ops) { history_.push_back({type, process, time_ += 10, std::move(ops)}); }
+  void add(EventType type, std::uint64_t process, Ops ops) {
+    history_.push_back({type, process, time_ += 10, std::move(ops)});
+  }
 
   History history_;
   std::vector<Ops> asked_;

@@ -113,7 +113,7 @@ TEST_P(Isolation, GSingleWithTheReadAfterTheWriteOnly) {
   EXPECT_EQ(read(t1, "x"), 10);
   db_.put(table_, "y", "18");
   EXPECT_EQ(read(t1, "y"), 18);
-  expect_commit(t1);   // serializable after the writer: no false conflict
+  expect_commit(t1);  // serializable after the writer: no false conflict
 }
 
 TEST_P(Isolation, GSingleWrite) {
@@ -222,7 +222,7 @@ TEST_P(Isolation, ABAOfAbsence) {
 
 TEST_P(Isolation, TidsGrowAlongEveryDependency) {
   Ticket last{};
-  for (int i = 0; i < 20; ++i) {   // worker after worker overwrites the same row
+  for (int i = 0; i < 20; ++i) {  // worker after worker overwrites the same row
     const Ticket next = db_.put(table_, "x", std::to_string(i));
     EXPECT_GT(next.tid, last.tid) << "I1";
     last = next;

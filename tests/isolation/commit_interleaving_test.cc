@@ -21,7 +21,8 @@ class CommitInterleaving : public Isolation {
 };
 INSTANTIATE_TEST_SUITE_P(Workers, CommitInterleaving, testing::Values(2), workers_name);
 
-const char* const kCommitPoints[] = {"commit.locked_one", "commit.locked", "commit.validated", "install.copied", "commit.installed"};
+const char* const kCommitPoints[] = {"commit.locked_one", "commit.locked", "commit.validated", "install.copied",
+                                     "commit.installed"};
 
 TEST_P(CommitInterleaving, OthersSeeAllOfACommitOrNothingAtEveryPoint) {
   for (const char* point : kCommitPoints) {
@@ -95,7 +96,7 @@ TEST_P(CommitInterleaving, PhantomBetweenValidationOfTheNodeSetAndInstall) {
   EXPECT_EQ(try_read(t1, "b"), "not_found");
   EXPECT_EQ(try_read(t2, "a"), "not_found");
   const Outcome first_insert = t1.insert(table_, "a", "1"), second_insert = t2.insert(table_, "b", "1");
-  if (first_insert != Outcome::kOk || second_insert != Outcome::kOk) return;   // noticed already: it is doomed
+  if (first_insert != Outcome::kOk || second_insert != Outcome::kOk) return;  // noticed already: it is doomed
   bool first = false, second = false;
   {
     AtSyncPoint at("commit.locked", [&] { second = commits(t2); });
@@ -178,7 +179,7 @@ TEST_P(CommitInterleaving, AValueThatGrowsAndMovesDuringItsCopy) {
     AtSyncPoint at("read.copied", [&] {
       db_.put(table_, "long", std::string(3000, 'b'));
       db_.worker(1).collect_garbage();
-      db_.put(table_, "other", std::string(100, 'c'));   // takes the old place if it was freed too early
+      db_.put(table_, "other", std::string(100, 'c'));  // takes the old place if it was freed too early
     });
     EXPECT_EQ(t1.get(table_, "long", seen), Outcome::kOk);
   }

@@ -17,8 +17,11 @@ class IndexIsolation : public testing::TestWithParam<std::size_t> {
   };
 
   IndexIsolation() : db_(GetParam()), people_(db_.table("people")) {
-    by_town_ = db_->create_index(people_, "by_town", {.parts = {{.offset = 0, .length = 8, .encoding = IndexEncoding::kText}}}).value();
-    by_number_ = db_->create_index(people_, "by_number", {.parts = {value_part(&Person::number)}, .unique = true}).value();
+    by_town_ =
+        db_->create_index(people_, "by_town", {.parts = {{.offset = 0, .length = 8, .encoding = IndexEncoding::kText}}})
+            .value();
+    by_number_ =
+        db_->create_index(people_, "by_number", {.parts = {value_part(&Person::number)}, .unique = true}).value();
     db_.commit([&](Transaction& t) {
       put(t, "ann", "Bonn", 1);
       put(t, "bob", "Rome", 2);
@@ -30,7 +33,9 @@ class IndexIsolation : public testing::TestWithParam<std::size_t> {
     std::copy(town.begin(), town.end(), made.town);
     return made;
   }
-  static std::string_view bytes(const Person& person) { return {reinterpret_cast<const char*>(&person), sizeof person}; }
+  static std::string_view bytes(const Person& person) {
+    return {reinterpret_cast<const char*>(&person), sizeof person};
+  }
   Outcome try_put(Transaction& t, std::string_view who, std::string_view town, std::uint32_t number) {
     return t.put(people_, who, bytes(person(town, number)));
   }

@@ -10,7 +10,8 @@ class Phantoms : public Isolation {
   /// Where the engine may already notice the conflict; then the transaction is doomed and cannot commit.
   void insert_or_lose(Transaction& t, std::string_view key, int number) {
     const Outcome inserted = t.insert(table_, key, std::to_string(number));
-    EXPECT_TRUE(inserted == Outcome::kOk || (inserted == Outcome::kAborted && !t.commit().committed())) << name(inserted);
+    EXPECT_TRUE(inserted == Outcome::kOk || (inserted == Outcome::kAborted && !t.commit().committed()))
+        << name(inserted);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Workers, Phantoms, testing::Values(1, 4), workers_name);
@@ -152,13 +153,13 @@ TEST_P(Phantoms, RangesThatDoNotMeetDoNotConflict) {
 /// One range, one key that comes into it between scan and commit.
 struct Case {
   const char* name;
-  std::vector<std::string> before;   // keys that are there
+  std::vector<std::string> before;  // keys that are there
   std::string from;
   std::optional<std::string> to;
   std::vector<std::string> inserted;
 };
 
-const std::string kPrefix = "0123456789abcdef";   // two layers of the trie
+const std::string kPrefix = "0123456789abcdef";  // two layers of the trie
 
 std::vector<std::string> numbered(const std::string& prefix, int count) {
   std::vector<std::string> keys;
@@ -191,9 +192,10 @@ TEST_P(PhantomCases, TheScanIsNoLongerTrueAndTheTransactionAborts) {
   ManualDatabase db(workers);
   const Table rows = db.table("rows"), other = db.table("other");
   for (const std::string& key : one.before) db.put(rows, key, "1");
-  const ScanRange range{.from = one.from, .to = one.to ? std::optional<std::string_view>(*one.to) : std::nullopt, .order = order};
+  const ScanRange range{
+      .from = one.from, .to = one.to ? std::optional<std::string_view>(*one.to) : std::nullopt, .order = order};
   for (const bool deleted_before : {false, true}) {
-    if (deleted_before) {   // the key's record, and perhaps its leaf, stays for a while after a deletion
+    if (deleted_before) {  // the key's record, and perhaps its leaf, stays for a while after a deletion
       for (const std::string& key : one.inserted) db.remove(rows, key);
     }
     Transaction t1 = db.begin();
@@ -218,7 +220,8 @@ TEST_P(PhantomCases, AlsoAfterTheKeyWasDeletedAndCollected) {
   for (const std::string& key : one.inserted) db.put(rows, key, "1");
   for (const std::string& key : one.inserted) db.remove(rows, key);
   db.collect_everything();
-  const ScanRange range{.from = one.from, .to = one.to ? std::optional<std::string_view>(*one.to) : std::nullopt, .order = order};
+  const ScanRange range{
+      .from = one.from, .to = one.to ? std::optional<std::string_view>(*one.to) : std::nullopt, .order = order};
   Transaction t1 = db.begin();
   EXPECT_EQ(t1.put(other, "k", scan_text(t1, rows, range)), Outcome::kOk);
   for (const std::string& key : one.inserted) db.put(rows, key, "2");
@@ -226,7 +229,8 @@ TEST_P(PhantomCases, AlsoAfterTheKeyWasDeletedAndCollected) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranges, PhantomCases,
-                         testing::Combine(testing::Range(std::size_t{0}, std::size(kCases)), testing::Values(Order::kAscending, Order::kDescending),
+                         testing::Combine(testing::Range(std::size_t{0}, std::size(kCases)),
+                                          testing::Values(Order::kAscending, Order::kDescending),
                                           testing::Values(1, 3)),
                          [](const auto& made) {
                            return std::string(kCases[std::get<0>(made.param)].name) +

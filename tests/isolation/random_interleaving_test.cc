@@ -21,7 +21,11 @@ using bench::history::MicroOp;
 class Interleaver {
  public:
   Interleaver(unsigned seed, std::size_t clients)
-      : random_(seed), db_(clients), lists_(db_.table("lists")), slots_(3, 20), open_(clients) {
+      : random_(seed),
+        db_(clients),
+        lists_(db_.table("lists")),
+        slots_(3, 20),
+        open_(clients) {
     if (base::kTestHooks) base::set_sync_hook([this](std::string_view) { interrupt(); });
   }
   ~Interleaver() { base::set_sync_hook({}); }
@@ -45,7 +49,7 @@ class Interleaver {
     std::uint64_t process = 0;
     std::vector<MicroOp> ops;
     std::size_t next = 0;
-    bool running = false;   // inside one of its calls: it cannot be stepped
+    bool running = false;  // inside one of its calls: it cannot be stepped
   };
 
   /// At a sync point of one client, now and then, another goes on; to a limited depth.

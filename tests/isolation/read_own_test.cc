@@ -118,7 +118,10 @@ TEST_P(ReadOwn, MultiGetSeesOwnEffects) {
   insert(t, "m", 1);
   remove(t, "y");
   std::array<std::array<char, 8>, 4> buffers;
-  std::array<MultiGet, 4> gets{{{table_, "x", buffers[0], {}}, {table_, "m", buffers[1], {}}, {table_, "y", buffers[2], {}}, {table_, "none", buffers[3], {}}}};
+  std::array<MultiGet, 4> gets{{{table_, "x", buffers[0], {}},
+                                {table_, "m", buffers[1], {}},
+                                {table_, "y", buffers[2], {}},
+                                {table_, "none", buffers[3], {}}}};
   EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
   EXPECT_EQ(std::string_view(buffers[0].data(), gets[0].result.size), "11");
   EXPECT_EQ(std::string_view(buffers[1].data(), gets[1].result.size), "1");
@@ -172,7 +175,7 @@ TEST_P(ReadOwn, ThePlaceholderOfAnAbortedInsertIsNotFoundAndCanBeTakenOver) {
   t1.abort();
   EXPECT_EQ(db_.value(table_, "m"), "(none)");
   db_.put(table_, "m", "2");
-  db_.collect_everything();   // the aborted transaction's registration must not take it away
+  db_.collect_everything();  // the aborted transaction's registration must not take it away
   EXPECT_EQ(state(), "m=2 x=10 y=20 ");
 }
 
@@ -184,7 +187,7 @@ TEST_P(ReadOwn, ADeletedRecordIsNotFoundAndCanBeBornAgain) {
   EXPECT_EQ(t.update(table_, "x", "1"), Outcome::kNotFound);
   insert(t, "x", 11);
   expect_commit(t);
-  db_.collect_everything();   // neither may the deletion's
+  db_.collect_everything();  // neither may the deletion's
   EXPECT_EQ(state(), "x=11 y=20 ");
 }
 

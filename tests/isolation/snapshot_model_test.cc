@@ -59,7 +59,7 @@ class Model {
         EXPECT_EQ(t.put(table_, key, after[key]), Outcome::kOk);
       }
     }
-    if (random_() % 8 == 0) return;   // dropped: aborted
+    if (random_() % 8 == 0) return;  // dropped: aborted
     const CommitResult done = t.commit();
     ASSERT_TRUE(done.committed()) << name(done.reason);
     now_ = after;
@@ -68,7 +68,8 @@ class Model {
 
   void open() {
     constexpr std::size_t kMostOpen = 8;
-    if (snapshots_.size() >= kMostOpen) snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(random_() % snapshots_.size()));
+    if (snapshots_.size() >= kMostOpen)
+      snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(random_() % snapshots_.size()));
     Snapshot snapshot = db_.snapshot();
     const auto later = after_epoch_.lower_bound(snapshot.epoch());
     State expected = later == after_epoch_.begin() ? State{} : std::prev(later)->second;
@@ -109,7 +110,7 @@ class Model {
   ManualDatabase db_;
   Table table_;
   State now_;
-  std::map<std::uint64_t, State> after_epoch_;   // the state at the end of each epoch that had a commit
+  std::map<std::uint64_t, State> after_epoch_;  // the state at the end of each epoch that had a commit
   std::vector<Open> snapshots_;
 };
 
@@ -127,7 +128,8 @@ TEST_P(SnapshotModel, AgreesWithTheMapOfEachEpoch) {
     Model(seed, options).run(1200);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Variants, SnapshotModel, testing::Values("Default", "Replacing", "SimpleAllocator", "GlobalTids", "SnapshotEveryEpoch"),
+INSTANTIATE_TEST_SUITE_P(Variants, SnapshotModel,
+                         testing::Values("Default", "Replacing", "SimpleAllocator", "GlobalTids", "SnapshotEveryEpoch"),
                          [](const auto& made) { return std::string(made.param); });
 
 }  // namespace

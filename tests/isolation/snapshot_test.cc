@@ -23,7 +23,7 @@ class SnapshotTest : public Isolation {
 INSTANTIATE_TEST_SUITE_P(Workers, SnapshotTest, testing::Values(1, 3), workers_name);
 
 TEST_P(SnapshotTest, SeesExactlyTheEpochsBeforeItsOwn) {
-  std::vector<std::uint64_t> epochs;   // of the i-th write
+  std::vector<std::uint64_t> epochs;  // of the i-th write
   for (int i = 0; i < 30; ++i) {
     epochs.push_back(db_.put(table_, "x", std::to_string(i)).epoch);
     if (i > 0) db_.put(table_, "y", std::to_string(i));
@@ -37,7 +37,7 @@ TEST_P(SnapshotTest, SeesExactlyTheEpochsBeforeItsOwn) {
     }
     const std::string x = get(reader, "x");
     if (expected == "(none)") {
-      EXPECT_TRUE(x == "10" || x == "(none)");   // the row was made before the first write
+      EXPECT_TRUE(x == "10" || x == "(none)");  // the row was made before the first write
     } else {
       EXPECT_EQ(x, expected);
       if (expected != "0") {
@@ -91,7 +91,7 @@ TEST_P(SnapshotTest, SurvivesUpdatesDeletesAndGrowingValues) {
   const std::string before = scan_text(snapshot, table_);
   EXPECT_EQ(before, "a=old b=old c=old d=old x=10 y=20 ");
   for (int round = 0; round < 20; ++round) {
-    db_.put(table_, "a", std::string(static_cast<std::size_t>(10 + round * 100), 'n'));   // grows out of its place
+    db_.put(table_, "a", std::string(static_cast<std::size_t>(10 + round * 100), 'n'));  // grows out of its place
     db_.put(table_, "b", std::to_string(round));
     if (round % 2 == 0) db_.remove(table_, "c");
     if (round % 2 == 1) db_.put(table_, "c", "born again");

@@ -23,7 +23,8 @@ constexpr std::uint64_t kMiB = 1024 * 1024;
 class Slab : public testing::Test {
  protected:
   explicit Slab(SlabOptions options = {})
-      : region_(Region::map({.reserve_bytes = 64 * kMiB, .huge_pages = HugePages::kOff}).value()), pool_(*region_, options) {}
+      : region_(Region::map({.reserve_bytes = 64 * kMiB, .huge_pages = HugePages::kOff}).value()),
+        pool_(*region_, options) {}
 
   static std::int64_t in_use(const SlabCache& cache) {
     return cache.bytes_in_use(SlabKind::kRecord) + cache.bytes_in_use(SlabKind::kNode);
@@ -78,10 +79,11 @@ TEST_F(Slab, CapacityIsThatOfTheClass) {
 TEST_F(Slab, LiveBlocksNeverOverlap) {
   SlabCache cache(pool_);
   std::mt19937 random(1);
-  std::map<char*, std::size_t> live;   // begin → capacity
+  std::map<char*, std::size_t> live;  // begin → capacity
   for (int turn = 0; turn < 20000; ++turn) {
     if (!live.empty() && random() % 2 == 0) {
-      const auto victim = std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % std::min<std::size_t>(live.size(), 20)));
+      const auto victim =
+          std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % std::min<std::size_t>(live.size(), 20)));
       cache.free(SlabKind::kRecord, victim->first);
       live.erase(victim);
       continue;
@@ -98,7 +100,7 @@ TEST_F(Slab, LiveBlocksNeverOverlap) {
 }
 
 TEST_F(Slab, FreedBlocksAreUsedAgainForTheirClassOnly) {
-  constexpr int kBlocks = 10 * SlabPool::kExtentBytes / 128;   // whole extents, so that none is left to cut
+  constexpr int kBlocks = 10 * SlabPool::kExtentBytes / 128;  // whole extents, so that none is left to cut
   SlabCache cache(pool_);
   std::set<void*> records;
   for (int i = 0; i < kBlocks; ++i) records.insert(cache.allocate(SlabKind::kRecord, 100));

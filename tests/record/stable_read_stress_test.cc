@@ -14,7 +14,7 @@
 namespace granary::record {
 namespace {
 
-constexpr std::size_t kMaxWords = 40;   // five cache lines
+constexpr std::size_t kMaxWords = 40;  // five cache lines
 constexpr auto kDuration = std::chrono::milliseconds(1500);
 
 /// Each write has its own number of words, so that a size taken from another write shows.
@@ -63,7 +63,8 @@ TEST(StableReadStress, NoTornValueAndNoTidBackwards) {
       TidWord last = 0;
       while (!stop.load(std::memory_order_relaxed)) {
         buffer.assign(kMaxWords, ~std::uint64_t{0});
-        const StableRead read = read_stable(*box, reinterpret_cast<char*>(buffer.data()), kMaxWords * base::kWord, waiter);
+        const StableRead read =
+            read_stable(*box, reinterpret_cast<char*>(buffer.data()), kMaxWords * base::kWord, waiter);
         if (read.state != ReadState::kValue) continue;
         reads.fetch_add(1, std::memory_order_relaxed);
         if (!is_whole(buffer, read.size)) torn.fetch_add(1);

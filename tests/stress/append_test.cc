@@ -44,10 +44,18 @@ TEST(AppendStress, ManyShortListsAndScans) {
 }
 
 TEST(AppendStress, SnapshotsAndForgottenOutcomes) {
-  run({.workers = 4, .transactions = 60'000, .keys = 4, .snapshot_share = 0.2, .forget_share = 0.05, .yield_share = 0.3, .seed = 7});
+  run({.workers = 4,
+       .transactions = 60'000,
+       .keys = 4,
+       .snapshot_share = 0.2,
+       .forget_share = 0.05,
+       .yield_share = 0.3,
+       .seed = 7});
 }
 
-TEST(AppendStress, UserAborts) { run({.workers = 3, .transactions = 40'000, .keys = 2, .abort_share = 0.3, .yield_share = 0.3, .seed = 9}); }
+TEST(AppendStress, UserAborts) {
+  run({.workers = 3, .transactions = 40'000, .keys = 2, .abort_share = 0.3, .yield_share = 0.3, .seed = 9});
+}
 
 }  // namespace
 }  // namespace granary::tests

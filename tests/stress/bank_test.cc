@@ -43,7 +43,13 @@ struct Bank {
   template <typename Reader>
   std::int64_t sum_by_scan(Reader& reader, Order order) const {
     std::int64_t sum = 0;
-    (void)reader.scan(accounts, 0, kAccounts, [&](std::uint32_t, std::int64_t balance) { sum += balance; return true; }, order);
+    (void)reader.scan(
+        accounts, 0, kAccounts,
+        [&](std::uint32_t, std::int64_t balance) {
+          sum += balance;
+          return true;
+        },
+        order);
     return sum;
   }
 
@@ -76,9 +82,10 @@ TEST_P(BankStress, EverySumIsTheSame) {
       return;
     }
     Snapshot snapshot = worker.snapshot();
-    if (snapshot.epoch() <= 3) return;   // before the accounts were made
+    if (snapshot.epoch() <= 3) return;  // before the accounts were made
     for (int again = 0; again < 3; ++again) {
-      if (bank.sum_by_gets(snapshot) != kSum || bank.sum_by_scan(snapshot, Order::kAscending) != kSum) wrong.fetch_add(1);
+      if (bank.sum_by_gets(snapshot) != kSum || bank.sum_by_scan(snapshot, Order::kAscending) != kSum)
+        wrong.fetch_add(1);
       std::this_thread::yield();
     }
     snapshots.fetch_add(1);

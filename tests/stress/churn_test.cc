@@ -16,7 +16,8 @@ struct Board {
     table = database->create_table("board").value();
     Worker worker = database->register_worker().value();
     EXPECT_TRUE(worker.run([&](Transaction& t) {
-      for (std::uint32_t token = 0; token < kTokens; ++token) EXPECT_EQ(t.insert(table, place(token * 5), "token"), Outcome::kOk);
+      for (std::uint32_t token = 0; token < kTokens; ++token)
+        EXPECT_EQ(t.insert(table, place(token * 5), "token"), Outcome::kOk);
     }));
   }
 
@@ -84,16 +85,19 @@ TEST(ChurnStress, ScansCountEveryTokenOnce) {
 TEST(ChurnStress, MemoryStaysLevel) {
   const Board board;
   const auto round = [&] {
-    run_threads(*board.database, 3, [&](Worker& worker, unsigned me) {
-      thread_local std::mt19937 random(me);
-      board.move(worker, random);
-      if (me == 0) {
-        (void)worker.run([&](Transaction& t) {
-          (void)t.put(board.table, "growing and shrinking", std::string(random() % 20'000, 'g'));
-          (void)t.remove(board.table, "growing and shrinking");
-        });
-      }
-    }, kStressTime / 5);
+    run_threads(
+        *board.database, 3,
+        [&](Worker& worker, unsigned me) {
+          thread_local std::mt19937 random(me);
+          board.move(worker, random);
+          if (me == 0) {
+            (void)worker.run([&](Transaction& t) {
+              (void)t.put(board.table, "growing and shrinking", std::string(random() % 20'000, 'g'));
+              (void)t.remove(board.table, "growing and shrinking");
+            });
+          }
+        },
+        kStressTime / 5);
     return board.database->statistics().reserved_bytes;
   };
   round();
@@ -105,10 +109,13 @@ TEST(ChurnStress, MemoryStaysLevel) {
 
 TEST(ChurnStress, GarbageGoesWhenTheWorkIsDone) {
   const Board board;
-  run_threads(*board.database, 3, [&](Worker& worker, unsigned me) {
-    thread_local std::mt19937 random(me);
-    board.move(worker, random);
-  }, kStressTime / 5);
+  run_threads(
+      *board.database, 3,
+      [&](Worker& worker, unsigned me) {
+        thread_local std::mt19937 random(me);
+        board.move(worker, random);
+      },
+      kStressTime / 5);
   Worker worker = board.database->register_worker().value();
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (board.database->statistics().version_bytes != 0 && std::chrono::steady_clock::now() < limit) {

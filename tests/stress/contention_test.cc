@@ -24,7 +24,8 @@ TEST(ContentionStress, EveryWorkerMakesProgressAndNoIncrementIsLost) {
       maybe_yield(random());
       (void)t.put(counters, 7, old + 1);
     });
-    const auto took = static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+    const auto took =
+        static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
     EXPECT_TRUE(done) << name(done.reason);
     commits[me].fetch_add(1);
     std::uint64_t longest = longest_ns.load();
@@ -49,7 +50,7 @@ TEST(ContentionStress, OppositeLockOrdersDoNotDeadlock) {
   std::atomic<std::uint64_t> commits{0};
   run_threads(*database, kThreads, [&](Worker& worker, unsigned me) {
     const RunResult done = worker.run([&](Transaction& t) {
-      for (std::uint32_t i = 0; i < 8; ++i) {   // blind writes, each half of the threads in its own order
+      for (std::uint32_t i = 0; i < 8; ++i) {  // blind writes, each half of the threads in its own order
         (void)t.put(counters, me % 2 == 0 ? i : 7 - i, me);
       }
     });
@@ -68,7 +69,8 @@ TEST(ContentionStress, WorkersComeAndGo) {
   std::atomic<std::uint64_t> commits{0};
   run_threads(*database, kThreads, [&](Worker&, unsigned) {
     Worker mine = database->register_worker().value();
-    const RunResult done = mine.run([&](Transaction& t) { (void)t.put(counters, 1, t.get(counters, 1).value_or(0) + 1); });
+    const RunResult done =
+        mine.run([&](Transaction& t) { (void)t.put(counters, 1, t.get(counters, 1).value_or(0) + 1); });
     if (done) commits.fetch_add(1);
     Transaction left_open = mine.begin();
     (void)left_open.put(counters, 1, 0);

@@ -49,7 +49,7 @@ TEST(GrowingValuesStress, NoReaderSeesAMix) {
       return;
     }
     std::string value;
-    if (me == 2) {   // single reads are whole even if the transaction does not commit
+    if (me == 2) {  // single reads are whole even if the transaction does not commit
       Transaction t = worker.begin();
       if (t.get(table, key(random()), value) == Outcome::kOk) look(value);
       (void)t.scan(table, {}, [&](std::string_view, std::string_view seen) { return look(seen); });

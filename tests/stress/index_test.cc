@@ -22,11 +22,12 @@ class IndexStress : public testing::Test {
     by_team_ = database_->create_index(members_, "by_team", {.parts = {value_part(&Member::team)}}).value();
   }
 
-  using Teams = std::map<std::uint32_t, std::uint32_t>;   // member → team
+  using Teams = std::map<std::uint32_t, std::uint32_t>;  // member → team
   template <typename Reader>
   Teams by_table(Reader& reader) {
     Teams teams;
-    (void)reader.scan(members_, 0, kMembers, [&](std::uint32_t id, const Member& member) { return teams.emplace(id, member.team).second; });
+    (void)reader.scan(members_, 0, kMembers,
+                      [&](std::uint32_t id, const Member& member) { return teams.emplace(id, member.team).second; });
     return teams;
   }
   template <typename Reader>
@@ -41,7 +42,7 @@ class IndexStress : public testing::Test {
       std::memcpy(&member, value.data(), sizeof member);
       in_order = in_order && member.team >= last;
       last = member.team;
-      in_order = in_order && teams.emplace(id, member.team).second;   // one entry each
+      in_order = in_order && teams.emplace(id, member.team).second;  // one entry each
       return in_order;
     });
     return teams;
@@ -53,7 +54,8 @@ class IndexStress : public testing::Test {
       if (random() % 5 == 0) {
         (void)t.remove(members_, id);
       } else {
-        (void)t.put(members_, id, Member{static_cast<std::uint32_t>(random() % kTeams), static_cast<std::uint32_t>(random())});
+        (void)t.put(members_, id,
+                    Member{static_cast<std::uint32_t>(random() % kTeams), static_cast<std::uint32_t>(random())});
       }
     });
   }

@@ -16,7 +16,9 @@ class AtSyncPoint {
  public:
   /// Runs `action` when this thread passes `point` for the `nth` time (sync points inside the action do not count).
   AtSyncPoint(std::string point, std::function<void()> action, int nth = 1)
-      : point_(std::move(point)), action_(std::move(action)), left_(nth) {
+      : point_(std::move(point)),
+        action_(std::move(action)),
+        left_(nth) {
     base::set_sync_hook([this](std::string_view passed) {
       if (passed != point_ || left_ == 0 || --left_ != 0) return;
       reached_ = true;

@@ -34,7 +34,9 @@ class ManualDatabase {
   Database* operator->() { return database_.get(); }
   Worker& worker(std::size_t i = 0) { return workers_[i % workers_.size()]; }
 
-  Table table(std::string_view name, const TableOptions& options = {}) { return database_->create_table(name, options).value(); }
+  Table table(std::string_view name, const TableOptions& options = {}) {
+    return database_->create_table(name, options).value();
+  }
 
   /// Begins a transaction of each worker in turn.
   Transaction begin() { return worker(turn_++).begin(); }
@@ -71,7 +73,7 @@ class ManualDatabase {
   void pass_snapshot_period() { pass_epochs(2 * std::uint64_t{database_->options().snapshot_epochs} + 1); }
   /// Lets all garbage become safe and frees it; no transaction or snapshot may be open.
   void collect_everything() {
-    for (int round = 0; round < 4; ++round) {   // what is freed may leave more: versions, then records, then nodes
+    for (int round = 0; round < 4; ++round) {  // what is freed may leave more: versions, then records, then nodes
       pass_snapshot_period();
       for (Worker& worker : workers_) worker.collect_garbage();
     }
@@ -79,7 +81,7 @@ class ManualDatabase {
 
  private:
   std::unique_ptr<Database> database_;
-  std::vector<Worker> workers_;   // gone before the database
+  std::vector<Worker> workers_;  // gone before the database
   std::size_t turn_ = 0;
 };
 

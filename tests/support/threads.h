@@ -29,7 +29,7 @@ inline constexpr auto kStressTime = std::chrono::milliseconds(2500);
 /// Runs `body(worker, thread number)` in `threads` threads, again and again, for `time`.
 template <typename Body>
 void run_threads(Database& database, unsigned threads, Body&& body, std::chrono::milliseconds time = kStressTime) {
-  std::atomic<bool> stop{false};   // set by the caller's thread, read by all; only a signal, so relaxed
+  std::atomic<bool> stop{false};  // set by the caller's thread, read by all; only a signal, so relaxed
   std::vector<std::thread> running;
   for (unsigned me = 0; me < threads; ++me) {
     running.emplace_back([&, me] {

@@ -36,8 +36,9 @@ bool Verdict::has(Anomaly anomaly) const {
 
 std::string Verdict::text() const {
   std::string text = valid() ? "valid: " : "INVALID: ";
-  text += std::to_string(committed) + " committed, " + std::to_string(aborted) + " aborted, " + std::to_string(unknown) + " unknown, " +
-          std::to_string(keys) + " keys, " + std::to_string(elements) + " versions";
+  text += std::to_string(committed) + " committed, " + std::to_string(aborted) + " aborted, " +
+          std::to_string(unknown) + " unknown, " + std::to_string(keys) + " keys, " + std::to_string(elements) +
+          " versions";
   for (const Found& one : found) {
     text += "\n  ";
     text += name(one.anomaly);

@@ -42,8 +42,8 @@ struct Found {
 
 struct Verdict {
   std::size_t committed = 0, aborted = 0, unknown = 0;
-  std::size_t keys = 0, elements = 0;   ///< of known version orders
-  std::vector<Found> found;             ///< at most a few of each kind
+  std::size_t keys = 0, elements = 0;  ///< of known version orders
+  std::vector<Found> found;            ///< at most a few of each kind
   bool valid() const { return found.empty(); }
   bool has(Anomaly anomaly) const;
   /// One line, or one for each anomaly.

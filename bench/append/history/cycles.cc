@@ -30,7 +30,8 @@ constexpr CycleClass kClasses[] = {
 constexpr std::size_t kMaxSearches = 200;
 
 std::size_t count(const std::vector<Edge>& cycle, EdgeType type) {
-  return static_cast<std::size_t>(std::count_if(cycle.begin(), cycle.end(), [&](const Edge& e) { return e.type == type; }));
+  return static_cast<std::size_t>(
+      std::count_if(cycle.begin(), cycle.end(), [&](const Edge& e) { return e.type == type; }));
 }
 
 /// A cycle of the narrower class is reported as that one.
@@ -113,8 +114,9 @@ void find_missing(const Interpretation& all, std::vector<Found>& found) {
     for (const auto& [element, origin] : versions.origins) {
       const Txn& txn = all.txns[origin.txn];
       if (txn.ending != EventType::kOk || txn.completed > read->second || seen.contains(element)) continue;
-      found.push_back({Anomaly::kMissingElement, std::to_string(element) + " of key " + std::to_string(key) + ", by " + describe(all, origin.txn)});
-      return;   // one example says it
+      found.push_back({Anomaly::kMissingElement, std::to_string(element) + " of key " + std::to_string(key) + ", by " +
+                                                     describe(all, origin.txn)});
+      return;  // one example says it
     }
   }
 }

@@ -23,7 +23,7 @@ struct Edge {
   std::uint32_t to = 0;
   EdgeType type = kWw;
   Key key = 0;
-  Element element = 0;   ///< what was written over, read, or missed
+  Element element = 0;  ///< what was written over, read, or missed
 };
 
 class DependencyGraph {
@@ -38,7 +38,8 @@ class DependencyGraph {
   std::vector<std::uint32_t> components(EdgeMask mask) const;
 
   /// A shortest way from `from` to `to` over edges of `mask` within `from`'s component, as its edges; empty if none.
-  std::vector<Edge> path(std::uint32_t from, std::uint32_t to, EdgeMask mask, std::span<const std::uint32_t> component) const;
+  std::vector<Edge> path(std::uint32_t from, std::uint32_t to, EdgeMask mask,
+                         std::span<const std::uint32_t> component) const;
 
  private:
   void add(std::uint32_t from, Edge edge);

@@ -111,7 +111,8 @@ class LineReader {
   }
 
   void skip_space() {
-    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == ',' || rest_[0] == '\t' || rest_[0] == '\r')) rest_.remove_prefix(1);
+    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == ',' || rest_[0] == '\t' || rest_[0] == '\r'))
+      rest_.remove_prefix(1);
   }
   bool take(char wanted) {
     skip_space();
@@ -194,7 +195,8 @@ Result<History> read_edn(std::istream& in) {
     Event event;
     bool ours = true;
     if (!LineReader(line).event(event, ours)) {
-      return Status(StatusCode::kInvalidArgument, "line " + std::to_string(number) + " is no event of a list-append history: " + line.substr(0, 120));
+      return Status(StatusCode::kInvalidArgument,
+                    "line " + std::to_string(number) + " is no event of a list-append history: " + line.substr(0, 120));
     }
     if (ours) history.push_back(std::move(event));
   }

@@ -18,9 +18,9 @@ struct MicroOp {
   enum class Kind : std::uint8_t { kAppend, kRead };
   Kind kind = Kind::kRead;
   Key key = 0;
-  Element element = 0;         ///< kAppend
-  bool known = false;          ///< kRead: whether `list` tells what was read (nil otherwise)
-  std::vector<Element> list;   ///< kRead
+  Element element = 0;        ///< kAppend
+  bool known = false;         ///< kRead: whether `list` tells what was read (nil otherwise)
+  std::vector<Element> list;  ///< kRead
 
   static MicroOp append(Key key, Element element) { return {Kind::kAppend, key, element, false, {}}; }
   static MicroOp read(Key key) { return {Kind::kRead, key, 0, false, {}}; }

@@ -27,7 +27,8 @@ class Interpreter {
 
  private:
   void report(Anomaly anomaly, std::string detail) {
-    if (reported_[static_cast<std::size_t>(anomaly)]++ < kReportsOfEachKind) all_.found.push_back({anomaly, std::move(detail)});
+    if (reported_[static_cast<std::size_t>(anomaly)]++ < kReportsOfEachKind)
+      all_.found.push_back({anomaly, std::move(detail)});
   }
 
   void pair_events() {
@@ -36,7 +37,9 @@ class Interpreter {
       const Event& event = history_[at];
       const auto found = open.find(event.process);
       if (event.type == EventType::kInvoke) {
-        if (found != open.end()) report(Anomaly::kMalformed, "process " + std::to_string(event.process) + " invokes twice, at " + std::to_string(at));
+        if (found != open.end())
+          report(Anomaly::kMalformed,
+                 "process " + std::to_string(event.process) + " invokes twice, at " + std::to_string(at));
         open[event.process] = static_cast<TxnId>(all_.txns.size());
         all_.txns.push_back({EventType::kInfo, event.process, at, kNever, &event.ops});
         continue;
@@ -58,9 +61,9 @@ class Interpreter {
       const auto& ops = *all_.txns[txn].ops;
       for (std::size_t i = 0; i < ops.size(); ++i) {
         if (ops[i].kind != MicroOp::Kind::kAppend) continue;
-        const bool last = std::none_of(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end(), [&](const MicroOp& later) {
-          return later.kind == MicroOp::Kind::kAppend && later.key == ops[i].key;
-        });
+        const bool last = std::none_of(
+            ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end(),
+            [&](const MicroOp& later) { return later.kind == MicroOp::Kind::kAppend && later.key == ops[i].key; });
         if (!all_.keys[ops[i].key].origins.emplace(ops[i].element, Origin{txn, last}).second) {
           report(Anomaly::kMalformed, "appended twice: " + describe(ops[i]));
         }
@@ -84,7 +87,7 @@ class Interpreter {
   /// Follows one committed transaction: what must each of its reads have shown, given its own operations?
   void read_through(TxnId txn) {
     std::map<Key, std::vector<Element>> own;
-    std::map<Key, std::size_t> seen;   // length of the external part
+    std::map<Key, std::size_t> seen;  // length of the external part
     for (const MicroOp& op : *all_.txns[txn].ops) {
       if (op.kind == MicroOp::Kind::kAppend) {
         own[op.key].push_back(op.element);
@@ -113,27 +116,34 @@ class Interpreter {
     std::unordered_set<Element> distinct;
     const auto& origins = all_.keys[op.key].origins;
     for (const Element element : op.list) {
-      if (!distinct.insert(element).second) report(Anomaly::kDuplicateElement, std::to_string(element) + " in " + describe(op) + " of " + describe(all_, txn));
+      if (!distinct.insert(element).second)
+        report(Anomaly::kDuplicateElement,
+               std::to_string(element) + " in " + describe(op) + " of " + describe(all_, txn));
       const auto origin = origins.find(element);
       if (origin == origins.end()) {
-        report(Anomaly::kUnknownElement, std::to_string(element) + " in " + describe(op) + " of " + describe(all_, txn));
+        report(Anomaly::kUnknownElement,
+               std::to_string(element) + " in " + describe(op) + " of " + describe(all_, txn));
       } else if (all_.txns[origin->second.txn].ending == EventType::kFail) {
-        report(Anomaly::kG1a, describe(all_, txn) + " read " + std::to_string(element) + " of the aborted " + describe(all_, origin->second.txn));
+        report(Anomaly::kG1a, describe(all_, txn) + " read " + std::to_string(element) + " of the aborted " +
+                                  describe(all_, origin->second.txn));
       }
     }
   }
 
   void read_external(TxnId txn, const MicroOp& op, std::size_t length) {
     const KeyVersions& versions = all_.keys[op.key];
-    if (length > versions.order.size() || !std::equal(op.list.begin(), op.list.begin() + static_cast<std::ptrdiff_t>(length), versions.order.begin())) {
-      report(Anomaly::kIncompatibleOrder, describe(op) + " of " + describe(all_, txn) + " against " + describe(MicroOp::read(op.key, versions.order)));
+    if (length > versions.order.size() ||
+        !std::equal(op.list.begin(), op.list.begin() + static_cast<std::ptrdiff_t>(length), versions.order.begin())) {
+      report(Anomaly::kIncompatibleOrder, describe(op) + " of " + describe(all_, txn) + " against " +
+                                              describe(MicroOp::read(op.key, versions.order)));
       return;
     }
     if (length != 0) {
       const auto origin = versions.origins.find(op.list[length - 1]);
       if (origin != versions.origins.end() && !origin->second.last && origin->second.txn != txn) {
-        report(Anomaly::kG1b, describe(all_, txn) + " read " + std::to_string(op.list[length - 1]) + " of key " + std::to_string(op.key) +
-                                  ", not the last append of " + describe(all_, origin->second.txn));
+        report(Anomaly::kG1b, describe(all_, txn) + " read " + std::to_string(op.list[length - 1]) + " of key " +
+                                  std::to_string(op.key) + ", not the last append of " +
+                                  describe(all_, origin->second.txn));
       }
     }
     all_.reads.push_back({txn, op.key, length});
@@ -149,8 +159,8 @@ class Interpreter {
       if (!appends) continue;
       const auto [first, fresh] = updaters.emplace(std::pair(read.key, read.length), read.txn);
       if (!fresh && first->second != read.txn) {
-        report(Anomaly::kLostUpdate, "key " + std::to_string(read.key) + " at length " + std::to_string(read.length) + ": " +
-                                         describe(all_, first->second) + " and " + describe(all_, read.txn));
+        report(Anomaly::kLostUpdate, "key " + std::to_string(read.key) + " at length " + std::to_string(read.length) +
+                                         ": " + describe(all_, first->second) + " and " + describe(all_, read.txn));
       }
     }
   }
@@ -163,11 +173,12 @@ class Interpreter {
 }  // namespace
 
 std::string describe(const MicroOp& op) {
-  if (op.kind == MicroOp::Kind::kAppend) return "append(" + std::to_string(op.key) + ", " + std::to_string(op.element) + ")";
+  if (op.kind == MicroOp::Kind::kAppend)
+    return "append(" + std::to_string(op.key) + ", " + std::to_string(op.element) + ")";
   std::string text = "read(" + std::to_string(op.key) + ") = ";
   if (!op.known) return text + "?";
   text += "[";
-  constexpr std::size_t kShown = 12;   // the end of a long list is what matters
+  constexpr std::size_t kShown = 12;  // the end of a long list is what matters
   if (op.list.size() > kShown) text += "... ";
   for (std::size_t i = op.list.size() > kShown ? op.list.size() - kShown : 0; i < op.list.size(); ++i) {
     text += std::to_string(op.list[i]) + (i + 1 == op.list.size() ? "" : " ");

@@ -17,21 +17,21 @@ using TxnId = std::uint32_t;
 inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 struct Txn {
-  EventType ending = EventType::kInfo;   ///< kOk, kFail or kInfo (also if it never completed)
+  EventType ending = EventType::kInfo;  ///< kOk, kFail or kInfo (also if it never completed)
   std::uint64_t process = 0;
-  std::size_t invoked = 0;               ///< position in the history
-  std::size_t completed = kNever;        ///< position of kOk or kFail
+  std::size_t invoked = 0;         ///< position in the history
+  std::size_t completed = kNever;  ///< position of kOk or kFail
   const std::vector<MicroOp>* ops = nullptr;
 };
 
 struct Origin {
   TxnId txn = 0;
-  bool last = false;   ///< that transaction's last append to the key
+  bool last = false;  ///< that transaction's last append to the key
 };
 
 struct KeyVersions {
-  std::vector<Element> order;                     ///< the longest list that was read
-  std::unordered_map<Element, Origin> origins;    ///< of every element that anybody tried to append
+  std::vector<Element> order;                   ///< the longest list that was read
+  std::unordered_map<Element, Origin> origins;  ///< of every element that anybody tried to append
 };
 
 /// A read of the state before the transaction's own appends: `length` elements of the key's order.
@@ -44,7 +44,7 @@ struct ExternalRead {
 struct Interpretation {
   std::vector<Txn> txns;
   std::unordered_map<Key, KeyVersions> keys;
-  std::vector<ExternalRead> reads;   ///< of committed transactions, those that fit their key's order
+  std::vector<ExternalRead> reads;  ///< of committed transactions, those that fit their key's order
   std::vector<Found> found;
 };
 

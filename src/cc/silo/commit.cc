@@ -52,7 +52,8 @@ bool holds(const std::vector<LockEntry>& locks, const Record* record) {
 }
 
 /// I1: greater than every TID read or overwritten and than this worker's last, in the given epoch; 0 if the epoch has none left.
-TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker, epoch::Epoch epoch) {
+TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker,
+                   epoch::Epoch epoch) {
   TidWord greatest = worker.last_tid;
   if (!injected(Bug::kIgnoreObservedTids)) {
     for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
@@ -81,7 +82,8 @@ AbortReason validate(const AccessSet& access) {
   if (!injected(Bug::kSkipReadValidation)) {
     for (const ReadEntry& read : access.reads) {
       const TidWord word = read.record->tid();
-      if (word == read.tid) [[likely]] continue;
+      if (word == read.tid) [[likely]]
+        continue;
       if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
       if (!holds(access.locks, read.record) && !injected(Bug::kSkipOwnLockCheck)) return AbortReason::kReadLocked;
     }
@@ -101,7 +103,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker) {
 
   if (!writes.empty()) {
     const AbortReason locked = lock_writes(access, worker.shared.waiter);
-    if (locked != AbortReason::kNone) [[unlikely]] return {.reason = locked};
+    if (locked != AbortReason::kNone) [[unlikely]]
+      return {.reason = locked};
   }
   base::sync_point("commit.locked");
 
@@ -132,7 +135,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker) {
 void abandon(AccessSet& access, WorkerState& worker) {
   for (const WriteEntry& write : access.writes.entries()) {
     if (!write.placeholder) continue;
-    register_absent(worker, worker.shared.epochs.current(), write.record, write.tree, record::kAbsent | record::kLatest, write.key);
+    register_absent(worker, worker.shared.epochs.current(), write.record, write.tree, record::kAbsent | record::kLatest,
+                    write.key);
   }
 }
 

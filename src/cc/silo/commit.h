@@ -12,8 +12,8 @@ namespace granary::cc::silo {
 
 struct CommitOutcome {
   AbortReason reason = AbortReason::kNone;
-  TidWord tid = 0;            ///< of the transaction, status bits clear; 0 if it wrote nothing
-  epoch::Epoch epoch = 0;     ///< of its serialization point
+  TidWord tid = 0;         ///< of the transaction, status bits clear; 0 if it wrote nothing
+  epoch::Epoch epoch = 0;  ///< of its serialization point
 };
 
 /// Commits or aborts. The caller's epoch slot is entered and stays so. On abort no record is locked or changed;

@@ -13,7 +13,8 @@ using base::injected;
 
 Record* allocate(WorkerState& worker, std::size_t value_bytes, bool for_removal) {
   const auto urgency = for_removal ? memory::Urgency::kUrgent : memory::Urgency::kNormal;
-  return static_cast<Record*>(worker.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes), urgency));
+  return static_cast<Record*>(
+      worker.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes), urgency));
 }
 
 /// True if a snapshot may still need the version that a commit supersedes: the last one of an older snapshot period
@@ -26,7 +27,8 @@ bool must_keep(const WorkerState& worker, TidWord old, epoch::Epoch period) {
 bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   if (write.remove) return true;
   const std::size_t bytes = record::record_bytes(write.value.size());
-  if (bytes <= record::record_bytes(write.record->size()) && !record::is_absent(write.record->tid(std::memory_order_relaxed))) {
+  if (bytes <= record::record_bytes(write.record->size()) &&
+      !record::is_absent(write.record->tid(std::memory_order_relaxed))) {
     return true;
   }
   return bytes <= worker.shared.slabs.capacity(write.record);
