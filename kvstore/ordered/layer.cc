@@ -82,35 +82,6 @@ class LayerChain {
   std::uint64_t link_slice_ = 0;
 };
 
-template <unsigned Width>
-struct Link {
-  LeafNode<Width>* leaf = nullptr;
-  unsigned slot = 0;
-};
-
-/// The leaf, locked, and the slot that link to the layer at `depth` (≥ 1) that would hold `key`; a null leaf if there
-/// is none.
-template <unsigned Width>
-Link<Width> lock_link(const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth) {
-  for (Backoff backoff;; backoff.pause()) {
-    Place<Width> place;
-    place.key = LayerKey(key);
-    Node* node = get(tree_root);
-    bool link = true;
-    for (; place.depth < depth && link; ++place.depth) {
-      link = !search_leaf(descend<Width>(node, place.key.at), &place, &node);
-      if (link && place.depth + 1 < depth) place.key = place.key.below();
-    }
-    if (place.leaf == nullptr) continue;
-    if (!link) return {};
-    if (!place.leaf->version.try_lock_at(place.version)) continue;
-    const unsigned slot = place.leaf->slot_of(place.leaf->order(), place.key.at);
-    if (slot != Width && place.leaf->entry(slot).code == kLayer) return {place.leaf, slot};
-    place.leaf->version.unlock();  // the layer was collected in between
-    return {};
-  }
-}
-
 /// An empty layer has one leaf, below interior nodes with one child each: the others were unlinked, whole, under this
 /// leaf's lock. Locks and marks all of them; false, with nothing locked, if the layer is not empty.
 template <unsigned Width>
@@ -153,9 +124,46 @@ bool push_down(LeafNode<Width>* leaf, unsigned slot, const LayerKey& key, Value 
   return true;
 }
 
+/// False: some layer on the way has no link for this key.
+template <unsigned Width>
+bool LinkPath<Width>::descend_to(unsigned depth) {
+  for (Backoff backoff;; backoff.pause()) {
+    leaves_.clear();
+    Place<Width> place;
+    place.key = LayerKey(key_);
+    Node* node = get(tree_root_);
+    while (!search_leaf(descend<Width>(node, place.key.at), &place, &node)) {
+      leaves_.push_back(place.leaf);
+      if (leaves_.size() == depth) return true;
+      place.key = place.key.below();
+    }
+    if (place.leaf != nullptr) return false;
+  }
+}
+
+template <unsigned Width>
+Link<Width> LinkPath<Width>::lock(unsigned depth) {
+  for (Backoff backoff;; backoff.pause()) {
+    if (leaves_.size() < depth && !descend_to(depth)) return {};
+    Place<Width> place;
+    place.key = LayerKey(key_.substr((depth - 1) * kSliceBytes));
+    Node* below = nullptr;
+    if (search_leaf(leaves_[depth - 1], &place, &below)) {
+      if (place.leaf != nullptr) return {};
+      leaves_.clear();  // that leaf is gone or has split far away
+      continue;
+    }
+    if (!place.leaf->version.try_lock_at(place.version)) continue;
+    const unsigned slot = place.leaf->slot_of(place.leaf->order(), place.key.at);
+    if (slot != Width && place.leaf->entry(slot).code == kLayer) return {place.leaf, slot};
+    place.leaf->version.unlock();  // the layer was collected in between
+    return {};
+  }
+}
+
 template <unsigned Width>
 void refresh_link(const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth) {
-  const Link<Width> link = lock_link<Width>(tree_root, key, depth);
+  const Link<Width> link = LinkPath<Width>(tree_root, key).lock(depth);
   if (link.leaf == nullptr) return;
   Node* const root = layer_root(link.leaf->entry(link.slot).layer());
   set(link.leaf->words[link.slot], reinterpret_cast<std::uint64_t>(root));
@@ -163,9 +171,8 @@ void refresh_link(const std::atomic<Node*>& tree_root, std::string_view key, uns
 }
 
 template <unsigned Width>
-LeafNode<Width>* collect_layer(const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth,
-                               NodeMemory& memory) {
-  const Link<Width> link = lock_link<Width>(tree_root, key, depth);
+LeafNode<Width>* collect_layer(LinkPath<Width>* path, unsigned depth, NodeMemory& memory) {
+  const Link<Width> link = path->lock(depth);
   if (link.leaf == nullptr) return nullptr;
   if (!delete_empty_layer<Width>(link.leaf->entry(link.slot).layer(), memory)) {
     link.leaf->version.unlock();
@@ -180,7 +187,7 @@ template bool push_down(LeafNode<15>*, unsigned, const LayerKey&, Value, NodeMem
 template bool push_down(LeafNode<3>*, unsigned, const LayerKey&, Value, NodeMemory&, NodeChanges*);
 template void refresh_link<15>(const std::atomic<Node*>&, std::string_view, unsigned);
 template void refresh_link<3>(const std::atomic<Node*>&, std::string_view, unsigned);
-template LeafNode<15>* collect_layer<15>(const std::atomic<Node*>&, std::string_view, unsigned, NodeMemory&);
-template LeafNode<3>* collect_layer<3>(const std::atomic<Node*>&, std::string_view, unsigned, NodeMemory&);
+template LeafNode<15>* collect_layer(LinkPath<15>*, unsigned, NodeMemory&);
+template LeafNode<3>* collect_layer(LinkPath<3>*, unsigned, NodeMemory&);
 
 }  // namespace granary::kvstore::ordered

@@ -1,6 +1,8 @@
 #pragma once
 // Layers of the trie coming and going, and the links that lead to them.
 
+#include <vector>
+
 #include "kvstore/ordered/descend.h"
 
 namespace granary::kvstore::ordered {
@@ -11,14 +13,39 @@ template <unsigned Width>
 bool push_down(LeafNode<Width>* leaf, unsigned slot, const LayerKey& key, Value value, NodeMemory& memory,
                NodeChanges* changes);
 
+/// A leaf, locked, and the slot of its link to the layer below.
+template <unsigned Width>
+struct Link {
+  LeafNode<Width>* leaf = nullptr;
+  unsigned slot = 0;
+};
+
+/// The leaves that lead along a key from layer to layer, found by one descent and kept as places to begin from: leaves
+/// know their range, and one that is not deleted is still in the layer of its prefix. Without it, taking away the
+/// layers of one long key, deepest first, would cost a descent each. Use it within one epoch guard.
+template <unsigned Width>
+class LinkPath {
+ public:
+  LinkPath(const std::atomic<Node*>& tree_root, std::string_view key) : tree_root_(tree_root), key_(key) {}
+
+  /// The link to the layer at `depth` (≥ 1) that would hold the key; a null leaf if there is none.
+  Link<Width> lock(unsigned depth);
+
+ private:
+  bool descend_to(unsigned depth);
+
+  const std::atomic<Node*>& tree_root_;
+  const std::string_view key_;
+  std::vector<LeafNode<Width>*> leaves_;  // by depth
+};
+
 /// Points the link at the present root of that layer, after a root split.
 template <unsigned Width>
 void refresh_link(const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth);
 
-/// Takes the layer out of the trie if it is empty. Returns the leaf that held the link, locked, or null if the
-/// layer is not empty or gone.
+/// Takes the layer at `depth` out of the trie if it is empty. Returns the leaf that held the link, locked, or null if
+/// the layer is not empty or gone.
 template <unsigned Width>
-LeafNode<Width>* collect_layer(const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth,
-                               NodeMemory& memory);
+LeafNode<Width>* collect_layer(LinkPath<Width>* path, unsigned depth, NodeMemory& memory);
 
 }  // namespace granary::kvstore::ordered

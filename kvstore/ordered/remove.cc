@@ -13,6 +13,7 @@ namespace {
 template <unsigned Width>
 void unlock_or_dispose(LeafNode<Width>* leaf, const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth,
                        NodeMemory& memory) {
+  LinkPath<Width> links(tree_root, key);
   while (leaf != nullptr) {
     bool layer_empty = false;
     if (leaf->order().count() != 0) {
@@ -24,7 +25,7 @@ void unlock_or_dispose(LeafNode<Width>* leaf, const std::atomic<Node*>& tree_roo
       leaf->version.unlock();
     }
     if (!layer_empty || depth == 0) return;
-    leaf = collect_layer<Width>(tree_root, key, depth--, memory);
+    leaf = collect_layer(&links, depth--, memory);
   }
 }
 

@@ -16,7 +16,7 @@ namespace granary::kvstore::ordered::test {
 /// The memory of one test: a region, its pool, and the epochs.
 struct Pool {
   explicit Pool(std::uint64_t limit_bytes = 0)
-      : region(memory::Region::map({.reserve_bytes = std::uint64_t{1} << 30, .huge_pages = HugePages::kOff}).value()),
+      : region(memory::Region::map({.reserve_bytes = std::uint64_t{64} << 20, .huge_pages = HugePages::kOff}).value()),
         slabs(*region, {.limit_bytes = limit_bytes}),
         epochs(epoch::EpochOptions{}) {}
 
