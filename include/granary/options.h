@@ -50,7 +50,8 @@ struct Options {
   bool garbage_collection = true;
   /// Overwrite records in place where no snapshot needs the old bytes. Off only to measure (Fig. 11).
   bool overwrite_in_place = true;
-  /// malloc instead of per-worker slabs. Only to measure (Fig. 11).
+  /// malloc instead of per-worker slabs. Only to measure (Fig. 11): what the database holds when it closes is freed
+  /// only with the process.
   bool simple_allocator = false;
   TidSource tid_source = TidSource::kDecentralized;
 };
