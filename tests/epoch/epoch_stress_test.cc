@@ -17,9 +17,12 @@ namespace granary::epoch {
 namespace {
 
 constexpr auto kDuration = std::chrono::milliseconds(1500);
+constexpr auto kPatience = std::chrono::seconds(20);  // on a busy machine E moves slowly
+constexpr Epoch kEnoughEpochs = 150;
 constexpr int kThreads = 4;
 
-/// Runs `body(thread)` in several threads, again and again, while the calling thread ticks as fast as it can.
+/// Runs `body(thread)` in several threads, again and again, while the calling thread ticks as fast as it can: for a while,
+/// and until E has moved enough.
 template <typename Body>
 void run_against_ticks(EpochManager& epochs, Body&& body) {
   std::atomic<bool> stop{false};
@@ -29,8 +32,11 @@ void run_against_ticks(EpochManager& epochs, Body&& body) {
       while (!stop.load(std::memory_order_relaxed)) body(me);
     });
   }
-  const auto end = std::chrono::steady_clock::now() + kDuration;
-  while (std::chrono::steady_clock::now() < end) epochs.tick();
+  const auto start = std::chrono::steady_clock::now();
+  for (auto now = start; now < start + kDuration || (epochs.current() < kEnoughEpochs && now < start + kPatience);
+       now = std::chrono::steady_clock::now()) {
+    epochs.tick();
+  }
   stop.store(true, std::memory_order_relaxed);
   for (std::thread& thread : threads) thread.join();
 }
@@ -75,7 +81,7 @@ TEST(EpochStress, WhatAReaderReachedIsNotFreedUnderIt) {
     epochs.enter(slot);
     if (me == 0) {
       Object* old = shared.exchange(new Object, std::memory_order_acq_rel);
-      limbo.add(epochs.current(), old);
+      limbo.add(epochs.current() + 1, old);  // as NodeMemory::retire
     } else {
       const Object* seen = shared.load(std::memory_order_acquire);
       for (int look = 0; look < 20; ++look) {
