@@ -56,8 +56,8 @@ class Walker {
     ++statistics_.interior_nodes;
     statistics_.node_bytes += node_bytes<InteriorNode<Width>>();
     const unsigned count = get(node->count);
-    expect(count <= Width, node, "no more separators than fit");
-    for (unsigned i = count; i < Width; ++i) {
+    expect(count <= InteriorNode<Width>::kSeparators, node, "no more separators than fit");
+    for (unsigned i = count; i < InteriorNode<Width>::kSeparators; ++i) {
       expect(node->separator(i) == kBeyondPosition, node, "separators out of use are beyond every key");
     }
     for (unsigned i = 0; i <= count && error_.empty(); ++i) {

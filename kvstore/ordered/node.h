@@ -23,6 +23,7 @@
 
 #include "kvstore/ordered/key.h"
 #include "kvstore/ordered/permutation.h"
+#include "kvstore/ordered/slice_search.h"
 #include "kvstore/ordered/tree.h"
 #include "kvstore/ordered/version.h"
 #include "src/base/cache_line.h"
@@ -112,10 +113,7 @@ struct LeafNode : Leaf {
   /// The slot of the entry at this position, or Width. Compares all slots without a branch, as the order
   /// does not matter for equality, then looks whether the one that fits is in use.
   unsigned slot_of(Permutation order, Position at) const {
-    unsigned equal = 0;
-#pragma GCC unroll 16
-    for (unsigned slot = 0; slot < Width; ++slot) equal |= unsigned{get(slices[slot]) == at.slice} << slot;
-    for (; equal != 0; equal &= equal - 1) {
+    for (unsigned equal = equal_slices(slices, at.slice); equal != 0; equal &= equal - 1) {
       const unsigned slot = static_cast<unsigned>(std::countr_zero(equal));
       if (order_code(get(codes[slot])) == at.code && order.holds(slot)) return slot;
     }
@@ -163,32 +161,33 @@ struct LeafNode : Leaf {
 /// separator is the low bound of the leftmost leaf to its right. Separators out of use are greater than all.
 template <unsigned Width>
 struct InteriorNode : Node {
+  /// Separators: an even number, so that two fill a vector.
+  static constexpr unsigned kSeparators = (Width + 1) / 2 * 2;
+
   explicit InteriorNode(NodeVersion::Word flags) : Node(flags) {
-    for (unsigned i = 0; i < Width; ++i) set_separator(i, kBeyondPosition);
+    for (unsigned i = 0; i < kSeparators; ++i) set_separator(i, kBeyondPosition);
   }
 
-  Position separator(unsigned i) const { return {get(slices[i]), get(codes[i])}; }
+  Position separator(unsigned i) const { return {to_signed_order(get(slices[i])), get(codes[i])}; }
   void set_separator(unsigned i, Position at) {
-    set(slices[i], at.slice);
+    set(slices[i], to_signed_order(at.slice));
     set(codes[i], at.code);
   }
 
   /// Which child leads to this position; never more than the separator count loaded first, so that the child
-  /// pointer is one that was in use since. Counts without branches over all slots.
+  /// pointer is one that was in use since.
   unsigned child_index(Position at) const {
     const unsigned used = get(count);
-    unsigned counts[2] = {};  // two, to halve the chain of dependent additions
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < Width; ++i) counts[i % 2] += unsigned{get(slices[i]) <= at.slice};
-    unsigned index = counts[0] + counts[1];
+    const std::uint64_t slice = to_signed_order(at.slice);
+    unsigned index = kSeparators - count_greater_slices(slices, slice);
     if (index > used) index = used;
-    while (index > 0 && get(slices[index - 1]) == at.slice && get(codes[index - 1]) > at.code) [[unlikely]]
+    while (index > 0 && get(slices[index - 1]) == slice && get(codes[index - 1]) > at.code) [[unlikely]]
       --index;
     return index;
   }
   Node* child_for(Position at) const { return get(children[child_index(at)]); }
 
-  bool full() const { return get(count) == Width; }
+  bool full() const { return get(count) == kSeparators; }
 
   // Lock holder only, as is everything that stores.
   void adopt(unsigned index, Node* child) {
@@ -209,7 +208,7 @@ struct InteriorNode : Node {
   /// Only the first `used` separators and the children around them stay.
   void truncate(unsigned used) {
     set(count, static_cast<std::uint8_t>(used));
-    for (unsigned i = used; i < Width; ++i) set_separator(i, kBeyondPosition);
+    for (unsigned i = used; i < kSeparators; ++i) set_separator(i, kBeyondPosition);
   }
   /// Drops a child and the separator on its left (of the first child: on its right).
   void erase_child(unsigned index) {
@@ -220,10 +219,10 @@ struct InteriorNode : Node {
     set(count, static_cast<std::uint8_t>(used - 1));
   }
 
-  std::atomic<KeyCode> codes[Width];
+  std::atomic<std::uint64_t> slices[kSeparators];  // in to_signed_order()
+  std::atomic<KeyCode> codes[kSeparators];
   std::atomic<std::uint8_t> count{0};  // separators in use
-  std::atomic<std::uint64_t> slices[Width];
-  std::atomic<Node*> children[Width + 1] = {};
+  std::atomic<Node*> children[kSeparators + 1] = {};
 };
 
 static_assert(sizeof(LeafNode<15>) == 5 * base::kCacheLine);

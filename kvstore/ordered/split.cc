@@ -136,19 +136,21 @@ class Split {
 
   /// Moves the upper part of a full node to `fresh`; returns the separator between the two.
   Position split_interior(Interior* node, Interior* fresh, unsigned index, Position separator, Node* right) {
-    Position separators[Width + 1];
-    Node* children[Width + 2];
+    Position separators[Interior::kSeparators + 1];
+    Node* children[Interior::kSeparators + 2];
     children[0] = get(node->children[0]);
-    for (unsigned i = 0; i < Width; ++i) {
+    for (unsigned i = 0; i < Interior::kSeparators; ++i) {
       separators[i + (i >= index)] = node->separator(i);
       children[i + 1 + (i >= index)] = get(node->children[i + 1]);
     }
     separators[index] = separator;
     children[index + 1] = right;
 
-    const unsigned keep = ascending_ && index == Width ? Width : (Width + 1) / 2;
+    const unsigned keep =
+        ascending_ && index == Interior::kSeparators ? Interior::kSeparators : (Interior::kSeparators + 1) / 2;
     fresh->adopt(0, children[keep + 1]);
-    for (unsigned i = keep + 1; i <= Width; ++i) fresh->insert(i - keep - 1, separators[i], children[i + 1]);
+    for (unsigned i = keep + 1; i <= Interior::kSeparators; ++i)
+      fresh->insert(i - keep - 1, separators[i], children[i + 1]);
     if (index < keep) {
       node->truncate(keep - 1);
       node->insert(index, separator, right);

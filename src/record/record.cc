@@ -14,6 +14,15 @@ StableRead copy_version(const Record& version, char* buffer, std::size_t room) {
 
 }  // namespace
 
+StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter) {
+  StableRead seen;
+  for (std::uint32_t turn = 0; seen.state == ReadState::kBusy && turn < base::kBoundedPauses; ++turn) {
+    waiter.pause(turn);
+    seen = try_read(record, buffer, room);
+  }
+  return seen;
+}
+
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
                          base::Waiter& waiter) {
   for (std::uint32_t turn = 0;; ++turn) {

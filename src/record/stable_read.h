@@ -30,34 +30,39 @@ struct StableRead {
   std::size_t size = 0;  ///< the value's size, if kValue or kTooSmall
 };
 
-/// Copies at most `room` bytes to `buffer`.
-inline StableRead read_stable(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter) {
-  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
-    if (base::injected(base::Bug::kReadDataBeforeVersion)) {
-      base::copy_from_shared(buffer, record.value_words(), record.size() < room ? record.size() : room);
-      base::sync_point("read.copied");
-    }
-    const TidWord before = record.tid();
-    if (is_locked(before)) [[unlikely]] {
-      waiter.pause(turn);
-      continue;
-    }
-    if (!is_latest(before)) [[unlikely]]
-      return {ReadState::kReplaced, before, 0};
-    if (is_absent(before)) return {ReadState::kMissing, before, 0};
-    const std::size_t size = record.size();
-    const bool fits = size <= room;
-    if (fits && !base::injected(base::Bug::kReadDataBeforeVersion)) {
-      std::size_t copied = size;
-      if (base::injected(base::Bug::kHalfCopy) && copied > base::kCacheLine) copied = base::kCacheLine;
-      base::copy_from_shared(buffer, record.value_words(), copied);
-      base::sync_point("read.copied");
-    }
-    if (record.tid() == before || base::injected(base::Bug::kReadDataBeforeVersion)) [[likely]] {
-      return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
-    }
+/// One attempt; kBusy if a writer was there.
+inline StableRead try_read(const Record& record, char* buffer, std::size_t room) {
+  if (base::injected(base::Bug::kReadDataBeforeVersion)) {
+    base::copy_from_shared(buffer, record.value_words(), record.size() < room ? record.size() : room);
+    base::sync_point("read.copied");
   }
-  return {};
+  const TidWord before = record.tid();
+  if (is_locked(before)) [[unlikely]]
+    return {};
+  if (!is_latest(before)) [[unlikely]]
+    return {ReadState::kReplaced, before, 0};
+  if (is_absent(before)) [[unlikely]]
+    return {ReadState::kMissing, before, 0};
+  const std::size_t size = record.size();
+  const bool fits = size <= room;
+  if (fits && !base::injected(base::Bug::kReadDataBeforeVersion)) {
+    std::size_t copied = size;
+    if (base::injected(base::Bug::kHalfCopy) && copied > base::kCacheLine) copied = base::kCacheLine;
+    base::copy_from_shared(buffer, record.value_words(), copied);
+    base::sync_point("read.copied");
+  }
+  if (record.tid() != before && !base::injected(base::Bug::kReadDataBeforeVersion)) [[unlikely]]
+    return {};
+  return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
+}
+
+/// Attempts after pauses, until one succeeds or the bounded wait is over.
+StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter);
+
+/// Copies at most `room` bytes to `buffer`; waits a bounded while for writers.
+inline StableRead read_stable(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter) {
+  const StableRead seen = try_read(record, buffer, room);
+  return seen.state != ReadState::kBusy ? seen : wait_and_read(record, buffer, room, waiter);
 }
 
 /// The record's present version without its value.
