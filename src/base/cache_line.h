@@ -17,6 +17,12 @@ inline void prefetch_range(const void* address, std::size_t bytes) {
   for (std::size_t offset = 0; offset < bytes; offset += kCacheLine) prefetch(at + offset);
 }
 
+/// The same for lines that are about to be written: brings them for this core alone.
+inline void prefetch_for_write(const void* address, std::size_t bytes) {
+  const auto* at = static_cast<const char*>(address);
+  for (std::size_t offset = 0; offset < bytes; offset += kCacheLine) __builtin_prefetch(at + offset, 1, 3);
+}
+
 /// Tells the processor that this is a spin loop.
 inline void spin_pause() { __builtin_ia32_pause(); }
 

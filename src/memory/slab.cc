@@ -2,8 +2,10 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 #include "src/base/cache_line.h"
 
@@ -48,6 +50,7 @@ constexpr std::size_t cut_bytes(std::size_t class_index) {
 // A cache that holds more free blocks of a class than this gives a batch back to the pool, so that a
 // worker that mostly frees feeds one that mostly allocates.
 constexpr std::size_t kBatchBytes = 64 * 1024;
+constexpr std::size_t kWorthPrefetching = 4 * base::kCacheLine;
 std::size_t batch_count(std::size_t class_index) { return kBatchBytes / bytes_of(class_index) + 1; }
 
 }  // namespace
@@ -88,15 +91,15 @@ char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_
   return extent;
 }
 
-void SlabPool::give_batch(std::size_t list, Batch batch) {
+void SlabPool::give_batch(std::size_t list, Blocks batch) {
   const std::lock_guard lock(mutex_);
-  spare_[list].push_back(batch);
+  spare_[list].push_back(std::move(batch));
 }
 
-bool SlabPool::take_batch(std::size_t list, Batch* batch) {
+bool SlabPool::take_batch(std::size_t list, Blocks* batch) {
   const std::lock_guard lock(mutex_);
   if (spare_[list].empty()) return false;
-  *batch = spare_[list].back();
+  *batch = std::move(spare_[list].back());
   spare_[list].pop_back();
   return true;
 }
@@ -110,11 +113,8 @@ void SlabCache::release() {
   for (std::size_t i = 0; i < lists_.size(); ++i) {
     List& list = lists_[i];
     const std::size_t bytes = bytes_of(i % kClasses);
-    for (; list.cut != nullptr && list.cut + bytes <= list.cut_end; list.cut += bytes) {
-      list.head = new (list.cut) SlabPool::FreeBlock{list.head};
-      ++list.count;
-    }
-    if (list.count != 0) pool_.give_batch(i, {list.head, list.count});
+    for (; list.cut != nullptr && list.cut + bytes <= list.cut_end; list.cut += bytes) list.blocks.push_back(list.cut);
+    if (!list.blocks.empty()) pool_.give_batch(i, std::move(list.blocks));
     list = {};
   }
 }
@@ -127,11 +127,12 @@ void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
   }
   const std::size_t class_index = class_of(bytes);
   List& list = lists_[list_of(kind, class_index)];
-  void* block = list.head;
-  if (block != nullptr) [[likely]] {
-    list.head = list.head->next;
-    --list.count;
-    base::prefetch(list.head);  // the next allocation reads its link
+  void* block = nullptr;
+  if (!list.blocks.empty()) [[likely]] {
+    block = list.blocks.back();
+    list.blocks.pop_back();
+    // The next one is likely to be cold, and to be written from its beginning on.
+    if (!list.blocks.empty()) base::prefetch_for_write(list.blocks.back(), std::min(bytes, kWorthPrefetching));
   } else if (static_cast<std::size_t>(list.cut_end - list.cut) >= bytes_of(class_index)) {
     block = list.cut;
     list.cut += bytes_of(class_index);
@@ -146,11 +147,10 @@ void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
 
 void* SlabCache::refill(SlabKind kind, std::size_t class_index, Urgency urgency) {
   List& list = lists_[list_of(kind, class_index)];
-  SlabPool::Batch batch;
-  if (pool_.take_batch(list_of(kind, class_index), &batch)) {
-    list.head = batch.head->next;
-    list.count = batch.count - 1;
-    return batch.head;
+  if (pool_.take_batch(list_of(kind, class_index), &list.blocks)) {
+    void* const block = list.blocks.back();
+    list.blocks.pop_back();
+    return block;
   }
   std::size_t bytes = 0;
   char* extent = pool_.take_extent(class_index, urgency, &bytes);
@@ -169,18 +169,14 @@ void SlabCache::free(SlabKind kind, void* block) {
   }
   const std::size_t class_index = class_of(bytes);
   List& list = lists_[list_of(kind, class_index)];
-  list.head = new (block) SlabPool::FreeBlock{list.head};
-  ++list.count;
+  list.blocks.push_back(block);
   const std::size_t batch = batch_count(class_index);
-  if (list.count < 2 * batch) [[likely]]
+  if (list.blocks.size() < 2 * batch) [[likely]]
     return;
-  SlabPool::Batch given{list.head, batch};
-  SlabPool::FreeBlock* last = list.head;
-  for (std::size_t i = 1; i < batch; ++i) last = last->next;
-  list.head = last->next;
-  last->next = nullptr;
-  list.count -= batch;
-  pool_.give_batch(list_of(kind, class_index), given);
+  const auto middle = list.blocks.begin() + static_cast<std::ptrdiff_t>(batch);
+  SlabPool::Blocks oldest(list.blocks.begin(), middle);
+  list.blocks.erase(list.blocks.begin(), middle);
+  pool_.give_batch(list_of(kind, class_index), std::move(oldest));
 }
 
 }  // namespace granary::memory

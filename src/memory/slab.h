@@ -71,18 +71,12 @@ class SlabPool {
 
  private:
   friend class SlabCache;
-  struct FreeBlock {
-    FreeBlock* next;
-  };
-  struct Batch {
-    FreeBlock* head = nullptr;
-    std::size_t count = 0;
-  };
+  using Blocks = std::vector<void*>;
   static std::size_t simple_capacity(const void* block);
   /// A run of extents for one class, `bytes` long; nullptr when the limit is reached.
   char* take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes);
-  void give_batch(std::size_t list, Batch batch);
-  bool take_batch(std::size_t list, Batch* batch);
+  void give_batch(std::size_t list, Blocks batch);
+  bool take_batch(std::size_t list, Blocks* batch);
 
   Region& region_;
   const SlabOptions options_;
@@ -90,9 +84,9 @@ class SlabPool {
   std::vector<std::uint8_t> extent_class_;  // written once per extent, before any block of it is handed out
   std::array<std::size_t, 256> class_bytes_{};
   std::atomic<std::uint64_t> reserved_{0};
-  std::atomic<bool> exhausted_{false};     // set by any cache, read by collectors; a hint, so relaxed
-  std::mutex mutex_;                       // guards what follows
-  std::vector<std::vector<Batch>> spare_;  // per list (kind × class): blocks that some cache gave back
+  std::atomic<bool> exhausted_{false};      // set by any cache, read by collectors; a hint, so relaxed
+  std::mutex mutex_;                        // guards what follows
+  std::vector<std::vector<Blocks>> spare_;  // per list (kind × class): blocks that some cache gave back
 };
 
 /// One worker's allocator. Not thread-safe; may be handed from thread to thread with the worker.
@@ -119,9 +113,10 @@ class SlabCache {
   }
 
  private:
+  /// Free blocks by address, the last one freed on top: a block is not touched when it is freed, as it is seldom in
+  /// the cache then.
   struct List {
-    SlabPool::FreeBlock* head = nullptr;
-    std::size_t count = 0;
+    SlabPool::Blocks blocks;
     char* cut = nullptr;  // the extent being cut
     char* cut_end = nullptr;
   };
