@@ -26,12 +26,13 @@ Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Bod
   for (std::uint32_t attempt = 0;; ++attempt) {
     Transaction transaction = worker.begin();
     body(transaction);
-    if (!transaction.open()) return Ending::kRolledBack;
-    const CommitResult result = transaction.commit();
-    if (result.committed()) [[likely]]
+    const AbortReason aborted = transaction.aborted();
+    const AbortReason reason = aborted == AbortReason::kNone ? transaction.commit().reason : aborted;
+    if (reason == AbortReason::kNone) [[likely]]
       return Ending::kCommitted;
-    ++aborts[static_cast<std::size_t>(result.reason)];
-    if (!is_retryable(result.reason)) return Ending::kGaveUp;
+    if (reason == AbortReason::kUser) return Ending::kRolledBack;
+    ++aborts[static_cast<std::size_t>(reason)];
+    if (!is_retryable(reason)) return Ending::kGaveUp;
     back_off(random, attempt);
   }
 }

@@ -87,9 +87,11 @@ class Transaction {
   Transaction(Transaction&& other) noexcept
       : context_(std::exchange(other.context_, nullptr)),
         serial_(other.serial_),
-        user_aborted_(other.user_aborted_) {}
+        aborted_(other.aborted_) {}
   Transaction& operator=(Transaction&& other) noexcept;
-  ~Transaction();
+  ~Transaction() {
+    if (context_ != nullptr) abort();
+  }
 
   /// Copies the value into `buffer`. kBufferTooSmall leaves it untouched and tells the size.
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
@@ -172,8 +174,8 @@ class Transaction {
   bool open() const;
   /// Why an open transaction can no longer commit; kNone while it can.
   AbortReason doom() const;
-  /// True once abort() has ended a transaction that could still have committed.
-  bool aborted_by_user() const { return user_aborted_; }
+  /// Why it ended, if abort() ended it: kUser, or what had doomed it before (then a retry may help, see is_retryable).
+  AbortReason aborted() const { return aborted_; }
 
  private:
   friend class Worker;
@@ -190,7 +192,7 @@ class Transaction {
 
   txn::Context* context_ = nullptr;
   std::uint64_t serial_ = 0;  // tells a finished transaction from the context's next one
-  bool user_aborted_ = false;
+  AbortReason aborted_ = AbortReason::kNone;
 };
 
 /// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past.

@@ -40,13 +40,9 @@ Transaction& Transaction::operator=(Transaction&& other) noexcept {
     abort();
     context_ = std::exchange(other.context_, nullptr);
     serial_ = other.serial_;
-    user_aborted_ = other.user_aborted_;
+    aborted_ = other.aborted_;
   }
   return *this;
-}
-
-Transaction::~Transaction() {
-  if (context_ != nullptr) context_->abort(serial_);
 }
 
 GetResult Transaction::get(const Table& table, std::string_view key, std::span<char> buffer) {
@@ -101,8 +97,9 @@ CommitResult Transaction::commit() {
   return result;
 }
 void Transaction::abort() {
-  if (context_ == nullptr) return;
-  if (open() && doom() == AbortReason::kNone) user_aborted_ = true;
+  if (!open()) return;
+  const AbortReason doomed = doom();
+  aborted_ = doomed == AbortReason::kNone ? AbortReason::kUser : doomed;
   context_->abort(serial_);
 }
 bool Transaction::open() const { return context_ != nullptr && context_->open(serial_); }

@@ -21,11 +21,9 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   for (std::uint32_t turn = 0; std::chrono::steady_clock::now() < until; ++turn) worker.shared().waiter.pause(turn);
 }
 
-/// A context to begin in: the worker's first, almost always. For a wrong thread some context, whose operations refuse it.
+/// An idle context of a worker that is bound here: the first, almost always.
 txn::Context* context_for(txn::WorkerCore& worker) {
-  txn::Context* const first = worker.any_context();
-  if (!worker.bind()) [[unlikely]]
-    return first;
+  txn::Context* const first = worker.first_context();
   return first != nullptr && first->idle() ? first : worker.idle_context();
 }
 
@@ -46,19 +44,22 @@ Worker::~Worker() {
 }
 
 Transaction Worker::begin() {
-  if (core_ == nullptr) return {};
-  txn::Context* const context = context_for(*core_);
-  if (context == nullptr) return {};
+  if (core_ == nullptr) [[unlikely]]
+    return {};
   // From a wrong thread: a handle that every operation refuses, without touching the owner's state.
-  if (!core_->bound_here()) return {context, 0};
+  if (!core_->bind()) [[unlikely]]
+    return {core_->first_context(), 0};
+  txn::Context* const context = context_for(*core_);
+  if (context == nullptr) [[unlikely]]
+    return {};
   return {context, context->begin()};
 }
 
 Snapshot Worker::snapshot() {
   if (core_ == nullptr || !core_->shared().settings.snapshots) return {};
+  if (!core_->bind()) return {core_->first_context(), 0};
   txn::Context* const context = context_for(*core_);
   if (context == nullptr) return {};
-  if (!core_->bound_here()) return {context, 0};
   return {context, context->begin_snapshot()};
 }
 
@@ -68,14 +69,13 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
     ++result.attempts;
     Transaction transaction = begin();
     body(transaction);
-    if (transaction.aborted_by_user()) {
-      result.reason = AbortReason::kUser;
-      return result;
+    result.reason = transaction.aborted();
+    if (result.reason == AbortReason::kNone) {
+      const CommitResult commit = transaction.commit();
+      result.reason = commit.reason;
+      result.ticket = commit.ticket;
     }
-    const CommitResult commit = transaction.commit();
-    result.reason = commit.reason;
-    result.ticket = commit.ticket;
-    if (!is_retryable(commit.reason) || result.attempts == policy.max_attempts) return result;
+    if (!is_retryable(result.reason) || result.attempts == policy.max_attempts) return result;
     back_off(*core_, policy, result.attempts);
   }
 }

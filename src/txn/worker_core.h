@@ -43,8 +43,9 @@ class WorkerCore {
 
   /// An idle context, or nullptr if kMaxOpenTransactions are open (or no epoch slot is left).
   Context* idle_context();
-  /// Some context, for a handle whose operations all report kWrongThread; nullptr before the first begin.
-  Context* any_context() { return first_context_.load(std::memory_order_acquire); }
+  /// The first context, idle almost always: also for a handle whose operations all report kWrongThread. nullptr before
+  /// the first begin.
+  Context* first_context() { return first_context_.load(std::memory_order_acquire); }
   /// True if the slot is one of this worker's. Any thread.
   bool owns_slot(const epoch::Slot* slot) const;
   /// Aborts whatever is open.
