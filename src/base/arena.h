@@ -31,9 +31,11 @@ class Arena {
 
   /// Forgets everything; keeps the first chunk.
   void clear() {
-    if (chunks_.size() > 1) [[unlikely]]
+    if (chunks_.size() > 1) [[unlikely]] {
       chunks_.resize(1);
-    if (!chunks_.empty()) use(chunks_.front());
+      use(chunks_.front());
+    }
+    at_ = first_;
   }
 
  private:
@@ -51,9 +53,11 @@ class Arena {
         chunks_.empty() ? (bytes > kChunk ? bytes : kChunk) : (bytes > 4 * kChunk ? bytes : 4 * kChunk);
     chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
     use(chunks_.back());
+    if (chunks_.size() == 1) first_ = at_;
   }
 
   std::vector<Chunk> chunks_;
+  char* first_ = nullptr;  // where the first chunk begins
   char* at_ = nullptr;
   char* end_ = nullptr;
 };

@@ -46,7 +46,7 @@ class WriteSet {
  public:
   /// The pending write to `record`, or nullptr. Valid until the next add().
   WriteEntry* find(const Record* record) {
-    if ((filter_ & filter_bit(record)) == 0) return nullptr;
+    if (filter_ == 0 || (filter_ & filter_bit(record)) == 0) return nullptr;
     return entries_.size() <= kLinear ? find_linear(record) : find_hashed(record);
   }
 

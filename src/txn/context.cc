@@ -13,6 +13,19 @@ std::uint64_t Context::begin() {
   return ++serial_;
 }
 
+inline void Context::release() {
+  access_.clear();
+  arena_.clear();
+  lookups_.clear();
+  insert_hints_.clear();
+  worker_.shared().epochs.leave(slot_);
+}
+
+void Context::undo() {
+  cc::silo::abandon(access_, worker_.state());
+  release();
+}
+
 Outcome Context::refuse(std::uint64_t serial) {
   if (!worker_.bound_here()) return Outcome::kWrongThread;
   if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
@@ -21,20 +34,11 @@ Outcome Context::refuse(std::uint64_t serial) {
 }
 
 Outcome Context::doom_with(AbortReason reason) {
-  release(false);
+  undo();
   worker_.count_abort(reason);
   doom_ = reason;
   state_ = State::kDoomed;
   return reason == AbortReason::kOutOfMemory ? Outcome::kOutOfMemory : Outcome::kAborted;
-}
-
-void Context::release(bool committed) {
-  if (!committed) cc::silo::abandon(access_, worker_.state());
-  access_.clear();
-  arena_.clear();
-  lookups_.clear();
-  insert_hints_.clear();
-  worker_.shared().epochs.leave(slot_);
 }
 
 CommitResult Context::commit(std::uint64_t serial) {
@@ -45,11 +49,12 @@ CommitResult Context::commit(std::uint64_t serial) {
     return {.reason = doom_, .ticket = {}};
   }
   const cc::silo::CommitOutcome outcome = cc::silo::commit(access_, worker_.state());
-  release(outcome.reason == AbortReason::kNone);
   state_ = State::kIdle;
-  if (outcome.reason == AbortReason::kNone) {
+  if (outcome.reason == AbortReason::kNone) [[likely]] {
+    release();
     worker_.count_commit();
   } else {
+    undo();
     worker_.count_abort(outcome.reason);
   }
   worker_.collect_some(epoch_);
@@ -59,7 +64,7 @@ CommitResult Context::commit(std::uint64_t serial) {
 void Context::abort(std::uint64_t serial) {
   if (!worker_.bound_here() || serial != serial_) return;
   if (state_ == State::kOpen) {
-    release(false);
+    undo();
     worker_.count_abort(AbortReason::kUser);
     state_ = State::kIdle;
     worker_.collect_some(epoch_);
@@ -70,7 +75,7 @@ void Context::abort(std::uint64_t serial) {
 
 void Context::end() {
   if (state_ == State::kOpen) {
-    release(false);
+    undo();
     worker_.count_abort(AbortReason::kUser);
   } else if (state_ == State::kSnapshot) {
     worker_.shared().epochs.unpin_snapshot(slot_);

@@ -93,16 +93,20 @@ class Context {
       return Outcome::kKeyTooLong;
     return Outcome::kOk;
   }
-  Outcome refuse(std::uint64_t serial);
+  [[gnu::cold]] Outcome refuse(std::uint64_t serial);
   Outcome admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const;
 
   /// Dooms the transaction: undoes it at once, keeps the reason for commit().
-  Outcome doom_with(AbortReason reason);
-  /// Registers placeholders, forgets the access sets, leaves the slot.
-  void release(bool committed);
+  [[gnu::cold]] Outcome doom_with(AbortReason reason);
+  /// Forgets the access sets and leaves the slot.
+  void release();
+  /// The same for a transaction that does not commit: registers its placeholders first.
+  [[gnu::cold]] void undo();
 
   // Execution on records (read.cc).
   cc::Record* find(TableCore& table, std::string_view key);
+  /// The same, if it is not remembered from before in this transaction.
+  cc::Record* look_up(TableCore& table, std::string_view key);
   /// Reads `record`, or what has taken its place; keeps the read set. `own` writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
   Outcome read_string(TableCore& table, std::string_view key, std::string& value);

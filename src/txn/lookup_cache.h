@@ -20,19 +20,16 @@ class LookupCache {
   /// Forgets everything.
   void clear() { ++generation_; }
 
-  record::Record* find(const kvstore::ordered::Tree& tree, std::string_view key) const {
-    if (key.size() > kMaxKey) return nullptr;
+  /// The place where this key's record is remembered: the record, or nullptr, which the caller replaces once it
+  /// knows better. Good until the next call.
+  record::Record*& place(const kvstore::ordered::Tree& tree, std::string_view key) {
+    if (key.size() > kMaxKey) return forgotten_ = nullptr;
     const std::uint64_t bits = bits_of(key);
-    const Entry& entry = entries_[slot(tree, bits)];
+    Entry& entry = entries_[slot(tree, bits)];
     const bool same =
-        entry.generation == generation_ && entry.tree == &tree && entry.bits == bits && entry.size == key.size();
-    return same ? entry.record : nullptr;
-  }
-
-  void remember(const kvstore::ordered::Tree& tree, std::string_view key, record::Record* record) {
-    if (key.size() > kMaxKey) return;
-    const std::uint64_t bits = bits_of(key);
-    entries_[slot(tree, bits)] = {&tree, bits, record, generation_, static_cast<std::uint32_t>(key.size())};
+        entry.bits == bits && entry.generation == generation_ && entry.tree == &tree && entry.size == key.size();
+    if (!same) entry = {&tree, bits, nullptr, generation_, static_cast<std::uint32_t>(key.size())};
+    return entry.record;
   }
 
  private:
@@ -62,6 +59,7 @@ class LookupCache {
   std::uint32_t generation_ =
       1;  // wraps after 2^32 transactions of one context; then a stale hint needs all fields equal, too
   std::array<Entry, kEntries> entries_{};
+  record::Record* forgotten_ = nullptr;  // the place of all long keys
 };
 
 /// Where a transaction last inserted into each of a few tables, so that a run of neighbouring keys descends once. Valid while

@@ -54,12 +54,15 @@ Outcome Context::note_node(const cc::Leaf* leaf, cc::Version version) {
 /// The record the tree has for the key; if none, the miss is noted in the node set (Silo 4.6).
 Record* Context::find(TableCore& table, std::string_view key) {
   const kvstore::ordered::Lookup at = table.tree().find(key);
-  if (at.value == 0) {
+  if (at.value == 0) [[unlikely]]
     access_.nodes.push_back({at.leaf, at.version});
-    return nullptr;
-  }
-  lookups_.remember(table.tree(), key, record_of(at.value));
   return record_of(at.value);
+}
+
+Record* Context::look_up(TableCore& table, std::string_view key) {
+  Record*& remembered = lookups_.place(table.tree(), key);
+  if (remembered == nullptr) remembered = find(table, key);
+  return remembered;
 }
 
 GetResult Context::read(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
@@ -69,7 +72,7 @@ GetResult Context::read(TableCore& table, std::string_view key, Record* record, 
       return copy_own(*own, buffer);
     const record::StableRead seen = record::read_stable(*record, buffer.data(), buffer.size(), worker_.shared().waiter);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
-      record = find(table, key);
+      record = lookups_.place(table.tree(), key) = find(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
@@ -87,8 +90,7 @@ Outcome Context::read_string(TableCore& table, std::string_view key, std::string
   constexpr std::size_t kFirstTry = 256;
   if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
   value.resize(value.capacity());
-  Record* record = lookups_.find(table.tree(), key);
-  if (record == nullptr) record = find(table, key);
+  Record* const record = look_up(table, key);
   for (;;) {
     const GetResult got = read(table, key, record, value);
     if (got.outcome == Outcome::kBufferTooSmall) {
@@ -104,9 +106,7 @@ GetResult Context::get(std::uint64_t serial, TableCore* table, std::string_view 
   const Outcome admitted = admit(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
-  Record* record = lookups_.find(table->tree(), key);
-  if (record == nullptr) record = find(*table, key);
-  return read(*table, key, record, buffer);
+  return read(*table, key, look_up(*table, key), buffer);
 }
 
 Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
@@ -136,7 +136,7 @@ Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
       if (record == nullptr) {
         access_.nodes.push_back({found[i].leaf, found[i].version});
       } else {
-        lookups_.remember(table.tree(), keys[i], record);
+        lookups_.place(table.tree(), keys[i]) = record;
       }
       gets[i].result = read(table, keys[i], record, gets[i].buffer);
       if (state_ != State::kOpen) [[unlikely]]
@@ -151,7 +151,7 @@ void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view 
   // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.
   const kvstore::ordered::Lookup at = table->tree().find(key);
   if (at.value == 0) return;
-  lookups_.remember(table->tree(), key, record_of(at.value));
+  lookups_.place(table->tree(), key) = record_of(at.value);
   table->prefetch(record_of(at.value));
 }
 

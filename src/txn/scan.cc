@@ -55,7 +55,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   }
 
   bool visit_record(TableCore& table, std::string_view key, Record* record) {
-    if (index_ == nullptr) context_.lookups_.remember(table.tree(), key, record);
+    if (index_ == nullptr) context_.lookups_.place(table.tree(), key) = record;
     const std::ptrdiff_t size = read(table, key, record);
     if (size < 0) return result_.outcome == Outcome::kOk;
     ++result_.count;
@@ -72,7 +72,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
     const std::ptrdiff_t size = read(*index_, index_key, entry);
     if (size < 0) return result_.outcome == Outcome::kOk;
     primary_key_.assign(buffer_->data(), static_cast<std::size_t>(size));
-    Record* const record = context_.find(table_, primary_key_);
+    Record* const record = context_.look_up(table_, primary_key_);
     return visit_record(table_, primary_key_, record);
   }
 

@@ -106,7 +106,7 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
                       .value = arena_.copy(value),
                       .remove = false,
                       .placeholder = true});
-  lookups_.remember(table.tree(), key, record);
+  lookups_.place(table.tree(), key) = record;
   return note_own_insert(result);
 }
 
@@ -114,7 +114,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
   kvstore::ordered::Tree& tree = table.tree();
   if (access_.writes.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  Record* record = lookups_.find(tree, key);
+  Record* record = lookups_.place(tree, key);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) {
       const bool must_exist = mode == WriteMode::kUpdate || mode == WriteMode::kRemove;
@@ -135,7 +135,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
         }
         if (placed != Outcome::kAlreadyExists) return placed;
       }
-      lookups_.remember(tree, key, record);
+      lookups_.place(tree, key) = record;
     }
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, mode);
     if (mode != WriteMode::kPut) {

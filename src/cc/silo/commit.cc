@@ -33,7 +33,8 @@ AbortReason lock_one(Record& record, base::Waiter& waiter) {
 AbortReason lock_writes(AccessSet& access, base::Waiter& waiter) {
   std::vector<LockEntry>& locks = access.locks;
   for (WriteEntry& write : access.writes.entries()) locks.push_back({write.record, &write});
-  std::sort(locks.begin(), locks.end(), [](const LockEntry& a, const LockEntry& b) { return a.record < b.record; });
+  if (locks.size() > 1)
+    std::sort(locks.begin(), locks.end(), [](const LockEntry& a, const LockEntry& b) { return a.record < b.record; });
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const AbortReason reason = lock_one(*locks[i].record, waiter);
     if (reason != AbortReason::kNone) [[unlikely]] {
@@ -96,28 +97,27 @@ AbortReason validate(const AccessSet& access) {
   return AbortReason::kNone;
 }
 
-CommitOutcome commit(AccessSet& access, WorkerState& worker) {
+namespace {
+
+/// All phases. Not inlined, so that the way of a transaction that only reads stays short.
+[[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker) {
   std::vector<WriteEntry>& writes = access.writes.entries();
-  const epoch::EpochManager& epochs = worker.shared.epochs;
   if (injected(Bug::kInstallBeforeLocks)) install_unlocked(writes);
 
-  if (!writes.empty()) {
-    const AbortReason locked = lock_writes(access, worker.shared.waiter);
-    if (locked != AbortReason::kNone) [[unlikely]]
-      return {.reason = locked};
-  }
+  const AbortReason locked = lock_writes(access, worker.shared.waiter);
+  if (locked != AbortReason::kNone) [[unlikely]]
+    return {.reason = locked};
   base::sync_point("commit.locked");
 
   // The serialization point. E is read after the last lock (its CAS is a full fence on x86-64) and before the first
   // validation load (acquire), so epochs agree with the serial order in both directions (Silo 4.4).
-  const epoch::Epoch epoch = epochs.current();
+  const epoch::Epoch epoch = worker.shared.epochs.current();
   const AbortReason invalid = validate(access);
   if (invalid != AbortReason::kNone) [[unlikely]] {
     unlock(access.locks, access.locks.size());
     return {.reason = invalid};
   }
   base::sync_point("commit.validated");
-  if (writes.empty()) return {.epoch = epoch};
 
   const TidWord tid = choose_tid(access, writes, worker, epoch);
   const AbortReason unprepared = tid == 0 ? AbortReason::kTidsUsedUp : prepare(writes, worker, epoch);
@@ -130,6 +130,23 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker) {
   install(writes, worker, tid);
   base::sync_point("commit.installed");
   return {.tid = tid, .epoch = epoch};
+}
+
+/// Phase 2 alone, at a serialization point without locks: E is read before the first validation load (acquire).
+CommitOutcome commit_reads(const AccessSet& access, const WorkerState& worker) {
+  base::sync_point("commit.locked");
+  const epoch::Epoch epoch = worker.shared.epochs.current();
+  const AbortReason invalid = validate(access);
+  if (invalid != AbortReason::kNone) [[unlikely]]
+    return {.reason = invalid};
+  base::sync_point("commit.validated");
+  return {.epoch = epoch};
+}
+
+}  // namespace
+
+CommitOutcome commit(AccessSet& access, WorkerState& worker) {
+  return access.writes.empty() ? commit_reads(access, worker) : commit_writes(access, worker);
 }
 
 void abandon(AccessSet& access, WorkerState& worker) {
