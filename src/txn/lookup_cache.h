@@ -66,15 +66,10 @@ class LookupCache {
 /// its epoch slot stays entered.
 class InsertHints {
  public:
-  void clear() {
-    if (!used_) return;
-    entries_ = {};
-    used_ = false;
-  }
+  void clear() { ++generation_; }
   kvstore::ordered::LeafHint* of(std::uint32_t table) {
     Entry& entry = entries_[table % kEntries];
-    if (entry.table != table) entry = {table, {}};
-    used_ = true;
+    if (entry.table != table || entry.generation != generation_) entry = {table, generation_, {}};
     return &entry.hint;
   }
 
@@ -82,10 +77,11 @@ class InsertHints {
   static constexpr std::size_t kEntries = 16;
   struct Entry {
     std::uint32_t table = 0;
+    std::uint64_t generation = 0;
     kvstore::ordered::LeafHint hint;
   };
+  std::uint64_t generation_ = 1;
   std::array<Entry, kEntries> entries_{};
-  bool used_ = false;
 };
 
 }  // namespace granary::txn
