@@ -18,7 +18,10 @@ enum class StatusCode : std::uint8_t {
   kNotFound,            ///< a name is unknown
   kResourceExhausted,   ///< memory, workers or another bounded resource is used up
   kFailedPrecondition,  ///< the call does not fit the object's state (e.g. schema mismatch)
-  kUnavailable,         ///< the environment lacks something (huge pages required but absent, ...)
+  kUnavailable,         ///< the environment lacks something (huge pages required but absent, a directory not writable)
+  kDamaged,             ///< stored data is not what was written: bad checksum, foreign or missing files
+  kIoError,             ///< a read, write or sync failed
+  kDiskFull,            ///< a write found no space
 };
 
 /// Success, or a code with a message that names the value, the place and the mend.

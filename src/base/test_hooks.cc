@@ -26,6 +26,13 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kUnhookChanged, "unhook-changed"},
     NamedBug{Bug::kInsertKeepsVersion, "insert-keeps-version"},
     NamedBug{Bug::kHalfCopy, "half-copy"},
+    NamedBug{Bug::kAckBeforeSync, "ack-before-sync"},
+    NamedBug{Bug::kIgnoreSyncError, "ignore-sync-error"},
+    NamedBug{Bug::kDurableIsGreatest, "durable-is-greatest"},
+    NamedBug{Bug::kReplayAnyOrder, "replay-any-order"},
+    NamedBug{Bug::kReplayPastDurable, "replay-past-durable"},
+    NamedBug{Bug::kSkipChecksum, "skip-checksum"},
+    NamedBug{Bug::kSkipDirectorySync, "skip-directory-sync"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.
@@ -64,7 +71,14 @@ std::initializer_list<Bug> all_bugs() {
                                 Bug::kFreeTooEarly,
                                 Bug::kUnhookChanged,
                                 Bug::kInsertKeepsVersion,
-                                Bug::kHalfCopy};
+                                Bug::kHalfCopy,
+                                Bug::kAckBeforeSync,
+                                Bug::kIgnoreSyncError,
+                                Bug::kDurableIsGreatest,
+                                Bug::kReplayAnyOrder,
+                                Bug::kReplayPastDurable,
+                                Bug::kSkipChecksum,
+                                Bug::kSkipDirectorySync};
   return kAll;
 }
 

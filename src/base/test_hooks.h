@@ -27,6 +27,13 @@ enum class Bug : std::uint8_t {
   kUnhookChanged,          ///< an absent record is unhooked although it was born again
   kInsertKeepsVersion,     ///< an insert into a leaf does not change its version
   kHalfCopy,               ///< a read copies only the first cache line
+  kAckBeforeSync,          ///< the durable epoch is published before the log is synced
+  kIgnoreSyncError,        ///< a failed sync counts as done
+  kDurableIsGreatest,      ///< D is the greatest of what the loggers have, not the least
+  kReplayAnyOrder,         ///< recovery does not compare TIDs: the last one replayed wins
+  kReplayPastDurable,      ///< recovery replays epochs that were not durable everywhere
+  kSkipChecksum,           ///< recovery does not check the entries' checksums
+  kSkipDirectorySync,      ///< created and renamed files are not made durable in their directory
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

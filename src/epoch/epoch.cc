@@ -20,6 +20,7 @@ EpochManager::EpochManager(EpochOptions options)
     : k_(options.snapshot_epochs),
       max_open_epochs_(options.max_open_epochs),
       asymmetric_fence_(register_membarrier()),
+      current_(options.first_epoch),
       slots_(kMaxSlots) {}
 
 Slot* EpochManager::acquire_slot() {
@@ -44,13 +45,29 @@ void EpochManager::release_slot(Slot* slot) {
   slot->taken.store(false, std::memory_order_relaxed);
 }
 
-bool EpochManager::tick() {
-  const Epoch now = current_.load(std::memory_order_relaxed);  // only tick() writes it
+void EpochManager::fence() const {
   if (asymmetric_fence_) {
     fence_all_threads();
   } else {
-    stall_ticks_.fetch_add(0, std::memory_order_seq_cst);  // any read-modify-write is a full fence on x86-64
+    std::atomic<int> any{0};
+    any.fetch_add(1, std::memory_order_seq_cst);  // any read-modify-write is a full fence on x86-64
   }
+}
+
+Epoch EpochManager::complete() const {
+  // E first: a transaction whose e_w the fence does not show reads E after the fence, so its e_w is at least this.
+  const Epoch now = current();
+  fence();
+  Epoch oldest = now;
+  const std::size_t count = high_water_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i)
+    oldest = std::min(oldest, slots_[i].local.load(std::memory_order_acquire));  // kIdle is greater than all
+  return oldest - 1;
+}
+
+bool EpochManager::tick() {
+  const Epoch now = current_.load(std::memory_order_relaxed);  // only tick() writes it
+  fence();
   Epoch oldest = now;
   Epoch oldest_snapshot = snapshot_of(now);
   std::size_t holder = 0;

@@ -36,6 +36,7 @@ struct alignas(base::kCacheLine) Slot {
 struct EpochOptions {
   std::uint32_t snapshot_epochs = 25;  ///< k: a snapshot every k epochs
   std::uint32_t max_open_epochs = 10;  ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
+  Epoch first_epoch = 1;               ///< E at the start; a recovered database goes on behind all it ever used
 };
 
 class EpochManager {
@@ -94,6 +95,10 @@ class EpochManager {
   /// Versions superseded in an epoch ≤ this are seen by no present or future snapshot (min se_w − 1).
   Epoch snapshot_reclamation() const { return snapshot_reclamation_.load(std::memory_order_acquire); }
 
+  /// Every transaction with an epoch ≤ this has ended, and what it wrote happens before the call returns (I13: no open
+  /// slot has a smaller e_w, and none will). For loggers: what such transactions logged is in their rings. Thread-safe.
+  Epoch complete() const;
+
   /// One turn of the epoch-advancing activity, once per epoch period, by one caller at a time: advances E
   /// if every slot has caught up, recomputes the reclamation epochs, revokes slots that hold E back.
   /// Returns true if E advanced.
@@ -108,11 +113,14 @@ class EpochManager {
   const Slot* slot_at(std::size_t index) const { return &slots_[index]; }
 
  private:
+  /// The full fence of the advancer's side of I13.
+  void fence() const;
+
   const Epoch k_;
   const std::uint64_t max_open_epochs_;
   const bool asymmetric_fence_;
 
-  alignas(base::kCacheLine) std::atomic<Epoch> current_{1};
+  alignas(base::kCacheLine) std::atomic<Epoch> current_;
   std::atomic<Epoch> tree_reclamation_{0};
   std::atomic<Epoch> snapshot_reclamation_{0};
   alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};

@@ -1,0 +1,66 @@
+#pragma once
+// The manifest: what a database directory holds, and which of it counts. One small JSON file, "MANIFEST", replaced as a
+// whole (written aside, synced, renamed, directory synced), with its own checksum.
+//
+// Generations: each opening of the database begins one. A generation that is over has a `cut`: of its segments exactly the
+// transactions with an epoch ≤ cut count, now and at every later recovery. So what was dropped once stays dropped,
+// although its bytes may still be there.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+#include <granary/table.h>
+
+#include "src/base/file.h"
+#include "src/epoch/epoch.h"
+#include "src/log/format.h"
+
+namespace granary::recovery {
+
+struct Generation {
+  std::uint64_t number = 0;
+  std::uint32_t loggers = 1;
+  epoch::Epoch first_epoch = 1;     ///< E when it began
+  std::optional<epoch::Epoch> cut;  ///< none while it is the running one (or was when the process died)
+};
+
+/// A table, or an index if `base` is set. Ids are those in the log.
+struct TableEntry {
+  std::uint32_t id = 0;
+  std::string name;
+  std::uint32_t max_value_bytes = 0;
+  std::optional<std::uint32_t> base;
+  IndexOptions index;  ///< if base
+};
+
+struct CheckpointEntry {
+  epoch::Epoch epoch = 0;  ///< holds exactly the transactions with an epoch < this
+  std::string directory;   ///< below the database's
+};
+
+struct Manifest {
+  log::DatabaseId database{};
+  std::vector<std::string> log_directories;
+  std::string reliable_directory;
+  std::string boot;  ///< of the system when the last generation began: rings of another boot are none
+  std::vector<Generation> generations;
+  std::vector<TableEntry> tables;  ///< by id
+  std::optional<CheckpointEntry> checkpoint;
+};
+
+inline constexpr std::string_view kManifestName = "MANIFEST";
+
+/// kNotFound if the directory has none; kDamaged, naming file and cause, if it is not whole or of another version.
+Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory);
+Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest);
+
+/// A new random id, and its 32 hexadecimal digits.
+log::DatabaseId new_database_id();
+std::string to_text(const log::DatabaseId& id);
+/// The system's boot id, or "" if it has none.
+std::string boot_id();
+
+}  // namespace granary::recovery

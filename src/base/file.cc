@@ -1,0 +1,168 @@
+#include "src/base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace granary::base {
+namespace {
+
+Status failed(const char* operation, const std::string& path) {
+  const int error = errno;
+  const std::string message = std::string("cannot ") + operation + " '" + path + "': " + std::strerror(error);
+  switch (error) {
+    case ENOENT: return {StatusCode::kNotFound, message};
+    case EEXIST: return {StatusCode::kAlreadyExists, message};
+    case ENOSPC:
+    case EDQUOT: return {StatusCode::kDiskFull, message};
+    case EACCES:
+    case EPERM:
+    case EROFS: return {StatusCode::kUnavailable, message};
+    default: return {StatusCode::kIoError, message};
+  }
+}
+
+class SystemFile final : public File {
+ public:
+  SystemFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  ~SystemFile() override { ::close(descriptor_); }
+  SystemFile(const SystemFile&) = delete;
+  SystemFile& operator=(const SystemFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  Status append(std::span<const char> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return failed("write to", path_);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return {};
+  }
+
+  Status sync() override { return ::fdatasync(descriptor_) == 0 ? Status() : failed("sync", path_); }
+
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<char> bytes) override {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t got =
+          ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return failed("read", path_);
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+  Result<std::uint64_t> size() override {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) return failed("look at", path_);
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+
+ private:
+  const int descriptor_;
+  const std::string path_;
+};
+
+class SystemFiles final : public FileSystem {
+ public:
+  Result<std::unique_ptr<File>> create(const std::string& path) override {
+    return open_with(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, "create");
+  }
+  Result<std::unique_ptr<File>> open(const std::string& path) override { return open_with(path, O_RDONLY, "open"); }
+
+  Result<std::unique_ptr<File>> lock(const std::string& path) override {
+    auto file = open_with(path, O_RDWR | O_CREAT, "open");
+    if (!file.ok()) return file;
+    if (::flock(static_cast<SystemFile&>(**file).descriptor(), LOCK_EX | LOCK_NB) == 0) return file;
+    if (errno != EWOULDBLOCK) return failed("lock", path);
+    return Status(StatusCode::kUnavailable, "'" + path + "' is locked: another process has this database open");
+  }
+
+  Status rename(const std::string& from, const std::string& to) override {
+    return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed("rename to", to);
+  }
+  Status remove(const std::string& path) override {
+    return ::unlink(path.c_str()) == 0 ? Status() : failed("remove", path);
+  }
+
+  Result<std::vector<std::string>> list(const std::string& directory) override {
+    DIR* const stream = ::opendir(directory.c_str());
+    if (stream == nullptr) return failed("list", directory);
+    std::vector<std::string> names;
+    while (const dirent* const entry = ::readdir(stream)) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") names.push_back(name);
+    }
+    ::closedir(stream);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  Status make_directory(const std::string& path) override {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (!error) return {};
+    errno = error.value();
+    return failed("make the directory", path);
+  }
+
+  Status sync_directory(const std::string& path) override {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return failed("open the directory", path);
+    const Status synced = ::fsync(descriptor) == 0 ? Status() : failed("sync the directory", path);
+    ::close(descriptor);
+    return synced;
+  }
+
+ private:
+  static Result<std::unique_ptr<File>> open_with(const std::string& path, int flags, const char* operation) {
+    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    if (descriptor < 0) return failed(operation, path);
+    return std::unique_ptr<File>(std::make_unique<SystemFile>(descriptor, path));
+  }
+};
+
+}  // namespace
+
+FileSystem& system_files() {
+  static SystemFiles files;
+  return files;
+}
+
+Result<std::string> read_file(FileSystem& files, const std::string& path) {
+  auto file = files.open(path);
+  if (!file.ok()) return file.status();
+  const auto size = (*file)->size();
+  if (!size.ok()) return size.status();
+  std::string bytes(*size, '\0');
+  const auto got = (*file)->read_at(0, bytes);
+  if (!got.ok()) return got.status();
+  bytes.resize(*got);
+  return bytes;
+}
+
+Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes) {
+  const std::string aside = path + ".new";
+  if (const Status removed = files.remove(aside); !removed.ok() && removed.code() != StatusCode::kNotFound)
+    return removed;
+  auto file = files.create(aside);
+  if (!file.ok()) return file.status();
+  if (const Status written = (*file)->append(bytes); !written.ok()) return written;
+  if (const Status synced = (*file)->sync(); !synced.ok()) return synced;
+  if (const Status renamed = files.rename(aside, path); !renamed.ok()) return renamed;
+  const auto slash = path.rfind('/');
+  return files.sync_directory(slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1)));
+}
+
+}  // namespace granary::base

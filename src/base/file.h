@@ -1,0 +1,66 @@
+#pragma once
+// The file layer: all that Granary asks of a file system, so that tests can put one below that fails, fills up or
+// forgets what was not synced.
+//
+// Errors name the path, the operation and the system's reason. A write is whole or an error: short writes and
+// interruptions are completed below this interface.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+namespace granary::base {
+
+/// One open file. Used by one thread at a time.
+class File {
+ public:
+  virtual ~File() = default;
+
+  /// Writes at the end. After an error the file's end is unknown; nothing more may be appended.
+  virtual Status append(std::span<const char> bytes) = 0;
+  /// Returns once what was appended is on the device. After an error it must count as lost, also if a later call
+  /// succeeds: the system may have dropped the dirty pages.
+  virtual Status sync() = 0;
+  /// Reads up to bytes.size() bytes from `offset`; fewer only at the end of the file. Returns how many.
+  virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<char> bytes) = 0;
+  virtual Result<std::uint64_t> size() = 0;
+};
+
+/// Thread-safe.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  /// A new empty file, to append to; kAlreadyExists if there is one. Durable only after sync() and sync_directory().
+  virtual Result<std::unique_ptr<File>> create(const std::string& path) = 0;
+  /// An existing file, to read; kNotFound if there is none.
+  virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
+  /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if another
+  /// process has it.
+  virtual Result<std::unique_ptr<File>> lock(const std::string& path) = 0;
+  /// Puts `from` in the place of `to`, atomically; durable after sync_directory().
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  /// kNotFound if there is none.
+  virtual Status remove(const std::string& path) = 0;
+  /// Names in the directory, sorted, without "." and "..".
+  virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
+  /// Makes the directory and those above; none of them missing is success.
+  virtual Status make_directory(const std::string& path) = 0;
+  /// Makes creations, renames and removals in the directory durable.
+  virtual Status sync_directory(const std::string& path) = 0;
+};
+
+/// The system's files.
+FileSystem& system_files();
+
+/// All of a file.
+Result<std::string> read_file(FileSystem& files, const std::string& path);
+
+/// Replaces a file as a whole: written aside, synced, renamed, directory synced. A crash leaves the old or the new one.
+Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes);
+
+}  // namespace granary::base

@@ -1,0 +1,50 @@
+#pragma once
+// D, the durable epoch (Silo 4.10): the smallest of what the loggers have on the device. Whoever must not show a result
+// before it is durable waits here.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include <granary/status.h>
+
+#include "src/base/cache_line.h"
+#include "src/epoch/epoch.h"
+
+namespace granary::log {
+
+class DurableEpoch {
+ public:
+  /// All of `loggers` begin at `first`: what is durable already.
+  DurableEpoch(std::size_t loggers, epoch::Epoch first);
+
+  epoch::Epoch current() const { return durable_.load(std::memory_order_acquire); }
+
+  /// Logger `logger` has everything with an epoch ≤ `complete` on the device. Never backwards.
+  void publish(std::size_t logger, epoch::Epoch complete);
+
+  /// From now on D does not move: a logger could not write. The first cause is kept.
+  void fail(const Status& cause);
+  /// Written once (release), read by committing workers: acquire, so that cause() is there.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Status cause() const;
+
+  /// Waits until D ≥ epoch, or tells why that will not happen.
+  Status wait(epoch::Epoch epoch) const;
+
+ private:
+  struct alignas(base::kCacheLine) Local {
+    std::atomic<epoch::Epoch> epoch;  // d_l: written by its logger (release), read by all loggers (acquire)
+  };
+  const std::size_t loggers_;
+  const std::unique_ptr<Local[]> locals_;
+  alignas(base::kCacheLine) std::atomic<epoch::Epoch> durable_;  // raised by loggers under mutex_ (release)
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;  // guards cause_ and the raising of durable_
+  mutable std::condition_variable raised_;
+  Status cause_;
+};
+
+}  // namespace granary::log

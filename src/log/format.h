@@ -1,0 +1,125 @@
+#pragma once
+// The log on disk, byte by byte (docs/log-format.md): segments that begin with a header and go on with entries.
+//
+// All numbers are little-endian. An entry is a 16-byte header and a body, padded with zeros to 8 bytes:
+//
+//   0   u32  bytes of the body, without padding
+//   4   u32  CRC-32C of bytes 8… to the end of the body, seeded with the segment's own CRC, so that an entry of another
+//            segment, logger or database does not pass
+//   8   u64  TID of the transaction in bits 3 to 63, as in a record's TID word; bits 0 to 2: what the entry is
+//
+// The same entries, without a CRC, stand in the rings (src/log/ring.h).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace granary::log {
+
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::size_t kAlignment = 8;
+inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
+
+using DatabaseId = std::array<unsigned char, 16>;
+
+constexpr std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
+
+enum class EntryKind : std::uint8_t {
+  kNone = 0,         ///< never written: what a file that was extended with zeros shows
+  kTransaction = 1,  ///< body: writes, one after the other
+  kMarker = 2,       ///< body: Marker
+  kPacked = 3,       ///< body: PackedHeader, then compressed transaction entries (their CRC fields zero)
+};
+
+struct EntryHeader {
+  std::uint32_t body_bytes;
+  std::uint32_t crc;
+  std::uint64_t tid_and_kind;
+
+  EntryKind kind() const { return static_cast<EntryKind>(tid_and_kind & 7); }
+  std::uint64_t tid() const { return tid_and_kind & ~std::uint64_t{7}; }
+  /// Of the whole entry with its padding.
+  std::size_t bytes() const { return padded(sizeof(EntryHeader) + body_bytes); }
+};
+static_assert(sizeof(EntryHeader) == 16);
+
+/// Before each write of a transaction's body: this, the key, the value; no padding between writes.
+struct WriteHeader {
+  std::uint32_t table;
+  std::uint32_t key_bytes;
+  std::uint32_t value_bytes;  ///< kRemoved: the key is removed, no value follows
+};
+static_assert(sizeof(WriteHeader) == 12);
+
+/// Every transaction of this logger's workers with an epoch ≤ `complete` stands before the marker, in this segment or
+/// an earlier one of the same logger and generation.
+struct Marker {
+  std::uint64_t complete;
+  std::uint64_t durable;  ///< the D that was known then: no logger's `complete` may turn out to be less
+};
+static_assert(sizeof(Marker) == 16);
+
+enum class Codec : std::uint32_t { kLz4 = 1, kZstd = 2 };
+
+struct PackedHeader {
+  Codec codec;
+  std::uint32_t raw_bytes;
+};
+static_assert(sizeof(PackedHeader) == 8);
+
+/// A generation is the time from one opening of the database to the next.
+struct SegmentHeader {
+  static constexpr std::array<char, 8> kMagic = {'G', 'R', 'A', 'N', 'L', 'O', 'G', '\n'};
+  static constexpr std::uint32_t kByteOrder = 0x01020304;
+
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kFormatVersion;
+  std::uint32_t byte_order = kByteOrder;
+  DatabaseId database{};
+  std::uint32_t node = 0;
+  std::uint32_t logger = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t sequence = 0;  ///< of this logger's segments in this generation, from 0
+  std::uint32_t reserved = 0;
+  std::uint32_t crc = 0;  ///< CRC-32C of all before it
+
+  std::uint32_t compute_crc() const;
+  void seal() { crc = compute_crc(); }
+};
+static_assert(sizeof(SegmentHeader) == 64);
+
+/// "log-g00000003-l02-s00000005.glog": generation 3, logger 2, sequence 5.
+std::string segment_name(std::uint64_t generation, std::uint32_t logger, std::uint64_t sequence);
+
+/// The CRC that the entry's header must hold in a segment whose header has this CRC.
+std::uint32_t entry_crc(std::uint32_t segment_crc, const char* entry, std::size_t body_bytes);
+
+/// One write of a transaction's body.
+struct Write {
+  std::uint32_t table = 0;
+  bool removed = false;
+  std::string_view key, value;
+};
+
+/// Walks the writes of a body. Safe on any bytes: stops with malformed() where they are no writes.
+class WriteReader {
+ public:
+  explicit WriteReader(std::string_view body) : rest_(body) {}
+  /// False at the end, or where the body is malformed.
+  bool next(Write* write);
+  bool malformed() const { return malformed_; }
+
+ private:
+  std::string_view rest_;
+  bool malformed_ = false;
+};
+
+/// Bytes that a write takes in a body.
+constexpr std::size_t write_bytes(std::size_t key_bytes, std::size_t value_bytes) {
+  return sizeof(WriteHeader) + key_bytes + value_bytes;
+}
+
+}  // namespace granary::log

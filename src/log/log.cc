@@ -1,0 +1,124 @@
+#include "src/log/log.h"
+
+#include <chrono>
+
+namespace granary::log {
+
+Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable) {
+  std::unique_ptr<Log> log(new Log(std::move(options), epochs, durable));
+  for (const auto& logger : log->loggers_) {
+    if (const Status opened = logger->open(); !opened.ok()) return opened;
+  }
+  if (log->options_.threads) {
+    for (const auto& logger : log->loggers_) log->threads_.emplace_back([&l = *log, &logger] { l.run(*logger); });
+  }
+  return log;
+}
+
+Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable)
+    : options_(std::move(options)),
+      durable_(options_.loggers, durable) {
+  for (std::uint32_t i = 0; i < options_.loggers; ++i) {
+    SegmentHeader identity;
+    identity.database = options_.database;
+    identity.logger = i;
+    identity.generation = options_.generation;
+    loggers_.push_back(
+        std::make_unique<Logger>(LoggerOptions{.files = options_.files,
+                                               .directory = options_.directories[i % options_.directories.size()],
+                                               .identity = identity,
+                                               .segment_bytes = options_.segment_bytes,
+                                               .codec = options_.codec},
+                                 epochs, durable_));
+  }
+}
+
+Log::~Log() { stop(); }
+
+void Log::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Log::run(Logger& logger) {
+  // Long enough to leave the cores to the workers, short enough that a ring does not fill up meanwhile.
+  constexpr auto kPause = std::chrono::milliseconds(2);
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const std::uint64_t seen = nudges_;
+    lock.unlock();
+    logger.step();
+    lock.lock();
+    wake_.wait_for(lock, kPause, [&] { return stopping_ || nudges_ != seen; });
+  }
+}
+
+Result<Ring*> Log::add_worker(std::uint32_t worker) {
+  const std::string path = options_.reliable_directory + "/" + ring_name(worker);
+  auto ring = Ring::create(path, {options_.database, options_.generation, worker}, options_.ring_bytes);
+  if (!ring.ok()) return ring.status();
+  const std::lock_guard lock(mutex_);
+  rings_.push_back(std::move(*ring));
+  ring_paths_.push_back(path);
+  loggers_[worker % loggers_.size()]->add_ring(rings_.back().get());
+  return rings_.back().get();
+}
+
+LogStatistics Log::statistics() const {
+  LogStatistics sum;
+  for (const auto& logger : loggers_) {
+    const LoggerCounters& counters = logger->counters();
+    sum.bytes += counters.bytes.load(std::memory_order_relaxed);
+    sum.entries += counters.entries.load(std::memory_order_relaxed);
+    sum.syncs += counters.syncs.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+bool Log::step() {
+  bool any = false;
+  for (const auto& logger : loggers_) any |= logger->step();
+  return any;
+}
+
+void Log::nudge() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++nudges_;
+  }
+  wake_.notify_all();
+}
+
+void Log::wait_for_room(base::Waiter& waiter, std::uint32_t turn) {
+  if (!options_.threads) {
+    step();
+  } else {
+    if (turn == 0) nudge();
+    waiter.pause(turn);
+  }
+}
+
+Status Log::close() {
+  stop();
+  step();
+  if (durable_.failed()) return durable_.cause();
+  const std::lock_guard lock(mutex_);
+  for (const std::string& path : ring_paths_) {
+    if (const Status removed = options_.files->remove(path); !removed.ok()) return removed;
+  }
+  return {};
+}
+
+Status Log::remove_until(epoch::Epoch epoch) {
+  for (const auto& logger : loggers_) {
+    if (const Status removed = logger->remove_until(epoch); !removed.ok()) return removed;
+  }
+  return {};
+}
+
+}  // namespace granary::log

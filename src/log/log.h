@@ -1,0 +1,83 @@
+#pragma once
+// The log of one open database: its loggers, the rings of its workers, and D. Nothing of it is shared with another
+// database of the process.
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/base/waiter.h"
+#include "src/log/logger.h"
+
+namespace granary::log {
+
+struct LogOptions {
+  base::FileSystem* files = nullptr;
+  std::vector<std::string> directories;  ///< logger i writes to the (i mod size)th; they exist
+  std::string reliable_directory;        ///< of the rings; exists
+  std::uint32_t loggers = 1;
+  std::uint64_t ring_bytes = std::uint64_t{8} << 20;
+  std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+  std::optional<Codec> codec;
+  bool small_records = false;  ///< entries without writes: only to measure (Silo Fig. 11)
+  bool threads = true;         ///< false: whoever drives the database calls step()
+  DatabaseId database{};
+  std::uint64_t generation = 0;
+};
+
+struct LogStatistics {
+  std::uint64_t bytes = 0, entries = 0, syncs = 0;
+};
+
+class Log {
+ public:
+  /// Begins a generation whose epochs are all greater than `durable`, which is durable already.
+  static Result<std::unique_ptr<Log>> open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable);
+  /// Ends the threads. What is in the rings stays there, as after a crash: see close().
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  /// Makes the worker's ring. Once per worker. Thread-safe.
+  Result<Ring*> add_worker(std::uint32_t worker);
+
+  const DurableEpoch& durable() const { return durable_; }
+  const LogOptions& options() const { return options_; }
+  LogStatistics statistics() const;
+
+  /// One turn of every logger; only without threads. True if there was something to do.
+  bool step();
+  /// The epoch has moved: loggers look at once.
+  void nudge();
+  /// What a worker does while its ring is full.
+  void wait_for_room(base::Waiter& waiter, std::uint32_t turn);
+
+  /// All transactions have ended and E has moved on since: makes them durable and takes the rings away.
+  Status close();
+  Status remove_until(epoch::Epoch epoch);
+
+ private:
+  Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable);
+  void run(Logger& logger);
+  void stop();
+
+  const LogOptions options_;
+  DurableEpoch durable_;
+  std::vector<std::unique_ptr<Logger>> loggers_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  std::uint64_t nudges_ = 0;
+  bool stopping_ = false;
+  std::vector<std::unique_ptr<Ring>> rings_;
+  std::vector<std::string> ring_paths_;
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace granary::log

@@ -1,0 +1,183 @@
+#include "src/log/logger.h"
+
+#include <lz4.h>
+#include <zstd.h>
+
+#include <algorithm>
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/record/tid.h"
+
+namespace granary::log {
+namespace {
+
+/// Entries are gathered up to this size before they are written.
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+EntryHeader header_at(const char* entry) {
+  EntryHeader header;
+  std::memcpy(&header, entry, sizeof header);
+  return header;
+}
+
+/// Compressed bytes at `to`; 0 if that did not work.
+std::size_t compress(Codec codec, std::string_view raw, char* to, std::size_t room) {
+  if (codec == Codec::kLz4) {
+    const int done = LZ4_compress_default(raw.data(), to, static_cast<int>(raw.size()), static_cast<int>(room));
+    return done > 0 ? static_cast<std::size_t>(done) : 0;
+  }
+  constexpr int kFastest = 1;
+  const std::size_t done = ZSTD_compress(to, room, raw.data(), raw.size(), kFastest);
+  return ZSTD_isError(done) != 0 ? 0 : done;
+}
+
+std::size_t compressed_bound(Codec codec, std::size_t raw) {
+  return codec == Codec::kLz4 ? static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(raw)))
+                              : ZSTD_compressBound(raw);
+}
+
+}  // namespace
+
+Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, DurableEpoch& durable)
+    : options_(std::move(options)),
+      epochs_(epochs),
+      durable_(durable),
+      marked_(durable.current()) {
+  buffer_.reserve(2 * kBufferBytes);
+}
+
+Status Logger::open() { return begin_segment(); }
+
+void Logger::add_ring(Ring* ring) {
+  const std::lock_guard lock(mutex_);
+  rings_.push_back(ring);
+}
+
+Status Logger::begin_segment() {
+  SegmentHeader header = options_.identity;
+  header.sequence = next_sequence_++;
+  header.seal();
+  segment_path_ = options_.directory + "/" + segment_name(header.generation, header.logger, header.sequence);
+  auto file = options_.files->create(segment_path_);
+  if (!file.ok()) return file.status();
+  segment_ = std::move(*file);
+  segment_crc_ = header.crc;
+  segment_bytes_ = sizeof header;
+  last_epoch_ = 0;
+  if (const Status done = segment_->append({reinterpret_cast<const char*>(&header), sizeof header}); !done.ok())
+    return done;
+  if (const Status done = segment_->sync(); !done.ok()) return done;
+  return options_.files->sync_directory(options_.directory);
+}
+
+bool Logger::step() {
+  if (durable_.failed()) return false;
+  // What is drained below includes every transaction up to here: asked before the tails are looked at.
+  const epoch::Epoch complete = epochs_.current() > marked_ + 1 ? epochs_.complete() : marked_;
+  const std::uint64_t before = counters_.bytes.load(std::memory_order_relaxed);
+  const Status done = turn(complete);
+  if (!done.ok()) durable_.fail(done);
+  return counters_.bytes.load(std::memory_order_relaxed) != before;
+}
+
+Status Logger::turn(epoch::Epoch complete) {
+  std::unique_lock lock(mutex_);
+  const std::vector<Ring*> rings = rings_;
+  lock.unlock();
+  for (Ring* const ring : rings) {
+    if (const Status done = drain(*ring); !done.ok()) return done;
+  }
+  return complete > marked_ ? finish_epoch(complete) : Status();
+}
+
+/// Copies what the worker has published, at most a buffer at a time: the ring has room again as soon as the bytes are
+/// in the file, where they survive the process as they did in the ring.
+Status Logger::drain(Ring& ring) {
+  const std::string_view pending = ring.pending();
+  std::size_t at = 0;
+  while (at < pending.size()) {
+    const std::size_t from = at;
+    while (at < pending.size() && at - from < kBufferBytes) {
+      const EntryHeader header = header_at(pending.data() + at);
+      base::always_check(header.kind() == EntryKind::kTransaction && header.bytes() <= pending.size() - at,
+                         "a ring holds whole transactions up to its tail");
+      last_epoch_ = std::max(last_epoch_, record::epoch_of(header.tid()));
+      if (!options_.codec) add_entry(pending.data() + at, header);
+      bump(counters_.entries, 1);
+      at += header.bytes();
+    }
+    if (options_.codec) pack(pending.substr(from, at - from));
+    if (const Status done = write_out(); !done.ok()) return done;
+    ring.consume(at - from);
+  }
+  return {};
+}
+
+void Logger::add_entry(const char* entry, const EntryHeader& header) {
+  const std::size_t at = buffer_.size();
+  buffer_.insert(buffer_.end(), entry, entry + header.bytes());
+  const std::uint32_t crc = entry_crc(segment_crc_, entry, header.body_bytes);
+  std::memcpy(buffer_.data() + at + offsetof(EntryHeader, crc), &crc, sizeof crc);
+}
+
+void Logger::pack(std::string_view entries) {
+  const PackedHeader packed{*options_.codec, static_cast<std::uint32_t>(entries.size())};
+  std::vector<char> entry(sizeof(EntryHeader) + sizeof packed + compressed_bound(packed.codec, entries.size()));
+  const std::size_t bytes = compress(packed.codec, entries, entry.data() + sizeof(EntryHeader) + sizeof packed,
+                                     entry.size() - sizeof(EntryHeader) - sizeof packed);
+  base::always_check(bytes != 0, "a buffer of the compressor's own bound is large enough");
+  const EntryHeader header{static_cast<std::uint32_t>(sizeof packed + bytes), 0,
+                           static_cast<std::uint64_t>(EntryKind::kPacked)};
+  std::memcpy(entry.data(), &header, sizeof header);
+  std::memcpy(entry.data() + sizeof header, &packed, sizeof packed);
+  entry.resize(header.bytes(), '\0');
+  std::fill(entry.begin() + static_cast<std::ptrdiff_t>(sizeof header + header.body_bytes), entry.end(), '\0');
+  add_entry(entry.data(), header);
+}
+
+Status Logger::write_out() {
+  if (buffer_.empty()) return {};
+  const Status done = segment_->append(buffer_);
+  segment_bytes_ += buffer_.size();
+  bump(counters_.bytes, buffer_.size());
+  buffer_.clear();
+  return done;
+}
+
+Status Logger::finish_epoch(epoch::Epoch complete) {
+  if (base::injected(base::Bug::kAckBeforeSync)) durable_.publish(options_.identity.logger, complete);
+  struct {
+    EntryHeader header{sizeof(Marker), 0, static_cast<std::uint64_t>(EntryKind::kMarker)};
+    Marker marker;
+  } entry;
+  entry.marker = {complete, durable_.current()};
+  add_entry(reinterpret_cast<const char*>(&entry), entry.header);
+  if (const Status done = write_out(); !done.ok()) return done;
+  if (const Status done = segment_->sync(); !done.ok() && !base::injected(base::Bug::kIgnoreSyncError)) return done;
+  bump(counters_.syncs, 1);
+  marked_ = complete;
+  durable_.publish(options_.identity.logger, complete);
+  if (segment_bytes_ < options_.segment_bytes) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    finished_.push_back({segment_path_, last_epoch_});
+  }
+  return begin_segment();
+}
+
+Status Logger::remove_until(epoch::Epoch epoch) {
+  const std::lock_guard lock(mutex_);
+  while (!finished_.empty() && finished_.front().last_epoch <= epoch) {
+    const Status removed = options_.files->remove(finished_.front().path);
+    if (!removed.ok() && removed.code() != StatusCode::kNotFound) return removed;
+    finished_.erase(finished_.begin());
+  }
+  return options_.files->sync_directory(options_.directory);
+}
+
+}  // namespace granary::log

@@ -1,0 +1,87 @@
+#pragma once
+// A logger (Silo 4.10): drains the rings of its workers into its own segments, epoch by epoch.
+//
+// One turn: ask which epoch is complete, *then* look at the rings' tails, so that every transaction up to that epoch
+// is among what is drained; append it; append a marker that says so; sync; only then publish. I13 makes "complete" exact.
+// A write or sync that fails poisons the log: nothing is claimed after it, also if a later call would succeed.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/file.h"
+#include "src/epoch/epoch.h"
+#include "src/log/durable_epoch.h"
+#include "src/log/format.h"
+#include "src/log/ring.h"
+
+namespace granary::log {
+
+struct LoggerOptions {
+  base::FileSystem* files = nullptr;
+  std::string directory;
+  SegmentHeader identity;  ///< database, node, logger, generation
+  std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+  std::optional<Codec> codec;
+};
+
+/// Written by the logger with plain relaxed stores, read by statistics.
+struct LoggerCounters {
+  std::atomic<std::uint64_t> bytes{0};    ///< appended to segments
+  std::atomic<std::uint64_t> entries{0};  ///< transactions
+  std::atomic<std::uint64_t> syncs{0};
+};
+
+class Logger {
+ public:
+  Logger(LoggerOptions options, const epoch::EpochManager& epochs, DurableEpoch& durable);
+
+  /// Begins the first segment. Before the first step().
+  Status open();
+  /// The ring's entries go to this logger from now on. Thread-safe. Rings are never taken away.
+  void add_ring(Ring* ring);
+
+  /// One turn; false if it had nothing to do. Errors go to the DurableEpoch.
+  bool step();
+
+  /// Removes the finished segments all of whose transactions have an epoch ≤ `epoch`. Thread-safe.
+  Status remove_until(epoch::Epoch epoch);
+  const LoggerCounters& counters() const { return counters_; }
+
+ private:
+  struct Finished {
+    std::string path;
+    epoch::Epoch last_epoch;
+  };
+
+  Status turn(epoch::Epoch complete);
+  Status begin_segment();
+  Status drain(Ring& ring);
+  Status finish_epoch(epoch::Epoch complete);
+  void add_entry(const char* entry, const EntryHeader& header);
+  void pack(std::string_view entries);
+  Status write_out();
+
+  const LoggerOptions options_;
+  const epoch::EpochManager& epochs_;
+  DurableEpoch& durable_;
+  std::mutex mutex_;  // guards rings_ and finished_
+  std::vector<Ring*> rings_;
+  std::vector<Finished> finished_;
+
+  // The logger thread's own.
+  std::unique_ptr<base::File> segment_;
+  std::string segment_path_;
+  std::uint32_t segment_crc_ = 0;
+  std::uint64_t segment_bytes_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  epoch::Epoch last_epoch_ = 0;  // greatest in the segment
+  epoch::Epoch marked_ = 0;      // of the last marker
+  std::vector<char> buffer_;
+  LoggerCounters counters_;
+};
+
+}  // namespace granary::log

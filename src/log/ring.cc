@@ -1,0 +1,118 @@
+#include "src/log/ring.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "src/base/crc32c.h"
+
+namespace granary::log {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+static_assert(sizeof(RingHeader) <= kPage);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+
+Status failed(const char* operation, const std::string& path) {
+  const int error = errno;
+  const StatusCode code = error == ENOSPC || error == ENOMEM ? StatusCode::kDiskFull
+                          : error == ENOENT                  ? StatusCode::kNotFound
+                          : error == EEXIST                  ? StatusCode::kAlreadyExists
+                                                             : StatusCode::kIoError;
+  return {code, fmt::format("cannot {} the log ring '{}': {}", operation, path, std::strerror(error))};
+}
+
+/// A descriptor that is closed at the end; the mapping outlives it.
+struct Descriptor {
+  explicit Descriptor(int descriptor) : number(descriptor) {}
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int number;
+};
+
+}  // namespace
+
+std::string ring_name(std::uint32_t worker) { return fmt::format("ring-{:04}", worker); }
+
+std::uint32_t RingHeader::compute_crc() const {
+  return base::crc32c(base::crc32c(0, this, offsetof(RingHeader, crc)), &capacity, sizeof capacity);
+}
+
+Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path, std::uint64_t capacity) {
+  // Room for the header and the data twice, then the file put over it: pages 0… and once more the data.
+  const std::size_t bytes = kPage + 2 * capacity;
+  void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return failed("map", path);
+  auto* const base = static_cast<char*>(room);
+  constexpr int kFlags = MAP_SHARED | MAP_FIXED;
+  const bool mapped =
+      ::mmap(base, kPage + capacity, PROT_READ | PROT_WRITE, kFlags, descriptor, 0) != MAP_FAILED &&
+      ::mmap(base + kPage + capacity, capacity, PROT_READ | PROT_WRITE, kFlags, descriptor, kPage) != MAP_FAILED;
+  if (!mapped) {
+    const Status status = failed("map", path);
+    ::munmap(room, bytes);
+    return status;
+  }
+  return std::unique_ptr<Ring>(new Ring(reinterpret_cast<RingHeader*>(base), base + kPage, capacity));
+}
+
+Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identity& identity, std::uint64_t capacity) {
+  capacity = std::bit_ceil(capacity < kPage ? kPage : capacity);
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.number < 0) return failed("create", path);
+  // Allocated, not only extended: a later write into a full tmpfs would kill the process instead of failing here.
+  if (const int error = ::posix_fallocate(file.number, 0, static_cast<off_t>(kPage + capacity)); error != 0) {
+    errno = error;
+    const Status status = failed("allocate", path);
+    ::unlink(path.c_str());
+    return status;
+  }
+  auto ring = map(file.number, path, capacity);
+  if (!ring.ok()) return ring;
+  RingHeader* const header = new ((*ring)->header_) RingHeader;
+  header->database = identity.database;
+  header->generation = identity.generation;
+  header->worker = identity.worker;
+  header->capacity = capacity;
+  header->crc = header->compute_crc();
+  return ring;
+}
+
+Result<std::unique_ptr<Ring>> Ring::open(const std::string& path, const DatabaseId& database) {
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (file.number < 0) return failed("open", path);
+  struct stat status {};
+  if (::fstat(file.number, &status) != 0) return failed("look at", path);
+  const auto damaged = [&](std::string_view why) {
+    return Status(StatusCode::kDamaged, fmt::format("'{}' is no log ring of this database: {}", path, why));
+  };
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (bytes < 2 * kPage || !std::has_single_bit(bytes - kPage)) return damaged(fmt::format("it has {} bytes", bytes));
+  auto ring = map(file.number, path, bytes - kPage);
+  if (!ring.ok()) return ring;
+  const RingHeader& header = (*ring)->header();
+  if (header.magic != RingHeader::kMagic) return damaged("it does not begin as one");
+  if (header.version != kFormatVersion)
+    return damaged(fmt::format("it has format version {}, expected {}", header.version, kFormatVersion));
+  if (header.crc != header.compute_crc()) return damaged("its header's checksum is wrong");
+  if (header.database != database) return damaged("it belongs to another database");
+  const std::uint64_t head = header.head.load(std::memory_order_relaxed);
+  const std::uint64_t tail = header.tail.load(std::memory_order_relaxed);
+  if (header.capacity != bytes - kPage || head > tail || tail - head > header.capacity)
+    return damaged(fmt::format("head {}, tail {} and capacity {} do not fit", head, tail, header.capacity));
+  return ring;
+}
+
+Ring::~Ring() { ::munmap(header_, kPage + 2 * capacity_); }
+
+}  // namespace granary::log

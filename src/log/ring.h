@@ -1,0 +1,102 @@
+#pragma once
+// A worker's log ring in reliable memory (DESIGN: a shared file mapping): on /dev/shm it survives the process.
+//
+//   page 0    RingHeader
+//   page 1…   the ring's bytes, a power of two, mapped twice in a row, so that an entry never wraps
+//
+// `tail` is written by the worker (release, after the entry's bytes) and read by the logger (acquire): what is before it
+// is whole. `head` is written by the logger once the bytes are in the log file and read by the worker, who then may
+// write over them. Both count bytes since the ring was made and never wrap in practice (64 bits).
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <granary/status.h>
+
+#include "src/base/cache_line.h"
+#include "src/log/format.h"
+
+namespace granary::log {
+
+struct RingHeader {
+  static constexpr std::array<char, 8> kMagic = {'G', 'R', 'A', 'N', 'R', 'N', 'G', '\n'};
+
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kFormatVersion;
+  std::uint32_t byte_order = SegmentHeader::kByteOrder;
+  DatabaseId database{};
+  std::uint64_t generation = 0;
+  std::uint32_t worker = 0;
+  std::uint32_t crc = 0;  ///< of all before it and of `capacity`
+  std::uint64_t capacity = 0;
+  alignas(base::kCacheLine) std::atomic<std::uint64_t> tail{0};
+  alignas(base::kCacheLine) std::atomic<std::uint64_t> head{0};
+
+  std::uint32_t compute_crc() const;
+};
+
+/// "ring-0007": worker 7's.
+std::string ring_name(std::uint32_t worker);
+
+class Ring {
+ public:
+  struct Identity {
+    DatabaseId database{};
+    std::uint64_t generation = 0;
+    std::uint32_t worker = 0;
+  };
+  /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two.
+  static Result<std::unique_ptr<Ring>> create(const std::string& path, const Identity& identity,
+                                              std::uint64_t capacity);
+  /// What is left of a former process's ring; kDamaged if it is none, or of another database.
+  static Result<std::unique_ptr<Ring>> open(const std::string& path, const DatabaseId& database);
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  const RingHeader& header() const { return *header_; }
+  std::uint64_t capacity() const { return capacity_; }
+
+  // --- the worker ---
+  /// True if `bytes` (≤ capacity) may be written at the tail now.
+  bool has_room(std::uint64_t bytes) {
+    if (tail_ + bytes - known_head_ <= capacity_) return true;
+    known_head_ = header_->head.load(std::memory_order_acquire);
+    return tail_ + bytes - known_head_ <= capacity_;
+  }
+  /// Where the next entry goes; room was found before.
+  char* at_tail() { return data_ + (tail_ & (capacity_ - 1)); }
+  /// Makes the entry of `bytes` at the tail visible to the logger, and safe from the process's death.
+  void publish(std::uint64_t bytes) {
+    tail_ += bytes;
+    header_->tail.store(tail_, std::memory_order_release);
+  }
+
+  // --- the logger ---
+  /// The whole entries that are not in the log yet.
+  std::string_view pending() const {
+    const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
+    const std::uint64_t tail = header_->tail.load(std::memory_order_acquire);
+    return {data_ + (head & (capacity_ - 1)), tail - head};
+  }
+  /// The first `bytes` of pending() are in the log file.
+  void consume(std::uint64_t bytes) {
+    header_->head.store(header_->head.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+  }
+
+ private:
+  Ring(RingHeader* header, char* data, std::uint64_t capacity) : header_(header), data_(data), capacity_(capacity) {}
+  static Result<std::unique_ptr<Ring>> map(int descriptor, const std::string& path, std::uint64_t capacity);
+
+  RingHeader* const header_;
+  char* const data_;
+  const std::uint64_t capacity_;
+  // The worker's own.
+  std::uint64_t tail_ = 0;
+  std::uint64_t known_head_ = 0;
+};
+
+}  // namespace granary::log
