@@ -2,6 +2,9 @@
 // How a database is set up. Every field has a default that suits a laptop and a server alike.
 
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace granary {
 
@@ -24,7 +27,50 @@ enum class TidSource : std::uint8_t {
   kGlobal,         ///< one shared counter: the paper's GlobalTID, for comparison only
 };
 
+/// When Database::released_epoch() lets a result be shown.
+enum class Release : std::uint8_t {
+  kDurable,  ///< once it survives power loss (default): its epoch is on the device of every logger
+  kCommit,   ///< at commit: it survives the process, but not power loss, until its epoch is durable
+};
+
+/// What log files are compressed with.
+enum class LogCompression : std::uint8_t { kNone, kLz4, kZstd };
+
+/// How far a recovery is: bytes of checkpoint and log read, of all there are.
+struct RecoveryProgress {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_all = 0;
+};
+
 struct Options {
+  // --- durability (Silo 4.10) ---
+
+  /// Where the database lives on disk; made if it is not there, recovered from if it is. Empty: memory only, nothing
+  /// survives the process.
+  std::string directory;
+  /// Where logger i writes its segments: the (i mod size)th. Empty: in `directory`. Best on devices of their own.
+  std::vector<std::string> log_directories;
+  /// Where the workers' log rings are: memory that survives the process. Empty: a directory of the database's own below
+  /// /dev/shm. A plain directory works as well, and a DAX file system then survives power loss, too.
+  std::string reliable_directory;
+  /// Logger threads; 1 to 64. Each serves the workers whose number is its own modulo this.
+  std::uint32_t loggers = 1;
+  /// Bytes of each worker's ring; 64 KiB to 1 GiB, rounded up to a power of two. A transaction must fit in.
+  std::uint64_t ring_bytes = std::uint64_t{8} << 20;
+  /// Bytes after which a logger begins a new segment; 64 KiB to 16 GiB. Segments are removed as a whole.
+  std::uint64_t log_segment_bytes = std::uint64_t{64} << 20;
+  Release release = Release::kDurable;
+  LogCompression log_compression = LogCompression::kNone;
+  /// Seconds between checkpoints; 0 = only by Database::checkpoint(). Without any the log grows without bound.
+  std::uint32_t checkpoint_interval_s = 300;
+  /// Open although stored data at or below the durable epoch is damaged, and say in Database::recovery_report() what
+  /// is lost. The default is to refuse.
+  bool salvage = false;
+  /// Called now and then while open() recovers, from its thread.
+  std::function<void(const RecoveryProgress&)> recovery_progress;
+
+  // --- the engine ---
+
   /// Milliseconds between epoch advances; 1 to 10000. Silo uses 40.
   std::uint32_t epoch_ms = 40;
   /// k: a snapshot is taken every k epochs; 1 to 10000. Silo uses 25, so about one a second.
@@ -54,6 +100,8 @@ struct Options {
   /// only with the process.
   bool simple_allocator = false;
   TidSource tid_source = TidSource::kDecentralized;
+  /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from.
+  bool small_log_records = false;
 };
 
 }  // namespace granary

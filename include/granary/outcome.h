@@ -38,9 +38,11 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kOutOfMemory,      ///< the memory limit was reached while installing or inserting
   kUniqueViolation,  ///< a unique secondary index already holds the key
   kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
+  kLogEntryTooLarge,  ///< what the transaction writes does not fit into the worker's log ring (Options::ring_bytes)
+  kLogFailed,        ///< the log could not be written: nothing commits any more, reads go on (Database::log_status())
   kMisuse,           ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 13;
+inline constexpr std::size_t kAbortReasons = 15;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);
@@ -50,7 +52,7 @@ std::string_view meaning(AbortReason reason);
 std::string_view name(Outcome outcome);
 
 /// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory,
-/// kUniqueViolation and kMisuse.
+/// kUniqueViolation, kLogEntryTooLarge, kLogFailed and kMisuse.
 bool is_retryable(AbortReason reason);
 
 }  // namespace granary

@@ -11,6 +11,7 @@
 #include "src/base/waiter.h"
 #include "src/epoch/epoch.h"
 #include "src/epoch/limbo.h"
+#include "src/log/log.h"
 #include "src/memory/slab.h"
 #include "src/record/record.h"
 
@@ -27,6 +28,7 @@ struct Settings {
   bool garbage_collection = true;
   bool overwrite_in_place = true;
   bool global_tids = false;
+  bool small_log_records = false;  ///< log TIDs only: to measure
 };
 
 /// What all workers of one database share.
@@ -35,6 +37,7 @@ struct Shared {
   epoch::EpochManager& epochs;
   memory::SlabPool& slabs;
   base::Waiter& waiter;
+  log::Log* log = nullptr;  ///< none: nothing is logged
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
@@ -56,6 +59,7 @@ struct WorkerState {
   Shared& shared;
   memory::SlabCache slabs;
   NodeMemory nodes;
+  log::Ring* ring = nullptr;               ///< this worker's, if there is a log
   epoch::LimboList<Record*> versions;      ///< by epoch of the TID that superseded them (snapshot reclamation)
   epoch::LimboList<AbsentRecord> absents;  ///< by epoch of the deletion (snapshot reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
@@ -65,6 +69,7 @@ struct WorkerState {
   std::atomic<std::uint64_t> versions_created{0};
   std::atomic<std::int64_t> version_bytes{0};
   std::atomic<std::uint64_t> garbage_items{0};
+  std::atomic<std::uint64_t> ring_waits{0};  ///< commits that found the ring full
 };
 
 /// Adds to a counter that only one thread writes; a plain add in machine code.

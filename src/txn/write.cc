@@ -102,6 +102,7 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
   }
   access_.writes.add({.record = record,
                       .tree = &table.tree(),
+                      .table = table.id(),
                       .key = arena_.copy(key),
                       .value = arena_.copy(value),
                       .remove = false,
@@ -156,6 +157,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
     const bool remove = mode == WriteMode::kRemove;
     access_.writes.add({.record = record,
                         .tree = &tree,
+                        .table = table.id(),
                         .key = arena_.copy(key),
                         .value = remove ? std::string_view{} : arena_.copy(value),
                         .remove = remove,

@@ -7,6 +7,7 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
 #include "src/cc/silo/install.h"
+#include "src/cc/silo/log_entry.h"
 
 namespace granary::cc::silo {
 namespace {
@@ -103,6 +104,11 @@ namespace {
 [[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker) {
   std::vector<WriteEntry>& writes = access.writes.entries();
   if (injected(Bug::kInstallBeforeLocks)) install_unlocked(writes);
+  if (worker.ring != nullptr) {
+    const AbortReason refused = reserve_log(writes, worker);
+    if (refused != AbortReason::kNone) [[unlikely]]
+      return {.reason = refused};
+  }
 
   const AbortReason locked = lock_writes(access, worker.shared.waiter);
   if (locked != AbortReason::kNone) [[unlikely]]
@@ -127,6 +133,10 @@ namespace {
   }
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
+  // In the ring before it is visible (I8): whoever sees a write of this transaction finds it logged, if it is of the same
+  // epoch in the same or an earlier turn of the loggers, and after a crash of the process as well.
+  if (worker.ring != nullptr) append_log(writes, worker, tid);
+  base::sync_point("commit.logged");
   install(writes, worker, tid);
   base::sync_point("commit.installed");
   return {.tid = tid, .epoch = epoch};

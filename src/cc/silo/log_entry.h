@@ -1,0 +1,19 @@
+#pragma once
+// A transaction's entry in its worker's log ring (Silo 4.10, src/log/format.h).
+
+#include <vector>
+
+#include <granary/outcome.h>
+
+#include "src/cc/access_set.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc::silo {
+
+/// Waits until the ring has room for these writes. Before the first lock, so that nobody waits for a disk behind a lock.
+AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& worker);
+
+/// Writes and publishes the entry; room was reserved. The transaction can no longer abort.
+void append_log(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid);
+
+}  // namespace granary::cc::silo
