@@ -1,3 +1,4 @@
+#include "bench/harness/fresh_database.h"
 #include "bench/append/command.h"
 
 #include <cstdio>
@@ -71,7 +72,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
     return fail(ExitCode::kUsage, "--snapshots needs a variant with snapshots");
   Options engine = settings.options;
   if (engine.max_workers <= options.workers) engine.max_workers = options.workers + 1;  // the quiet reader
-  auto database = Database::open(engine);
+  auto database = open_fresh(engine);
   if (!database.ok()) return fail(ExitCode::kEnvironment, database.status().message());
   const auto done = append::run_append(**database, options);
   if (!done.ok()) return fail(ExitCode::kEnvironment, done.status().message());

@@ -11,6 +11,7 @@
 
 #include "bench/harness/exit_code.h"
 #include "bench/harness/flags.h"
+#include "bench/harness/fresh_database.h"
 #include "bench/harness/variant.h"
 #include "bench/harness/workload.h"
 
@@ -23,6 +24,7 @@ struct Settings {
   std::uint32_t workers = 2;
   std::uint64_t seed = 1;
   bool verify = false;
+  std::vector<std::shared_ptr<ScratchDirectory>> scratch = {};  ///< where durable databases live; removed at the end
 };
 
 using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Settings&, const FlagValues&)>;

@@ -15,6 +15,11 @@ inline StoreFigures figures_of(const Database& database) {
           .version_bytes = statistics.version_bytes,
           .garbage_items = statistics.garbage_items,
           .epoch = statistics.epoch,
+          .durable_epoch = statistics.durable_epoch,
+          .log_bytes = statistics.log_bytes,
+          .log_entries = statistics.log_entries,
+          .log_syncs = statistics.log_syncs,
+          .ring_waits = statistics.ring_waits,
           .page_kind = database.page_kind()};
 }
 

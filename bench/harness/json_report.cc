@@ -15,15 +15,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json latency_json(const Measurement& run, const TypeResult& type) {
-  return {{"samples", type.latency.count()},
-          {"min_us", run.microseconds(static_cast<double>(type.latency.min()))},
-          {"mean_us", run.microseconds(type.latency.mean())},
-          {"p50_us", run.percentile_us(type, 50)},
-          {"p95_us", run.percentile_us(type, 95)},
-          {"p99_us", run.percentile_us(type, 99)},
-          {"p99.9_us", run.percentile_us(type, 99.9)},
-          {"max_us", run.microseconds(static_cast<double>(type.latency.max()))}};
+Json latency_json(const Measurement& run, const base::Histogram& latency) {
+  const auto percentile = [&](double percent) {
+    return run.microseconds(static_cast<double>(latency.percentile(percent)));
+  };
+  return {{"samples", latency.count()},
+          {"min_us", run.microseconds(static_cast<double>(latency.min()))},
+          {"mean_us", run.microseconds(latency.mean())},
+          {"p50_us", percentile(50)},
+          {"p95_us", percentile(95)},
+          {"p99_us", percentile(99)},
+          {"p99.9_us", percentile(99.9)},
+          {"max_us", run.microseconds(static_cast<double>(latency.max()))}};
 }
 
 /// BenchBase's "Latency Distribution".
@@ -48,13 +51,17 @@ Json type_json(const Measurement& run, const TypeResult& type) {
   return {{"committed", type.committed}, {"rolled_back", type.rolled_back},
           {"gave_up", type.gave_up},     {"throughput", run.rate(type.finished())},
           {"aborts", type.aborted()},    {"abort_share", abort_share(type)},
-          {"aborts_by_reason", aborts},  {"latency", latency_json(run, type)}};
+          {"aborts_by_reason", aborts},  {"latency", latency_json(run, type.latency)},
+          {"released_latency", type.durable.count() == 0 ? Json() : latency_json(run, type.durable)}};
 }
 
 Json store_json(const StoreFigures& store) {
   return {{"memory_bytes", store.memory_bytes},   {"records_bytes", store.records_bytes},
           {"index_bytes", store.index_bytes},     {"version_bytes", store.version_bytes},
-          {"garbage_items", store.garbage_items}, {"epoch", store.epoch}};
+          {"garbage_items", store.garbage_items}, {"epoch", store.epoch},
+          {"durable_epoch", store.durable_epoch}, {"log_bytes", store.log_bytes},
+          {"log_entries", store.log_entries},     {"log_syncs", store.log_syncs},
+          {"ring_waits", store.ring_waits}};
 }
 
 Json samples_json(const std::vector<Sample>& samples) {

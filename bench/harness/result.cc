@@ -13,6 +13,7 @@ void TypeResult::add(const TypeResult& other) {
   gave_up += other.gave_up;
   for (std::size_t i = 0; i < aborts.size(); ++i) aborts[i] += other.aborts[i];
   latency.merge(other.latency);
+  durable.merge(other.durable);
 }
 
 TypeResult Measurement::total() const {

@@ -18,6 +18,7 @@ struct TypeResult {
   std::uint64_t gave_up = 0;
   AbortCounts aborts{};     ///< attempts that failed, by reason
   base::Histogram latency;  ///< in clock ticks, sampled
+  base::Histogram durable;  ///< until the result may be shown; empty without a log
 
   /// Requests that count as throughput.
   std::uint64_t finished() const { return committed + rolled_back; }

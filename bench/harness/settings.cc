@@ -28,6 +28,50 @@ HugePages huge_pages_from(const std::string& text) {
   return HugePages::kTry;
 }
 
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    if (to != from) parts.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return parts;
+}
+
+/// A scratch directory below `parent`, which lives as long as the settings do.
+Result<std::string> scratch_below(const std::string& parent, Settings& settings) {
+  auto made = ScratchDirectory::make(parent);
+  if (!made.ok()) return made.status();
+  settings.scratch.push_back(std::move(*made));
+  return settings.scratch.back()->path();
+}
+
+Status set_durability(const FlagValues& flags, Settings& settings) {
+  Options& options = settings.options;
+  options.loggers = static_cast<std::uint32_t>(flags.integer("loggers"));
+  options.ring_bytes = flags.bytes("ring_bytes");
+  options.release = flags.text("release") == "commit" ? Release::kCommit : Release::kDurable;
+  if (flags.text("compress") == "lz4") options.log_compression = LogCompression::kLz4;
+  if (flags.text("compress") == "zstd") options.log_compression = LogCompression::kZstd;
+  options.checkpoint_interval_s = static_cast<std::uint32_t>(flags.integer("checkpoint_interval"));
+  const std::string& mode = flags.text("durability");
+  if (mode == "none") return {};
+  auto directory = scratch_below(mode == "tmpfs" ? "/dev/shm" : flags.text("directory"), settings);
+  if (!directory.ok()) return directory.status();
+  options.directory = *directory + "/data";
+  options.reliable_directory = *directory + "/rings";
+  if (mode == "tmpfs") return {};
+  auto rings = scratch_below("/dev/shm", settings);
+  if (!rings.ok()) return rings.status();
+  options.reliable_directory = *rings + "/rings";
+  for (const std::string& parent : split(flags.text("log_dirs"))) {
+    auto logs = scratch_below(parent, settings);
+    if (!logs.ok()) return logs.status();
+    options.log_directories.push_back(*logs + "/log");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Flag> common_flags(const BenchCommand& command) {
@@ -52,8 +96,20 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                              "Memory touched before loading, so that no page fault meets a request."));
   flags.push_back(integer_flag("epoch_ms", 40, 1, 10000, "milliseconds", "Time between epochs."));
   flags.push_back(integer_flag("snapshot_epochs", 25, 1, 10000, "epochs", "A snapshot is taken every so many epochs."));
-  flags.push_back(
-      choice_flag("durability", "none", {"none"}, "What survives a crash; there is no log yet, so only none."));
+  flags.push_back(choice_flag("durability", "none", {"none", "tmpfs", "disk"},
+                              "Logs: none; tmpfs: to files in memory, which survive the process; disk: to --directory, "
+                              "synced, which survives power loss."));
+  flags.push_back(text_flag("directory", ".", "DIR",
+                            "With --durability=disk: a directory of the run's own is made below it, and removed."));
+  flags.push_back(text_flag("log_dirs", "", "a,b",
+                            "With --durability=disk: the loggers write below these in turn instead."));
+  flags.push_back(integer_flag("loggers", 1, 1, kMaxLoggers, "threads", "Loggers; each serves some of the workers."));
+  flags.push_back(bytes_flag("ring_bytes", "8MiB", 64 << 10, 1 << 30, "Of each worker's log ring."));
+  flags.push_back(choice_flag("release", "durable", {"durable", "commit"},
+                              "When a result may be shown: once it survives power loss, or at commit."));
+  flags.push_back(choice_flag("compress", "none", {"none", "lz4", "zstd"}, "Compression of log files."));
+  flags.push_back(integer_flag("checkpoint_interval", 0, 0, 1'000'000, "seconds",
+                               "Time between checkpoints while logging; 0 = none."));
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
   flags.push_back(
@@ -91,6 +147,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
                                                             flags.all().find("prefault")->second.text,
                                                             static_cast<double>(available_memory()) / (1 << 30)));
   }
+  if (const Status durable = set_durability(flags, settings); !durable.ok()) return durable;
   apply(settings.variants, options);
   return settings;
 }

@@ -66,6 +66,23 @@ std::string spread(const std::vector<Measurement>& runs, double (Measurement::*f
   return fmt::format("minimum {}, maximum {}", rate_text(values.front()), rate_text(values.back()));
 }
 
+/// What was logged between the start of the workers and their end, and when results could be shown.
+std::string durability_text(const Measurement& run) {
+  const TypeResult total = run.total();
+  const auto milliseconds = [&](double percent) {
+    return run.microseconds(static_cast<double>(total.durable.percentile(percent))) / 1000;
+  };
+  const std::uint64_t bytes = run.store.log_bytes - run.loaded.log_bytes;
+  const std::uint64_t entries = std::max<std::uint64_t>(1, run.store.log_entries - run.loaded.log_entries);
+  return fmt::format(
+      "log         {}, {:.0f} bytes a logged transaction, {} syncs, {} commits waited for room in a ring\n"
+      "released    p50 {:.1f} ms, p95 {:.1f} ms, p99 {:.1f} ms, max {:.1f} ms after the request began\n",
+      human_bytes(bytes), static_cast<double>(bytes) / static_cast<double>(entries),
+      with_commas(run.store.log_syncs - run.loaded.log_syncs), with_commas(run.store.ring_waits - run.loaded.ring_waits),
+      milliseconds(50), milliseconds(95), milliseconds(99),
+      run.microseconds(static_cast<double>(total.durable.max())) / 1000);
+}
+
 std::string summary(const std::vector<Measurement>& runs, const Measurement& median) {
   const TypeResult total = median.total();
   std::string text = fmt::format("\nthroughput  {} /s", rate_text(median.throughput()));
@@ -80,6 +97,7 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
                       human_bytes(median.store.records_bytes), human_bytes(median.store.index_bytes),
                       human_bytes(median.store.version_bytes), human_bytes(median.store.memory_bytes),
                       human_bytes(median.resident_bytes), median.store.page_kind);
+  if (median.store.durable_epoch != 0) text += durability_text(median);
   for (const ExtraFigure& figure : median.extra) text += fmt::format("{:<11} {:.6g}\n", figure.name, figure.value);
   return text;
 }

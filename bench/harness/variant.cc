@@ -26,6 +26,8 @@ constexpr std::array<Row, kVariants> kRows{{
     {"no-gc", "nothing is reclaimed"},
     {"no-overwrites", "every write makes a new record"},
     {"simple-allocator", "malloc instead of per-worker slabs"},
+    {"small-records", "the log gets TIDs only; with --durability"},
+    {"compress", "the log is compressed with LZ4, as --compress=lz4; with --durability"},
 }};
 
 /// Pairs that cannot both hold.
@@ -65,7 +67,8 @@ VariantSet VariantSet::all() {
 
 VariantSet VariantSet::engine() {
   return {Variant::kMemSilo, Variant::kGlobalTid,    Variant::kNoSnapshots,
-          Variant::kNoGc,    Variant::kNoOverwrites, Variant::kSimpleAllocator};
+          Variant::kNoGc,    Variant::kNoOverwrites, Variant::kSimpleAllocator,
+          Variant::kSmallRecords, Variant::kCompress};
 }
 
 std::vector<Variant> VariantSet::list() const {
@@ -109,6 +112,8 @@ void apply(VariantSet variants, Options& options) {
   if (variants.has(Variant::kNoGc)) options.garbage_collection = false;
   if (variants.has(Variant::kNoOverwrites)) options.overwrite_in_place = false;
   if (variants.has(Variant::kSimpleAllocator)) options.simple_allocator = true;
+  if (variants.has(Variant::kSmallRecords)) options.small_log_records = true;
+  if (variants.has(Variant::kCompress)) options.log_compression = LogCompression::kLz4;
 }
 
 }  // namespace granary::bench

@@ -24,8 +24,10 @@ enum class Variant : std::uint8_t {
   kNoGc,              ///< nothing is reclaimed
   kNoOverwrites,      ///< every write makes a new record
   kSimpleAllocator,   ///< malloc instead of per-worker slabs
+  kSmallRecords,      ///< the log gets TIDs only
+  kCompress,          ///< the log is compressed (LZ4)
 };
-inline constexpr std::size_t kVariants = 10;
+inline constexpr std::size_t kVariants = 12;
 
 std::string_view name(Variant variant);
 std::string_view meaning(Variant variant);

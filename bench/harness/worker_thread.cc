@@ -13,6 +13,7 @@ WorkerThread::WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunCon
       control_(control),
       clock_(clock),
       latencies_(type_count_),
+      durable_(type_count_),
       aborts_at_start_(type_count_),
       aborts_(type_count_) {}
 
@@ -24,6 +25,7 @@ void WorkerThread::main() {
       1, std::memory_order_release);  // pairs with the runner's acquire: it reads status_ and pinned_
   if (!made.ok()) return;
   Client& client = **made;
+  logged_ = workload_.logged_database();
   control_.phase.wait(Phase::kSetUp, std::memory_order_relaxed);
   run_phase(client, Phase::kWarmUp);
   begin_measurement(client);
@@ -45,6 +47,10 @@ void WorkerThread::run_phase(Client& client, Phase phase) {
     if (timed) {
       const std::uint64_t now = clock_.ticks();
       latencies_[request.type].record(now - last);
+      if (logged_ != nullptr) {
+        durable_.add(request.type, logged_->current_epoch(), last);
+        durable_.release(logged_->released_epoch(), now);
+      }
       last = now;
       until_timed = sample;
     }
@@ -72,6 +78,7 @@ void WorkerThread::begin_measurement(Client& client) {
     latencies_[type].reset();
     aborts_at_start_[type] = client.aborts(static_cast<std::uint8_t>(type));
   }
+  durable_.reset();
   published_aborts_.store(0, std::memory_order_relaxed);
 }
 
@@ -99,6 +106,7 @@ void WorkerThread::add_to(std::vector<TypeResult>& types) const {
     types[type].gave_up += counters_[type].of(Ending::kGaveUp);
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) types[type].aborts[reason] += aborts_[type][reason];
     types[type].latency.merge(latencies_[type]);
+    types[type].durable.merge(durable_.of(type));
   }
 }
 

@@ -61,6 +61,11 @@ struct StoreFigures {
   std::uint64_t version_bytes = 0;
   std::uint64_t garbage_items = 0;
   std::uint64_t epoch = 0;
+  std::uint64_t durable_epoch = 0;  ///< 0 without a log, as are the following
+  std::uint64_t log_bytes = 0;
+  std::uint64_t log_entries = 0;
+  std::uint64_t log_syncs = 0;
+  std::uint64_t ring_waits = 0;
   std::string page_kind;
 };
 
@@ -101,6 +106,8 @@ class Workload {
   /// Called in the worker's own (pinned) thread before its first request.
   virtual Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) = 0;
   virtual StoreFigures figures() const = 0;
+  /// The database that requests run on, if it has a log: its released epoch is watched.
+  virtual const Database* logged_database() const { return nullptr; }
   /// True if a repeat needs freshly loaded data because a run changes its shape; else repeats share one load.
   virtual bool reload_each_repeat() const { return false; }
   /// Called by the runner's own thread once a second, warm-up included.

@@ -1,3 +1,4 @@
+#include "bench/harness/fresh_database.h"
 #include "bench/soak/workload.h"
 
 #include <string>
@@ -18,7 +19,7 @@ std::uint64_t SoakWorkload::estimated_bytes() const {
 }
 
 Status SoakWorkload::load(unsigned /*threads*/, Progress& progress) {
-  Result<std::unique_ptr<Database>> opened = Database::open(settings_.options);
+  Result<std::unique_ptr<Database>> opened = open_fresh(settings_.options);
   if (!opened.ok()) return opened.status();
   database_ = std::move(*opened);
   const std::pair<const char*, Table*> wanted[] = {

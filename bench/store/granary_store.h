@@ -11,6 +11,7 @@
 
 #include <granary/granary.h>
 
+#include "bench/harness/fresh_database.h"
 #include "bench/harness/attempts.h"
 #include "bench/harness/database_figures.h"
 #include "bench/store/store.h"
@@ -174,7 +175,7 @@ class GranaryStore {
   };
 
   static Result<std::unique_ptr<GranaryStore>> open(const Options& options, bool split) {
-    Result<std::unique_ptr<Database>> database = Database::open(options);
+    Result<std::unique_ptr<Database>> database = bench::open_fresh(options);
     if (!database.ok()) return database.status();
     return std::make_unique<GranaryStore>(std::move(*database), split);
   }
@@ -193,6 +194,7 @@ class GranaryStore {
     return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265));
   }
   StoreFigures figures() const { return figures_of(*database_); }
+  const Database* logged_database() const { return database_->options().directory.empty() ? nullptr : database_.get(); }
   Database& database() { return *database_; }
 
  private:

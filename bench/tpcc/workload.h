@@ -26,6 +26,10 @@ class TpccWorkload final : public Workload {
   /// Orders, order lines and history grow, and a larger table is a slower one.
   bool reload_each_repeat() const override { return true; }
   StoreFigures figures() const override { return store_ == nullptr ? StoreFigures{} : store_->figures(); }
+  const Database* logged_database() const override {
+    if constexpr (requires { store_->logged_database(); }) return store_->logged_database();
+    return nullptr;
+  }
 
   Status load(unsigned threads, Progress& progress) override;
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/harness/fresh_database.h"
 #include "bench/harness/attempts.h"
 #include "bench/harness/command.h"
 #include "bench/harness/database_figures.h"
@@ -59,7 +60,7 @@ class EngineStore {
   };
 
   static Result<std::unique_ptr<EngineStore>> open(const Settings& settings, std::uint32_t value_bytes) {
-    Result<std::unique_ptr<Database>> database = Database::open(settings.options);
+    Result<std::unique_ptr<Database>> database = open_fresh(settings.options);
     if (!database.ok()) return database.status();
     Result<Table> table = (*database)->create_table("usertable", {.max_value_bytes = value_bytes});
     if (!table.ok()) return table.status();
@@ -74,6 +75,7 @@ class EngineStore {
     return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed));
   }
   StoreFigures figures() const { return figures_of(*database_); }
+  const Database* logged_database() const { return database_->options().directory.empty() ? nullptr : database_.get(); }
 
  private:
   std::unique_ptr<Database> database_;

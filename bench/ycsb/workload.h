@@ -34,6 +34,10 @@ class YcsbWorkload final : public Workload {
   std::uint64_t load_units() const override { return parameters_.keys; }
   bool reload_each_repeat() const override { return parameters_.mix.share(Operation::kInsert) != 0; }
   StoreFigures figures() const override { return store_->figures(); }
+  const Database* logged_database() const override {
+    if constexpr (requires { store_->logged_database(); }) return store_->logged_database();
+    return nullptr;
+  }
 
   Status load(unsigned threads, Progress& progress) override;
   Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) override {

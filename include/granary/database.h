@@ -95,16 +95,35 @@ struct Statistics {
   std::uint64_t versions_created = 0;
   std::uint64_t epoch = 0;
   std::uint64_t stalled_ticks = 0;  ///< epoch periods in a row that a transaction has held the epoch back
+  std::uint64_t durable_epoch = 0;  ///< D; 0 without a log, and so are the following
+  std::uint64_t log_bytes = 0;      ///< written to log files
+  std::uint64_t log_entries = 0;    ///< transactions among them
+  std::uint64_t log_syncs = 0;
+  std::uint64_t ring_waits = 0;  ///< commits that had to wait because the worker's ring was full
+};
+
+/// What opening a directory found and did.
+struct RecoveryReport {
+  bool recovered = false;           ///< false: the directory was new, or there is none
+  std::uint64_t durable_epoch = 0;  ///< exactly the transactions up to this epoch are there
+  bool rings = false;               ///< the former process's rings were there, so nothing that committed is missing
+  std::uint64_t transactions = 0;   ///< replayed from logs and rings
+  std::uint64_t records = 0;        ///< written by them, and by the checkpoint
+  std::uint64_t bytes = 0;          ///< of logs, rings and checkpoint read
+  double seconds = 0;
+  std::vector<std::string> notes;  ///< a line for each torn tail cut off, and, with Options::salvage, for each loss
 };
 
 class Database {
  public:
+  /// With Options::directory: recovers what is there, tables and indexes included.
   static Result<std::unique_ptr<Database>> open(const Options& options);
   /// Precondition: all workers are gone.
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  /// A new table, or, once, the recovered one of that name if it was created with the same options.
   Result<Table> create_table(std::string_view name, const TableOptions& options = {});
   template <typename K, typename V>
   Result<TypedTable<K, V>> create_table(std::string_view name) {
@@ -112,7 +131,7 @@ class Database {
     if (!table.ok()) return table.status();
     return TypedTable<K, V>(*table);
   }
-  /// Adds a secondary index to a table that holds no records yet.
+  /// Adds a secondary index to a table that holds no records yet; or, once, the recovered one, as for tables.
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options);
 
   Result<Table> table(std::string_view name) const;
@@ -121,10 +140,24 @@ class Database {
   /// Thread-safe. kResourceExhausted when Options::max_workers are registered.
   Result<Worker> register_worker();
 
-  /// Results of transactions with Ticket::epoch ≤ this may be shown outside. Without a log that is every committed one.
+  /// E: transactions that commit now get this epoch, or the next one.
+  std::uint64_t current_epoch() const;
+  /// Results of transactions with Ticket::epoch ≤ this may be shown outside (Options::release). Without a log that is
+  /// every committed one.
   std::uint64_t released_epoch() const;
-  /// Waits until the ticket's result may be shown.
-  void wait_released(const Ticket& ticket) const;
+  /// Waits until the ticket's result may be shown; an error if that will not happen because the log has failed: whether
+  /// the transaction survives is then unknown until the database is opened again.
+  Status wait_released(const Ticket& ticket) const;
+  /// kOk, or why nothing can be made durable any more: transactions that write abort with kLogFailed, reads go on.
+  Status log_status() const;
+
+  /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time.
+  Status checkpoint();
+  /// What open() recovered.
+  const RecoveryReport& recovery_report() const;
+  /// Makes everything durable and ends; the destructor does the same and can only warn. Precondition: all workers are
+  /// gone. Nothing may be called afterwards.
+  Status close();
 
   Statistics statistics() const;
   const Options& options() const;

@@ -8,6 +8,8 @@ namespace granary {
 
 /// Workers registered with one Database at the same time.
 inline constexpr std::uint32_t kMaxWorkers = 256;
+/// Loggers of one Database (Options::loggers).
+inline constexpr std::uint32_t kMaxLoggers = 64;
 /// Transactions that one worker may have open at the same time.
 inline constexpr std::uint32_t kMaxOpenTransactions = 16;
 /// Bytes of a key; zero is allowed.

@@ -44,9 +44,13 @@ Result<Worker> Database::register_worker() {
   return Worker(*core, engine_.get());
 }
 
-// Without a log there is nothing to wait for: what is committed may be shown.
-std::uint64_t Database::released_epoch() const { return engine_->epochs().current(); }
-void Database::wait_released(const Ticket&) const {}
+std::uint64_t Database::current_epoch() const { return engine_->epochs().current(); }
+std::uint64_t Database::released_epoch() const { return engine_->released_epoch(); }
+Status Database::wait_released(const Ticket& ticket) const { return engine_->wait_released(ticket.epoch); }
+Status Database::log_status() const { return engine_->log_status(); }
+Status Database::checkpoint() { return engine_->checkpoint(); }
+const RecoveryReport& Database::recovery_report() const { return engine_->recovery_report(); }
+Status Database::close() { return engine_->close(); }
 
 Statistics Database::statistics() const { return engine_->statistics(); }
 const Options& Database::options() const { return engine_->options(); }

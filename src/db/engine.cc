@@ -46,6 +46,12 @@ bool holds_keys(const kvstore::ordered::Tree& tree, epoch::EpochManager& epochs)
 Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
+  std::unique_ptr<Storage> storage;
+  if (!options.directory.empty()) {
+    auto opened = Storage::open(options, base::system_files());
+    if (!opened.ok()) return opened.status();
+    storage = std::move(*opened);
+  }
   const std::uint64_t limit =
       options.memory_limit_bytes != 0 ? options.memory_limit_bytes : available_memory_bytes() / 4 * 3;
   auto region = memory::Region::map({.reserve_bytes = limit,
@@ -58,36 +64,154 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
                  "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower "
                  "(mend: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)\n");
   }
-  return std::unique_ptr<Engine>(new Engine(options, std::move(*region), limit));
+  std::unique_ptr<Engine> engine(new Engine(options, std::move(*region), limit, std::move(storage)));
+  if (const Status recovered = engine->recover(); !recovered.ok()) return recovered;
+  engine->start();
+  return engine;
 }
 
-Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)
+Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
+               std::unique_ptr<Storage> storage)
     : options_(options),
+      storage_(std::move(storage)),
       region_(std::move(region)),
       slabs_(*region_, {.limit_bytes = limit_bytes,
                         .reserve_bytes = limit_bytes / kReserveShare,
                         .simple = options.simple_allocator}),
-      epochs_({.snapshot_epochs = options.snapshot_epochs, .max_open_epochs = options.max_open_epochs}),
+      epochs_({.snapshot_epochs = options.snapshot_epochs,
+               .max_open_epochs = options.max_open_epochs,
+               .first_epoch = storage_ == nullptr ? 1 : storage_->first_epoch()}),
       shared_{.settings = {.snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,
-                           .global_tids = options.tid_source == TidSource::kGlobal},
+                           .global_tids = options.tid_source == TidSource::kGlobal,
+                           .small_log_records = options.small_log_records},
               .epochs = epochs_,
               .slabs = slabs_,
               .waiter = waiter_},
       schema_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
-      schema_nodes_(std::make_unique<kvstore::ordered::NodeMemory>(*schema_slabs_, epochs_)) {
-  if (options_.background == Background::kThreads) background_ = std::thread([this] { run_background(); });
-}
+      schema_nodes_(std::make_unique<kvstore::ordered::NodeMemory>(*schema_slabs_, epochs_)) {}
 
 Engine::~Engine() {
-  if (!background_.joinable()) return;
+  if (const Status closed = close(); !closed.ok())
+    std::fprintf(stderr, "granary: warning: closing the database: %s\n", closed.message().c_str());
+}
+
+void Engine::start() {
+  if (options_.background != Background::kThreads) return;
+  background_ = std::thread([this] { run_background(); });
+  if (storage_ != nullptr && options_.checkpoint_interval_s != 0)
+    checkpoints_ = std::thread([this] { checkpoint_now_and_then(); });
+}
+
+void Engine::stop() {
   {
     const std::lock_guard lock(stop_mutex_);
     stopping_ = true;
   }
   stop_signal_.notify_all();
-  background_.join();
+  if (background_.joinable()) background_.join();
+  if (checkpoints_.joinable()) checkpoints_.join();
+}
+
+Status Engine::close() {
+  if (closed_) return {};
+  closed_ = true;
+  stop();
+  if (storage_ == nullptr || shared_.log == nullptr) return {};
+  epochs_.tick();  // no transaction is open: the epoch of the last one is complete now
+  return storage_->close();
+}
+
+Status Engine::recover() {
+  if (storage_ == nullptr) return {};
+  for (const recovery::TableEntry& entry : storage_->tables()) {
+    const std::lock_guard lock(schema_mutex_);
+    auto table = add_table(entry.name, entry.max_value_bytes);
+    if (!table.ok()) return table.status();
+    undeclared_.insert(entry.name);
+    if (!entry.base) continue;
+    txn::TableCore* const base = tables_[*entry.base].get();
+    (*table)->make_index_of(base, entry.index);
+    base->add_index(*table);
+  }
+  if (const Status filled = fill(); !filled.ok()) return filled;
+  if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
+  shared_.log = &storage_->log();
+  for (txn::WorkerCore* const worker : idle_workers_) {
+    if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
+  }
+  return {};
+}
+
+/// Workers of its own load the data; they are the first that register_worker() hands out later.
+Status Engine::fill() {
+  const std::uint32_t threads = std::min(options_.max_workers, std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<cc::WorkerState*> states;
+  std::vector<txn::WorkerCore*> workers;
+  for (std::uint32_t i = 0; i < threads; ++i) {
+    auto worker = take_worker();
+    if (!worker.ok()) return worker.status();
+    workers.push_back(*worker);
+    states.push_back(&(*worker)->state());
+  }
+  const Status filled = storage_->recover(all_tables(), states);
+  for (txn::WorkerCore* const worker : workers) give_worker(worker);
+  return filled;
+}
+
+Status Engine::connect_ring(txn::WorkerCore& worker) {
+  auto ring = shared_.log->add_worker(worker.id());
+  if (!ring.ok()) return ring.status();
+  worker.state().ring = *ring;
+  return {};
+}
+
+std::vector<txn::TableCore*> Engine::all_tables() const {
+  std::vector<txn::TableCore*> tables;
+  for (const auto& table : tables_) tables.push_back(table.get());
+  return tables;
+}
+
+std::uint64_t Engine::released_epoch() const {
+  if (shared_.log == nullptr || options_.release == Release::kCommit) return epochs_.current();
+  return shared_.log->durable().current();
+}
+
+Status Engine::wait_released(std::uint64_t epoch) const {
+  if (shared_.log == nullptr || options_.release == Release::kCommit) return {};
+  return shared_.log->durable().wait(epoch);
+}
+
+Status Engine::log_status() const {
+  return shared_.log == nullptr || !shared_.log->durable().failed() ? Status() : shared_.log->durable().cause();
+}
+
+const RecoveryReport& Engine::recovery_report() const {
+  static const RecoveryReport kNone;
+  return storage_ == nullptr ? kNone : storage_->report();
+}
+
+Status Engine::checkpoint() {
+  if (storage_ == nullptr)
+    return {StatusCode::kFailedPrecondition, "a database in memory only (Options::directory is empty) has no checkpoints"};
+  std::vector<txn::TableCore*> tables;
+  {
+    const std::lock_guard lock(schema_mutex_);
+    tables = all_tables();
+  }
+  return storage_->checkpoint(tables, shared_);
+}
+
+void Engine::checkpoint_now_and_then() {
+  const auto period = std::chrono::seconds(options_.checkpoint_interval_s);
+  std::unique_lock lock(stop_mutex_);
+  while (!stop_signal_.wait_for(lock, period, [this] { return stopping_; })) {
+    lock.unlock();
+    if (const Status done = checkpoint(); !done.ok())
+      std::fprintf(stderr, "granary: warning: checkpoint: %s\n", done.message().c_str());
+    lock.lock();
+  }
 }
 
 void Engine::run_background() {
@@ -105,6 +229,13 @@ void Engine::run_background() {
 
 bool Engine::step() {
   const bool advanced = epochs_.tick();
+  if (shared_.log != nullptr) {
+    if (options_.background == Background::kManual) {
+      shared_.log->step();
+    } else if (advanced) {
+      shared_.log->nudge();
+    }
+  }
   report_stall();
   collect_for_idle();
   return advanced;
@@ -168,9 +299,37 @@ Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t m
   return tables_.back().get();
 }
 
+/// Makes a new table or index durable, or takes the recovered one if it is the same.
+Result<txn::TableCore*> Engine::declare(std::string_view name, const recovery::TableEntry& entry) {
+  if (const auto recovered = undeclared_.find(name); recovered != undeclared_.end()) {
+    txn::TableCore* const table = tables_by_name_.find(name)->second;
+    const recovery::TableEntry& known = storage_->tables()[table->id()];
+    if (const std::string difference = recovery::difference(known, entry); !difference.empty()) {
+      return Status(StatusCode::kFailedPrecondition,
+                    fmt::format("'{}' was recovered from '{}' with another definition: {}", name, options_.directory,
+                                difference));
+    }
+    undeclared_.erase(recovered);
+    return table;
+  }
+  auto table = add_table(name, entry.max_value_bytes);
+  if (!table.ok() || storage_ == nullptr) return table;
+  recovery::TableEntry added = entry;
+  added.id = (*table)->id();
+  if (const Status saved = storage_->add_table(added); !saved.ok()) {
+    tables_by_name_.erase(tables_by_name_.find(name));  // nobody has seen it
+    tables_.pop_back();
+    return saved;
+  }
+  return table;
+}
+
 Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableOptions& table_options) {
   const std::lock_guard lock(schema_mutex_);
-  return add_table(name, table_options.max_value_bytes);
+  recovery::TableEntry entry;
+  entry.name = name;
+  entry.max_value_bytes = table_options.max_value_bytes;
+  return declare(name, entry);
 }
 
 Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_view name,
@@ -183,12 +342,18 @@ Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_v
   if (const std::string error = txn::index_options_error(index_options); !error.empty()) {
     return Status(StatusCode::kInvalidArgument, fmt::format("index '{}': {}", name, error));
   }
+  recovery::TableEntry entry;
+  entry.name = name;
+  entry.max_value_bytes = kMaxKeyBytes;
+  entry.base = base->id();
+  entry.index = index_options;
+  if (undeclared_.contains(name)) return declare(name, entry);
   if (holds_keys(base->tree(), epochs_)) {
     return Status(
         StatusCode::kFailedPrecondition,
         fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
   }
-  auto index = add_table(name, kMaxKeyBytes);
+  auto index = declare(name, entry);
   if (!index.ok()) return index.status();
   (*index)->make_index_of(base, index_options);
   base->add_index(*index);
@@ -215,7 +380,11 @@ Result<txn::WorkerCore*> Engine::take_worker() {
     return Status(StatusCode::kResourceExhausted,
                   fmt::format("all {} workers are registered (Options::max_workers)", options_.max_workers));
   }
-  workers_.push_back(std::make_unique<txn::WorkerCore>(static_cast<std::uint32_t>(workers_.size()), shared_));
+  auto worker = std::make_unique<txn::WorkerCore>(static_cast<std::uint32_t>(workers_.size()), shared_);
+  if (shared_.log != nullptr) {
+    if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
+  }
+  workers_.push_back(std::move(worker));
   return workers_.back().get();
 }
 
@@ -242,6 +411,7 @@ Statistics Engine::statistics() const {
     nodes += state.slabs.bytes_in_use(memory::SlabKind::kNode);
     versions += state.version_bytes.load(std::memory_order_relaxed);
     sum.versions_created += state.versions_created.load(std::memory_order_relaxed);
+    sum.ring_waits += state.ring_waits.load(std::memory_order_relaxed);
     sum.garbage_items += state.garbage_items.load(std::memory_order_relaxed);
   }
   sum.records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, records));
@@ -249,6 +419,13 @@ Statistics Engine::statistics() const {
   sum.version_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, versions));
   sum.reserved_bytes = slabs_.bytes_reserved();
   sum.epoch = epochs_.current();
+  if (shared_.log != nullptr) {
+    const log::LogStatistics log = shared_.log->statistics();
+    sum.durable_epoch = shared_.log->durable().current();
+    sum.log_bytes = log.bytes;
+    sum.log_entries = log.entries;
+    sum.log_syncs = log.syncs;
+  }
   sum.stalled_ticks = epochs_.stall().ticks;
   return sum;
 }

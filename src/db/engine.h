@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,6 +18,7 @@
 
 #include "src/base/waiter.h"
 #include "src/cc/worker_state.h"
+#include "src/db/storage.h"
 #include "src/epoch/epoch.h"
 #include "src/memory/region.h"
 #include "src/memory/slab.h"
@@ -47,17 +49,37 @@ class Engine {
 
   Statistics statistics() const;
 
+  // Durability; without a directory everything committed counts as released.
+  std::uint64_t released_epoch() const;
+  Status wait_released(std::uint64_t epoch) const;
+  Status log_status() const;
+  Status checkpoint();
+  const RecoveryReport& recovery_report() const;
+  /// Ends the background work and makes everything durable. The second call does nothing.
+  Status close();
+
   /// One epoch period's work.
   bool step();
 
  private:
-  Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes);
+  Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
+         std::unique_ptr<Storage> storage);
+  /// Makes the tables that the storage knows, fills them, begins to log.
+  Status recover();
+  Status fill();
+  Status connect_ring(txn::WorkerCore& worker);
+  void start();
+  void stop();
+  void checkpoint_now_and_then();
   void run_background();
   void report_stall();
   void collect_for_idle();
   Result<txn::TableCore*> add_table(std::string_view name, std::uint32_t max_value_bytes);
+  Result<txn::TableCore*> declare(std::string_view name, const recovery::TableEntry& entry);
+  std::vector<txn::TableCore*> all_tables() const;
 
   const Options options_;
+  const std::unique_ptr<Storage> storage_;  // null: in memory only
   const std::unique_ptr<memory::Region> region_;
   memory::SlabPool slabs_;
   epoch::EpochManager epochs_;
@@ -69,6 +91,7 @@ class Engine {
   std::unique_ptr<kvstore::ordered::NodeMemory> schema_nodes_;
   std::vector<std::unique_ptr<txn::TableCore>> tables_;
   std::map<std::string, txn::TableCore*, std::less<>> tables_by_name_;
+  std::set<std::string, std::less<>> undeclared_;  // recovered, and not yet asked for by create_table or create_index
 
   mutable std::mutex workers_mutex_;  // guards the lists, not the workers
   std::vector<std::unique_ptr<txn::WorkerCore>> workers_;
@@ -78,7 +101,9 @@ class Engine {
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool stopping_ = false;
+  bool closed_ = false;
   std::thread background_;
+  std::thread checkpoints_;
 };
 
 }  // namespace granary::db

@@ -13,6 +13,22 @@ Status out_of_range(const char* field, std::uint64_t value, std::uint64_t low, s
   return {StatusCode::kInvalidArgument, fmt::format("Options::{} is {}; expected {} to {}", field, value, low, high)};
 }
 
+Status check_durability(const Options& options) {
+  constexpr std::uint64_t kKiB = 1024, kGiB = kKiB * kKiB * kKiB;
+  if (options.loggers < 1 || options.loggers > kMaxLoggers)
+    return out_of_range("loggers", options.loggers, 1, kMaxLoggers);
+  if (options.ring_bytes < 64 * kKiB || options.ring_bytes > kGiB)
+    return out_of_range("ring_bytes", options.ring_bytes, 64 * kKiB, kGiB);
+  if (options.log_segment_bytes < 64 * kKiB || options.log_segment_bytes > 16 * kGiB)
+    return out_of_range("log_segment_bytes", options.log_segment_bytes, 64 * kKiB, 16 * kGiB);
+  const bool on_disk = !options.directory.empty();
+  if (!on_disk && (!options.log_directories.empty() || !options.reliable_directory.empty())) {
+    return {StatusCode::kInvalidArgument,
+            "Options::log_directories and reliable_directory need Options::directory, which is empty (memory only)"};
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_options(const Options& options) {
@@ -26,6 +42,7 @@ Status check_options(const Options& options) {
   if (options.max_workers < 1 || options.max_workers > kMaxWorkers) {
     return out_of_range("max_workers", options.max_workers, 1, kMaxWorkers);
   }
+  if (const Status checked = check_durability(options); !checked.ok()) return checked;
   const std::uint64_t available = available_memory_bytes();
   if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLeastMemory) {
     return out_of_range("memory_limit_bytes", options.memory_limit_bytes, kLeastMemory, available);

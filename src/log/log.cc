@@ -4,10 +4,14 @@
 
 namespace granary::log {
 
-Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable) {
+Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable,
+                                       std::span<const std::string_view> adopted) {
   std::unique_ptr<Log> log(new Log(std::move(options), epochs, durable));
   for (const auto& logger : log->loggers_) {
     if (const Status opened = logger->open(); !opened.ok()) return opened;
+  }
+  for (const std::string_view entries : adopted) {
+    if (const Status taken = log->loggers_.front()->adopt(entries); !taken.ok()) return taken;
   }
   if (log->options_.threads) {
     for (const auto& logger : log->loggers_) log->threads_.emplace_back([&l = *log, &logger] { l.run(*logger); });

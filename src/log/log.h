@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,7 +38,9 @@ struct LogStatistics {
 class Log {
  public:
   /// Begins a generation whose epochs are all greater than `durable`, which is durable already.
-  static Result<std::unique_ptr<Log>> open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable);
+  /// `adopted`: runs of whole entries from former rings, which are durable here when this returns.
+  static Result<std::unique_ptr<Log>> open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable,
+                                           std::span<const std::string_view> adopted = {});
   /// Ends the threads. What is in the rings stays there, as after a crash: see close().
   ~Log();
   Log(const Log&) = delete;

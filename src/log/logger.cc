@@ -95,10 +95,16 @@ Status Logger::turn(epoch::Epoch complete) {
   return complete > marked_ ? finish_epoch(complete) : Status();
 }
 
-/// Copies what the worker has published, at most a buffer at a time: the ring has room again as soon as the bytes are
-/// in the file, where they survive the process as they did in the ring.
-Status Logger::drain(Ring& ring) {
-  const std::string_view pending = ring.pending();
+Status Logger::drain(Ring& ring) { return take(ring.pending(), &ring); }
+
+Status Logger::adopt(std::string_view entries) {
+  if (const Status done = take(entries, nullptr); !done.ok()) return done;
+  return segment_->sync();
+}
+
+/// Copies whole entries to the segment, at most a buffer at a time: the ring, if they are one's, has room again as soon as
+/// the bytes are in the file, where they survive the process as they did in the ring.
+Status Logger::take(std::string_view pending, Ring* ring) {
   std::size_t at = 0;
   while (at < pending.size()) {
     const std::size_t from = at;
@@ -113,7 +119,7 @@ Status Logger::drain(Ring& ring) {
     }
     if (options_.codec) pack(pending.substr(from, at - from));
     if (const Status done = write_out(); !done.ok()) return done;
-    ring.consume(at - from);
+    if (ring != nullptr) ring->consume(at - from);
   }
   return {};
 }

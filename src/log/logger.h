@@ -41,6 +41,8 @@ class Logger {
 
   /// Begins the first segment. Before the first step().
   Status open();
+  /// Writes and syncs entries that come from elsewhere: a former process's ring. After open(), before the first step().
+  Status adopt(std::string_view entries);
   /// The ring's entries go to this logger from now on. Thread-safe. Rings are never taken away.
   void add_ring(Ring* ring);
 
@@ -60,6 +62,7 @@ class Logger {
   Status turn(epoch::Epoch complete);
   Status begin_segment();
   Status drain(Ring& ring);
+  Status take(std::string_view pending, Ring* ring);
   Status finish_epoch(epoch::Epoch complete);
   void add_entry(const char* entry, const EntryHeader& header);
   void pack(std::string_view entries);

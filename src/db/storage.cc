@@ -1,0 +1,339 @@
+#include "src/db/storage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "recovery/checkpoint/reader.h"
+#include "recovery/checkpoint/writer.h"
+#include "recovery/replay.h"
+
+namespace granary::db {
+namespace {
+
+constexpr std::string_view kLockName = "LOCK";
+constexpr std::string_view kCheckpointPrefix = "checkpoint-";
+constexpr std::string_view kRingPrefix = "ring-";
+
+std::optional<log::Codec> codec_of(LogCompression compression) {
+  switch (compression) {
+    case LogCompression::kLz4: return log::Codec::kLz4;
+    case LogCompression::kZstd: return log::Codec::kZstd;
+    case LogCompression::kNone: break;
+  }
+  return std::nullopt;
+}
+
+unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+/// Adds those that are not there yet; true if there were any.
+bool add_missing(std::vector<std::string>& names, const std::vector<std::string>& more) {
+  const std::size_t before = names.size();
+  for (const std::string& name : more) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names.size() != before;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files) {
+  std::unique_ptr<Storage> storage(new Storage(options, files));
+  if (const Status read = storage->lock_and_read(); !read.ok()) return read;
+  if (const Status scanned = storage->scan(); !scanned.ok()) return scanned;
+  return storage;
+}
+
+std::vector<std::string> Storage::log_directories() const {
+  return options_.log_directories.empty() ? std::vector{options_.directory} : options_.log_directories;
+}
+
+std::string Storage::ring_directory() const {
+  if (!options_.reliable_directory.empty()) return options_.reliable_directory;
+  return "/dev/shm/granary-" + recovery::to_text(manifest_.database);
+}
+
+Status Storage::lock_and_read() {
+  if (const Status made = files_.make_directory(options_.directory); !made.ok()) return made;
+  auto locked = files_.lock(options_.directory + "/" + std::string(kLockName));
+  if (!locked.ok()) return locked.status();
+  lock_ = std::move(*locked);
+  for (const std::string& directory : log_directories()) {
+    if (const Status made = files_.make_directory(directory); !made.ok()) return made;
+  }
+  auto manifest = recovery::read_manifest(files_, options_.directory);
+  if (manifest.ok()) {
+    manifest_ = std::move(*manifest);
+    return {};
+  }
+  return manifest.status().code() == StatusCode::kNotFound ? create_new() : manifest.status();
+}
+
+/// A directory without a manifest is a new database, unless there is something that only a database leaves.
+Status Storage::create_new() {
+  for (const std::string& directory : log_directories()) {
+    const auto names = files_.list(directory);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      if (!recovery::parse_segment_name(name) && !name.starts_with(kCheckpointPrefix)) continue;
+      return {StatusCode::kDamaged, fmt::format("'{}' has no {}, but '{}/{}' is of a database; put the {} back, or "
+                                                "choose an empty directory",
+                                                options_.directory, recovery::kManifestName, directory, name,
+                                                recovery::kManifestName)};
+    }
+  }
+  manifest_.database = recovery::new_database_id();
+  manifest_.log_directories = log_directories();
+  return recovery::write_manifest(files_, options_.directory, manifest_);
+}
+
+Status Storage::scan() {
+  if (manifest_.generations.empty()) return {};
+  auto scanned = recovery::scan_logs(files_, manifest_, {.threads = recovery_threads(), .salvage = options_.salvage});
+  if (!scanned.ok()) return scanned.status();
+  scan_ = std::move(*scanned);
+  if (const Status opened = open_rings(); !opened.ok()) return opened;
+  report_.recovered = true;
+  report_.rings = !rings_.empty();
+  for (const recovery::DroppedTail& tail : scan_.tails) {
+    report_.notes.push_back(fmt::format("cut off {} bytes at the end of '{}', from offset {} on: {}", tail.bytes,
+                                        tail.path, tail.offset, tail.cause));
+  }
+  for (const recovery::Loss& loss : scan_.losses) {
+    report_.notes.push_back(fmt::format("LOST: transactions of epochs {} to {} may be missing: '{}' at offset {}: {}",
+                                        loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
+  }
+  const auto in_rings = recovery::greatest_epoch(ring_entries());
+  if (!in_rings.ok()) return in_rings.status();
+  scan_.greatest_epoch = std::max(scan_.greatest_epoch, *in_rings);
+  // Behind every epoch there was, and so far that the first snapshots see all that is recovered.
+  first_epoch_ = scan_.greatest_epoch + 1 + 2 * options_.snapshot_epochs;
+  return {};
+}
+
+/// Rings count if they are of the generation that was running, of this boot, and none is missing: then what the log files
+/// and they hold together is everything that committed.
+Status Storage::open_rings() {
+  if (manifest_.boot.empty() || manifest_.boot != recovery::boot_id()) return {};
+  const auto names = files_.list(manifest_.reliable_directory);
+  if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Status() : names.status();
+  std::vector<std::unique_ptr<log::Ring>> rings;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(kRingPrefix)) continue;
+    auto ring = log::Ring::open(manifest_.reliable_directory + "/" + name, manifest_.database);
+    if (!ring.ok()) return ring.status();
+    if ((*ring)->header().generation != manifest_.generations.back().number) continue;  // of an earlier crash
+    if ((*ring)->header().worker != rings.size()) {
+      report_.notes.push_back(fmt::format("worker {}'s log ring is missing in '{}': recovered to the durable epoch only",
+                                          rings.size(), manifest_.reliable_directory));
+      return {};
+    }
+    rings.push_back(std::move(*ring));
+  }
+  rings_ = std::move(rings);
+  return {};
+}
+
+std::vector<recovery::RingEntries> Storage::ring_entries() const {
+  std::vector<recovery::RingEntries> entries;
+  for (const auto& ring : rings_) entries.push_back({log::ring_name(ring->header().worker), ring->pending()});
+  return entries;
+}
+
+void Storage::report_progress(std::uint64_t bytes) {
+  if (!options_.recovery_progress) return;
+  const std::lock_guard lock(progress_mutex_);  // several threads report; the caller's function is called by one at a time
+  progress_.bytes_done += bytes;
+  options_.recovery_progress(progress_);
+}
+
+Status Storage::load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+  if (!manifest_.checkpoint) return {};
+  const auto loaded = recovery::checkpoint::load_checkpoint(
+      {.files = &files_,
+       .directory = options_.directory + "/" + manifest_.checkpoint->directory,
+       .database = manifest_.database,
+       .epoch = manifest_.checkpoint->epoch,
+       .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
+      tables, workers);
+  if (!loaded.ok()) return loaded.status();
+  report_.records += loaded->records;
+  report_.bytes += loaded->file_bytes;
+  return {};
+}
+
+Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+  if (!report_.recovered) return {};
+  const auto start = std::chrono::steady_clock::now();
+  if (const Status loaded = load_checkpoint(tables, workers); !loaded.ok()) return loaded;
+  recovery::ReplayOptions replay{.from_epoch = manifest_.checkpoint ? manifest_.checkpoint->epoch : 0,
+                                 .past_durable = report_.rings};
+  if (options_.recovery_progress) {
+    replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
+  }
+  const auto replayed = recovery::replay(files_, scan_, ring_entries(), tables, workers, replay);
+  if (!replayed.ok()) return replayed.status();
+  report_.transactions = replayed->transactions;
+  report_.records += replayed->writes;
+  report_.bytes += replayed->bytes;
+  report_.durable_epoch = cut();
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {};
+}
+
+/// The last epoch that counts of what was recovered.
+epoch::Epoch Storage::cut() const { return report_.rings ? scan_.greatest_epoch : scan_.durable; }
+
+Status Storage::begin(const epoch::EpochManager& epochs) {
+  recovery::Manifest next = manifest_;
+  add_missing(next.log_directories, log_directories());
+  next.reliable_directory = ring_directory();
+  next.boot = recovery::boot_id();
+  if (!next.generations.empty() && !next.generations.back().cut) {
+    next.generations.back().cut = cut();
+    next.generations.back().durable = scan_.durable;
+    // The cut may reach beyond what was synced; it must not promise more than the device has.
+    if (const Status synced = sync_segments(); !synced.ok()) return synced;
+  }
+  const std::uint64_t number = next.generations.empty() ? 1 : next.generations.back().number + 1;
+  if (const Status removed = remove_segments_from(number); !removed.ok()) return removed;
+  next.generations.push_back({.number = number, .loggers = options_.loggers, .first_epoch = epochs.current()});
+  if (const Status made = files_.make_directory(next.reliable_directory); !made.ok()) return made;
+
+  std::vector<std::string_view> adopted;
+  for (const auto& ring : rings_) adopted.push_back(ring->pending());
+  auto log = log::Log::open({.files = &files_,
+                             .directories = log_directories(),
+                             .reliable_directory = next.reliable_directory,
+                             .loggers = options_.loggers,
+                             .ring_bytes = options_.ring_bytes,
+                             .segment_bytes = options_.log_segment_bytes,
+                             .codec = codec_of(options_.log_compression),
+                             .small_records = options_.small_log_records,
+                             .threads = options_.background == Background::kThreads,
+                             .database = manifest_.database,
+                             .generation = number},
+                            epochs, epochs.current() - 1, adopted);
+  if (!log.ok()) return log.status();
+  // From here on the new generation counts, and the old one only up to its cut.
+  if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
+  const recovery::Manifest former = std::exchange(manifest_, std::move(next));
+  log_ = std::move(*log);
+  scan_ = {};
+  return remove_rings(former);
+}
+
+/// Syncs the segments of the generation that was running: its cut says that they are whole.
+Status Storage::sync_segments() {
+  for (const recovery::LogSegment& segment : scan_.segments) {
+    if (!segment.running) continue;
+    auto file = files_.open(segment.path);
+    if (!file.ok()) return file.status();
+    if (const Status synced = (*file)->sync(); !synced.ok()) return synced;
+  }
+  return {};
+}
+
+/// What an opening that did not come to its end has left.
+Status Storage::remove_segments_from(std::uint64_t generation) {
+  for (const std::string& directory : log_directories()) {
+    const auto names = files_.list(directory);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      const auto segment = recovery::parse_segment_name(name);
+      if (!segment || segment->generation < generation) continue;
+      if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
+    }
+  }
+  return {};
+}
+
+Status Storage::remove_rings(const recovery::Manifest& former) {
+  rings_.clear();
+  for (const std::string& directory : {former.reliable_directory, manifest_.reliable_directory}) {
+    if (directory.empty()) continue;
+    const auto names = files_.list(directory);
+    if (!names.ok() && names.status().code() == StatusCode::kNotFound) continue;
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      if (!name.starts_with(kRingPrefix)) continue;
+      if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
+    }
+  }
+  return {};
+}
+
+Status Storage::add_table(const recovery::TableEntry& entry) {
+  const std::lock_guard lock(manifest_mutex_);
+  recovery::Manifest next = manifest_;
+  next.tables.push_back(entry);
+  if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
+  manifest_ = std::move(next);
+  return {};
+}
+
+Status Storage::checkpoint(std::span<txn::TableCore* const> tables, cc::Shared& shared) {
+  const std::lock_guard lock(checkpoint_mutex_);
+  if (log_->durable().failed()) return log_->durable().cause();
+  const auto pin = recovery::checkpoint::SnapshotPin::take(shared.epochs);
+  if (!pin.ok()) return pin.status();
+  const recovery::CheckpointEntry entry{pin->epoch(), fmt::format("{}{:012}", kCheckpointPrefix, pin->epoch())};
+  if (manifest_.checkpoint && manifest_.checkpoint->epoch >= entry.epoch) return {};  // nothing is newer yet
+  const std::string path = options_.directory + "/" + entry.directory;
+  if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
+  constexpr double kDuty = 0.5;  // transactions go on meanwhile
+  const std::uint32_t threads = 1;
+  const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,
+                                                               .directory = path,
+                                                               .database = manifest_.database,
+                                                               .partitions = recovery_threads(),
+                                                               .threads = threads,
+                                                               .duty = kDuty},
+                                                              shared, *pin, tables);
+  if (!written.ok()) return written.status();
+  // It holds the transactions of epochs < its own; it counts once these are durable everywhere.
+  if (options_.background == Background::kManual) log_->step();
+  if (const Status durable = log_->durable().wait(entry.epoch - 1); !durable.ok()) return durable;
+  return install(entry);
+}
+
+/// Makes the checkpoint current, and then removes what it makes needless: the one before, and the logs below it.
+Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
+  recovery::Manifest former;
+  {
+    const std::lock_guard lock(manifest_mutex_);
+    recovery::Manifest next = manifest_;
+    next.checkpoint = checkpoint;
+    std::erase_if(next.generations, [&](const recovery::Generation& generation) {
+      return generation.cut && *generation.cut < checkpoint.epoch;
+    });
+    if (const Status done = recovery::write_manifest(files_, options_.directory, next); !done.ok()) return done;
+    former = std::exchange(manifest_, std::move(next));
+  }
+  if (const Status removed = log_->remove_until(checkpoint.epoch - 1); !removed.ok()) return removed;
+  return remove_superseded(former);
+}
+
+Status Storage::remove_superseded(const recovery::Manifest& former) {
+  if (former.checkpoint) {
+    const std::string path = options_.directory + "/" + former.checkpoint->directory;
+    if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
+  }
+  const std::uint64_t oldest = manifest_.generations.front().number;
+  for (const std::string& directory : manifest_.log_directories) {
+    const auto names = files_.list(directory);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      const auto segment = recovery::parse_segment_name(name);
+      if (!segment || segment->generation >= oldest) continue;
+      if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
+    }
+  }
+  return {};
+}
+
+Status Storage::close() { return log_ == nullptr ? Status() : log_->close(); }
+
+}  // namespace granary::db

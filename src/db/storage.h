@@ -1,0 +1,91 @@
+#pragma once
+// A database directory in use: its lock, its manifest, what is recovered from it, and the log of the running generation.
+//
+// Opening goes in this order, so that a crash at any place leaves what the next opening can recover to the same state:
+// lock; read the manifest; scan the logs, which gives the cut of the generation that was running; load checkpoint and
+// logs; what the rings had is written to a segment of that generation and synced; write the manifest with the cut and the new
+// generation; only then begin the new log. E goes on behind every epoch that any file names (DESIGN: epochs that were
+// dropped never come back).
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <granary/database.h>
+#include <granary/options.h>
+
+#include "recovery/log_scan.h"
+#include "recovery/manifest.h"
+#include "recovery/replay.h"
+#include "src/base/file.h"
+#include "src/cc/worker_state.h"
+#include "src/log/log.h"
+#include "src/txn/table_core.h"
+
+namespace granary::db {
+
+class Storage {
+ public:
+  /// Locks the directory, reads its manifest or makes it, scans the logs.
+  static Result<std::unique_ptr<Storage>> open(const Options& options, base::FileSystem& files);
+
+  /// Where E must begin.
+  epoch::Epoch first_epoch() const { return first_epoch_; }
+  /// The tables to make, in the order of their ids, before recover().
+  const std::vector<recovery::TableEntry>& tables() const { return manifest_.tables; }
+
+  /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i.
+  Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  /// Begins the new generation and its log.
+  Status begin(const epoch::EpochManager& epochs);
+
+  log::Log& log() { return *log_; }
+  const log::Log& log() const { return *log_; }
+  const RecoveryReport& report() const { return report_; }
+
+  /// Makes a new table or index part of the durable schema. Before anything is written to it. Thread-safe.
+  Status add_table(const recovery::TableEntry& entry);
+
+  /// Takes a checkpoint of the tables, installs it once it may count (D ≥ its epoch), removes what it replaces.
+  Status checkpoint(std::span<txn::TableCore* const> tables, cc::Shared& shared);
+
+  /// All transactions have ended: makes them durable.
+  Status close();
+
+ private:
+  Storage(const Options& options, base::FileSystem& files) : options_(options), files_(files) {}
+  Status lock_and_read();
+  Status create_new();
+  Status scan();
+  Status open_rings();
+  std::vector<recovery::RingEntries> ring_entries() const;
+  epoch::Epoch cut() const;
+  Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  void report_progress(std::uint64_t bytes);
+  Status install(const recovery::CheckpointEntry& checkpoint);
+  Status remove_superseded(const recovery::Manifest& former);
+  Status sync_segments();
+  Status remove_segments_from(std::uint64_t generation);
+  Status remove_rings(const recovery::Manifest& former);
+  std::vector<std::string> log_directories() const;
+  std::string ring_directory() const;
+
+  const Options options_;
+  base::FileSystem& files_;
+  std::unique_ptr<base::File> lock_;
+  recovery::Manifest manifest_;
+  std::mutex manifest_mutex_;    // guards manifest_ once the database serves
+  std::mutex checkpoint_mutex_;  // one checkpoint at a time
+  recovery::LogScan scan_;
+  std::vector<std::unique_ptr<log::Ring>> rings_;
+  std::mutex progress_mutex_;
+  RecoveryProgress progress_;
+  epoch::Epoch first_epoch_ = 1;
+  RecoveryReport report_;
+  std::unique_ptr<log::Log> log_;
+};
+
+}  // namespace granary::db
