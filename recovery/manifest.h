@@ -25,6 +25,7 @@ struct Generation {
   std::uint32_t loggers = 1;
   epoch::Epoch first_epoch = 1;     ///< E when it began
   std::optional<epoch::Epoch> cut;  ///< none while it is the running one (or was when the process died)
+  epoch::Epoch durable = 0;         ///< if cut: each logger's markers reach it; less than the cut where rings told more
 };
 
 /// A table, or an index if `base` is set. Ids are those in the log.

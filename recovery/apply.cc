@@ -1,0 +1,157 @@
+#include "recovery/apply.h"
+
+#include "src/base/check.h"
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+
+namespace granary::recovery {
+namespace {
+
+using kvstore::ordered::InsertResult;
+using kvstore::ordered::LeafHint;
+using kvstore::ordered::Lookup;
+using record::Record;
+using record::TidWord;
+
+Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
+kvstore::ordered::Value value_of(const Record* record) { return reinterpret_cast<kvstore::ordered::Value>(record); }
+
+TidWord word_of(const LoggedWrite& write) {
+  return write.tid | record::kLatest | (write.removed ? record::kAbsent : 0);
+}
+
+/// Value and TID word; the store of the word publishes, and gives the lock back if there was one.
+void fill(Record& record, const LoggedWrite& write) {
+  record.set_size(write.value.size());
+  base::copy_to_shared(record.value_words(), write.value.data(), write.value.size());
+  record.store_tid(word_of(write));
+}
+
+bool is_older(const LoggedWrite& write, TidWord present) {
+  return write.tid <= record::tid_of(present) && !base::injected(base::Bug::kReplayAnyOrder);
+}
+
+}  // namespace
+
+Applier::Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker)
+    : tables_(tables),
+      worker_(worker),
+      slot_(worker.shared.epochs.acquire_slot()),
+      batches_(std::make_unique<Batch[]>(tables.size())) {
+  touched_.reserve(tables.size());
+}
+
+Applier::~Applier() {
+  if (slot_ != nullptr) worker_.shared.epochs.release_slot(slot_);
+}
+
+Applier::Outcome Applier::flush() {
+  while (!touched_.empty()) {
+    const Outcome outcome = apply(touched_.back());
+    if (outcome != Outcome::kOk) return outcome;
+  }
+  return Outcome::kOk;
+}
+
+/// Finds the batch's records together, so that cache misses overlap, then applies write by write.
+Applier::Outcome Applier::apply(std::uint32_t id) {
+  txn::TableCore& table = *tables_[id];
+  Batch& batch = batches_[id];
+  std::array<std::string_view, kBatch> keys;
+  std::array<Lookup, kBatch> found;
+  for (std::size_t i = 0; i < batch.count; ++i) keys[i] = batch.writes[i].key;
+  worker_.shared.epochs.enter(*slot_);
+  table.tree().find_many({keys.data(), batch.count}, {found.data(), batch.count});
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    if (found[i].value != 0) table.prefetch(record_of(found[i].value));
+  }
+  LeafHint hint;
+  bool done = true;
+  for (std::size_t i = 0; i < batch.count && done; ++i)
+    done = apply_one(table, batch.writes[i], record_of(found[i].value), hint);
+  worker_.shared.epochs.leave(*slot_);
+  batch.count = 0;
+  std::erase(touched_, id);
+  return done ? Outcome::kOk : Outcome::kOutOfMemory;
+}
+
+/// A record that is in no tree yet; nullptr if there is no memory.
+Record* Applier::make_record(const LoggedWrite& write) {
+  void* const block = worker_.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(write.value.size()));
+  if (block == nullptr) return nullptr;
+  auto* const record = static_cast<Record*>(block);
+  record->set_previous(nullptr);
+  base::store_word(&record->size_word, 0);
+  fill(*record, write);
+  return record;
+}
+
+void Applier::note_absent(txn::TableCore& table, const LoggedWrite& write, Record* record) {
+  absents_.push_back({&table, record, std::string(write.key)});
+}
+
+/// `record` is where the tree led, perhaps a moment ago; nullptr if the key was missing. False if memory is used up.
+bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record* record, LeafHint& hint) {
+  if (record == nullptr) {
+    Record* const made = make_record(write);
+    if (made == nullptr) return false;
+    const InsertResult inserted = table.tree().insert_if_absent(write.key, value_of(made), worker_.nodes, &hint);
+    if (inserted.what == InsertResult::What::kInserted) {
+      if (write.removed) note_absent(table, write, made);
+      ++applied_;
+      return true;
+    }
+    worker_.slabs.free(memory::SlabKind::kRecord, made);
+    if (inserted.what == InsertResult::What::kOutOfMemory) return false;
+    record = record_of(inserted.present);
+  }
+  for (std::uint32_t turn = 0;; ++turn) {
+    const TidWord word = record->tid();
+    if (!record::is_latest(word)) {
+      record = record_of(table.tree().find(write.key).value);  // another thread has put a larger one in its place
+      continue;
+    }
+    if (is_older(write, word)) return true;  // also if it is locked: its holder only makes it newer
+    if (!record::is_locked(word) && record->try_lock(word)) return overwrite(table, write, *record, word);
+    worker_.shared.waiter.pause(turn);  // the holder is another of us and waits for nothing
+  }
+}
+
+/// The record is locked; before, its TID word was `old`.
+bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record& record, TidWord old) {
+  Record* now = &record;
+  if (record::record_bytes(write.value.size()) <= worker_.shared.slabs.capacity(&record)) {
+    fill(record, write);
+  } else {
+    now = make_record(write);
+    if (now == nullptr) {
+      record.unlock_unchanged();
+      return false;
+    }
+    const bool replaced = table.tree().replace(write.key, value_of(&record), value_of(now));
+    base::always_check(replaced, "a locked latest record is the one its tree leads to");
+    record.store_tid(old & ~record::kLatest);
+    replaced_.push_back(&record);
+  }
+  if (write.removed) note_absent(table, write, now);
+  ++applied_;
+  return true;
+}
+
+void Applier::finish() {
+  worker_.shared.epochs.enter(*slot_);
+  for (const Absent& absent : absents_) {
+    kvstore::ordered::Tree& tree = absent.table->tree();
+    // The tree is asked first: a record that it does not lead to may be free already.
+    if (tree.find(absent.key).value != value_of(absent.record) || !record::is_absent(absent.record->tid())) continue;
+    absent.record->store_tid(absent.record->tid() & ~record::kLatest);
+    tree.remove(absent.key, value_of(absent.record), worker_.nodes);
+    worker_.slabs.free(memory::SlabKind::kRecord, absent.record);
+  }
+  for (Record* const record : replaced_) worker_.slabs.free(memory::SlabKind::kRecord, record);
+  worker_.shared.epochs.leave(*slot_);
+  absents_ = {};
+  replaced_ = {};
+}
+
+}  // namespace granary::recovery

@@ -1,0 +1,91 @@
+#pragma once
+// Puts what was logged straight into the tables: of each key the write with the greatest TID wins, whatever the order
+// in which writes come and however many threads bring them. A removal is such a write, too: it leaves an absent record,
+// so that older values that come later find that they are older; finish() takes those out.
+//
+// A record is changed under its lock bit, as by a commit (src/cc/silo/install.cc), but there are no readers, snapshots
+// or old versions to care for.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/limits.h>
+
+#include "src/cc/worker_state.h"
+#include "src/txn/table_core.h"
+
+namespace granary::recovery {
+
+struct LoggedWrite {
+  record::TidWord tid = 0;  ///< without status bits
+  bool removed = false;
+  std::string_view key, value;
+};
+
+/// One thread's way into the tables. add() gathers; keys and values must stay where they are until flush().
+class Applier {
+ public:
+  enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kOutOfMemory };
+
+  /// `tables` by id; holes are null. `worker`, whose memory is used, is this applier's alone; its database runs no
+  /// transactions.
+  Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker);
+  ~Applier();
+  Applier(const Applier&) = delete;
+  Applier& operator=(const Applier&) = delete;
+  /// False if there was no epoch slot left.
+  bool ok() const { return slot_ != nullptr; }
+
+  [[nodiscard]] Outcome add(std::uint32_t table, const LoggedWrite& write) {
+    if (table >= tables_.size() || tables_[table] == nullptr) [[unlikely]]
+      return Outcome::kUnknownTable;
+    if (write.value.size() > tables_[table]->max_value_bytes() || write.key.size() > kMaxKeyBytes) [[unlikely]]
+      return Outcome::kTooLarge;
+    Batch& batch = batches_[table];
+    if (batch.count == 0) touched_.push_back(table);
+    batch.writes[batch.count++] = write;
+    return batch.count == kBatch ? apply(table) : Outcome::kOk;
+  }
+  [[nodiscard]] Outcome flush();
+
+  /// After all appliers have flushed, by one thread at a time: takes absent records out of their tables and frees what
+  /// was replaced.
+  void finish();
+
+  std::uint64_t applied() const { return applied_; }  ///< writes that were the newest of their key when they came
+
+ private:
+  static constexpr std::size_t kBatch = 32;
+  struct Batch {
+    std::array<LoggedWrite, kBatch> writes;
+    std::size_t count = 0;
+  };
+  struct Absent {
+    txn::TableCore* table;
+    record::Record* record;
+    std::string key;
+  };
+
+  Outcome apply(std::uint32_t table);
+  bool apply_one(txn::TableCore& table, const LoggedWrite& write, record::Record* record,
+                 kvstore::ordered::LeafHint& hint);
+  bool overwrite(txn::TableCore& table, const LoggedWrite& write, record::Record& record, record::TidWord locked);
+  record::Record* make_record(const LoggedWrite& write);
+  void note_absent(txn::TableCore& table, const LoggedWrite& write, record::Record* record);
+
+  const std::span<txn::TableCore* const> tables_;
+  cc::WorkerState& worker_;
+  epoch::Slot* const slot_;
+  const std::unique_ptr<Batch[]> batches_;  // by table
+  std::vector<std::uint32_t> touched_;      // tables whose batch is not empty
+  std::vector<Absent> absents_;
+  std::vector<record::Record*> replaced_;  // others may still look at them until all have flushed
+  std::uint64_t applied_ = 0;
+};
+
+}  // namespace granary::recovery

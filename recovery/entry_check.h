@@ -1,0 +1,52 @@
+#pragma once
+// Entries of the log as they are found again: is what stands here one, and what is in it. Safe on any bytes: nothing
+// outside the given ones is ever touched, and nothing is believed before it was checked.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <granary/status.h>
+
+#include "src/log/format.h"
+
+namespace granary::recovery {
+
+/// One entry. `body` points into the bytes it was found in.
+struct Entry {
+  log::EntryHeader header{};
+  std::string_view body;
+};
+
+/// Reads the entry of a segment that stands at `at` and checks its checksum. Returns nullptr, or what is wrong with it.
+const char* check_entry(std::string_view segment, std::size_t at, std::uint32_t segment_crc, Entry* entry);
+
+/// Entries without checksums, one after the other: what is in a ring, or in a packed entry.
+class EntryList {
+ public:
+  explicit EntryList(std::string_view bytes = {}) : bytes_(bytes) {}
+  /// The next transaction. False at the end, or at the first thing that is none: then fault() is set.
+  bool next(Entry* entry);
+  std::size_t offset() const { return at_; }  ///< of what next() will look at, or of the fault
+  bool empty() const { return at_ == bytes_.size(); }
+  const char* fault() const { return fault_; }
+
+ private:
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+  const char* fault_ = nullptr;
+};
+
+/// Memory for one packed entry's content after the other.
+class Unpacker {
+ public:
+  /// What the body of a packed entry holds; valid until the next call. Returns nullptr, or what is wrong with it.
+  const char* unpack(std::string_view body, std::string_view* content);
+
+ private:
+  std::unique_ptr<char[]> buffer_;
+  std::size_t room_ = 0;
+};
+
+}  // namespace granary::recovery

@@ -1,0 +1,324 @@
+#include "recovery/log_scan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace granary::recovery {
+namespace {
+
+/// Transactions of these many epochs after a marker's may stand before it: the loggers drain what is there.
+constexpr epoch::Epoch kAhead = 2;
+
+Status damaged(std::string message) { return {StatusCode::kDamaged, std::move(message)}; }
+
+/// A place where a logger's log is not what was written.
+struct Break {
+  std::string path;
+  std::uint64_t offset = 0, bytes = 0;
+  std::string cause;
+  epoch::Epoch before = 0;            ///< everything up to this epoch stands before it
+  std::optional<epoch::Epoch> after;  ///< `complete` of the next marker
+  bool may_be_tail = false;           ///< in the last segment, so that it may never have been synced
+  bool in_the_middle = false;         ///< valid entries follow in the segment
+};
+
+/// The segments of one logger in one generation.
+struct Chain {
+  std::uint32_t logger = 0;
+  std::vector<LogSegment*> segments;
+  std::vector<Break> breaks;
+  epoch::Epoch complete = 0;      ///< before the first break, or by the checkpoint
+  epoch::Epoch complete_any = 0;  ///< of the last marker
+  std::string last_path;
+};
+
+struct Found {
+  SegmentName name;
+  std::string path;
+};
+
+class Scanner {
+ public:
+  Scanner(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options)
+      : files_(files),
+        manifest_(manifest),
+        options_(options) {}
+
+  Result<LogScan> run() {
+    auto found = list();
+    if (!found.ok()) return found.status();
+    if (const Status read = read_all(*found); !read.ok()) return read;
+    for (const Generation& generation : manifest_.generations) {
+      if (const Status judged = judge(generation); !judged.ok()) return judged;
+    }
+    sum_up();
+    return std::move(scan_);
+  }
+
+ private:
+  const Generation* generation_of(std::uint64_t number) const {
+    for (const Generation& generation : manifest_.generations) {
+      if (generation.number == number) return &generation;
+    }
+    return nullptr;
+  }
+
+  /// True if the checkpoint holds all of the generation that counts.
+  bool covered(const Generation& generation) const {
+    return generation.cut && manifest_.checkpoint && manifest_.checkpoint->epoch > *generation.cut;
+  }
+
+  Result<std::vector<Found>> list();
+  Status admit(const Found& file, std::vector<Found>& found);
+  Status read_all(const std::vector<Found>& found);
+  Status judge(const Generation& generation);
+  Result<Chain> chain_of(const Generation& generation, std::uint32_t logger);
+  void find_breaks(const Generation& generation, Chain& chain);
+  Status judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required);
+  epoch::Epoch counts_up_to(const Chain& chain, epoch::Epoch required) const;
+  Status lose(const Break& lost, epoch::Epoch last_epoch, const std::string& message);
+  void sum_up();
+
+  base::FileSystem& files_;
+  const Manifest& manifest_;
+  const ScanOptions& options_;
+  LogScan scan_;
+};
+
+/// All segments of all directories that may count, in order.
+Result<std::vector<Found>> Scanner::list() {
+  std::vector<Found> found;
+  for (const std::string& directory : manifest_.log_directories) {
+    auto names = files_.list(directory);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      const auto parsed = parse_segment_name(name);
+      if (!parsed) continue;
+      if (const Status admitted = admit({*parsed, directory + "/" + name}, found); !admitted.ok()) return admitted;
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.name < b.name; });
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    if (found[i].name == found[i - 1].name)
+      return damaged(fmt::format("'{}' and '{}' claim to be the same log segment", found[i - 1].path, found[i].path));
+  }
+  return found;
+}
+
+Status Scanner::admit(const Found& file, std::vector<Found>& found) {
+  const Generation* const generation = generation_of(file.name.generation);
+  if (generation == nullptr) {
+    const bool old = !manifest_.generations.empty() && file.name.generation < manifest_.generations.front().number;
+    if (!old)
+      return damaged(
+          fmt::format("'{}' is of generation {}, which the manifest does not know", file.path, file.name.generation));
+    scan_.superseded.push_back(file.path);
+    return {};
+  }
+  if (file.name.logger >= generation->loggers)
+    return damaged(fmt::format("'{}' is of logger {}, but generation {} had {} loggers", file.path, file.name.logger,
+                               generation->number, generation->loggers));
+  if (covered(*generation)) {
+    scan_.superseded.push_back(file.path);
+  } else {
+    found.push_back(file);
+  }
+  return {};
+}
+
+/// Walks all segments, each by one of the threads.
+Status Scanner::read_all(const std::vector<Found>& found) {
+  scan_.segments.resize(found.size());
+  std::atomic<std::size_t> next{0};  // taken by all threads; only unique, so relaxed
+  std::mutex mutex;                  // guards error
+  Status error;
+  const auto work = [&] {
+    FileBytes buffer;
+    for (;;) {
+      const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= found.size()) return;
+      const log::SegmentHeader header = expected_header(manifest_.database, options_.node, found[i].name);
+      auto scanned = scan_segment(files_, found[i].path, found[i].name, header, options_.salvage, buffer);
+      if (scanned.ok()) {
+        static_cast<ScannedSegment&>(scan_.segments[i]) = std::move(*scanned);
+        continue;
+      }
+      const std::lock_guard lock(mutex);
+      if (error.ok()) error = scanned.status();
+      return;
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (unsigned i = 1; i < options_.threads && i < found.size(); ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  return error;
+}
+
+/// What is wrong with the files themselves: header, missing ones.
+Result<Chain> Scanner::chain_of(const Generation& generation, std::uint32_t logger) {
+  Chain chain;
+  chain.logger = logger;
+  for (LogSegment& segment : scan_.segments) {
+    if (segment.name.generation == generation.number && segment.name.logger == logger)
+      chain.segments.push_back(&segment);
+  }
+  chain.complete = generation.first_epoch - 1;
+  if (manifest_.checkpoint && manifest_.checkpoint->epoch != 0)
+    chain.complete = std::max(chain.complete, manifest_.checkpoint->epoch - 1);
+  chain.complete_any = chain.complete;
+  if (!chain.segments.empty()) {
+    chain.last_path = chain.segments.back()->path;
+  } else {
+    const auto& directories = manifest_.log_directories;
+    if (directories.empty()) return damaged("the manifest names no log directory");
+    chain.last_path = directories[logger % directories.size()] + "/" + log::segment_name(generation.number, logger, 0);
+  }
+  find_breaks(generation, chain);
+  return chain;
+}
+
+void Scanner::find_breaks(const Generation& generation, Chain& chain) {
+  const auto pass = [&](epoch::Epoch complete) {
+    if (!chain.breaks.empty() && !chain.breaks.back().after) chain.breaks.back().after = complete;
+    chain.complete_any = std::max(chain.complete_any, complete);
+    if (chain.breaks.empty()) chain.complete = chain.complete_any;
+  };
+  // Only a checkpoint lets the oldest segments go.
+  std::uint64_t sequence = 0;
+  if (manifest_.checkpoint && !chain.segments.empty()) sequence = chain.segments.front()->name.sequence;
+  if (chain.segments.empty() && generation.cut && *generation.cut >= generation.first_epoch)
+    chain.breaks.push_back({chain.last_path, 0, 0, "the file is missing", chain.complete, std::nullopt, false, false});
+  for (LogSegment* const segment : chain.segments) {
+    if (segment->name.sequence != sequence) {
+      const std::string directory = segment->path.substr(0, segment->path.rfind('/') + 1);
+      const std::string missing = directory + log::segment_name(generation.number, chain.logger, sequence);
+      chain.breaks.push_back({missing, 0, 0, "the file is missing", chain.complete_any, std::nullopt, false, false});
+    }
+    sequence = segment->name.sequence + 1;
+    const bool last = segment == chain.segments.back();
+    if (!segment->header.ok())
+      chain.breaks.push_back({segment->path, 0, sizeof(log::SegmentHeader), segment->header.message(),
+                              chain.complete_any, std::nullopt, false, true});
+    const auto first = segment->faults.empty() ? segment->complete_any : segment->faults.front().complete_before;
+    if (first) pass(*first);
+    for (std::size_t i = 0; i < segment->faults.size(); ++i) {
+      const auto& [fault, before, after] = segment->faults[i];
+      if (before) pass(*before);
+      chain.breaks.push_back({segment->path, fault.offset, fault.next.value_or(segment->bytes) - fault.offset,
+                              fault.cause, chain.complete_any, std::nullopt, last, fault.next.has_value()});
+      if (after) pass(*after);
+    }
+    if (segment->complete_any) pass(*segment->complete_any);
+  }
+}
+
+/// With salvage, a log that lost something counts as far as its markers go.
+epoch::Epoch Scanner::counts_up_to(const Chain& chain, epoch::Epoch required) const {
+  const bool damaged = chain.complete < required || std::any_of(chain.breaks.begin(), chain.breaks.end(),
+                                                                [](const Break& b) { return !b.may_be_tail; });
+  return options_.salvage && damaged ? chain.complete_any : chain.complete;
+}
+
+Status Scanner::judge(const Generation& generation) {
+  if (covered(generation)) {
+    scan_.durable = manifest_.checkpoint->epoch - 1;
+    return {};
+  }
+  std::vector<Chain> chains;
+  epoch::Epoch promised = generation.cut ? generation.durable : 0;
+  for (std::uint32_t logger = 0; logger < generation.loggers; ++logger) {
+    auto chain = chain_of(generation, logger);
+    if (!chain.ok()) return chain.status();
+    for (const LogSegment* const segment : chain->segments) promised = std::max(promised, segment->durable);
+    chains.push_back(std::move(*chain));
+  }
+  for (Chain& chain : chains) {
+    // Its markers went with the oldest segments; what it has beyond the checkpoint is not told by itself.
+    const bool unmarked =
+        !chain.segments.empty() && chain.segments.front()->name.sequence != 0 &&
+        std::none_of(chain.segments.begin(), chain.segments.end(), [](const auto* s) { return s->complete_any; });
+    if (unmarked && chain.breaks.empty()) chain.complete = chain.complete_any = std::max(chain.complete, promised);
+  }
+  const epoch::Epoch required = generation.cut ? std::min(promised, *generation.cut) : promised;
+  epoch::Epoch durable = ~epoch::Epoch{0};
+  for (const Chain& chain : chains) durable = std::min(durable, counts_up_to(chain, required));
+  if (options_.salvage) durable = std::max(durable, required);
+  const epoch::Epoch limit = generation.cut.value_or(durable);
+  scan_.durable = limit;
+  for (Chain& chain : chains) {
+    for (LogSegment* const segment : chain.segments) {
+      segment->limit = limit;
+      segment->running = !generation.cut;
+    }
+    if (const Status judged = judge_chain(generation, chain, limit, required); !judged.ok()) return judged;
+  }
+  return {};
+}
+
+/// `limit`: what counts. `required`: what must be there, by the markers of all loggers and by the manifest.
+Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required) {
+  for (const Break& place : chain.breaks) {
+    // Everything that counts stands before: what follows was not durable, and is void.
+    const bool dropped = place.before >= std::max(limit, required) && (generation.cut || place.may_be_tail);
+    const bool torn = place.may_be_tail && !place.in_the_middle && place.before >= required;
+    if (dropped || torn) {
+      // Reported while it is news; a generation that is over was reported when it was cut.
+      if (!generation.cut) {
+        scan_.tails.push_back({place.path, place.offset, place.bytes, place.cause});
+        break;
+      }
+      continue;
+    }
+    const epoch::Epoch last = place.after ? *place.after + kAhead : std::max({limit, required, place.before + 1});
+    const Status lost = lose(
+        place, last,
+        fmt::format("the log is damaged at or below the durable epoch: '{}', offset {}: {}; transactions of epochs {} "
+                    "to {} may be lost, and epoch {} was durable",
+                    place.path, place.offset, place.cause, place.before + 1, last, std::max(required, limit)));
+    if (!lost.ok()) return lost;
+  }
+  const epoch::Epoch complete = options_.salvage ? chain.complete_any : chain.complete;
+  if (complete >= required) return {};
+  const bool told = std::any_of(chain.breaks.begin(), chain.breaks.end(), [](const auto& b) { return !b.after; });
+  if (told && options_.salvage) return {};
+  const std::uint64_t end = chain.segments.empty() ? 0 : chain.segments.back()->bytes;
+  return lose({chain.last_path, end, 0, "the log ends too early", complete, std::nullopt, false, false}, required,
+              fmt::format("the log lost durable data: logger {} of generation {} has everything only up to epoch {} "
+                          "(its last file is '{}', {} bytes), but epoch {} was durable",
+                          chain.logger, generation.number, complete, chain.last_path, end, required));
+}
+
+/// An error, or with salvage an entry in the list.
+Status Scanner::lose(const Break& lost, epoch::Epoch last_epoch, const std::string& message) {
+  if (!options_.salvage) return damaged(message);
+  scan_.losses.push_back({lost.path, lost.offset, lost.bytes, lost.before + 1, last_epoch, lost.cause});
+  return {};
+}
+
+void Scanner::sum_up() {
+  epoch::Epoch& greatest = scan_.greatest_epoch;
+  for (const Generation& generation : manifest_.generations)
+    greatest = std::max({greatest, generation.first_epoch, generation.cut.value_or(0)});
+  if (manifest_.checkpoint) greatest = std::max(greatest, manifest_.checkpoint->epoch);
+  for (LogSegment& segment : scan_.segments) {
+    greatest = std::max(greatest, segment.greatest_epoch);
+    scan_.bytes += segment.bytes;
+    scan_.transactions += segment.transactions;
+    if (options_.salvage) continue;
+    std::erase_if(segment.chunks, [](const Chunk& chunk) { return chunk.behind_fault; });
+  }
+}
+
+}  // namespace
+
+Result<LogScan> scan_logs(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options) {
+  return Scanner(files, manifest, options).run();
+}
+
+}  // namespace granary::recovery

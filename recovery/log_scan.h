@@ -1,0 +1,66 @@
+#pragma once
+// Looks at all logs of a database before anything is replayed: which segments there are, whether they are whole, and
+// up to which epoch they count.
+//
+// A logger's log holds everything up to `complete` of its last marker before the first fault. The running generation
+// counts up to D, the least of these (Silo 4.10); one that is over, up to its cut. D may be low, for what was not
+// durable yet when the machine stopped; but not lower than what any marker names as durable: then something was lost.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "recovery/manifest.h"
+#include "recovery/segment_scan.h"
+#include "src/base/file.h"
+#include "src/epoch/epoch.h"
+
+namespace granary::recovery {
+
+struct ScanOptions {
+  unsigned threads = 1;
+  std::uint32_t node = 0;
+  /// Go on where something durable is lost, and say in `losses` what.
+  bool salvage = false;
+};
+
+/// The end of a log that was being written when the machine or the process stopped; nothing durable is in it.
+struct DroppedTail {
+  std::string path;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;  ///< from there to the file's end
+  std::string cause;
+};
+
+/// Only with salvage: what was durable and is not whole.
+struct Loss {
+  std::string path;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;                       ///< unreadable ones; 0 if they are missing
+  epoch::Epoch first_epoch = 0, last_epoch = 0;  ///< transactions of these epochs may be lost
+  std::string cause;
+};
+
+struct LogSegment : ScannedSegment {
+  epoch::Epoch limit = 0;  ///< transactions up to this epoch count: the generation's cut, or D
+  bool running = false;    ///< of a generation without a cut
+};
+
+struct LogScan {
+  std::vector<LogSegment> segments;  ///< that count, by generation, logger, sequence
+  /// D of the running generation, and not less than what the checkpoint holds; without one, the last cut.
+  epoch::Epoch durable = 0;
+  epoch::Epoch greatest_epoch = 0;  ///< that was ever used, as far as manifest and log tell
+  std::vector<DroppedTail> tails;
+  std::vector<Loss> losses;
+  std::vector<std::string> superseded;  ///< segments that the checkpoint has made needless; may be removed
+  std::uint64_t bytes = 0, transactions = 0;
+};
+
+/// kDamaged, naming file, offset, cause and epochs, if anything that was durable is not there; other codes if a
+/// directory or file cannot be read.
+Result<LogScan> scan_logs(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options);
+
+}  // namespace granary::recovery

@@ -1,0 +1,404 @@
+// Writing is plain; reading trusts nothing: each field must be there, of its type and in its range, and no other. The
+// first thing that is wrong is kept with its place ("generations[2].cut") and makes the whole manifest damaged.
+
+#include "recovery/manifest_text.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include <granary/limits.h>
+
+#include "src/base/crc32c.h"
+#include "src/record/tid.h"
+#include "src/txn/index_key.h"
+
+namespace granary::recovery {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::string_view kChecksumWord = "crc32c ";
+constexpr std::size_t kChecksumLine = kChecksumWord.size() + 8 + 1;
+constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint32_t kMaxLoggers = kMaxWorkers;
+
+/// The words that stand for an enum's values.
+template <typename Enum>
+using Words = std::span<const std::pair<Enum, std::string_view>>;
+
+constexpr std::pair<IndexPart::Source, std::string_view> kSourceWords[] = {
+    {IndexPart::Source::kKey, "key"},
+    {IndexPart::Source::kValue, "value"},
+};
+constexpr std::pair<IndexEncoding, std::string_view> kEncodingWords[] = {
+    {IndexEncoding::kBytes, "bytes"},
+    {IndexEncoding::kUnsigned, "unsigned"},
+    {IndexEncoding::kSigned, "signed"},
+    {IndexEncoding::kText, "text"},
+};
+constexpr Words<IndexPart::Source> kSources{kSourceWords};
+constexpr Words<IndexEncoding> kEncodings{kEncodingWords};
+
+template <typename Enum>
+std::string word_of(Enum wanted, Words<Enum> words) {
+  for (const auto& [value, word] : words) {
+    if (value == wanted) return std::string(word);
+  }
+  return "?";
+}
+
+// --- byte strings ---
+
+bool stands_for_itself(char c) { return c >= ' ' && c <= '~' && c != '%'; }
+
+std::string escape(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    if (stands_for_itself(c)) {
+      text += c;
+    } else {
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return text;
+}
+
+/// The value of an upper-case hexadecimal digit, or -1.
+int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+
+std::optional<std::string> unescape(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (stands_for_itself(text[i])) {
+      bytes += text[i];
+      continue;
+    }
+    if (text[i] != '%' || text.size() - i < 3) return std::nullopt;
+    const int high = digit_of(text[i + 1]);
+    const int low = digit_of(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return bytes;
+}
+
+// --- writing ---
+
+ordered_json index_json(const IndexOptions& index) {
+  ordered_json parts = ordered_json::array();
+  for (const IndexPart& part : index.parts) {
+    parts.push_back({{"source", word_of(part.source, kSources)},
+                     {"offset", part.offset},
+                     {"length", part.length},
+                     {"encoding", word_of(part.encoding, kEncodings)}});
+  }
+  return {{"unique", index.unique}, {"parts", std::move(parts)}};
+}
+
+ordered_json generation_json(const Generation& generation) {
+  ordered_json out = {
+      {"number", generation.number}, {"loggers", generation.loggers}, {"first_epoch", generation.first_epoch}};
+  if (generation.cut) {
+    out["cut"] = *generation.cut;
+    out["durable"] = generation.durable;
+  }
+  return out;
+}
+
+ordered_json table_json(const TableEntry& table) {
+  ordered_json out = {{"id", table.id}, {"name", escape(table.name)}, {"max_value_bytes", table.max_value_bytes}};
+  if (table.base) {
+    out["base"] = *table.base;
+    out["index"] = index_json(table.index);
+  }
+  return out;
+}
+
+std::string checksum_line(std::string_view text) {
+  return fmt::format("{}{:08x}\n", kChecksumWord, base::crc32c(0, text.data(), text.size()));
+}
+
+// --- reading ---
+
+/// The first thing that was wrong.
+struct Complaint {
+  std::string what;
+  void add(std::string cause) {
+    if (what.empty()) what = std::move(cause);
+  }
+};
+
+/// One JSON object that must hold exactly the fields it is asked for.
+class Fields {
+ public:
+  Fields(const json& object, std::string place, Complaint& complaint)
+      : object_(object),
+        place_(std::move(place)),
+        complaint_(complaint) {
+    if (!object.is_object()) complaint_.add(fmt::format("{} is a {}; expected an object", place_, object.type_name()));
+  }
+
+  bool has(const char* name) const { return object_.is_object() && object_.contains(name); }
+
+  std::uint64_t number(const char* name, std::uint64_t greatest, std::uint64_t least = 0) {
+    const json* const value = take(name);
+    if (value == nullptr) return least;
+    if (!value->is_number_unsigned()) return wrong(name, *value, "a whole number"), least;
+    const auto found = value->get<std::uint64_t>();
+    if (found >= least && found <= greatest) return found;
+    complaint_.add(fmt::format("{} is {}; expected {} to {}", place(name), found, least, greatest));
+    return least;
+  }
+
+  std::uint32_t small_number(const char* name, std::uint64_t greatest, std::uint64_t least = 0) {
+    return static_cast<std::uint32_t>(number(name, greatest, least));
+  }
+
+  bool flag(const char* name) {
+    const json* const value = take(name);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) return wrong(name, *value, "true or false"), false;
+    return value->get<bool>();
+  }
+
+  std::string bytes(const char* name) {
+    const json* const value = take(name);
+    return value == nullptr ? std::string() : bytes_of(*value, place(name));
+  }
+
+  template <typename Enum>
+  Enum word(const char* name, Words<Enum> words) {
+    const std::string found = bytes(name);
+    for (const auto& [value, word] : words) {
+      if (word == found) return value;
+    }
+    complaint_.add(fmt::format("{} is \"{}\", which means nothing", place(name), escape(found)));
+    return words.front().first;
+  }
+
+  /// Calls `each(element, its place)` for the elements of an array.
+  template <typename Each>
+  void array(const char* name, Each&& each) {
+    const json* const value = take(name);
+    if (value == nullptr) return;
+    if (!value->is_array()) return wrong(name, *value, "an array");
+    for (std::size_t i = 0; i < value->size(); ++i) each((*value)[i], fmt::format("{}[{}]", place(name), i));
+  }
+
+  /// Calls `with(value, its place)`.
+  template <typename With>
+  void object(const char* name, With&& with) {
+    if (const json* const value = take(name)) with(*value, place(name));
+  }
+
+  std::string bytes_of(const json& value, const std::string& where) {
+    if (!value.is_string()) {
+      complaint_.add(fmt::format("{} is a {}; expected a string", where, value.type_name()));
+      return {};
+    }
+    auto bytes = unescape(value.get_ref<const std::string&>());
+    if (!bytes) complaint_.add(fmt::format("{} is no escaped byte string", where));
+    return std::move(bytes).value_or(std::string());
+  }
+
+  /// All that is there has been asked for.
+  void end() {
+    if (object_.is_object() && object_.size() != taken_)
+      complaint_.add(fmt::format("{} has {} fields; expected {}", place_, object_.size(), taken_));
+  }
+
+ private:
+  std::string place(const char* name) const { return place_ == "it" ? name : place_ + "." + name; }
+
+  const json* take(const char* name) {
+    if (!object_.is_object()) return nullptr;
+    const auto found = object_.find(name);
+    if (found == object_.end()) {
+      complaint_.add(fmt::format("{} is missing", place(name)));
+      return nullptr;
+    }
+    ++taken_;
+    return &*found;
+  }
+
+  void wrong(const char* name, const json& value, std::string_view expected) {
+    complaint_.add(fmt::format("{} is a {}; expected {}", place(name), value.type_name(), expected));
+  }
+
+  const json& object_;
+  const std::string place_;
+  Complaint& complaint_;
+  std::size_t taken_ = 0;
+};
+
+log::DatabaseId parse_id(const std::string& text, Complaint& complaint) {
+  log::DatabaseId id{};
+  for (std::size_t i = 0; i < id.size() && text.size() == 2 * id.size(); ++i) {
+    const auto digit = [](char c) { return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= '0' && c <= '9' ? c - '0' : 0; };
+    id[i] = static_cast<unsigned char>(digit(text[2 * i]) * 16 + digit(text[2 * i + 1]));
+  }
+  if (to_text(id) != text)
+    complaint.add(fmt::format("database is \"{}\"; expected 32 hexadecimal digits", escape(text)));
+  return id;
+}
+
+Generation parse_generation(const json& value, const std::string& place, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  Generation generation;
+  generation.number = fields.number("number", kAny);
+  generation.loggers = fields.small_number("loggers", kMaxLoggers, 1);
+  generation.first_epoch = fields.number("first_epoch", record::kMaxEpoch, 1);
+  if (fields.has("cut")) {
+    generation.cut = fields.number("cut", record::kMaxEpoch);
+    generation.durable = fields.number("durable", record::kMaxEpoch);
+  }
+  fields.end();
+  return generation;
+}
+
+IndexPart parse_part(const json& value, const std::string& place, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  constexpr std::uint64_t kAny32 = std::numeric_limits<std::uint32_t>::max();
+  IndexPart part;
+  part.source = fields.word("source", kSources);
+  part.offset = fields.small_number("offset", kAny32);
+  part.length = fields.small_number("length", kAny32);
+  part.encoding = fields.word("encoding", kEncodings);
+  fields.end();
+  return part;
+}
+
+IndexOptions parse_index(const json& value, const std::string& place, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  IndexOptions index;
+  index.unique = fields.flag("unique");
+  fields.array("parts", [&](const json& part, const std::string& where) {
+    index.parts.push_back(parse_part(part, where, complaint));
+  });
+  fields.end();
+  if (const std::string error = txn::index_options_error(index); !error.empty())
+    complaint.add(fmt::format("{} describes no index: {}", place, error));
+  return index;
+}
+
+TableEntry parse_table(const json& value, const std::string& place, std::size_t position, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  TableEntry table;
+  table.id = fields.small_number("id", kMaxTables - 1);
+  table.name = fields.bytes("name");
+  table.max_value_bytes = fields.small_number("max_value_bytes", kMaxValueBytes);
+  if (fields.has("base")) {
+    table.base = fields.small_number("base", kMaxTables - 1);
+    fields.object("index", [&](const json& index, const std::string& where) {
+      table.index = parse_index(index, where, complaint);
+    });
+    if (*table.base >= position)
+      complaint.add(fmt::format("{} is an index of table {}, which does not stand before it", place, *table.base));
+  }
+  fields.end();
+  if (table.id != position) complaint.add(fmt::format("{}.id is {}; expected {}", place, table.id, position));
+  if (table.name.empty() || table.name.size() > kMaxNameBytes)
+    complaint.add(fmt::format("{}.name has {} bytes; expected 1 to {}", place, table.name.size(), kMaxNameBytes));
+  return table;
+}
+
+CheckpointEntry parse_checkpoint(const json& value, const std::string& place, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  CheckpointEntry checkpoint;
+  checkpoint.epoch = fields.number("epoch", record::kMaxEpoch);
+  checkpoint.directory = fields.bytes("directory");
+  fields.end();
+  return checkpoint;
+}
+
+Manifest parse_fields(const json& document, Complaint& complaint) {
+  Fields fields(document, "it", complaint);
+  Manifest manifest;
+  fields.number("format", kManifestVersion, kManifestVersion);
+  manifest.database = parse_id(fields.bytes("database"), complaint);
+  fields.array("log_directories", [&](const json& directory, const std::string& where) {
+    manifest.log_directories.push_back(fields.bytes_of(directory, where));
+  });
+  manifest.reliable_directory = fields.bytes("reliable_directory");
+  manifest.boot = fields.bytes("boot");
+  fields.array("generations", [&](const json& generation, const std::string& where) {
+    manifest.generations.push_back(parse_generation(generation, where, complaint));
+    const std::size_t count = manifest.generations.size();
+    if (count > 1 && manifest.generations[count - 2].number >= manifest.generations[count - 1].number)
+      complaint.add(fmt::format("{}.number is not greater than the one before", where));
+  });
+  fields.array("tables", [&](const json& table, const std::string& where) {
+    manifest.tables.push_back(parse_table(table, where, manifest.tables.size(), complaint));
+  });
+  if (fields.has("checkpoint")) {
+    fields.object("checkpoint", [&](const json& checkpoint, const std::string& where) {
+      manifest.checkpoint = parse_checkpoint(checkpoint, where, complaint);
+    });
+  }
+  fields.end();
+  return manifest;
+}
+
+/// Another version may have other fields: only its number is looked at.
+std::optional<std::uint64_t> version_of(const json& document) {
+  if (!document.is_object()) return std::nullopt;
+  const auto found = document.find("format");
+  if (found == document.end() || !found->is_number_unsigned()) return std::nullopt;
+  return found->get<std::uint64_t>();
+}
+
+}  // namespace
+
+std::string manifest_text(const Manifest& manifest) {
+  ordered_json document = {{"format", kManifestVersion},
+                           {"database", to_text(manifest.database)},
+                           {"log_directories", ordered_json::array()},
+                           {"reliable_directory", escape(manifest.reliable_directory)},
+                           {"boot", escape(manifest.boot)},
+                           {"generations", ordered_json::array()},
+                           {"tables", ordered_json::array()}};
+  for (const std::string& directory : manifest.log_directories)
+    document["log_directories"].push_back(escape(directory));
+  for (const Generation& generation : manifest.generations)
+    document["generations"].push_back(generation_json(generation));
+  for (const TableEntry& table : manifest.tables) document["tables"].push_back(table_json(table));
+  if (manifest.checkpoint) {
+    document["checkpoint"] = {{"epoch", manifest.checkpoint->epoch},
+                              {"directory", escape(manifest.checkpoint->directory)}};
+  }
+  std::string text = document.dump(1) + "\n";
+  text += checksum_line(text);
+  return text;
+}
+
+Result<Manifest> parse_manifest(std::string_view text, const std::string& path) {
+  const auto damaged = [&](std::string_view why) {
+    return Status(StatusCode::kDamaged, fmt::format("the manifest '{}' is damaged: {}", path, why));
+  };
+  if (text.size() < kChecksumLine || text.substr(text.size() - kChecksumLine, kChecksumWord.size()) != kChecksumWord)
+    return damaged(fmt::format("its {} bytes do not end with a checksum line", text.size()));
+  const std::string_view body = text.substr(0, text.size() - kChecksumLine);
+  const std::string_view found = text.substr(body.size());
+  const std::string computed = checksum_line(body);
+  if (found != computed) {
+    const std::string_view digits = found.substr(kChecksumWord.size(), 8);
+    return damaged(fmt::format("its checksum line says '{}', its content has {}", escape(digits),
+                               computed.substr(kChecksumWord.size(), 8)));
+  }
+  const json document = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) return damaged("it is no JSON, although its checksum is right");
+  if (const auto version = version_of(document); version && *version != kManifestVersion)
+    return damaged(fmt::format("it has format version {}, expected {}", *version, kManifestVersion));
+  Complaint complaint;
+  Manifest manifest = parse_fields(document, complaint);
+  if (!complaint.what.empty()) return damaged(complaint.what);
+  return manifest;
+}
+
+}  // namespace granary::recovery

@@ -1,0 +1,244 @@
+#include "recovery/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "recovery/apply.h"
+#include "recovery/entry_check.h"
+#include "src/base/test_hooks.h"
+#include "src/record/tid.h"
+
+namespace granary::recovery {
+namespace {
+
+constexpr epoch::Epoch kNoLimit = ~epoch::Epoch{0};
+
+/// What one thread takes at once: a chunk of a segment, or a ring.
+struct Piece {
+  const LogSegment* segment = nullptr;
+  Chunk chunk{};
+  const RingEntries* ring = nullptr;
+
+  std::uint64_t bytes() const { return ring != nullptr ? ring->entries.size() : chunk.end - chunk.begin; }
+};
+
+/// Shared by the threads of one replay.
+class Work {
+ public:
+  Work(const LogScan& scan, std::span<const RingEntries> rings, const ReplayOptions& options) : options_(options) {
+    for (const RingEntries& ring : rings) pieces_.push_back({.ring = &ring});
+    for (auto segment = scan.segments.rbegin(); segment != scan.segments.rend(); ++segment) {
+      for (auto chunk = segment->chunks.rbegin(); chunk != segment->chunks.rend(); ++chunk) {
+        if (chunk->last_epoch < options.from_epoch) continue;
+        pieces_.push_back({.segment = &*segment, .chunk = *chunk});
+      }
+    }
+    for (const Piece& piece : pieces_) all_ += piece.bytes();
+  }
+
+  const ReplayOptions& options() const { return options_; }
+
+  epoch::Epoch limit_of(const Piece& piece) const {
+    if (piece.ring != nullptr || (piece.segment->running && options_.past_durable)) return kNoLimit;
+    return base::injected(base::Bug::kReplayPastDurable) ? kNoLimit : piece.segment->limit;
+  }
+
+  /// nullptr when nothing is left, or something failed.
+  const Piece* take() {
+    if (failed_.load(std::memory_order_relaxed)) return nullptr;
+    const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    return i < pieces_.size() ? &pieces_[i] : nullptr;
+  }
+  void done(const Piece& piece) {
+    if (!options_.progress) return;
+    const std::lock_guard lock(mutex_);
+    done_ += piece.bytes();
+    options_.progress(done_, all_);
+  }
+  void fail(Status error) {
+    const std::lock_guard lock(mutex_);
+    if (error_.ok()) error_ = std::move(error);
+    failed_.store(true, std::memory_order_relaxed);
+  }
+  Status error() {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+
+ private:
+  const ReplayOptions& options_;
+  std::vector<Piece> pieces_;
+  std::uint64_t all_ = 0;
+  std::atomic<std::size_t> next_{0};  // taken by all threads; only unique, so relaxed
+  std::atomic<bool> failed_{false};   // a hint to stop, so relaxed; the cause is under the mutex
+  std::mutex mutex_;                  // guards what follows
+  std::uint64_t done_ = 0;
+  Status error_;
+};
+
+/// One thread of a replay.
+class Replayer {
+ public:
+  Replayer(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables, cc::WorkerState& worker)
+      : files_(files),
+        work_(work),
+        applier_(tables, worker) {}
+
+  void run() {
+    if (!applier_.ok()) return work_.fail({StatusCode::kResourceExhausted, "recovery: no epoch slot is left"});
+    while (const Piece* const piece = work_.take()) {
+      Status status = piece->ring != nullptr ? replay_ring(*piece) : replay_chunk(*piece);
+      if (status.ok()) status = flush(*piece);
+      if (!status.ok()) return work_.fail(std::move(status));
+      statistics_.bytes += piece->bytes();
+      work_.done(*piece);
+    }
+  }
+
+  Applier& applier() { return applier_; }
+  const ReplayStatistics& statistics() const { return statistics_; }
+
+ private:
+  static Status damaged(const Piece& piece, std::uint64_t offset, std::string_view cause) {
+    return {StatusCode::kDamaged,
+            piece.ring != nullptr
+                ? fmt::format("the log ring '{}' is damaged at {} bytes behind its head: {}", piece.ring->name, offset,
+                              cause)
+                : fmt::format("the log cannot be replayed: '{}', offset {}: {}", piece.segment->path, offset, cause)};
+  }
+
+  static Status failed(const Piece& piece, std::uint64_t offset, Applier::Outcome outcome, const log::Write& write) {
+    if (outcome == Applier::Outcome::kOutOfMemory)
+      return {StatusCode::kResourceExhausted,
+              "recovery: the database does not fit into its memory limit (Options::memory_limit_bytes)"};
+    if (outcome == Applier::Outcome::kUnknownTable)
+      return damaged(piece, offset, fmt::format("a write to table {}, which the manifest does not know", write.table));
+    return damaged(piece, offset,
+                   fmt::format("a write to table {} with a key of {} and a value of {} bytes, larger than allowed",
+                               write.table, write.key.size(), write.value.size()));
+  }
+
+  Status flush(const Piece& piece) {
+    const Applier::Outcome outcome = applier_.flush();
+    return outcome == Applier::Outcome::kOk ? Status() : failed(piece, 0, outcome, {});
+  }
+
+  Status replay_ring(const Piece& piece) {
+    EntryList entries(piece.ring->entries);
+    return replay_list(piece, entries, std::nullopt);
+  }
+
+  Status replay_chunk(const Piece& piece) {
+    const auto& [begin, end, first_epoch, last_epoch, behind_fault] = piece.chunk;
+    auto file = files_.open(piece.segment->path);
+    if (!file.ok()) return file.status();
+    if (const Status loaded = bytes_.load(**file, piece.segment->path, begin, end - begin); !loaded.ok()) return loaded;
+    const std::string_view chunk = bytes_.view();
+    Entry entry;
+    for (std::size_t at = 0; at < end - begin; at += entry.header.bytes()) {
+      const char* cause = "the file is shorter than it was";
+      if (at < chunk.size()) cause = check_entry(chunk, at, piece.segment->crc, &entry);
+      if (cause != nullptr) return damaged(piece, begin + at, cause);
+      Status status;
+      if (entry.header.kind() == log::EntryKind::kTransaction) status = replay_transaction(piece, begin + at, entry);
+      if (entry.header.kind() == log::EntryKind::kPacked) status = replay_packed(piece, begin + at, entry);
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+  Status replay_packed(const Piece& piece, std::uint64_t offset, const Entry& entry) {
+    std::string_view content;
+    if (const char* const cause = unpacker_.unpack(entry.body, &content)) return damaged(piece, offset, cause);
+    EntryList entries(content);
+    if (const Status status = replay_list(piece, entries, offset); !status.ok()) return status;
+    return flush(piece);  // the next packed entry takes the same memory
+  }
+
+  /// `offset`: where the packed entry stands that holds the list; none for a ring, whose offsets are its own.
+  Status replay_list(const Piece& piece, EntryList& entries, std::optional<std::uint64_t> offset) {
+    for (;;) {
+      const std::uint64_t at = offset.value_or(entries.offset());
+      Entry entry;
+      if (!entries.next(&entry)) return entries.fault() == nullptr ? Status() : damaged(piece, at, entries.fault());
+      if (const Status status = replay_transaction(piece, at, entry); !status.ok()) return status;
+    }
+  }
+
+  Status replay_transaction(const Piece& piece, std::uint64_t offset, const Entry& entry) {
+    const record::TidWord tid = entry.header.tid();
+    const epoch::Epoch epoch = record::epoch_of(tid);
+    if (epoch < work_.options().from_epoch) return {};
+    if (epoch > work_.limit_of(piece)) {
+      ++statistics_.dropped;
+      return {};
+    }
+    ++statistics_.transactions;
+    log::WriteReader writes(entry.body);
+    log::Write write;
+    while (writes.next(&write)) {
+      ++statistics_.writes;
+      const Applier::Outcome outcome = applier_.add(write.table, {tid, write.removed, write.key, write.value});
+      if (outcome != Applier::Outcome::kOk) [[unlikely]]
+        return failed(piece, offset, outcome, write);
+    }
+    return writes.malformed() ? damaged(piece, offset, "a transaction whose writes are malformed") : Status();
+  }
+
+  base::FileSystem& files_;
+  Work& work_;
+  Applier applier_;
+  FileBytes bytes_;
+  Unpacker unpacker_;
+  ReplayStatistics statistics_;
+};
+
+}  // namespace
+
+Result<epoch::Epoch> greatest_epoch(std::span<const RingEntries> rings) {
+  epoch::Epoch greatest = 0;
+  for (const RingEntries& ring : rings) {
+    EntryList entries(ring.entries);
+    Entry entry;
+    while (entries.next(&entry)) greatest = std::max(greatest, record::epoch_of(entry.header.tid()));
+    if (entries.fault() != nullptr)
+      return Status(StatusCode::kDamaged, fmt::format("the log ring '{}' is damaged at {} bytes behind its head: {}",
+                                                      ring.name, entries.offset(), entries.fault()));
+  }
+  return greatest;
+}
+
+Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, std::span<const RingEntries> rings,
+                                std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                                const ReplayOptions& options) {
+  if (workers.empty()) return Status(StatusCode::kInvalidArgument, "recovery: replay needs at least one worker");
+  Work work(scan, rings, options);
+  std::vector<std::unique_ptr<Replayer>> replayers;
+  for (cc::WorkerState* const worker : workers)
+    replayers.push_back(std::make_unique<Replayer>(files, work, tables, *worker));
+  std::vector<std::thread> helpers;
+  for (std::size_t i = 1; i < replayers.size(); ++i) helpers.emplace_back([&one = *replayers[i]] { one.run(); });
+  replayers.front()->run();
+  for (std::thread& helper : helpers) helper.join();
+  if (Status error = work.error(); !error.ok()) return error;
+  ReplayStatistics sum;
+  for (const auto& replayer : replayers) {
+    replayer->applier().finish();
+    const ReplayStatistics& own = replayer->statistics();
+    sum.bytes += own.bytes;
+    sum.transactions += own.transactions;
+    sum.writes += own.writes;
+    sum.dropped += own.dropped;
+    sum.applied += replayer->applier().applied();
+  }
+  return sum;
+}
+
+}  // namespace granary::recovery

@@ -1,0 +1,54 @@
+#pragma once
+// Replays logs into the tables, with several threads, each taking the next megabyte, newest first: then most values
+// that were overwritten later are passed by without being copied.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <granary/status.h>
+
+#include "recovery/log_scan.h"
+#include "src/base/file.h"
+#include "src/cc/worker_state.h"
+#include "src/txn/table_core.h"
+
+namespace granary::recovery {
+
+/// What a ring of the process that died still holds (log::Ring::pending()); `name` is for messages.
+struct RingEntries {
+  std::string name;
+  std::string_view entries;
+};
+
+/// The greatest epoch in rings; 0 if they are empty. kDamaged if one holds something that is no transaction.
+Result<epoch::Epoch> greatest_epoch(std::span<const RingEntries> rings);
+
+struct ReplayOptions {
+  /// Transactions of epochs before are in the checkpoint, with which the tables were filled already.
+  epoch::Epoch from_epoch = 0;
+  /// All rings of the running generation are there: nothing of it is lost, so that epochs beyond D count, too.
+  bool past_durable = false;
+  /// Called now and then, by one thread at a time: bytes of the log that are done, and all.
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress;
+};
+
+struct ReplayStatistics {
+  std::uint64_t bytes = 0;         ///< of log files and rings
+  std::uint64_t transactions = 0;  ///< that count
+  std::uint64_t writes = 0;        ///< of these
+  std::uint64_t applied = 0;       ///< of these: newest of their key when they came
+  std::uint64_t dropped = 0;       ///< transactions beyond the cut
+};
+
+/// Replays all that counts, rings included, with as many threads as there are `workers`, whose memory is used. `tables`
+/// are those of the manifest by id, indexes included. Nobody else uses tables or workers meanwhile.
+/// kDamaged, naming file and offset, if a transaction cannot be understood or writes to an unknown table;
+/// kResourceExhausted if the database does not fit into its memory. Then the tables are of no use.
+Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, std::span<const RingEntries> rings,
+                                std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                                const ReplayOptions& options);
+
+}  // namespace granary::recovery

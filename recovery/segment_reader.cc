@@ -1,0 +1,186 @@
+#include "recovery/segment_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <new>
+
+#include "recovery/manifest.h"
+
+namespace granary::recovery {
+namespace {
+
+using log::EntryKind;
+using log::SegmentHeader;
+
+/// Takes `prefix` and a decimal number off the front.
+template <typename Number>
+bool take(std::string_view* text, std::string_view prefix, Number* number) {
+  if (!text->starts_with(prefix)) return false;
+  text->remove_prefix(prefix.size());
+  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), *number);
+  if (parsed.ec != std::errc()) return false;
+  text->remove_prefix(static_cast<std::size_t>(parsed.ptr - text->data()));
+  return true;
+}
+
+bool all_zeros(std::string_view bytes) { return bytes.find_first_not_of('\0') == std::string_view::npos; }
+
+std::string hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+/// What differs first, with both values; empty if nothing does.
+std::string difference(const SegmentHeader& found, const SegmentHeader& expected) {
+  const auto numbers = [](std::string_view field, std::uint64_t is, std::uint64_t should) {
+    return is == should ? std::string() : fmt::format("{} {}, expected {}", field, is, should);
+  };
+  if (found.magic != expected.magic)
+    return fmt::format("first bytes {}, expected {}", hex({found.magic.data(), found.magic.size()}),
+                       hex({expected.magic.data(), expected.magic.size()}));
+  if (found.byte_order != expected.byte_order)
+    return fmt::format("byte order {:#010x}, expected {:#010x}", found.byte_order, expected.byte_order);
+  if (std::string text = numbers("format version", found.version, expected.version); !text.empty()) return text;
+  if (found.crc != found.compute_crc())
+    return fmt::format("a header with checksum {:08x}, expected {:08x}", found.crc, found.compute_crc());
+  if (found.database != expected.database)
+    return fmt::format("database {}, expected {}", to_text(found.database), to_text(expected.database));
+  if (std::string text = numbers("node", found.node, expected.node); !text.empty()) return text;
+  if (std::string text = numbers("logger", found.logger, expected.logger); !text.empty()) return text;
+  if (std::string text = numbers("generation", found.generation, expected.generation); !text.empty()) return text;
+  if (std::string text = numbers("sequence", found.sequence, expected.sequence); !text.empty()) return text;
+  return numbers("reserved field", found.reserved, expected.reserved);
+}
+
+}  // namespace
+
+std::optional<SegmentName> parse_segment_name(std::string_view name) {
+  SegmentName parsed;
+  std::string_view rest = name;
+  if (!take(&rest, "log-g", &parsed.generation) || !take(&rest, "-l", &parsed.logger) ||
+      !take(&rest, "-s", &parsed.sequence)) {
+    return std::nullopt;
+  }
+  if (name != log::segment_name(parsed.generation, parsed.logger, parsed.sequence)) return std::nullopt;
+  return parsed;
+}
+
+SegmentHeader expected_header(const log::DatabaseId& database, std::uint32_t node, const SegmentName& name) {
+  SegmentHeader header;
+  header.database = database;
+  header.node = node;
+  header.logger = name.logger;
+  header.generation = name.generation;
+  header.sequence = name.sequence;
+  header.seal();
+  return header;
+}
+
+Status FileBytes::load(base::File& file, const std::string& path, std::uint64_t offset, std::uint64_t bytes) {
+  const auto size = file.size();
+  if (!size.ok()) return size.status();
+  bytes = std::min(bytes, *size - std::min(offset, *size));
+  size_ = 0;
+  if (bytes > room_) {
+    room_ = 0;
+    buffer_.reset(new (std::nothrow) char[bytes]);
+    if (buffer_ == nullptr)
+      return {StatusCode::kResourceExhausted, fmt::format("no memory for {} bytes of '{}'", bytes, path)};
+    room_ = bytes;
+  }
+  const auto got = file.read_at(offset, {buffer_.get(), bytes});
+  if (!got.ok()) return got.status();
+  size_ = *got;
+  return {};
+}
+
+Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path,
+                                          const SegmentHeader& expected, bool ignore_header) {
+  SegmentReader reader(bytes, expected.crc);
+  // The header is written and synced before anything that could be claimed: an incomplete one holds nothing.
+  reader.header_missing_ = bytes.size() < sizeof expected || all_zeros(bytes);
+  if (reader.header_missing_ || ignore_header) return reader;
+  SegmentHeader found;
+  std::memcpy(&found, bytes.data(), sizeof found);
+  if (const std::string wrong = difference(found, expected); !wrong.empty()) {
+    return Status(StatusCode::kDamaged,
+                  fmt::format("'{}' is not the log segment that its name says: it has {}", path, wrong));
+  }
+  return reader;
+}
+
+SegmentReader::Found SegmentReader::next() {
+  if (header_missing_) {
+    header_missing_ = false;
+    at_ = bytes_.size();
+    verdict_ = Verdict::kTornTail;
+    fault_ = {0, "the segment's header was never written", std::nullopt};
+    return Found::kFault;
+  }
+  for (;;) {
+    if (!packed_.empty()) return next_packed();
+    if (at_ >= bytes_.size()) return Found::kEnd;
+    offset_ = at_;
+    if (const char* const cause = check_entry(bytes_, at_, segment_crc_, &entry_)) return fail(cause);
+    if (entry_.header.kind() == EntryKind::kPacked) {
+      std::string_view content;
+      if (const char* const cause = unpacker_.unpack(entry_.body, &content)) return fail(cause);
+      packed_ = EntryList(content);
+    }
+    at_ += entry_.header.bytes();
+    if (entry_.header.kind() == EntryKind::kMarker) return Found::kMarker;
+    if (entry_.header.kind() == EntryKind::kTransaction) return Found::kTransaction;
+  }
+}
+
+SegmentReader::Found SegmentReader::next_packed() {
+  if (packed_.next(&entry_)) return Found::kTransaction;
+  packed_ = EntryList();
+  at_ = offset_;
+  return fail("a packed entry whose content is no list of transactions");
+}
+
+/// What stands at at_ is no entry. The next turn goes on where something valid begins again.
+SegmentReader::Found SegmentReader::fail(const char* cause) {
+  bool gave_up = false;
+  fault_ = {at_, cause, find_valid(at_ + log::kAlignment, &gave_up)};
+  if (gave_up) fault_.cause += " (and so much there looks like entries that the search for a whole one was given up)";
+  if (fault_.next) {
+    verdict_ = Verdict::kDamaged;
+    at_ = *fault_.next;
+  } else {
+    if (verdict_ == Verdict::kClean) verdict_ = Verdict::kTornTail;
+    at_ = bytes_.size();
+  }
+  return Found::kFault;
+}
+
+/// Tries every place where an entry could begin. The work is bounded: if too much had to be summed up, the rest counts
+/// as valid, so that it is taken for damage rather than for a tail.
+std::optional<std::uint64_t> SegmentReader::find_valid(std::uint64_t from, bool* gave_up) {
+  Entry entry;
+  for (std::uint64_t at = from; at + sizeof(log::EntryHeader) <= bytes_.size(); at += log::kAlignment) {
+    log::EntryHeader header;
+    std::memcpy(&header, bytes_.data() + at, sizeof header);
+    if (header.kind() == EntryKind::kNone || header.kind() > EntryKind::kPacked) continue;
+    if (header.bytes() > bytes_.size() - at) continue;
+    if (header.bytes() > search_budget_) {
+      *gave_up = true;
+      return bytes_.size();
+    }
+    search_budget_ -= header.bytes();
+    if (check_entry(bytes_, at, segment_crc_, &entry) == nullptr) return at;
+  }
+  return std::nullopt;
+}
+
+log::Marker SegmentReader::marker() const {
+  log::Marker marker;
+  std::memcpy(&marker, entry_.body.data(), sizeof marker);
+  return marker;
+}
+
+}  // namespace granary::recovery

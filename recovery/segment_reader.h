@@ -1,0 +1,108 @@
+#pragma once
+// Reads one segment of the log, transaction by transaction, and tells precisely where it is not what was written.
+//
+// Safe on any bytes. What it hands out passed the segment's checksums; what lies behind a fault is handed out only
+// after the fault was reported.
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <granary/status.h>
+
+#include "recovery/entry_check.h"
+#include "src/base/file.h"
+#include "src/log/format.h"
+
+namespace granary::recovery {
+
+/// What a segment's name says (log::segment_name).
+struct SegmentName {
+  std::uint64_t generation = 0;
+  std::uint32_t logger = 0;
+  std::uint64_t sequence = 0;
+  auto operator<=>(const SegmentName&) const = default;
+};
+std::optional<SegmentName> parse_segment_name(std::string_view name);
+
+/// The header that a whole segment with this name begins with.
+log::SegmentHeader expected_header(const log::DatabaseId& database, std::uint32_t node, const SegmentName& name);
+
+/// Memory that holds one file, or a part, after the other.
+class FileBytes {
+ public:
+  /// `bytes` from `offset`, all of them if `bytes` is more than there are. kResourceExhausted if there is no memory.
+  Status load(base::File& file, const std::string& path, std::uint64_t offset = 0,
+              std::uint64_t bytes = ~std::uint64_t{0});
+  std::string_view view() const { return {buffer_.get(), size_}; }
+
+ private:
+  std::unique_ptr<char[]> buffer_;
+  std::size_t room_ = 0;
+  std::size_t size_ = 0;
+};
+
+/// A place that is not what was written.
+struct Fault {
+  std::uint64_t offset = 0;
+  std::string cause;
+  std::optional<std::uint64_t> next;  ///< where valid entries begin again; none: nothing valid follows, a torn tail
+};
+
+class SegmentReader {
+ public:
+  /// What next() found.
+  enum class Found { kTransaction, kMarker, kFault, kEnd };
+  /// Of the segment as far as it was read.
+  enum class Verdict { kClean, kTornTail, kDamaged };
+
+  /// `bytes` are the whole file. kDamaged, naming file, field, what was found and what expected, if it does not begin
+  /// with this header; with `ignore_header` entries are looked for all the same. A header that was never written is a
+  /// fault at offset 0, not an error.
+  static Result<SegmentReader> open(std::string_view bytes, const std::string& path, const log::SegmentHeader& expected,
+                                    bool ignore_header = false);
+
+  Found next();
+
+  // After kTransaction and kMarker.
+  std::uint64_t tid() const { return entry_.header.tid(); }
+  /// The transaction's writes. Valid until next() comes to another packed entry.
+  std::string_view body() const { return entry_.body; }
+  log::Marker marker() const;
+  /// Where the entry stands in the file; of a packed transaction, where the packed entry does.
+  std::uint64_t offset() const { return offset_; }
+  /// Where the next entry of the file begins, or the fault if there is one.
+  std::uint64_t position() const { return at_; }
+  /// True if entries of the same packed entry follow.
+  bool inside_packed() const { return !packed_.empty(); }
+
+  const Fault& fault() const { return fault_; }  ///< after kFault: that one
+  Verdict verdict() const { return verdict_; }
+  std::uint32_t segment_crc() const { return segment_crc_; }
+
+ private:
+  SegmentReader(std::string_view bytes, std::uint32_t segment_crc)
+      : bytes_(bytes),
+        segment_crc_(segment_crc),
+        search_budget_(64 * bytes.size() + (std::uint64_t{1} << 20)) {}
+  Found next_packed();
+  Found fail(const char* cause);
+  std::optional<std::uint64_t> find_valid(std::uint64_t from, bool* gave_up);
+
+  std::string_view bytes_;
+  std::uint32_t segment_crc_;
+  std::uint64_t search_budget_;  // bytes that may yet be summed up in the search for valid entries
+  std::uint64_t at_ = sizeof(log::SegmentHeader);
+  std::uint64_t offset_ = 0;
+  Entry entry_;
+  Unpacker unpacker_;
+  EntryList packed_;
+  Fault fault_;
+  Verdict verdict_ = Verdict::kClean;
+  bool header_missing_ = false;
+};
+
+}  // namespace granary::recovery

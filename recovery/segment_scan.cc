@@ -1,0 +1,99 @@
+#include "recovery/segment_scan.h"
+
+#include <algorithm>
+
+#include "src/record/tid.h"
+
+namespace granary::recovery {
+namespace {
+
+constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;
+
+/// Cuts the entries that pass by into chunks.
+class ChunkCutter {
+ public:
+  ChunkCutter(std::vector<Chunk>& chunks, std::uint64_t begin) : chunks_(chunks) { chunk_.begin = begin; }
+
+  void transaction(epoch::Epoch epoch) {
+    chunk_.first_epoch = used_ ? std::min(chunk_.first_epoch, epoch) : epoch;
+    chunk_.last_epoch = std::max(chunk_.last_epoch, epoch);
+    used_ = true;
+  }
+  /// All entries before `end` have passed.
+  void entry_ends(std::uint64_t end) {
+    if (end - chunk_.begin >= kChunkBytes) cut(end, end);
+  }
+  /// The next chunk begins at `begin`.
+  void cut(std::uint64_t end, std::uint64_t begin) {
+    chunk_.end = end;
+    if (used_) chunks_.push_back(chunk_);
+    chunk_ = {.begin = begin, .behind_fault = chunk_.behind_fault};
+    used_ = false;
+  }
+  void fault_passed() { chunk_.behind_fault = true; }
+
+ private:
+  std::vector<Chunk>& chunks_;
+  Chunk chunk_;
+  bool used_ = false;
+};
+
+void note_marker(ScannedSegment& scanned, const log::Marker& marker) {
+  ++scanned.markers;
+  scanned.complete_any = marker.complete;
+  if (scanned.faults.empty()) scanned.complete = marker.complete;
+  if (!scanned.faults.empty() && !scanned.faults.back().complete_after)
+    scanned.faults.back().complete_after = marker.complete;
+  scanned.durable = std::max(scanned.durable, marker.durable);
+  scanned.greatest_epoch = std::max(scanned.greatest_epoch, marker.complete);
+}
+
+void walk(SegmentReader& reader, ScannedSegment& scanned) {
+  ChunkCutter cutter(scanned.chunks, reader.position());
+  for (;;) {
+    switch (reader.next()) {
+      case SegmentReader::Found::kTransaction: {
+        const epoch::Epoch epoch = record::epoch_of(reader.tid());
+        ++scanned.transactions;
+        scanned.greatest_epoch = std::max(scanned.greatest_epoch, epoch);
+        cutter.transaction(epoch);
+        if (!reader.inside_packed()) cutter.entry_ends(reader.position());
+        break;
+      }
+      case SegmentReader::Found::kMarker:
+        note_marker(scanned, reader.marker());
+        cutter.entry_ends(reader.position());
+        break;
+      case SegmentReader::Found::kFault:
+        cutter.cut(reader.fault().offset, reader.position());
+        cutter.fault_passed();
+        scanned.faults.push_back({reader.fault(), scanned.complete_any, std::nullopt});
+        break;
+      case SegmentReader::Found::kEnd: cutter.cut(scanned.bytes, scanned.bytes); return;
+    }
+  }
+}
+
+}  // namespace
+
+Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& path, const SegmentName& name,
+                                    const log::SegmentHeader& expected, bool salvage, FileBytes& buffer) {
+  auto file = files.open(path);
+  if (!file.ok()) return file.status();
+  if (const Status loaded = buffer.load(**file, path); !loaded.ok()) return loaded;
+  ScannedSegment scanned;
+  scanned.name = name;
+  scanned.path = path;
+  scanned.bytes = buffer.view().size();
+  scanned.crc = expected.crc;
+  auto reader = SegmentReader::open(buffer.view(), path, expected);
+  if (!reader.ok()) {
+    scanned.header = reader.status();
+    if (!salvage) return scanned;
+    reader = SegmentReader::open(buffer.view(), path, expected, /*ignore_header=*/true);
+  }
+  walk(*reader, scanned);
+  return scanned;
+}
+
+}  // namespace granary::recovery

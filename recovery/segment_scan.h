@@ -1,0 +1,50 @@
+#pragma once
+// What one segment holds, without its content: pieces to replay, markers, faults.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "recovery/segment_reader.h"
+#include "src/base/file.h"
+#include "src/epoch/epoch.h"
+
+namespace granary::recovery {
+
+/// A run of whole entries of a segment, about a megabyte: what a replaying thread takes at once.
+struct Chunk {
+  std::uint64_t begin = 0, end = 0;              ///< offsets in the file
+  epoch::Epoch first_epoch = 0, last_epoch = 0;  ///< of its transactions
+  bool behind_fault = false;                     ///< something before it in the segment is not what was written
+};
+
+/// A fault, and what the markers around it say.
+struct ScannedFault {
+  Fault fault;
+  std::optional<epoch::Epoch> complete_before, complete_after;  ///< of the nearest markers in this segment
+};
+
+struct ScannedSegment {
+  SegmentName name;
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;  ///< of the header: seeds the entries'
+  Status header;          ///< kDamaged if it is another segment than its name says
+  std::vector<Chunk> chunks;
+  std::vector<ScannedFault> faults;
+  std::optional<epoch::Epoch> complete;      ///< of the last marker before the first fault
+  std::optional<epoch::Epoch> complete_any;  ///< of the last marker
+  epoch::Epoch durable = 0;                  ///< the greatest that a marker names
+  epoch::Epoch greatest_epoch = 0;           ///< of transactions and markers
+  std::uint64_t transactions = 0, markers = 0;
+};
+
+/// Walks the segment file at `path`. An error is one of reading; what is wrong with the content is part of the result.
+/// `salvage`: a segment with a damaged header is walked, too. `buffer` is memory to use.
+Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& path, const SegmentName& name,
+                                    const log::SegmentHeader& expected, bool salvage, FileBytes& buffer);
+
+}  // namespace granary::recovery
