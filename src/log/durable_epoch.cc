@@ -6,21 +6,15 @@
 
 namespace granary::log {
 
-DurableEpoch::DurableEpoch(std::size_t loggers, epoch::Epoch first)
-    : loggers_(loggers),
-      locals_(std::make_unique<Local[]>(loggers)),
-      durable_(first) {
-  for (std::size_t i = 0; i < loggers; ++i) locals_[i].epoch.store(first, std::memory_order_relaxed);
-}
+DurableEpoch::DurableEpoch(std::size_t loggers, epoch::Epoch first) : durable_(first), locals_(loggers, first) {}
 
 void DurableEpoch::publish(std::size_t logger, epoch::Epoch complete) {
-  locals_[logger].epoch.store(complete, std::memory_order_release);
-  epoch::Epoch least = complete;
-  for (std::size_t i = 0; i < loggers_; ++i) {
-    const epoch::Epoch local = locals_[i].epoch.load(std::memory_order_acquire);
-    least = base::injected(base::Bug::kDurableIsGreatest) ? std::max(least, local) : std::min(least, local);
-  }
+  // Under the mutex: of two loggers that publish at once, the later one sees both, so that D is never left behind.
   const std::lock_guard lock(mutex_);
+  locals_[logger] = complete;
+  const epoch::Epoch least = base::injected(base::Bug::kDurableIsGreatest)
+                                 ? *std::max_element(locals_.begin(), locals_.end())
+                                 : *std::min_element(locals_.begin(), locals_.end());
   if (least <= durable_.load(std::memory_order_relaxed) || failed_.load(std::memory_order_relaxed)) return;
   durable_.store(least, std::memory_order_release);
   raised_.notify_all();

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <memory>
 #include <mutex>
+#include <vector>
 
 #include <granary/status.h>
 
@@ -35,14 +35,10 @@ class DurableEpoch {
   Status wait(epoch::Epoch epoch) const;
 
  private:
-  struct alignas(base::kCacheLine) Local {
-    std::atomic<epoch::Epoch> epoch;  // d_l: written by its logger (release), read by all loggers (acquire)
-  };
-  const std::size_t loggers_;
-  const std::unique_ptr<Local[]> locals_;
   alignas(base::kCacheLine) std::atomic<epoch::Epoch> durable_;  // raised by loggers under mutex_ (release)
   std::atomic<bool> failed_{false};
-  mutable std::mutex mutex_;  // guards cause_ and the raising of durable_
+  mutable std::mutex mutex_;          // guards cause_, locals_ and the raising of durable_
+  std::vector<epoch::Epoch> locals_;  // d_l
   mutable std::condition_variable raised_;
   Status cause_;
 };

@@ -32,7 +32,8 @@ Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch dur
                                                .directory = options_.directories[i % options_.directories.size()],
                                                .identity = identity,
                                                .segment_bytes = options_.segment_bytes,
-                                               .codec = options_.codec},
+                                               .codec = options_.codec,
+                                               .alone = options_.loggers == 1},
                                  epochs, durable_));
   }
 }

@@ -47,7 +47,9 @@ Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, Durable
     : options_(std::move(options)),
       epochs_(epochs),
       durable_(durable),
-      marked_(durable.current()) {
+      newest_(durable.current()),
+      marked_(durable.current()),
+      marked_in_log_(durable.current()) {
   buffer_.reserve(2 * kBufferBytes);
 }
 
@@ -67,11 +69,15 @@ Status Logger::begin_segment() {
   if (!file.ok()) return file.status();
   segment_ = std::move(*file);
   segment_crc_ = header.crc;
-  segment_bytes_ = sizeof header;
+  segment_bytes_ = 0;
   last_epoch_ = 0;
-  if (const Status done = segment_->append({reinterpret_cast<const char*>(&header), sizeof header}); !done.ok())
-    return done;
+  const char* const bytes = reinterpret_cast<const char*>(&header);
+  buffer_.insert(buffer_.end(), bytes, bytes + sizeof header);
+  // Each segment says by itself how far the logger has come, as the earlier ones with their markers may be removed.
+  add_marker(marked_);
+  if (const Status done = write_out(); !done.ok()) return done;
   if (const Status done = segment_->sync(); !done.ok()) return done;
+  if (base::injected(base::Bug::kSkipDirectorySync)) return {};
   return options_.files->sync_directory(options_.directory);
 }
 
@@ -113,6 +119,7 @@ Status Logger::take(std::string_view pending, Ring* ring) {
       base::always_check(header.kind() == EntryKind::kTransaction && header.bytes() <= pending.size() - at,
                          "a ring holds whole transactions up to its tail");
       last_epoch_ = std::max(last_epoch_, record::epoch_of(header.tid()));
+      newest_ = std::max(newest_, last_epoch_);
       if (!options_.codec) add_entry(pending.data() + at, header);
       bump(counters_.entries, 1);
       at += header.bytes();
@@ -155,20 +162,43 @@ Status Logger::write_out() {
   return done;
 }
 
+/// Everything with an epoch ≤ `complete` is in the segment: says so there, syncs, and publishes it.
+///
+/// A logger that is alone and has nothing newer than its last marker says so without a marker: an idle database writes
+/// nothing. No entry of this log has an epoch greater than that marker's, so recovery, which goes by the marker, replays
+/// exactly the transactions ≤ `complete` all the same; and what is logged later comes with a later marker. Only the
+/// number D is forgotten: after a crash it may be less than it was, with no transaction in between. With several loggers
+/// none may do so: recovery takes the smallest of their last markers and would drop what the others have.
 Status Logger::finish_epoch(epoch::Epoch complete) {
+  const bool idle = options_.alone && newest_ <= marked_in_log_;
+  if (!idle) {
+    if (const Status done = mark(complete); !done.ok()) return done;
+  }
+  marked_ = complete;
+  durable_.publish(options_.identity.logger, complete);
+  return idle || segment_bytes_ < options_.segment_bytes ? Status() : rotate();
+}
+
+Status Logger::mark(epoch::Epoch complete) {
   if (base::injected(base::Bug::kAckBeforeSync)) durable_.publish(options_.identity.logger, complete);
+  add_marker(complete);
+  if (const Status done = write_out(); !done.ok()) return done;
+  if (const Status done = segment_->sync(); !done.ok() && !base::injected(base::Bug::kIgnoreSyncError)) return done;
+  bump(counters_.syncs, 1);
+  return {};
+}
+
+void Logger::add_marker(epoch::Epoch complete) {
   struct {
     EntryHeader header{sizeof(Marker), 0, static_cast<std::uint64_t>(EntryKind::kMarker)};
     Marker marker;
   } entry;
   entry.marker = {complete, durable_.current()};
   add_entry(reinterpret_cast<const char*>(&entry), entry.header);
-  if (const Status done = write_out(); !done.ok()) return done;
-  if (const Status done = segment_->sync(); !done.ok() && !base::injected(base::Bug::kIgnoreSyncError)) return done;
-  bump(counters_.syncs, 1);
-  marked_ = complete;
-  durable_.publish(options_.identity.logger, complete);
-  if (segment_bytes_ < options_.segment_bytes) return {};
+  marked_in_log_ = complete;
+}
+
+Status Logger::rotate() {
   {
     const std::lock_guard lock(mutex_);
     finished_.push_back({segment_path_, last_epoch_});
@@ -177,13 +207,21 @@ Status Logger::finish_epoch(epoch::Epoch complete) {
 }
 
 Status Logger::remove_until(epoch::Epoch epoch) {
-  const std::lock_guard lock(mutex_);
-  while (!finished_.empty() && finished_.front().last_epoch <= epoch) {
-    const Status removed = options_.files->remove(finished_.front().path);
+  const std::lock_guard removing(removing_);
+  for (;;) {
+    std::string path;
+    {
+      const std::lock_guard lock(mutex_);
+      if (finished_.empty() || finished_.front().last_epoch > epoch) return {};
+      path = finished_.front().path;
+    }
+    const Status removed = options_.files->remove(path);
     if (!removed.ok() && removed.code() != StatusCode::kNotFound) return removed;
+    // Each removal durable before the next: what power loss leaves of a logger's segments has no gap.
+    if (const Status synced = options_.files->sync_directory(options_.directory); !synced.ok()) return synced;
+    const std::lock_guard lock(mutex_);
     finished_.erase(finished_.begin());
   }
-  return options_.files->sync_directory(options_.directory);
 }
 
 }  // namespace granary::log

@@ -26,6 +26,7 @@ struct LoggerOptions {
   SegmentHeader identity;  ///< database, node, logger, generation
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
   std::optional<Codec> codec;
+  bool alone = false;  ///< no other logger's markers are compared with this one's: it need not mark idle epochs
 };
 
 /// Written by the logger with plain relaxed stores, read by statistics.
@@ -64,6 +65,9 @@ class Logger {
   Status drain(Ring& ring);
   Status take(std::string_view pending, Ring* ring);
   Status finish_epoch(epoch::Epoch complete);
+  Status mark(epoch::Epoch complete);
+  Status rotate();
+  void add_marker(epoch::Epoch complete);
   void add_entry(const char* entry, const EntryHeader& header);
   void pack(std::string_view entries);
   Status write_out();
@@ -71,7 +75,8 @@ class Logger {
   const LoggerOptions options_;
   const epoch::EpochManager& epochs_;
   DurableEpoch& durable_;
-  std::mutex mutex_;  // guards rings_ and finished_
+  std::mutex removing_;  // held by remove_until(); taken before mutex_, which is not held while the device works
+  std::mutex mutex_;     // guards rings_ and finished_
   std::vector<Ring*> rings_;
   std::vector<Finished> finished_;
 
@@ -81,8 +86,10 @@ class Logger {
   std::uint32_t segment_crc_ = 0;
   std::uint64_t segment_bytes_ = 0;
   std::uint64_t next_sequence_ = 0;
-  epoch::Epoch last_epoch_ = 0;  // greatest in the segment
-  epoch::Epoch marked_ = 0;      // of the last marker
+  epoch::Epoch last_epoch_ = 0;     // greatest in the segment
+  epoch::Epoch newest_ = 0;         // greatest in the log
+  epoch::Epoch marked_ = 0;         // what was published last
+  epoch::Epoch marked_in_log_ = 0;  // of the last marker
   std::vector<char> buffer_;
   LoggerCounters counters_;
 };

@@ -67,15 +67,23 @@ Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path,
 }
 
 Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identity& identity, std::uint64_t capacity) {
-  capacity = std::bit_ceil(capacity < kPage ? kPage : capacity);
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  // Made aside and linked when it is whole: a process that dies meanwhile leaves no ring rather than a damaged one.
+  const std::string aside = path + ".new";
+  ::unlink(aside.c_str());
+  auto ring = create_aside(aside, path, identity, std::bit_ceil(capacity < kPage ? kPage : capacity));
+  if (ring.ok() && ::link(aside.c_str(), path.c_str()) != 0) ring = failed("create", path);
+  ::unlink(aside.c_str());
+  return ring;
+}
+
+Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const std::string& path,
+                                                 const Identity& identity, std::uint64_t capacity) {
+  const Descriptor file(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.number < 0) return failed("create", path);
   // Allocated, not only extended: a later write into a full tmpfs would kill the process instead of failing here.
   if (const int error = ::posix_fallocate(file.number, 0, static_cast<off_t>(kPage + capacity)); error != 0) {
     errno = error;
-    const Status status = failed("allocate", path);
-    ::unlink(path.c_str());
-    return status;
+    return failed("allocate", path);
   }
   auto ring = map(file.number, path, capacity);
   if (!ring.ok()) return ring;

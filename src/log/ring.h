@@ -48,7 +48,8 @@ class Ring {
     std::uint64_t generation = 0;
     std::uint32_t worker = 0;
   };
-  /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two.
+  /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two. The file
+  /// appears when it is whole; a creation that was killed may leave `path`.new, which the next one takes away.
   static Result<std::unique_ptr<Ring>> create(const std::string& path, const Identity& identity,
                                               std::uint64_t capacity);
   /// What is left of a former process's ring; kDamaged if it is none, or of another database.
@@ -89,6 +90,8 @@ class Ring {
 
  private:
   Ring(RingHeader* header, char* data, std::uint64_t capacity) : header_(header), data_(data), capacity_(capacity) {}
+  static Result<std::unique_ptr<Ring>> create_aside(const std::string& aside, const std::string& path,
+                                                    const Identity& identity, std::uint64_t capacity);
   static Result<std::unique_ptr<Ring>> map(int descriptor, const std::string& path, std::uint64_t capacity);
 
   RingHeader* const header_;

@@ -1,0 +1,182 @@
+// The ring: wrap-around, room, what a former process's ring shows, what is refused. With threads: ring_stress_test.cc.
+
+#include "src/log/ring.h"
+
+#include <cstring>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::log {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr DatabaseId kDatabase = {1, 2, 3, 4};
+constexpr Ring::Identity kIdentity{kDatabase, 5, 7};
+constexpr std::uint64_t kCapacity = 4096;
+
+class RingTest : public testing::Test {
+ protected:
+  std::unique_ptr<Ring> made(std::uint64_t capacity = kCapacity) {
+    auto ring = Ring::create(path_, kIdentity, capacity);
+    EXPECT_TRUE(ring.ok()) << ring.status().message();
+    return std::move(*ring);
+  }
+  void publish(Ring& ring, std::string_view bytes) {
+    ASSERT_TRUE(ring.has_room(bytes.size()));
+    std::memcpy(ring.at_tail(), bytes.data(), bytes.size());
+    ring.publish(bytes.size());
+  }
+  /// The refusal of the ring file after `change` was made to its bytes.
+  template <typename Change>
+  std::string refusal(Change&& change) {
+    std::string bytes = *base::read_file(base::system_files(), path_);
+    change(bytes);
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+    const auto ring = Ring::open(path_, kDatabase);
+    if (ring.ok()) return "accepted";
+    EXPECT_EQ(ring.status().code(), StatusCode::kDamaged);
+    EXPECT_THAT(ring.status().message(), HasSubstr(path_));
+    return ring.status().message();
+  }
+
+  tests::TemporaryDirectory directory_;
+  const std::string path_ = directory_ / ring_name(7);
+};
+
+TEST_F(RingTest, WrapsAtEveryAlignment) {
+  const auto ring = made();
+  std::string pattern(kCapacity, '\0');
+  for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<char>(i * 31 + 7);
+  for (std::uint64_t at = 0; at < kCapacity; at += kAlignment) {
+    publish(*ring, pattern);
+    ASSERT_EQ(ring->pending(), pattern) << "at " << at;
+    ring->consume(kCapacity);
+    publish(*ring, pattern.substr(0, kAlignment));  // moves on by one
+    ring->consume(kAlignment);
+    ASSERT_TRUE(ring->pending().empty());
+  }
+}
+
+TEST_F(RingTest, HasRoomForExactlyWhatIsFree) {
+  const auto ring = made();
+  EXPECT_TRUE(ring->has_room(kCapacity));
+  publish(*ring, std::string(kCapacity - 16, 'x'));
+  EXPECT_TRUE(ring->has_room(16));
+  EXPECT_FALSE(ring->has_room(24));
+  publish(*ring, std::string(16, 'y'));
+  EXPECT_FALSE(ring->has_room(8));
+  EXPECT_EQ(ring->pending().size(), kCapacity);
+  ring->consume(24);
+  EXPECT_TRUE(ring->has_room(24));
+  EXPECT_FALSE(ring->has_room(32));
+  EXPECT_EQ(ring->pending().size(), kCapacity - 24);
+}
+
+TEST_F(RingTest, CapacityIsRoundedUpToAPowerOfTwo) {
+  EXPECT_EQ(made(1)->capacity(), 4096u);
+  ASSERT_TRUE(base::system_files().remove(path_).ok());
+  EXPECT_EQ(made(4097)->capacity(), 8192u);
+}
+
+TEST_F(RingTest, ReopenedAfterDeathShowsExactlyWhatWasPublished) {
+  {
+    const auto ring = made();
+    publish(*ring, std::string(4000, 'a'));
+    ring->consume(4000);
+    publish(*ring, std::string(400, 'b'));
+    publish(*ring, std::string(800, 'c'));
+    ring->consume(400);
+    std::memset(ring->at_tail(), 'd', 80);  // never published
+  }
+  const auto ring = Ring::open(path_, kDatabase);
+  ASSERT_TRUE(ring.ok()) << ring.status().message();
+  EXPECT_EQ((*ring)->pending(), std::string(800, 'c'));
+  EXPECT_EQ((*ring)->header().generation, kIdentity.generation);
+  EXPECT_EQ((*ring)->header().worker, kIdentity.worker);
+}
+
+TEST_F(RingTest, CreationRefusesWhatIsThere) {
+  publish(*made(), std::string(8, 'x'));
+  EXPECT_EQ(Ring::create(path_, kIdentity, kCapacity).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ((*Ring::open(path_, kDatabase))->pending().size(), 8u) << "and leaves it alone";
+  const auto lost = Ring::create(directory_ / "none/ring", kIdentity, kCapacity);
+  EXPECT_EQ(lost.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(lost.status().message(), HasSubstr("none/ring"));
+}
+
+TEST_F(RingTest, CreationLeavesAndNeedsNothingBesideTheRing) {
+  std::ofstream(path_ + ".new") << "left by a creation that was killed";
+  made();
+  EXPECT_EQ(*base::system_files().list(directory_.path()), std::vector<std::string>{ring_name(7)});
+}
+
+TEST_F(RingTest, RefusesTheRingOfAnotherDatabase) {
+  made();
+  const auto ring = Ring::open(path_, DatabaseId{9});
+  EXPECT_EQ(ring.status().code(), StatusCode::kDamaged);
+  EXPECT_THAT(ring.status().message(), HasSubstr("another database"));
+  EXPECT_THAT(ring.status().message(), HasSubstr(path_));
+  EXPECT_EQ(Ring::open(path_ + "x", kDatabase).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(RingTest, RefusesATruncatedFile) {
+  for (const std::size_t bytes : {0u, 1u, 200u, 4095u, 4096u, 4097u, 8191u}) {
+    ASSERT_TRUE(base::system_files().remove(path_).ok() || bytes == 0);
+    made();
+    EXPECT_THAT(refusal([&](std::string& file) { file.resize(bytes); }),
+                HasSubstr("it has " + std::to_string(bytes) + " bytes"));
+  }
+  ASSERT_TRUE(base::system_files().remove(path_).ok());
+  made();
+  EXPECT_THAT(refusal([](std::string& file) { file.resize(4096 + 8192); }), HasSubstr("do not fit"));
+}
+
+TEST_F(RingTest, RefusesAnotherVersionByNumber) {
+  made();
+  const std::string message =
+      refusal([](std::string& file) { file[offsetof(RingHeader, version)] = kFormatVersion + 1; });
+  EXPECT_THAT(message, HasSubstr("format version 2, expected 1"));
+}
+
+TEST_F(RingTest, RefusesGarbage) {
+  made();
+  EXPECT_THAT(refusal([](std::string& file) { file.assign(file.size(), '\0'); }), HasSubstr("does not begin as one"));
+  EXPECT_THAT(refusal([](std::string& file) { file.assign(file.size(), 'x'); }), HasSubstr("does not begin as one"));
+}
+
+TEST_F(RingTest, EveryChangedBitOfTheIdentityIsRefused) {
+  made();
+  const std::string good = *base::read_file(base::system_files(), path_);
+  for (std::size_t at = 0; at < offsetof(RingHeader, capacity) + sizeof(std::uint64_t); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      EXPECT_NE(refusal([&](std::string& file) {
+                  file = good;
+                  file[at] = static_cast<char>(file[at] ^ (1 << bit));
+                }),
+                "accepted")
+          << "byte " << at << " bit " << bit;
+    }
+  }
+}
+
+TEST_F(RingTest, RefusesCountsThatCannotBe) {
+  made();
+  const auto with = [&](std::uint64_t head, std::uint64_t tail) {
+    return refusal([&](std::string& file) {
+      std::memcpy(file.data() + offsetof(RingHeader, head), &head, sizeof head);
+      std::memcpy(file.data() + offsetof(RingHeader, tail), &tail, sizeof tail);
+    });
+  };
+  EXPECT_THAT(with(8, 0), HasSubstr("head 8, tail 0"));
+  EXPECT_THAT(with(0, kCapacity + 8), HasSubstr("do not fit"));
+  EXPECT_EQ(with(kCapacity, 2 * kCapacity), "accepted");
+}
+
+}  // namespace
+}  // namespace granary::log
