@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -93,7 +94,7 @@ class SystemFiles final : public FileSystem {
     return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failed("rename to", to);
   }
   Status remove(const std::string& path) override {
-    return ::unlink(path.c_str()) == 0 ? Status() : failed("remove", path);
+    return ::remove(path.c_str()) == 0 ? Status() : failed("remove", path);
   }
 
   Result<std::vector<std::string>> list(const std::string& directory) override {

@@ -44,7 +44,7 @@ class FileSystem {
   virtual Result<std::unique_ptr<File>> lock(const std::string& path) = 0;
   /// Puts `from` in the place of `to`, atomically; durable after sync_directory().
   virtual Status rename(const std::string& from, const std::string& to) = 0;
-  /// kNotFound if there is none.
+  /// A file, or an empty directory. kNotFound if there is none.
   virtual Status remove(const std::string& path) = 0;
   /// Names in the directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;

@@ -1,0 +1,105 @@
+#pragma once
+// A checkpoint on disk, byte by byte (docs/checkpoint-format.md): a directory of partition files, each a header, blocks
+// of records, and a trailer as its last block. There is no padding: every byte is covered by a checksum.
+//
+// Partitions say nothing about keys: any block of any table may stand in any of them, so whoever reads may use another
+// number of threads than whoever wrote.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <granary/limits.h>
+
+#include "src/epoch/epoch.h"
+#include "src/log/format.h"
+
+namespace granary::recovery::checkpoint {
+
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kMaxPartitions = 1024;
+
+struct FileHeader {
+  static constexpr std::array<char, 8> kMagic = {'G', 'R', 'A', 'N', 'C', 'K', 'P', '\n'};
+  static constexpr std::uint32_t kByteOrder = 0x01020304;
+
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kFormatVersion;
+  std::uint32_t byte_order = kByteOrder;
+  log::DatabaseId database{};
+  std::uint64_t epoch = 0;  ///< the checkpoint holds exactly the transactions with an epoch < this
+  std::uint64_t stamp = 0;  ///< the same in all files of one checkpoint, another in the next, also at the same epoch
+  std::uint32_t partition = 0;
+  std::uint32_t partitions = 1;
+  std::uint32_t reserved = 0;
+  std::uint32_t crc = 0;  ///< CRC-32C of all before it
+
+  std::uint32_t compute_crc() const;
+  void seal() { crc = compute_crc(); }
+};
+static_assert(sizeof(FileHeader) == 64);
+
+enum class BlockKind : std::uint32_t { kRecords = 1, kTrailer = 2 };
+
+struct BlockHeader {
+  BlockKind kind = BlockKind::kRecords;
+  std::uint32_t table = 0;     ///< 0 in the trailer
+  std::uint32_t records = 0;   ///< 0 in the trailer
+  std::uint32_t bytes = 0;     ///< of the body
+  std::uint32_t sequence = 0;  ///< of the blocks of this file, from 0
+  std::uint32_t crc = 0;       ///< CRC-32C of the header before it and the body, seeded with the file header's
+};
+static_assert(sizeof(BlockHeader) == 24);
+
+/// The trailer's body: what stood before it in this file.
+struct Trailer {
+  std::uint64_t records = 0;
+  std::uint64_t blocks = 0;
+};
+static_assert(sizeof(Trailer) == 16);
+
+/// Before each record of a block: this, the key, the value.
+struct RecordHeader {
+  std::uint64_t tid = 0;  ///< as in a record's TID word, status bits 0
+  std::uint32_t key_bytes = 0;
+  std::uint32_t value_bytes = 0;
+};
+static_assert(sizeof(RecordHeader) == 16);
+
+/// A block is closed once its body has this many bytes, so one is at most a record longer.
+inline constexpr std::size_t kBlockBytes = std::size_t{256} * 1024;
+inline constexpr std::size_t kMaxRecordBytes = sizeof(RecordHeader) + kMaxKeyBytes + kMaxValueBytes;
+inline constexpr std::size_t kMaxBodyBytes = kBlockBytes + kMaxRecordBytes;
+
+/// The CRC that the block's header must hold in a file whose header has `file_crc`.
+std::uint32_t block_crc(std::uint32_t file_crc, const BlockHeader& header, const char* body);
+
+/// "part-0003.gckpt".
+std::string partition_name(std::uint32_t partition);
+bool is_partition_name(std::string_view name);
+
+struct TableCount {
+  std::uint64_t records = 0, bytes = 0;  ///< bytes of keys and values
+  bool operator==(const TableCount&) const = default;
+};
+
+/// What a checkpoint holds, as its writer and its reader count it.
+struct Contents {
+  epoch::Epoch epoch = 0;
+  log::DatabaseId database{};
+  std::uint64_t stamp = 0;
+  std::uint32_t partitions = 0;
+  std::uint64_t blocks = 0;  ///< of records
+  std::uint64_t records = 0;
+  std::uint64_t file_bytes = 0;                ///< of all files
+  std::uint64_t older = 0;                     ///< when loaded: records that gave way to a newer version already there
+  std::map<std::uint32_t, TableCount> tables;  ///< by id; those with records
+
+  /// Adds another part of the same checkpoint.
+  void add(const Contents& part);
+};
+
+}  // namespace granary::recovery::checkpoint

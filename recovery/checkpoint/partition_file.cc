@@ -1,0 +1,77 @@
+#include "recovery/checkpoint/partition_file.h"
+
+#include <cstring>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::recovery::checkpoint {
+
+void BlockBuffer::add(std::uint64_t tid, std::string_view key, std::size_t value_bytes) {
+  const RecordHeader record{tid, static_cast<std::uint32_t>(key.size()), static_cast<std::uint32_t>(value_bytes)};
+  std::memcpy(bytes_.data() + used_, &record, sizeof record);
+  if (!key.empty()) std::memcpy(bytes_.data() + used_ + sizeof record, key.data(), key.size());
+  used_ += sizeof record + key.size() + value_bytes;
+  ++header_.records;
+}
+
+std::span<const char> BlockBuffer::seal(std::uint32_t file_crc, std::uint32_t sequence) {
+  header_.bytes = static_cast<std::uint32_t>(body_bytes());
+  header_.sequence = sequence;
+  header_.crc = block_crc(file_crc, header_, bytes_.data() + sizeof(BlockHeader));
+  std::memcpy(bytes_.data(), &header_, sizeof header_);
+  return std::span<const char>(bytes_).first(used_);
+}
+
+Result<std::unique_ptr<PartitionFile>> PartitionFile::create(base::FileSystem& files, const std::string& directory,
+                                                             FileHeader header, std::uint64_t sync_bytes) {
+  header.seal();
+  auto file = files.create(directory + '/' + partition_name(header.partition));
+  if (!file.ok()) return file.status();
+  std::unique_ptr<PartitionFile> partition(new PartitionFile(std::move(*file), header, sync_bytes));
+  const Status put = partition->put({reinterpret_cast<const char*>(&header), sizeof header});
+  if (!put.ok()) return put;
+  return partition;
+}
+
+Status PartitionFile::append(BlockBuffer& block) {
+  const std::lock_guard lock(mutex_);
+  if (!failed_.ok()) return failed_;
+  const Status done = put(block.seal(header_.crc, blocks_));
+  if (!done.ok()) return done;
+  ++blocks_;
+  records_ += block.header().records;
+  // Now and then, so that the end does not find gigabytes unwritten and other files' syncs wait for them.
+  return sync_bytes_ != 0 && unsynced_ >= sync_bytes_ ? sync() : Status();
+}
+
+Status PartitionFile::finish() {
+  const std::lock_guard lock(mutex_);
+  if (!failed_.ok()) return failed_;
+  const Trailer trailer{records_, blocks_};
+  BlockHeader header;
+  header.kind = BlockKind::kTrailer;
+  header.bytes = sizeof trailer;
+  header.sequence = blocks_;
+  header.crc = block_crc(header_.crc, header, reinterpret_cast<const char*>(&trailer));
+  const Status done = put({reinterpret_cast<const char*>(&header), sizeof header});
+  if (!done.ok()) return done;
+  const Status ended = put({reinterpret_cast<const char*>(&trailer), sizeof trailer});
+  return ended.ok() ? sync() : ended;
+}
+
+Status PartitionFile::put(std::span<const char> bytes) {
+  Status done = file_->append(bytes);
+  if (!done.ok()) return failed_ = std::move(done);
+  bytes_ += bytes.size();
+  unsynced_ += bytes.size();
+  return {};
+}
+
+Status PartitionFile::sync() {
+  Status done = file_->sync();
+  if (!done.ok() && !base::injected(base::Bug::kIgnoreSyncError)) return failed_ = std::move(done);
+  unsynced_ = 0;
+  return {};
+}
+
+}  // namespace granary::recovery::checkpoint

@@ -1,0 +1,83 @@
+#pragma once
+// One partition file while it is written: blocks from any thread, each whole, and the trailer only after all of them.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "recovery/checkpoint/format.h"
+#include "src/base/file.h"
+
+namespace granary::recovery::checkpoint {
+
+/// A block being filled by one thread: the header's place, then the records.
+class BlockBuffer {
+ public:
+  BlockBuffer() : bytes_(kFirstBytes) {}
+
+  void begin(std::uint32_t table) {
+    header_ = {};
+    header_.table = table;
+    used_ = sizeof(BlockHeader);
+  }
+  bool empty() const { return header_.records == 0; }
+  bool full() const { return body_bytes() >= kBlockBytes; }
+  const BlockHeader& header() const { return header_; }
+  std::size_t body_bytes() const { return used_ - sizeof(BlockHeader); }
+
+  /// Where the next record's value goes if it has such a key: at least `value_room` bytes. Valid until the next call.
+  std::span<char> value_place(std::size_t key_bytes, std::size_t value_room) {
+    const std::size_t at = used_ + sizeof(RecordHeader) + key_bytes;
+    if (at + value_room > bytes_.size()) bytes_.resize(at + value_room);
+    return std::span<char>(bytes_).subspan(at);
+  }
+  /// Takes the record in; its value stands in its place already.
+  void add(std::uint64_t tid, std::string_view key, std::size_t value_bytes);
+
+  /// Puts the header in its place and gives all bytes.
+  std::span<const char> seal(std::uint32_t file_crc, std::uint32_t sequence);
+
+ private:
+  static constexpr std::size_t kFirstBytes = sizeof(BlockHeader) + kBlockBytes + sizeof(RecordHeader) + 8 * 1024;
+
+  std::vector<char> bytes_;
+  std::size_t used_ = sizeof(BlockHeader);
+  BlockHeader header_;
+};
+
+class PartitionFile {
+ public:
+  /// Creates the file and writes its header.
+  static Result<std::unique_ptr<PartitionFile>> create(base::FileSystem& files, const std::string& directory,
+                                                       FileHeader header, std::uint64_t sync_bytes);
+
+  /// Thread-safe. After an error every call fails.
+  Status append(BlockBuffer& block);
+  /// Writes the trailer and syncs; nothing may be appended after it.
+  Status finish();
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  PartitionFile(std::unique_ptr<base::File> file, const FileHeader& header, std::uint64_t sync_bytes)
+      : file_(std::move(file)),
+        header_(header),
+        sync_bytes_(sync_bytes) {}
+  Status put(std::span<const char> bytes);
+  Status sync();
+
+  const std::unique_ptr<base::File> file_;
+  const FileHeader header_;
+  const std::uint64_t sync_bytes_;
+  std::mutex mutex_;  // guards what follows
+  Status failed_;
+  std::uint32_t blocks_ = 0;
+  std::uint64_t records_ = 0, bytes_ = 0, unsynced_ = 0;
+};
+
+}  // namespace granary::recovery::checkpoint

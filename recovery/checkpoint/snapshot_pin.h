@@ -1,0 +1,39 @@
+#pragma once
+// Keeps the versions that one snapshot epoch sees, without holding back E: an epoch slot that is pinned and not entered.
+
+#include <utility>
+
+#include <granary/status.h>
+
+#include "src/epoch/epoch.h"
+
+namespace granary::recovery::checkpoint {
+
+class SnapshotPin {
+ public:
+  /// Pins the newest snapshot. kUnavailable if it is older than `complete_from`: the first epoch for which the tables
+  /// have all versions. Loading and replay leave only the newest one, so a recovered database names the epoch that it
+  /// began with; an older snapshot would miss records.
+  static Result<SnapshotPin> take(epoch::EpochManager& epochs, epoch::Epoch complete_from = 0);
+  SnapshotPin(SnapshotPin&& other) noexcept
+      : epochs_(other.epochs_),
+        slot_(std::exchange(other.slot_, nullptr)),
+        epoch_(other.epoch_) {}
+  SnapshotPin& operator=(SnapshotPin&&) = delete;
+  ~SnapshotPin();
+
+  /// se: the snapshot sees exactly the transactions with an epoch < this.
+  epoch::Epoch epoch() const { return epoch_; }
+
+ private:
+  SnapshotPin(epoch::EpochManager& epochs, epoch::Slot* slot, epoch::Epoch epoch)
+      : epochs_(&epochs),
+        slot_(slot),
+        epoch_(epoch) {}
+
+  epoch::EpochManager* epochs_;
+  epoch::Slot* slot_;
+  epoch::Epoch epoch_;
+};
+
+}  // namespace granary::recovery::checkpoint

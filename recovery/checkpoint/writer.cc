@@ -1,0 +1,299 @@
+#include "recovery/checkpoint/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "recovery/checkpoint/key_work.h"
+#include "recovery/checkpoint/partition_file.h"
+#include "src/base/test_hooks.h"
+#include "src/record/stable_read.h"
+
+namespace granary::recovery::checkpoint {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Copies the records of one piece into the block; stops at the piece's end, to be continued behind last_key().
+class Piece final : public kvstore::ordered::ScanVisitor {
+ public:
+  /// Keys looked at with the slot entered, absent ones included.
+  static constexpr std::size_t kKeys = 256;
+
+  Piece(epoch::Epoch snapshot, base::Waiter& waiter, BlockBuffer& block, TableCount& count)
+      : snapshot_(snapshot),
+        waiter_(waiter),
+        block_(block),
+        count_(count) {}
+
+  void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
+
+  bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
+    copy(key, *reinterpret_cast<const record::Record*>(value));
+    stopped_ = ++seen_ == kKeys || block_.full();
+    if (stopped_) last_key_.assign(key);
+    return !stopped_;
+  }
+
+  bool stopped() const { return stopped_; }
+  std::string& last_key() { return last_key_; }
+
+ private:
+  void copy(std::string_view key, const record::Record& head) {
+    record::StableRead seen;
+    std::size_t room = 0;
+    do {
+      const std::span<char> place = block_.value_place(key.size(), room);
+      seen = record::read_snapshot(head, snapshot_, place.data(), place.size(), waiter_);
+      room = seen.size;
+    } while (seen.state == record::ReadState::kTooSmall);
+    if (seen.state != record::ReadState::kValue) return;
+    block_.add(record::tid_of(seen.tid), key, seen.size);
+    ++count_.records;
+    count_.bytes += key.size() + seen.size;
+  }
+
+  const epoch::Epoch snapshot_;
+  base::Waiter& waiter_;
+  BlockBuffer& block_;
+  TableCount& count_;
+  std::size_t seen_ = 0;
+  bool stopped_ = false;
+  std::string last_key_;
+};
+
+Status check(const WriteOptions& options, const cc::Shared& shared) {
+  if (!shared.settings.snapshots) {
+    return {StatusCode::kFailedPrecondition, "a checkpoint needs the database's option `snapshots`, which is off"};
+  }
+  if (options.partitions == 0 || options.partitions > kMaxPartitions) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("a checkpoint of {} partitions; expected 1 to {}", options.partitions, kMaxPartitions)};
+  }
+  if (options.threads == 0) return {StatusCode::kInvalidArgument, "a checkpoint by 0 threads; expected at least 1"};
+  if (!(options.duty > 0.0 && options.duty <= 1.0)) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("a checkpoint's duty of {}; expected above 0, at most 1", options.duty)};
+  }
+  return {};
+}
+
+std::string parent_of(const std::string& directory) {
+  const auto slash = directory.find_last_of('/', directory.find_last_not_of('/'));
+  return slash == std::string::npos ? "." : directory.substr(0, std::max<std::size_t>(slash, 1));
+}
+
+class Writer {
+ public:
+  Writer(const WriteOptions& options, cc::Shared& shared, epoch::Epoch snapshot,
+         std::span<txn::TableCore* const> tables)
+      : options_(options),
+        shared_(shared),
+        snapshot_(snapshot),
+        work_(tables, shared.epochs, options.threads) {
+    contents_.epoch = snapshot;
+    contents_.database = options.database;
+    contents_.partitions = options.partitions;
+    contents_.stamp = options.stamp != 0
+                          ? options.stamp
+                          : static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  }
+
+  Result<Contents> run() {
+    if (const Status begun = begin(); !begun.ok()) return begun;
+    Status status = write_partitions();
+    if (status.ok()) return contents_;
+    partitions_.clear();
+    static_cast<void>(remove_checkpoint(*options_.files, options_.directory));  // the first error is what is told
+    return status;
+  }
+
+ private:
+  /// Up to here nothing of ours is in the directory.
+  Status begin() {
+    if (const Status made = options_.files->make_directory(options_.directory); !made.ok()) return made;
+    const auto names = options_.files->list(options_.directory);
+    if (!names.ok()) return names.status();
+    if (names->empty()) return {};
+    return {StatusCode::kAlreadyExists,
+            fmt::format("cannot write a checkpoint to '{}': it holds '{}'; expected a new or "
+                        "empty directory",
+                        options_.directory, names->front())};
+  }
+
+  Status write_partitions() {
+    for (std::uint32_t i = 0; i < options_.partitions; ++i) {
+      FileHeader header;
+      header.database = options_.database;
+      header.epoch = snapshot_;
+      header.stamp = contents_.stamp;
+      header.partition = i;
+      header.partitions = options_.partitions;
+      auto file = PartitionFile::create(*options_.files, options_.directory, header, options_.sync_bytes);
+      if (!file.ok()) return file.status();
+      partitions_.push_back(std::move(*file));
+    }
+    std::vector<std::thread> threads;
+    for (unsigned me = 1; me < options_.threads; ++me) threads.emplace_back([this, me] { run_thread(me); });
+    run_thread(0);
+    for (std::thread& thread : threads) thread.join();
+    if (!failure_.ok()) return failure_;
+    return finish();
+  }
+
+  Status finish() {
+    for (const auto& partition : partitions_) {
+      if (const Status done = partition->finish(); !done.ok()) return done;
+      contents_.file_bytes += partition->bytes();
+    }
+    if (base::injected(base::Bug::kSkipDirectorySync)) return {};
+    if (const Status synced = options_.files->sync_directory(options_.directory); !synced.ok()) return synced;
+    return options_.files->sync_directory(parent_of(options_.directory));
+  }
+
+  void run_thread(unsigned me) {
+    epoch::Slot* const slot = shared_.epochs.acquire_slot();
+    if (slot == nullptr) {
+      fail({StatusCode::kResourceExhausted, "no epoch slot is free for a thread of the checkpoint; use fewer threads"});
+      return;
+    }
+    Contents mine;
+    if (const Status status = write_shares(me, *slot, &mine); !status.ok()) fail(status);
+    shared_.epochs.release_slot(slot);
+    const std::lock_guard lock(mutex_);
+    contents_.add(mine);
+  }
+
+  /// Pieces of whatever share the thread gets, until there is none left.
+  Status write_shares(unsigned me, epoch::Slot& slot, Contents* mine) {
+    BlockBuffer block;
+    block.begin(0);
+    KeyWork::Share& share = work_.share(me);
+    Clock::time_point began = Clock::now();
+    while (work_.find(me, slot, stop_)) {
+      const txn::TableCore& table = *share.table;  // only its owner sets it
+      if (table.id() != block.header().table) {
+        if (const Status flushed = flush(me, block, mine, &began); !flushed.ok()) return flushed;
+        block.begin(table.id());
+      }
+      for (bool more = true; more;) {
+        if (cancelled()) return {StatusCode::kUnavailable, "the checkpoint was cancelled"};
+        if (stop_.load(std::memory_order_relaxed)) return {};
+        more = write_piece(share, slot, block, mine);
+        if (!block.full()) continue;
+        if (const Status flushed = flush(me, block, mine, &began); !flushed.ok()) return flushed;
+      }
+    }
+    return flush(me, block, mine, &began);
+  }
+
+  /// False if that was the share's last piece.
+  bool write_piece(KeyWork::Share& share, epoch::Slot& slot, BlockBuffer& block, Contents* mine) {
+    const std::lock_guard lock(share.mutex);
+    Piece piece(snapshot_, shared_.waiter, block, mine->tables[share.table->id()]);
+    shared_.epochs.enter(slot);
+    share.table->tree().scan(share.range.bounds(), kvstore::ordered::Direction::kForward, piece);
+    shared_.epochs.leave(slot);
+    base::sync_point("checkpoint.piece");
+    if (!piece.stopped()) {
+      work_.finish(share);
+      return false;
+    }
+    share.range.from.swap(piece.last_key());
+    share.range.from_inclusive = false;
+    return true;
+  }
+
+  /// Writes the block, if it holds anything, and begins the next one of the same table.
+  Status flush(unsigned me, BlockBuffer& block, Contents* mine, Clock::time_point* began) {
+    if (block.empty()) return {};
+    // The thread's own partitions in turn; with more threads than partitions it shares one.
+    std::uint64_t partition = me % options_.partitions;
+    if (options_.threads < options_.partitions) {
+      const std::uint64_t own = (options_.partitions - me - 1) / options_.threads + 1;
+      partition = me + mine->blocks % own * options_.threads;
+    }
+    if (const Status put = partitions_[partition]->append(block); !put.ok()) return put;
+    const std::uint64_t records = block.header().records;
+    const std::size_t bytes = block.body_bytes();
+    ++mine->blocks;
+    mine->records += records;
+    block.begin(block.header().table);
+    report(records, bytes);
+    pace(bytes, began);
+    return {};
+  }
+
+  void report(std::uint64_t records, std::uint64_t bytes) {
+    if (!options_.progress) return;
+    const std::lock_guard lock(mutex_);
+    progress_.records += records;
+    progress_.bytes += bytes;
+    options_.progress(progress_);
+  }
+
+  /// Sleeps until the block that began then has taken the time that it may.
+  void pace(std::uint64_t bytes, Clock::time_point* began) const {
+    using Seconds = std::chrono::duration<double>;
+    constexpr Seconds kPatience(0.01);  // between looks at `cancel`
+    const Clock::time_point now = Clock::now();
+    Seconds due = Seconds(now - *began) / options_.duty;
+    if (options_.bytes_per_second != 0) {
+      const double share = static_cast<double>(options_.bytes_per_second) / options_.threads;
+      due = std::max(due, Seconds(static_cast<double>(bytes) / share));
+    }
+    const Clock::time_point until = *began + std::chrono::duration_cast<Clock::duration>(due);
+    for (Clock::time_point at = now; at < until && !cancelled() && !stop_.load(std::memory_order_relaxed);
+         at = Clock::now()) {
+      std::this_thread::sleep_for(std::min<Seconds>(kPatience, until - at));
+    }
+    *began = Clock::now();
+  }
+
+  bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed); }
+
+  void fail(const Status& status) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.ok()) failure_ = status;
+    stop_.store(true, std::memory_order_relaxed);
+  }
+
+  const WriteOptions& options_;
+  cc::Shared& shared_;
+  const epoch::Epoch snapshot_;
+  KeyWork work_;
+  std::vector<std::unique_ptr<PartitionFile>> partitions_;
+  std::atomic<bool> stop_{false};  // set by whoever fails, read by all; only a signal, so relaxed
+  std::mutex mutex_;               // guards what follows
+  Status failure_;
+  Contents contents_;
+  Progress progress_;
+};
+
+}  // namespace
+
+Result<Contents> write_checkpoint(const WriteOptions& options, cc::Shared& shared, const SnapshotPin& pin,
+                                  std::span<txn::TableCore* const> tables) {
+  const Status checked = check(options, shared);
+  if (!checked.ok()) return checked;
+  Result<Contents> written = Writer(options, shared, pin.epoch(), tables).run();
+  if (written.ok()) std::erase_if(written->tables, [](const auto& table) { return table.second.records == 0; });
+  return written;
+}
+
+Status remove_checkpoint(base::FileSystem& files, const std::string& directory) {
+  const auto names = files.list(directory);
+  if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Status() : names.status();
+  Status first_failure;
+  for (const std::string& name : *names) {
+    if (!is_partition_name(name)) continue;  // not ours; the directory stays, too
+    Status removed = files.remove(directory + '/' + name);
+    if (!removed.ok() && first_failure.ok()) first_failure = std::move(removed);
+  }
+  return first_failure.ok() ? files.remove(directory) : first_failure;
+}
+
+}  // namespace granary::recovery::checkpoint

@@ -1,0 +1,49 @@
+#pragma once
+// Writes a checkpoint: every record of the given tables as a pinned snapshot sees it, while transactions run.
+//
+// The snapshot stays pinned for the whole time; epoch slots are entered for pieces of a few hundred keys, so E goes on.
+// A trailer is written only after all blocks of all partitions are, so no part of a checkpoint passes for a whole one.
+// The manifest is the caller's: install the checkpoint when D ≥ its epoch, and remove the one before it after that.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include <granary/status.h>
+
+#include "recovery/checkpoint/format.h"
+#include "recovery/checkpoint/snapshot_pin.h"
+#include "src/base/file.h"
+#include "src/cc/worker_state.h"
+#include "src/txn/table_core.h"
+
+namespace granary::recovery::checkpoint {
+
+struct Progress {
+  std::uint64_t records = 0, bytes = 0;
+};
+
+struct WriteOptions {
+  base::FileSystem* files = nullptr;
+  std::string directory;  ///< made if need be; must hold nothing
+  log::DatabaseId database{};
+  std::uint64_t stamp = 0;  ///< tells the files from those of another checkpoint at the same epoch; 0 = the time of day
+  std::uint32_t partitions = 1;        ///< files; 1 to kMaxPartitions
+  std::uint32_t threads = 1;           ///< at least 1; each needs a free epoch slot
+  std::uint64_t bytes_per_second = 0;  ///< of all threads together; 0 = as fast as it goes
+  double duty = 1.0;                   ///< share of its time that each thread works, above 0, at most 1; else it sleeps
+  std::uint64_t sync_bytes = std::uint64_t{32} << 20;  ///< a file is synced each time so many are new; 0 = at the end
+  const std::atomic<bool>* cancel = nullptr;           ///< set: ends soon, with kUnavailable
+  std::function<void(const Progress&)> progress;       ///< after each block; one call at a time, from any thread
+};
+
+/// On an error what was written is removed as far as that is possible.
+Result<Contents> write_checkpoint(const WriteOptions& options, cc::Shared& shared, const SnapshotPin& pin,
+                                  std::span<txn::TableCore* const> tables);
+
+/// Removes a checkpoint's files, whole or not, and its directory. A checkpoint that is not there is success.
+Status remove_checkpoint(base::FileSystem& files, const std::string& directory);
+
+}  // namespace granary::recovery::checkpoint

@@ -1,0 +1,142 @@
+// Covers checkpoints taken while real threads run transactions: each must hold one consistent state, and E goes on.
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "src/base/random.h"
+#include "tests/recovery/checkpoint/checkpoint_fixture.h"
+#include "tests/support/threads.h"
+
+namespace granary::tests {
+namespace {
+
+constexpr std::uint64_t kAccounts = 5000;
+constexpr std::int64_t kBalance = 100;
+
+std::string account(std::uint64_t i) { return "account " + std::to_string(i * 37); }
+std::string balance_text(std::int64_t amount, std::size_t padding) {
+  std::string text(sizeof amount + padding, 'p');
+  std::memcpy(text.data(), &amount, sizeof amount);
+  return text;
+}
+std::int64_t balance_of(std::string_view text) {
+  std::int64_t amount = 0;
+  std::memcpy(&amount, text.data(), sizeof amount);
+  return amount;
+}
+
+/// Sum of all balances in a freshly loaded database; an account with nothing on it may be missing.
+std::int64_t loaded_sum(const std::string& directory, std::size_t threads) {
+  ManualDatabase other(1);
+  const Table table = other.table("accounts");
+  const auto loaded = load(*other, read_options(directory), {table.core()}, threads);
+  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(table.core()->tree().check(), "");
+  std::int64_t sum = 0;
+  Transaction t = other.begin();
+  EXPECT_TRUE(t.scan(table, {}, [&](std::string_view, std::string_view value) {
+    sum += balance_of(value);
+    return true;
+  }));
+  return sum;
+}
+
+TEST(ConcurrentCheckpoint, EveryOneHoldsTheSameSum) {
+  const TemporaryDirectory directory;
+  auto database = Database::open(stress_options()).value();
+  const Table accounts = database->create_table("accounts").value();
+  {
+    Worker worker = database->register_worker().value();
+    for (std::uint64_t i = 0; i < kAccounts; ++i) {
+      ASSERT_TRUE(worker.run(
+          [&](Transaction& t) { static_cast<void>(t.put(accounts, account(i), balance_text(kBalance, 0))); }));
+    }
+  }
+  EngineWorkers workers(*database, 1);
+  cc::Shared& shared = workers.shared();
+  while (shared.epochs.snapshot_of(shared.epochs.current()) == 0 || database->statistics().epoch < 20) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // the loading is in every snapshot from here on
+
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> transfers{0};
+  std::vector<std::thread> threads;
+  for (unsigned me = 0; me < 2; ++me) {
+    threads.emplace_back([&, me] {
+      Worker worker = database->register_worker().value();
+      base::Random random(me + 1);
+      while (!stop) {
+        const std::string from = account(random.next() % kAccounts);
+        const std::string to = account(random.next() % kAccounts);
+        const std::size_t padding = random.next() % 200;
+        if (from == to) continue;
+        // Balances move, records grow and shrink, and are removed when nothing is left, or made.
+        const RunResult done = worker.run([&](Transaction& t) {
+          std::string from_text, to_text;
+          const bool have_from = t.get(accounts, from, from_text) == Outcome::kOk;
+          const bool have_to = t.get(accounts, to, to_text) == Outcome::kOk;
+          if (!have_from) return;
+          const std::int64_t amount = balance_of(from_text) % 3 == 0 ? balance_of(from_text) : 1;
+          const std::int64_t left = balance_of(from_text) - amount;
+          if (left == 0) {
+            static_cast<void>(t.remove(accounts, from));
+          } else {
+            static_cast<void>(t.put(accounts, from, balance_text(left, padding)));
+          }
+          static_cast<void>(t.put(accounts, to, balance_text((have_to ? balance_of(to_text) : 0) + amount, padding)));
+        });
+        if (done.committed()) ++transfers;
+      }
+    });
+  }
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE(round);
+    const std::string path = directory / ("c" + std::to_string(round));
+    const epoch::Epoch before = shared.epochs.current();
+    const auto pin = checkpoint::SnapshotPin::take(shared.epochs);
+    ASSERT_TRUE(pin.ok());
+    auto options = write_options(path, 1 + round % 3, 1 + round % 4);
+    options.bytes_per_second = round % 2 == 0 ? 0 : 4'000'000;
+    txn::TableCore* const tables[] = {accounts.core()};
+    const auto written = checkpoint::write_checkpoint(options, shared, *pin, tables);
+    ASSERT_TRUE(written.ok()) << written.status().message();
+    if (round % 2 == 1) {
+      EXPECT_GT(shared.epochs.current(), before + 10) << "E stood still";
+    }
+    EXPECT_EQ(loaded_sum(path, 1 + round % 2), static_cast<std::int64_t>(kAccounts) * kBalance);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(transfers, 1000U);
+}
+
+TEST(ConcurrentCheckpoint, LoadingManyPartitionsByManyThreadsIntoOneTree) {
+  const TemporaryDirectory directory;
+  ManualDatabase database(1);
+  const Table table = database.table("accounts");
+  for (std::uint64_t i = 0; i < 30'000; i += 100) {
+    database.commit([&](Transaction& t) {
+      for (std::uint64_t j = i; j < i + 100; ++j)
+        EXPECT_EQ(t.put(table, account(j), balance_text(1, 50)), Outcome::kOk);
+    });
+  }
+  database.pass_snapshot_period();
+  ASSERT_TRUE(take_checkpoint(*database, write_options(directory / "c", 6, 3), {table.core()}).ok());
+  EXPECT_EQ(loaded_sum(directory / "c", 4), 30'000);
+
+  // Twice at once: every record meets itself.
+  ManualDatabase other(1);
+  const Table twice = other.table("accounts");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] { EXPECT_TRUE(load(*other, read_options(directory / "c"), {twice.core()}, 2).ok()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(twice.core()->tree().check(), "");
+  EXPECT_EQ(twice.core()->tree().statistics().keys, 30'000U);
+}
+
+}  // namespace
+}  // namespace granary::tests
