@@ -22,8 +22,8 @@ Outcome PartitionedTransaction::insert_row(const PartitionTree& table, const Sho
   void* const block = slabs.allocate(memory::SlabKind::kRecord, bytes);
   if (block == nullptr) return Outcome::kOutOfMemory;
   std::memcpy(block, row, bytes);
-  const InsertResult result =
-      table.tree->insert_if_absent(key.view(), reinterpret_cast<Value>(block), table.partition->nodes);
+  const InsertResult result = table.tree->insert_if_absent(key.view(), reinterpret_cast<Value>(block),
+                                                           table.partition->nodes, insert_hint(table.tree));
   if (result.what != InsertResult::What::kInserted) {
     slabs.free(memory::SlabKind::kRecord, block);
     return result.what == InsertResult::What::kPresent ? Outcome::kAlreadyExists : Outcome::kOutOfMemory;

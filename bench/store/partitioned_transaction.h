@@ -83,6 +83,12 @@ class PartitionedTransaction {
     std::uint64_t generation = 0;
   };
   static constexpr unsigned kPlaceBits = 7;
+  struct InsertHint {
+    const kvstore::ordered::Tree* tree = nullptr;
+    std::uint64_t generation = 0;
+    kvstore::ordered::LeafHint hint;
+  };
+  static constexpr std::size_t kHints = 31;
 
   template <typename K>
   static ShortKey encode(const K& key) {
@@ -105,6 +111,14 @@ class PartitionedTransaction {
   void remember(const kvstore::ordered::Tree* tree, std::string_view key, void* block) {
     const std::uint64_t word = word_of(key);
     place(tree, word) = {tree, word, block, generation_};
+  }
+
+  /// Where this transaction last inserted into the tree, so that a run of neighbouring keys descends once, as in the
+  /// engine. Nodes are freed only between transactions.
+  kvstore::ordered::LeafHint* insert_hint(const kvstore::ordered::Tree* tree) {
+    InsertHint& entry = insert_hints_[reinterpret_cast<std::uintptr_t>(tree) / alignof(std::max_align_t) % kHints];
+    if (entry.tree != tree || entry.generation != generation_) entry = {tree, generation_, {}};
+    return &entry.hint;
   }
 
   void* find(const PartitionTree& table, const ShortKey& key);
@@ -184,6 +198,7 @@ class PartitionedTransaction {
   UndoLog undo_;
   std::uint64_t generation_ = 1;
   std::array<Place, std::size_t{1} << kPlaceBits> places_{};
+  std::array<InsertHint, kHints> insert_hints_{};
 };
 
 }  // namespace granary::bench::store
