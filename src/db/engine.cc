@@ -8,6 +8,7 @@
 
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
+#include "src/db/schema.h"
 #include "src/txn/index_key.h"
 
 namespace granary::db {
@@ -304,10 +305,10 @@ Result<txn::TableCore*> Engine::declare(std::string_view name, const recovery::T
   if (const auto recovered = undeclared_.find(name); recovered != undeclared_.end()) {
     txn::TableCore* const table = tables_by_name_.find(name)->second;
     const recovery::TableEntry& known = storage_->tables()[table->id()];
-    if (const std::string difference = recovery::difference(known, entry); !difference.empty()) {
+    if (const std::string other = difference(known, entry); !other.empty()) {
       return Status(StatusCode::kFailedPrecondition,
                     fmt::format("'{}' was recovered from '{}' with another definition: {}", name, options_.directory,
-                                difference));
+                                other));
     }
     undeclared_.erase(recovered);
     return table;
@@ -328,7 +329,7 @@ Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableO
   const std::lock_guard lock(schema_mutex_);
   recovery::TableEntry entry;
   entry.name = name;
-  entry.max_value_bytes = table_options.max_value_bytes;
+  entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
   return declare(name, entry);
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+// The durable definition of a table or index, and whether what an application declares is the same.
+
+#include <string>
+
+#include "recovery/manifest.h"
+
+namespace granary::db {
+
+/// What the declared definition has other than the recovered one; empty if nothing. Ids and names are not compared.
+std::string difference(const recovery::TableEntry& recovered, const recovery::TableEntry& declared);
+
+}  // namespace granary::db
