@@ -25,6 +25,9 @@
 
 namespace granary {
 
+namespace base {
+class FileSystem;
+}
 namespace db {
 class Engine;
 }
@@ -118,6 +121,8 @@ class Database {
  public:
   /// With Options::directory: recovers what is there, tables and indexes included.
   static Result<std::unique_ptr<Database>> open(const Options& options);
+  /// The same on another file system: for tests and simulators.
+  static Result<std::unique_ptr<Database>> open(const Options& options, base::FileSystem& files);
   /// Precondition: all workers are gone.
   ~Database();
   Database(const Database&) = delete;

@@ -6,7 +6,11 @@
 namespace granary {
 
 Result<std::unique_ptr<Database>> Database::open(const Options& options) {
-  auto engine = db::Engine::open(options);
+  return open(options, base::system_files());
+}
+
+Result<std::unique_ptr<Database>> Database::open(const Options& options, base::FileSystem& files) {
+  auto engine = db::Engine::open(options, files);
   if (!engine.ok()) return engine.status();
   return std::unique_ptr<Database>(new Database(std::move(*engine)));
 }

@@ -44,12 +44,12 @@ bool holds_keys(const kvstore::ordered::Tree& tree, epoch::EpochManager& epochs)
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::open(const Options& options) {
+Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
   std::unique_ptr<Storage> storage;
   if (!options.directory.empty()) {
-    auto opened = Storage::open(options, base::system_files());
+    auto opened = Storage::open(options, files);
     if (!opened.ok()) return opened.status();
     storage = std::move(*opened);
   }

@@ -29,7 +29,7 @@ namespace granary::db {
 
 class Engine {
  public:
-  static Result<std::unique_ptr<Engine>> open(const Options& options);
+  static Result<std::unique_ptr<Engine>> open(const Options& options, base::FileSystem& files);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -117,7 +117,7 @@ Status Storage::scan() {
 /// and they hold together is everything that committed.
 Status Storage::open_rings() {
   if (manifest_.boot.empty() || manifest_.boot != recovery::boot_id()) return {};
-  const auto names = files_.list(manifest_.reliable_directory);
+  const auto names = base::system_files().list(manifest_.reliable_directory);  // memory, not files of the database
   if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Status() : names.status();
   std::vector<std::unique_ptr<log::Ring>> rings;
   for (const std::string& name : *names) {
@@ -200,7 +200,7 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
   const std::uint64_t number = next.generations.empty() ? 1 : next.generations.back().number + 1;
   if (const Status removed = remove_segments_from(number); !removed.ok()) return removed;
   next.generations.push_back({.number = number, .loggers = options_.loggers, .first_epoch = epochs.current()});
-  if (const Status made = files_.make_directory(next.reliable_directory); !made.ok()) return made;
+  if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
 
   std::vector<std::string_view> adopted;
   for (const auto& ring : rings_) adopted.push_back(ring->pending());
@@ -254,12 +254,12 @@ Status Storage::remove_rings(const recovery::Manifest& former) {
   rings_.clear();
   for (const std::string& directory : {former.reliable_directory, manifest_.reliable_directory}) {
     if (directory.empty()) continue;
-    const auto names = files_.list(directory);
+    const auto names = base::system_files().list(directory);
     if (!names.ok() && names.status().code() == StatusCode::kNotFound) continue;
     if (!names.ok()) return names.status();
     for (const std::string& name : *names) {
       if (!name.starts_with(kRingPrefix)) continue;
-      if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
+      if (const Status removed = base::system_files().remove(directory + "/" + name); !removed.ok()) return removed;
     }
   }
   return {};

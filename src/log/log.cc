@@ -114,7 +114,7 @@ Status Log::close() {
   if (durable_.failed()) return durable_.cause();
   const std::lock_guard lock(mutex_);
   for (const std::string& path : ring_paths_) {
-    if (const Status removed = options_.files->remove(path); !removed.ok()) return removed;
+    if (const Status removed = base::system_files().remove(path); !removed.ok()) return removed;
   }
   return {};
 }

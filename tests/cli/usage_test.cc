@@ -54,11 +54,13 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --verify=perhaps", "--verify=perhaps: expected true or false"},
         Mistake{"bench ycsb --memory_limit=8Gb",
                 "--memory_limit=8Gb: expected a size such as 512MiB or 8GiB, 0 to 1048576GiB"},
-        Mistake{"bench ycsb --durability=disk",
-                "--durability=disk: expected none (What survives a crash; there is no log yet, so only none.)"},
+        Mistake{"bench ycsb --durability=paper", "--durability=paper: expected none, tmpfs, disk"},
+        Mistake{"bench ycsb --loggers=65", "--loggers=65: expected 1 to 64"},
+        Mistake{"bench ycsb --ring_bytes=1KiB",
+                "--ring_bytes=1KiB: expected a size such as 512MiB or 8GiB, 64KiB to 1GiB"},
         Mistake{"bench ycsb --variant=split",
                 "--variant=split: makes no sense for this workload; expected some of key-value, memsilo, global-tid, "
-                "no-snapshots, no-gc, no-overwrites, simple-allocator"},
+                "no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, compress"},
         Mistake{"bench ycsb --variant=key-value,no-gc", "--variant=key-value,no-gc: the two exclude each other"},
         Mistake{"bench ycsb --scan_length=5", "--scan_length: mix silo does not scan; use --mix=e"}));
 
