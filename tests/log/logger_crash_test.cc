@@ -30,6 +30,10 @@ TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
       images += kRandomImages;
       EXPECT_EQ(rig.judge_power_loss(seed * 1'000'000 + images, kRandomImages), "")
           << "seed " << seed << ", before call kind " << static_cast<int>(call) << " for " << path;
+      // Others go on while a logger is at it.
+      const std::size_t worker = random.below(rig.workers());
+      if (rig.has_room(worker) && random.chance(0.3)) rig.commit(worker, random);
+      if (random.chance(0.3)) rig.epochs().tick();
     });
     run_at_random(rig, random, 150);
     if (const epoch::Epoch durable = rig.durable().current(); durable > 10 && random.chance(0.8)) {

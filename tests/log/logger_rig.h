@@ -74,11 +74,15 @@ class LoggerRig {
   void leave(std::size_t worker) {
     epochs_.leave(*workers_[worker].slot);
     workers_[worker].open = false;
+    workers_[worker].serialized.reset();
   }
-  /// Commits in the current epoch, as a worker inside its slot does, and leaves. Returns the transaction's epoch.
+  /// The worker, inside its slot, fixes its transaction's epoch; the log entry comes later.
+  void serialize(std::size_t worker) { workers_[worker].serialized = epochs_.current(); }
+  bool has_room(std::size_t worker) const { return workers_[worker].ring->has_room(3000); }
+  /// Commits in its epoch, else in the current one, as a worker inside its slot does, and leaves. Returns the epoch.
   epoch::Epoch commit(std::size_t worker, std::string_view value) {
     if (!is_open(worker)) enter(worker);
-    const epoch::Epoch epoch = epochs_.current();
+    const epoch::Epoch epoch = workers_[worker].serialized.value_or(epochs_.current());
     const record::TidWord tid = record::make_tid(epoch, ++sequence_);
     publish(*workers_[worker].ring, tid, body_of(value));
     leave(worker);
@@ -142,6 +146,7 @@ class LoggerRig {
     std::unique_ptr<log::Ring> ring;
     epoch::Slot* slot;
     bool open = false;
+    std::optional<epoch::Epoch> serialized = {};
   };
   struct Transaction {
     record::TidWord tid;
@@ -207,6 +212,7 @@ inline void run_at_random(LoggerRig& rig, base::Random& random, int actions) {
       case 2: rig.commit(worker, random); break;
       case 3:
         if (!rig.is_open(worker)) rig.enter(worker);  // stays inside for a while, and holds E back
+        if (random.chance(0.7)) rig.serialize(worker);
         break;
       case 4:
         if (rig.is_open(worker)) rig.leave(worker);
