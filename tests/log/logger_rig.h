@@ -50,6 +50,8 @@ class LoggerRig {
   std::size_t loggers() const { return loggers_.size(); }
   std::size_t workers() const { return workers_.size(); }
   std::size_t committed() const { return committed_.size(); }
+  const RigOptions& options() const { return options_; }
+  epoch::Epoch removed_until() const { return removed_until_; }
 
   Status open() {
     for (const auto& logger : loggers_) {
