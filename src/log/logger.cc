@@ -1,8 +1,5 @@
 #include "src/log/logger.h"
 
-#include <lz4.h>
-#include <zstd.h>
-
 #include <algorithm>
 
 #include "src/base/check.h"
@@ -25,22 +22,6 @@ EntryHeader header_at(const char* entry) {
   return header;
 }
 
-/// Compressed bytes at `to`; 0 if that did not work.
-std::size_t compress(Codec codec, std::string_view raw, char* to, std::size_t room) {
-  if (codec == Codec::kLz4) {
-    const int done = LZ4_compress_default(raw.data(), to, static_cast<int>(raw.size()), static_cast<int>(room));
-    return done > 0 ? static_cast<std::size_t>(done) : 0;
-  }
-  constexpr int kFastest = 1;
-  const std::size_t done = ZSTD_compress(to, room, raw.data(), raw.size(), kFastest);
-  return ZSTD_isError(done) != 0 ? 0 : done;
-}
-
-std::size_t compressed_bound(Codec codec, std::size_t raw) {
-  return codec == Codec::kLz4 ? static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(raw)))
-                              : ZSTD_compressBound(raw);
-}
-
 }  // namespace
 
 Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, DurableEpoch& durable)
@@ -51,6 +32,7 @@ Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, Durable
       marked_(durable.current()),
       marked_in_log_(durable.current()) {
   buffer_.reserve(2 * kBufferBytes);
+  if (options_.codec) compressor_.emplace(*options_.codec);
 }
 
 Status Logger::open() { return begin_segment(); }
@@ -139,11 +121,10 @@ void Logger::add_entry(const char* entry, const EntryHeader& header) {
 }
 
 void Logger::pack(std::string_view entries) {
-  const PackedHeader packed{*options_.codec, static_cast<std::uint32_t>(entries.size())};
-  std::vector<char> entry(sizeof(EntryHeader) + sizeof packed + compressed_bound(packed.codec, entries.size()));
-  const std::size_t bytes = compress(packed.codec, entries, entry.data() + sizeof(EntryHeader) + sizeof packed,
-                                     entry.size() - sizeof(EntryHeader) - sizeof packed);
-  base::always_check(bytes != 0, "a buffer of the compressor's own bound is large enough");
+  const PackedHeader packed{compressor_->codec(), static_cast<std::uint32_t>(entries.size())};
+  constexpr std::size_t kBefore = sizeof(EntryHeader) + sizeof packed;
+  std::vector<char> entry(kBefore + compressor_->bound(entries.size()));
+  const std::size_t bytes = compressor_->pack(entries, entry.data() + kBefore, entry.size() - kBefore);
   const EntryHeader header{static_cast<std::uint32_t>(sizeof packed + bytes), 0,
                            static_cast<std::uint64_t>(EntryKind::kPacked)};
   std::memcpy(entry.data(), &header, sizeof header);

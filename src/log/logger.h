@@ -14,6 +14,7 @@
 
 #include "src/base/file.h"
 #include "src/epoch/epoch.h"
+#include "src/log/compressor.h"
 #include "src/log/durable_epoch.h"
 #include "src/log/format.h"
 #include "src/log/ring.h"
@@ -91,6 +92,7 @@ class Logger {
   epoch::Epoch marked_ = 0;         // what was published last
   epoch::Epoch marked_in_log_ = 0;  // of the last marker
   std::vector<char> buffer_;
+  std::optional<Compressor> compressor_;  // if the options name a codec
   LoggerCounters counters_;
 };
 

@@ -1,0 +1,174 @@
+// The log of a database, without its threads: rings made and removed, who logs for whom, opening and closing. With
+// threads: log_stress_test.cc.
+
+#include "src/log/log.h"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/record/tid.h"
+#include "tests/log/segment_decoder.h"
+#include "tests/support/fault_files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::log {
+namespace {
+
+using testing::HasSubstr;
+using tests::FaultFiles;
+using tests::FileCall;
+using tests::Survives;
+
+constexpr DatabaseId kDatabase = {7};
+
+class LogTest : public testing::Test {
+ protected:
+  LogTest() { files_.pass_through(rings_.path() + "/"); }
+
+  LogOptions options() {
+    for (const std::string& directory : directories_) EXPECT_TRUE(files_.make_directory(directory).ok());
+    return {.files = &files_,
+            .directories = directories_,
+            .reliable_directory = rings_.path(),
+            .loggers = 2,
+            .ring_bytes = 4096,
+            .codec = {},
+            .threads = false,
+            .database = kDatabase,
+            .generation = 1};
+  }
+  void commit(Log& log, Ring& ring, std::size_t bytes = 100) {
+    epochs_.enter(*slot_);
+    const EntryHeader header{static_cast<std::uint32_t>(bytes), 0,
+                             record::make_tid(epochs_.current(), ++sequence_) | std::uint64_t{1}};
+    base::ThreadWaiter waiter;
+    for (std::uint32_t turn = 0; !ring.has_room(header.bytes()); ++turn) log.wait_for_room(waiter, turn);
+    std::memset(ring.at_tail(), 0, header.bytes());
+    std::memcpy(ring.at_tail(), &header, sizeof header);
+    ring.publish(header.bytes());
+    epochs_.leave(*slot_);
+  }
+  std::size_t left(const std::string& directory, std::uint32_t loggers) {
+    const auto image = files_.power_loss_image(Survives::kSynced);
+    return tests::decode_log(*image, directory, kDatabase, 1, loggers, 0).replayed().size();
+  }
+  std::vector<std::string> rings() { return *files_.list(rings_.path()); }
+
+  tests::TemporaryDirectory rings_;
+  FaultFiles files_;
+  std::vector<std::string> directories_ = {"/db"};
+  epoch::EpochManager epochs_{{}};
+  epoch::Slot* const slot_ = epochs_.acquire_slot();
+  std::uint64_t sequence_ = 0;
+};
+
+TEST_F(LogTest, AWorkerHasItsRingAndItsLogger) {
+  const auto log = Log::open(options(), epochs_, 0);
+  ASSERT_TRUE(log.ok()) << log.status().message();
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    const auto ring = (*log)->add_worker(worker);
+    ASSERT_TRUE(ring.ok()) << ring.status().message();
+    EXPECT_EQ((*ring)->header().worker, worker);
+    EXPECT_EQ((*ring)->header().database, kDatabase);
+    EXPECT_EQ((*ring)->header().generation, 1u);
+    for (std::uint32_t i = 0; i <= worker; ++i) commit(**log, **ring);
+  }
+  EXPECT_EQ(rings(), (std::vector<std::string>{"ring-0000", "ring-0001", "ring-0002"}));
+  epochs_.tick();
+  EXPECT_TRUE((*log)->step());
+  EXPECT_EQ((*log)->durable().current(), epochs_.current() - 1);
+  const auto image = files_.power_loss_image(Survives::kSynced);
+  const auto decoded = tests::decode_log(*image, "/db", kDatabase, 1, 2, 0);
+  EXPECT_EQ(decoded.loggers[0].transactions.size(), 1u + 3u) << "of workers 0 and 2";
+  EXPECT_EQ(decoded.loggers[1].transactions.size(), 2u);
+  EXPECT_EQ((*log)->statistics().entries, 6u);
+  EXPECT_GT((*log)->statistics().bytes, 6u * 100);
+  EXPECT_GE((*log)->statistics().syncs, 2u);
+}
+
+TEST_F(LogTest, ARingThatIsThereIsRefusedByItsPath) {
+  const auto log = Log::open(options(), epochs_, 0);
+  ASSERT_TRUE((*log)->add_worker(0).ok());
+  const auto again = (*log)->add_worker(0);
+  EXPECT_EQ(again.status().code(), StatusCode::kAlreadyExists);
+  EXPECT_THAT(again.status().message(), HasSubstr(rings_ / "ring-0000"));
+}
+
+TEST_F(LogTest, ClosingMakesAllDurableAndRemovesTheRings) {
+  const auto log = Log::open(options(), epochs_, 0);
+  Ring* const ring = *(*log)->add_worker(0);
+  for (int i = 0; i < 10; ++i) commit(**log, *ring);
+  EXPECT_EQ(left("/db", 2), 0u);
+  epochs_.tick();
+  EXPECT_TRUE((*log)->close().ok());
+  EXPECT_EQ(left("/db", 2), 10u);
+  EXPECT_TRUE(rings().empty());
+}
+
+TEST_F(LogTest, DroppedItLeavesTheRingsAsACrashWould) {
+  auto log = std::move(*Log::open(options(), epochs_, 0));
+  commit(*log, **log->add_worker(0));
+  log.reset();
+  EXPECT_EQ(left("/db", 2), 0u);
+  const auto ring = Ring::open(rings_ / "ring-0000", kDatabase);
+  ASSERT_TRUE(ring.ok()) << ring.status().message();
+  EXPECT_EQ((*ring)->pending().size(), 120u);
+}
+
+TEST_F(LogTest, AFailedLogKeepsTheRingsAndTellsWhy) {
+  const auto log = Log::open(options(), epochs_, 0);
+  commit(**log, **(*log)->add_worker(0));
+  epochs_.tick();
+  files_.plan({.call = FileCall::kSync});
+  const Status closed = (*log)->close();
+  EXPECT_EQ(closed.code(), StatusCode::kIoError);
+  EXPECT_THAT(closed.message(), HasSubstr("cannot sync '/db/log-g00000001-l00-s00000000.glog'"));
+  EXPECT_EQ(rings().size(), 1u);
+}
+
+TEST_F(LogTest, AFullRingStepsTheLoggersItself) {
+  const auto log = Log::open(options(), epochs_, 0);
+  Ring* const ring = *(*log)->add_worker(1);
+  for (int i = 0; i < 200; ++i) commit(**log, *ring, 1000);
+  epochs_.tick();
+  EXPECT_TRUE((*log)->close().ok());
+  EXPECT_EQ(left("/db", 2), 200u);
+}
+
+TEST_F(LogTest, LoggersAreSpreadOverTheDirectories) {
+  directories_ = {"/a", "/b"};
+  LogOptions three = options();
+  three.loggers = 3;
+  ASSERT_TRUE(Log::open(three, epochs_, 0).ok());
+  EXPECT_EQ(files_.paths(),
+            (std::vector<std::string>{"/a/log-g00000001-l00-s00000000.glog", "/a/log-g00000001-l02-s00000000.glog",
+                                      "/b/log-g00000001-l01-s00000000.glog"}));
+}
+
+TEST_F(LogTest, OpeningTellsWhatFailed) {
+  files_.plan({.call = FileCall::kCreate, .nth = 1, .code = StatusCode::kDiskFull});
+  const auto log = Log::open(options(), epochs_, 0);
+  EXPECT_EQ(log.status().code(), StatusCode::kDiskFull);
+  EXPECT_THAT(log.status().message(), HasSubstr("/db/log-g00000001-l01-s00000000.glog"));
+}
+
+TEST_F(LogTest, ALoneIdleLoggerIsKnownToBeAlone) {
+  LogOptions one = options();
+  one.loggers = 1;
+  const auto log = Log::open(one, epochs_, 0);
+  commit(**log, **(*log)->add_worker(0));
+  epochs_.tick();
+  EXPECT_TRUE((*log)->step());
+  const std::uint64_t bytes = (*log)->statistics().bytes;
+  for (int i = 0; i < 10; ++i) {
+    epochs_.tick();
+    EXPECT_FALSE((*log)->step());
+  }
+  EXPECT_EQ((*log)->statistics().bytes, bytes);
+  EXPECT_EQ((*log)->durable().current(), epochs_.current() - 1);
+}
+
+}  // namespace
+}  // namespace granary::log

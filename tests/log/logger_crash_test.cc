@@ -1,0 +1,60 @@
+// Power fails before every call that loggers make of the file system: what is left holds every transaction with an epoch
+// ≤ D, as D was published at that moment, and is a prefix of epochs; whichever unsynced sectors and names are lost.
+// Not covered: rings after a process crash (recovery), several threads (log_stress_test).
+
+#include <gtest/gtest.h>
+
+#include "tests/log/logger_rig.h"
+#include "tests/support/scale.h"
+
+namespace granary::tests {
+namespace {
+
+struct Case {
+  const char* name;
+  RigOptions options;
+};
+
+class LoggerCrash : public testing::TestWithParam<Case> {};
+
+TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
+  std::uint64_t images = 0;
+  epoch::Epoch epochs = 0;
+  for (std::uint64_t seed = 1; seed <= scaled(20) && !HasFailure(); ++seed) {
+    base::Random random(seed);
+    LoggerRig rig(GetParam().options);
+    ASSERT_TRUE(rig.open().ok());
+    rig.files().set_observer([&](FileCall call, const std::string& path) {
+      if (HasFailure()) return;
+      constexpr int kRandomImages = 3;
+      images += kRandomImages;
+      EXPECT_EQ(rig.judge_power_loss(seed * 1'000'000 + images, kRandomImages), "")
+          << "seed " << seed << ", before call kind " << static_cast<int>(call) << " for " << path;
+      // Others go on while a logger is at it.
+      const std::size_t worker = random.below(rig.workers());
+      if (rig.has_room(worker) && random.chance(0.3)) rig.commit(worker, random);
+      if (random.chance(0.3)) rig.epochs().tick();
+    });
+    run_at_random(rig, random, 150);
+    if (const epoch::Epoch durable = rig.durable().current(); durable > 10 && random.chance(0.8)) {
+      EXPECT_TRUE(rig.remove_until(durable - 1 - random.below(3)).ok());
+    }
+    run_at_random(rig, random, 150);
+    epochs += rig.durable().current() - GetParam().options.first_epoch;
+    EXPECT_FALSE(rig.durable().failed());
+  }
+  EXPECT_GT(epochs, 50u) << "D hardly moved; the test saw nothing";
+  RecordProperty("images", std::to_string(images));
+}
+
+INSTANTIATE_TEST_SUITE_P(Logs, LoggerCrash,
+                         testing::Values(Case{"OneLogger", {}}, Case{"TwoLoggers", {.loggers = 2}},
+                                         Case{"ThreeLoggersManySegments",
+                                              {.loggers = 3, .workers = 5, .segment_bytes = 700}},
+                                         Case{"OneSegmentEach", {.loggers = 2, .segment_bytes = 1 << 30}},
+                                         Case{"Lz4", {.loggers = 2, .codec = log::Codec::kLz4}},
+                                         Case{"Zstd", {.loggers = 2, .codec = log::Codec::kZstd}}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+}  // namespace granary::tests

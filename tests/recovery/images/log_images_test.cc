@@ -1,0 +1,72 @@
+// Recovery's look at what loggers leave when power fails before any of their calls: it is never refused as damaged, and
+// D is what an independent decoder finds, no less than what was published. Not covered: replay into tables.
+
+#include <gtest/gtest.h>
+
+#include "recovery/log_scan.h"
+#include "tests/log/logger_rig.h"
+#include "tests/support/scale.h"
+
+namespace granary::recovery {
+namespace {
+
+using tests::FaultFiles;
+using tests::LoggerRig;
+using tests::Survives;
+
+Manifest manifest_of(const LoggerRig& rig) {
+  Manifest manifest;
+  manifest.database = LoggerRig::kDatabase;
+  manifest.log_directories = {LoggerRig::kDirectory};
+  manifest.generations = {{.number = LoggerRig::kGeneration,
+                           .loggers = rig.options().loggers,
+                           .first_epoch = rig.options().first_epoch,
+                           .cut = std::nullopt}};
+  if (rig.removed_until() != 0) manifest.checkpoint = {rig.removed_until() + 1, "checkpoint"};
+  return manifest;
+}
+
+/// What is wrong with recovery's view of an image, "" if nothing.
+std::string judge(const LoggerRig& rig, FaultFiles& image) {
+  const auto scanned = scan_logs(image, manifest_of(rig), {});
+  if (!scanned.ok()) return scanned.status().message();
+  const auto decoded = rig.decode(image);
+  if (scanned->durable != std::max(decoded.durable, rig.removed_until()))
+    return "D is " + std::to_string(scanned->durable) + ", decoded was " + std::to_string(decoded.durable);
+  return scanned->losses.empty() ? rig.judge(image) : "lost: " + scanned->losses.front().cause;
+}
+
+class LogImages : public testing::TestWithParam<tests::RigOptions> {};
+
+TEST_P(LogImages, AreUnderstoodAndNeverRefused) {
+  std::uint64_t images = 0;
+  for (std::uint64_t seed = 1; seed <= tests::scaled(8) && !HasFailure(); ++seed) {
+    base::Random random(seed);
+    LoggerRig rig(GetParam());
+    ASSERT_TRUE(rig.open().ok());
+    rig.files().set_observer([&](tests::FileCall call, const std::string& path) {
+      if (HasFailure()) return;
+      for (int i = 0; i < 4; ++i) {
+        const Survives survives = i == 0 ? Survives::kSynced : i == 1 ? Survives::kAll : Survives::kRandom;
+        EXPECT_EQ(judge(rig, *rig.files().power_loss_image(survives, ++images)), "")
+            << "seed " << seed << ", image " << images << ", before call kind " << static_cast<int>(call) << " for "
+            << path;
+      }
+    });
+    tests::run_at_random(rig, random, 150);
+    if (const epoch::Epoch durable = rig.durable().current(); durable > 12) {
+      EXPECT_TRUE(rig.remove_until(durable - 1 - random.below(3)).ok());
+    }
+    tests::run_at_random(rig, random, 100);
+  }
+  EXPECT_GT(images, 1000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Logs, LogImages,
+                         testing::Values(tests::RigOptions{}, tests::RigOptions{.loggers = 2},
+                                         tests::RigOptions{.loggers = 3, .workers = 5, .segment_bytes = 700},
+                                         tests::RigOptions{.loggers = 2, .codec = log::Codec::kLz4},
+                                         tests::RigOptions{.loggers = 2, .codec = log::Codec::kZstd}));
+
+}  // namespace
+}  // namespace granary::recovery
