@@ -32,7 +32,7 @@ struct ReplayOptions {
   /// All rings of the running generation are there: nothing of it is lost, so that epochs beyond D count, too.
   bool past_durable = false;
   /// Called now and then, by one thread at a time: bytes of the log that are done, and all.
-  std::function<void(std::uint64_t done, std::uint64_t all)> progress;
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
 struct ReplayStatistics {

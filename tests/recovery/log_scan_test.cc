@@ -1,0 +1,298 @@
+// From segments to D: what counts, what is dropped, what is lost. Databases made by hand, read through a file system in
+// memory.
+
+#include "recovery/log_scan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/recovery/segment_builder.h"
+#include "tests/support/fault_files.h"
+
+namespace granary::recovery {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using tests::SegmentBuilder;
+
+std::string path(const SegmentName& name, const char* directory = "/a") {
+  return std::string(directory) + "/" + log::segment_name(name.generation, name.logger, name.sequence);
+}
+
+struct Directories {
+  Directories() {
+    EXPECT_TRUE(disk.make_directory("/a").ok());
+    EXPECT_TRUE(disk.make_directory("/b").ok());
+    manifest.database = tests::kDatabase;
+    manifest.log_directories = {"/a", "/b"};
+    manifest.generations = {{1, 2, 10, std::nullopt, 0}};
+  }
+  void put_segment(const SegmentName& name, const SegmentBuilder& builder, const char* directory = "/a") {
+    disk.put(path(name, directory), builder.bytes());
+  }
+  Result<LogScan> scan(bool salvage = false, unsigned threads = 1) {
+    return scan_logs(disk, manifest, {.threads = threads, .salvage = salvage});
+  }
+  std::string message() {
+    const auto scanned = scan();
+    EXPECT_FALSE(scanned.ok());
+    EXPECT_EQ(scanned.status().code(), StatusCode::kDamaged);
+    return scanned.status().message();
+  }
+  epoch::Epoch durable() {
+    const auto scanned = scan();
+    EXPECT_TRUE(scanned.ok()) << scanned.status().message();
+    return scanned.ok() ? scanned->durable : 0;
+  }
+
+  tests::FaultFiles disk;
+  Manifest manifest;
+};
+
+SegmentBuilder segment(const SegmentName& name) { return SegmentBuilder(name); }
+
+/// Two loggers; the second has marked one epoch less.
+struct TwoLoggers : Directories {
+  TwoLoggers() {
+    put_segment({1, 0, 0}, segment({1, 0, 0})
+                               .marker(9, 9)
+                               .transaction(10, 1, {{0, "a", "1"}})
+                               .marker(10, 9)
+                               .transaction(11, 1, {{0, "a", "2"}})
+                               .marker(11, 10)
+                               .transaction(12, 1, {{0, "a", "3"}})
+                               .marker(12, 11)
+                               .transaction(13, 1, {{0, "a", "4"}}));
+    put_segment({1, 1, 0}, segment({1, 1, 0}).marker(9, 9).transaction(10, 2, {{0, "b", "1"}}).marker(10, 9), "/b");
+    put_segment({1, 1, 1}, segment({1, 1, 1}).marker(10, 9).transaction(11, 2, {{0, "b", "2"}}).marker(11, 10), "/b");
+  }
+};
+
+TEST(LogScan, DurableIsTheLeastOfTheLastMarkers) {
+  TwoLoggers files;
+  for (const unsigned threads : {1u, 3u}) {
+    const auto scanned = files.scan(false, threads);
+    ASSERT_TRUE(scanned.ok()) << scanned.status().message();
+    EXPECT_EQ(scanned->durable, 11u);
+    EXPECT_EQ(scanned->greatest_epoch, 13u);
+    EXPECT_EQ(scanned->transactions, 6u);
+    EXPECT_TRUE(scanned->tails.empty());
+    ASSERT_EQ(scanned->segments.size(), 3u);
+    for (const LogSegment& found : scanned->segments) {
+      EXPECT_EQ(found.limit, 11u);
+      EXPECT_TRUE(found.running);
+    }
+  }
+}
+
+TEST(LogScan, ALoggerWithoutMarkersHasNothing) {
+  Directories files;
+  files.put_segment({1, 0, 0}, segment({1, 0, 0}).marker(10, 9));
+  EXPECT_EQ(files.durable(), 9u);  // the other logger did not even begin its first segment
+  files.disk.put(path({1, 1, 0}, "/b"), "");
+  EXPECT_EQ(files.durable(), 9u);
+  files.put_segment({1, 1, 0}, segment({1, 1, 0}).transaction(10, 1, {}), "/b");
+  EXPECT_EQ(files.durable(), 9u);
+  files.put_segment({1, 0, 0}, segment({1, 0, 0}).marker(10, 9).marker(11, 10));
+  EXPECT_THAT(files.message(),
+              AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("up to epoch 9"), HasSubstr("epoch 10")));
+}
+
+TEST(LogScan, LostDurableDataIsNoticed) {
+  TwoLoggers files;
+  files.put_segment({1, 0, 1}, segment({1, 0, 1}).marker(13, 12));
+  EXPECT_THAT(files.message(),
+              AllOf(HasSubstr(path({1, 1, 1}, "/b")), HasSubstr("up to epoch 11"), HasSubstr("epoch 12 was durable")));
+  ASSERT_TRUE(files.disk.remove(path({1, 1, 1}, "/b")).ok());
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("up to epoch 10")));
+  ASSERT_TRUE(files.disk.remove(path({1, 1, 0}, "/b")).ok());
+  EXPECT_THAT(files.message(), AllOf(HasSubstr("/b/"), HasSubstr("up to epoch 9")));
+}
+
+TEST(LogScan, TornTailIsReported) {
+  TwoLoggers files;
+  files.put_segment({1, 0, 0}, segment({1, 0, 0}).marker(9, 9).marker(10, 9).marker(11, 10));
+  const std::string whole = files.disk.contents(path({1, 1, 1}, "/b"));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    files.disk.put(path({1, 1, 1}, "/b"), whole.substr(0, size));
+    const auto scanned = files.scan();
+    ASSERT_TRUE(scanned.ok()) << size << scanned.status().message();
+    EXPECT_EQ(scanned->durable, 10u);
+    if (scanned->tails.empty()) continue;
+    EXPECT_EQ(scanned->tails[0].path, path({1, 1, 1}, "/b"));
+    EXPECT_EQ(scanned->tails[0].offset + scanned->tails[0].bytes, size);
+  }
+}
+
+TEST(LogScan, TornMiddleSegmentIsDamage) {
+  TwoLoggers files;
+  const std::string whole = files.disk.contents(path({1, 1, 0}, "/b"));
+  for (std::size_t size = 0; size < whole.size(); size += 3) {
+    files.disk.put(path({1, 1, 0}, "/b"), whole.substr(0, size));
+    const auto scanned = files.scan();
+    if (scanned.ok()) {  // cut between entries: nothing is missing but what later markers repeat
+      EXPECT_TRUE(size >= 64 &&
+                  SegmentReader::open(whole.substr(0, size), "", expected_header(tests::kDatabase, 0, {1, 1, 0})).ok());
+      continue;
+    }
+    EXPECT_THAT(scanned.status().message(), AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("offset")));
+  }
+}
+
+/// Every bit of every segment: the same as before, a tail that was not durable, or an error that names the file.
+TEST(LogScan, EveryFlippedBitIsATailOrDamage) {
+  TwoLoggers files;
+  for (const std::string& file : files.disk.paths()) {
+    const std::string whole = files.disk.contents(file);
+    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+      files.disk.edit(file,
+                      [&](std::string& bytes) { bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8)); });
+      const auto scanned = files.scan();
+      if (!scanned.ok()) {
+        EXPECT_EQ(scanned.status().code(), StatusCode::kDamaged);
+        EXPECT_THAT(scanned.status().message(), HasSubstr(file));
+      } else if (scanned->tails.empty()) {
+        EXPECT_EQ(scanned->transactions, 6u) << file << " " << bit;
+        EXPECT_EQ(scanned->durable, 11u);
+      } else {
+        EXPECT_GE(scanned->durable, 10u) << "no marker names more as durable";
+        EXPECT_EQ(scanned->tails[0].path, file);
+      }
+      files.disk.put(file, whole);
+    }
+  }
+}
+
+TEST(LogScan, DamageInTheMiddle) {
+  Directories files;
+  files.manifest.generations[0].loggers = 1;
+  const std::string good = segment({1, 0, 0})
+                               .marker(9, 9)
+                               .transaction(10, 1, {{0, "a", "1"}})
+                               .marker(10, 9)
+                               .transaction(11, 1, {{0, "a", "2"}})
+                               .bytes();
+  const std::string last = segment({1, 0, 0}).marker(11, 10).bytes().substr(64);
+  const std::string more = segment({1, 0, 0}).transaction(12, 1, {}).marker(12, 11).bytes().substr(64);
+  std::string bytes = good + last;
+  bytes[good.size() - 5] ^= 1;
+  // The marker behind says that epoch 11 was to be durable; whether it was nobody can tell. It is void.
+  files.disk.put(path({1, 0, 0}), bytes);
+  auto scanned = files.scan();
+  ASSERT_TRUE(scanned.ok()) << scanned.status().message();
+  EXPECT_EQ(scanned->durable, 10u);
+  EXPECT_EQ(scanned->greatest_epoch, 11u) << "the next generation begins behind it";
+  ASSERT_EQ(scanned->tails.size(), 1u);
+  ASSERT_EQ(scanned->segments[0].chunks.size(), 1u);
+  EXPECT_EQ(scanned->segments[0].chunks[0].end, scanned->tails[0].offset);
+  // Now a later marker says that it was.
+  files.disk.put(path({1, 0, 0}), bytes + more);
+  EXPECT_THAT(files.message(),
+              AllOf(HasSubstr(path({1, 0, 0})), HasSubstr("offset " + std::to_string(good.size() - 32)),
+                    HasSubstr("checksum"), HasSubstr("epoch 11 was durable")));
+  scanned = files.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok()) << scanned.status().message();
+  EXPECT_EQ(scanned->durable, 12u);
+  ASSERT_EQ(scanned->losses.size(), 1u);
+  EXPECT_EQ(scanned->losses[0].path, path({1, 0, 0}));
+  EXPECT_EQ(scanned->losses[0].offset, good.size() - 32);
+  EXPECT_EQ(scanned->losses[0].bytes, 32u);
+  EXPECT_EQ(scanned->losses[0].first_epoch, 11u);
+  EXPECT_EQ(scanned->losses[0].last_epoch, 13u);
+  EXPECT_EQ(scanned->segments[0].chunks.size(), 2u);
+}
+
+TEST(LogScan, AGapIsDamage) {
+  TwoLoggers files;
+  files.put_segment({1, 1, 3}, segment({1, 1, 3}).marker(12, 11), "/b");
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 2}, "/b")), HasSubstr("missing")));
+  const auto scanned = files.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok());
+  ASSERT_EQ(scanned->losses.size(), 1u);
+  EXPECT_EQ(scanned->losses[0].first_epoch, 12u);
+  EXPECT_EQ(scanned->durable, 12u);
+}
+
+TEST(LogScan, OldestMayBeMissingOnlyAfterACheckpoint) {
+  TwoLoggers files;
+  ASSERT_TRUE(files.disk.remove(path({1, 1, 0}, "/b")).ok());
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("missing")));
+  files.manifest.checkpoint = {11, "c"};
+  EXPECT_EQ(files.durable(), 11u);
+}
+
+TEST(LogScan, TheCheckpointIsDurable) {
+  Directories files;
+  files.manifest.checkpoint = {15, "c"};
+  EXPECT_EQ(files.durable(), 14u);
+}
+
+TEST(LogScan, GenerationsEndAtTheirCut) {
+  TwoLoggers files;
+  files.manifest.generations = {{1, 2, 10, 10, 10}, {2, 1, 20, std::nullopt, 0}};
+  files.put_segment({2, 0, 0}, segment({2, 0, 0}).marker(19, 19).transaction(20, 1, {}).marker(20, 19));
+  const auto scanned = files.scan();
+  ASSERT_TRUE(scanned.ok()) << scanned.status().message();
+  EXPECT_EQ(scanned->durable, 20u);
+  for (const LogSegment& found : scanned->segments) EXPECT_EQ(found.limit, found.name.generation == 1 ? 10u : 20u);
+  // What is void may be damaged; what counts may not.
+  const std::string whole = files.disk.contents(path({1, 0, 0}));
+  files.disk.edit(path({1, 0, 0}), [](std::string& bytes) { bytes.back() ^= 1, bytes[bytes.size() - 41] ^= 1; });
+  EXPECT_EQ(files.durable(), 20u);
+  files.disk.put(path({1, 0, 0}), whole.substr(0, 64 + 32 + 20));
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 0, 0})), HasSubstr("epoch 10 was durable")));
+  // The checkpoint covers it.
+  files.manifest.checkpoint = {11, "c"};
+  const auto covered = files.scan();
+  ASSERT_TRUE(covered.ok());
+  EXPECT_EQ(covered->superseded.size(), 3u);
+  EXPECT_EQ(covered->segments.size(), 1u);
+}
+
+/// Rings told more than the markers: the cut is beyond them, and says so.
+TEST(LogScan, ACutBeyondTheMarkers) {
+  TwoLoggers files;
+  files.manifest.generations = {{1, 2, 10, 14, 11}};
+  EXPECT_EQ(files.durable(), 14u);
+  files.disk.edit(path({1, 0, 0}), [](std::string& bytes) { bytes.resize(bytes.size() - 3); });
+  EXPECT_EQ(files.durable(), 14u);
+  files.manifest.generations[0].durable = 12;
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 1}, "/b")), HasSubstr("epoch 12 was durable")));
+}
+
+TEST(LogScan, ForeignFiles) {
+  TwoLoggers files;
+  files.disk.put("/a/notes.txt", "x");
+  EXPECT_EQ(files.durable(), 11u);
+  files.disk.put(path({1, 0, 0}, "/b"), files.disk.contents(path({1, 0, 0})));
+  EXPECT_THAT(files.message(), AllOf(HasSubstr("'/a/"), HasSubstr("'/b/"), HasSubstr("same log segment")));
+  ASSERT_TRUE(files.disk.remove(path({1, 0, 0}, "/b")).ok());
+  files.disk.put(path({2, 0, 0}), "");
+  EXPECT_THAT(files.message(), HasSubstr("generation 2, which the manifest does not know"));
+  ASSERT_TRUE(files.disk.remove(path({2, 0, 0})).ok());
+  files.disk.put(path({1, 2, 0}), "");
+  EXPECT_THAT(files.message(), HasSubstr("had 2 loggers"));
+  ASSERT_TRUE(files.disk.remove(path({1, 2, 0})).ok());
+  files.disk.put(path({0, 0, 0}), "");
+  EXPECT_EQ(files.scan()->superseded, std::vector<std::string>{path({0, 0, 0})});
+  // Two logs swapped.
+  const std::string one = files.disk.contents(path({1, 0, 0}));
+  files.disk.put(path({1, 0, 0}), files.disk.contents(path({1, 1, 0}, "/b")));
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 0, 0})), HasSubstr("logger 1, expected 0")));
+  files.disk.put(path({1, 0, 0}), one);
+  files.manifest.database[0] ^= 1;
+  EXPECT_THAT(files.message(), HasSubstr("database"));
+}
+
+TEST(LogScan, ReadErrorsAreNoDamage) {
+  TwoLoggers files;
+  files.disk.plan({.call = tests::FileCall::kRead, .nth = 1});
+  EXPECT_EQ(files.scan().status().code(), StatusCode::kIoError);
+  files.disk.clear_plan();
+  files.manifest.log_directories.push_back("/c");
+  EXPECT_FALSE(files.scan().ok());
+}
+
+}  // namespace
+}  // namespace granary::recovery

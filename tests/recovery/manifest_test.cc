@@ -1,0 +1,140 @@
+// The manifest: what is written is what is read; nothing else is.
+// Not here: power loss while it is replaced (tests/support/fault_files.h has the means).
+
+#include "recovery/manifest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recovery/manifest_text.h"
+#include "src/base/crc32c.h"
+#include "tests/support/fault_files.h"
+
+namespace granary::recovery {
+namespace {
+
+using testing::HasSubstr;
+
+Manifest example() {
+  Manifest manifest;
+  manifest.database = {0, 1, 2, 3, 0xff, 0xfe};
+  manifest.log_directories = {"/a/log", "/b/50% \xc3\xa4\xff\n"};
+  manifest.reliable_directory = "/dev/shm/x";
+  manifest.boot = "0-1-2";
+  manifest.generations = {{1, 2, 1, 17, 17}, {2, 1, 20, 40, 33}, {7, 3, 100, std::nullopt, 0}};
+  const IndexOptions index{.parts = {{IndexPart::Source::kKey, 0, 4, IndexEncoding::kUnsigned},
+                                     {IndexPart::Source::kValue, 8, 16, IndexEncoding::kText},
+                                     {IndexPart::Source::kValue, 24, 8, IndexEncoding::kSigned},
+                                     {IndexPart::Source::kValue, 32, 3, IndexEncoding::kBytes}},
+                           .unique = true};
+  manifest.tables = {{0, "accounts", 100, std::nullopt, {}}, {1, std::string("by\0name", 7), 65536, 0, index}};
+  manifest.checkpoint = {90, "checkpoint-90"};
+  return manifest;
+}
+
+/// A file with a right checksum around whatever JSON.
+std::string sealed(std::string json) {
+  json += "\n";
+  char line[32];
+  std::snprintf(line, sizeof line, "crc32c %08x\n", base::crc32c(0, json.data(), json.size()));
+  return json + line;
+}
+
+void replace(std::string& text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+}
+
+TEST(Manifest, ReadsWhatWasWritten) {
+  tests::FaultFiles files;
+  ASSERT_TRUE(files.make_directory("/db").ok());
+  EXPECT_EQ(read_manifest(files, "/db").status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(write_manifest(files, "/db", Manifest{}).ok());
+  ASSERT_TRUE(write_manifest(files, "/db", example()).ok());
+  const auto read = read_manifest(files, "/db");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(manifest_text(*read), manifest_text(example()));
+  EXPECT_EQ(read->log_directories, example().log_directories);
+  EXPECT_EQ(read->tables[1].name, example().tables[1].name);
+  EXPECT_EQ(read->tables[1].base, 0u);
+  EXPECT_EQ(read->tables[1].index.parts[1].encoding, IndexEncoding::kText);
+  EXPECT_TRUE(read->tables[1].index.unique);
+  EXPECT_EQ(read->generations[1].cut, 40u);
+  EXPECT_EQ(read->generations[1].durable, 33u);
+  EXPECT_FALSE(read->generations[2].cut);
+  EXPECT_EQ(read->checkpoint->directory, "checkpoint-90");
+  EXPECT_EQ(read->database, example().database);
+}
+
+TEST(Manifest, EveryTruncationIsDamage) {
+  const std::string text = manifest_text(example());
+  for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
+    const auto parsed = parse_manifest(std::string_view(text).substr(0, bytes), "M");
+    ASSERT_FALSE(parsed.ok()) << bytes;
+    EXPECT_EQ(parsed.status().code(), StatusCode::kDamaged);
+    EXPECT_THAT(parsed.status().message(), HasSubstr("'M'"));
+  }
+}
+
+TEST(Manifest, EveryFlippedBitIsDamage) {
+  const std::string text = manifest_text(example());
+  for (std::size_t bit = 0; bit < 8 * text.size(); ++bit) {
+    std::string flipped = text;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    const auto parsed = parse_manifest(flipped, "M");
+    ASSERT_FALSE(parsed.ok()) << bit;
+    EXPECT_EQ(parsed.status().code(), StatusCode::kDamaged);
+  }
+}
+
+/// Behind a right checksum nothing is believed either: no crash, and never a manifest that says something else.
+TEST(Manifest, NonsenseWithARightChecksumIsDamage) {
+  const std::string text = manifest_text(example());
+  const std::string json = text.substr(0, text.rfind("\ncrc32c"));
+  ASSERT_TRUE(parse_manifest(sealed(json), "M").ok());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    for (const char c : {'\0', '"', '{', '}', ']', '-', 'e', '.', '9', '\xff', '%'}) {
+      std::string changed = json;
+      changed[i] = c;
+      const auto parsed = parse_manifest(sealed(changed), "M");
+      if (!parsed.ok()) continue;
+      EXPECT_TRUE(parse_manifest(manifest_text(*parsed), "M").ok()) << i << c;
+    }
+    EXPECT_FALSE(parse_manifest(sealed(json.substr(0, i)), "M").ok()) << i;
+  }
+}
+
+TEST(Manifest, SaysWhatIsWrong) {
+  const std::string text = manifest_text(example());
+  const std::string json = text.substr(0, text.rfind("\ncrc32c"));
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string changed = json;
+    replace(changed, from, to);
+    return parse_manifest(sealed(changed), "M").status().message();
+  };
+  EXPECT_THAT(with("\"format\": 1", "\"format\": 2"), HasSubstr("format version 2, expected 1"));
+  EXPECT_THAT(with("\"cut\": 40", "\"cut\": \"x\""),
+              HasSubstr("generations[1].cut is a string; expected a whole number"));
+  EXPECT_THAT(with("\"cut\": 40", "\"cut\": -1"), HasSubstr("generations[1].cut"));
+  EXPECT_THAT(with("\"loggers\": 2", "\"loggers\": 0"), HasSubstr("generations[0].loggers is 0; expected 1 to"));
+  EXPECT_THAT(with("\"boot\"", "\"root\""), HasSubstr("boot is missing"));
+  EXPECT_THAT(with("\"boot\"", "\"more\": 1, \"boot\""), HasSubstr("it has"));
+  EXPECT_THAT(with("\"text\"", "\"test\""), HasSubstr("encoding is \"test\""));
+  EXPECT_THAT(with("\"id\": 1", "\"id\": 2"), HasSubstr("tables[1].id is 2; expected 1"));
+  EXPECT_THAT(with("\"base\": 0", "\"base\": 1"), HasSubstr("index of table 1"));
+  EXPECT_THAT(with("\"number\": 7", "\"number\": 2"), HasSubstr("generations[2].number"));
+  EXPECT_THAT(with("0-1-2", "%zz"), HasSubstr("boot"));
+  EXPECT_THAT(parse_manifest(sealed("[1]"), "M").status().message(), HasSubstr("expected an object"));
+  EXPECT_THAT(parse_manifest(sealed(std::string(100000, '[')), "M").status().message(), HasSubstr("no JSON"));
+}
+
+TEST(Manifest, Ids) {
+  EXPECT_NE(new_database_id(), new_database_id());
+  EXPECT_EQ(to_text(log::DatabaseId{0x01, 0xfe}), "01fe0000000000000000000000000000");
+  EXPECT_EQ(boot_id(), boot_id());
+  EXPECT_EQ(boot_id().find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace granary::recovery

@@ -1,0 +1,89 @@
+#pragma once
+// Makes log segments by hand, as src/log/logger.cc writes them but with exactly the entries a test wants.
+
+#include <lz4.h>
+#include <zstd.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recovery/segment_reader.h"
+#include "src/log/format.h"
+#include "src/record/tid.h"
+
+namespace granary::tests {
+
+inline constexpr log::DatabaseId kDatabase = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+
+struct TestWrite {
+  std::uint32_t table = 0;
+  std::string key;
+  std::optional<std::string> value;  // none: removed
+};
+
+/// The body of a transaction.
+inline std::string body_of(const std::vector<TestWrite>& writes) {
+  std::string body;
+  for (const TestWrite& write : writes) {
+    const log::WriteHeader header{write.table, static_cast<std::uint32_t>(write.key.size()),
+                                  write.value ? static_cast<std::uint32_t>(write.value->size()) : log::kRemoved};
+    body.append(reinterpret_cast<const char*>(&header), sizeof header);
+    body += write.key + write.value.value_or("");
+  }
+  return body;
+}
+
+/// An entry without its checksum.
+inline std::string entry_of(std::uint64_t tid, log::EntryKind kind, std::string_view body) {
+  const log::EntryHeader header{static_cast<std::uint32_t>(body.size()), 0, tid | static_cast<std::uint64_t>(kind)};
+  std::string entry(reinterpret_cast<const char*>(&header), sizeof header);
+  entry += body;
+  entry.resize(header.bytes(), '\0');
+  return entry;
+}
+
+class SegmentBuilder {
+ public:
+  explicit SegmentBuilder(const recovery::SegmentName& name, const log::DatabaseId& database = kDatabase) {
+    const log::SegmentHeader header = recovery::expected_header(database, 0, name);
+    crc_ = header.crc;
+    bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
+  }
+
+  SegmentBuilder& entry(std::uint64_t tid, log::EntryKind kind, std::string_view body) {
+    std::string entry = entry_of(tid, kind, body);
+    const std::uint32_t crc = log::entry_crc(crc_, entry.data(), body.size());
+    std::memcpy(entry.data() + offsetof(log::EntryHeader, crc), &crc, sizeof crc);
+    bytes_ += entry;
+    return *this;
+  }
+  SegmentBuilder& transaction(std::uint64_t epoch, std::uint64_t sequence, const std::vector<TestWrite>& writes) {
+    return entry(record::make_tid(epoch, sequence), log::EntryKind::kTransaction, body_of(writes));
+  }
+  SegmentBuilder& marker(std::uint64_t complete, std::uint64_t durable) {
+    const log::Marker marker{complete, durable};
+    return entry(0, log::EntryKind::kMarker, {reinterpret_cast<const char*>(&marker), sizeof marker});
+  }
+  SegmentBuilder& packed(log::Codec codec, std::string_view entries) {
+    const log::PackedHeader header{codec, static_cast<std::uint32_t>(entries.size())};
+    std::string body(reinterpret_cast<const char*>(&header), sizeof header);
+    std::string room(ZSTD_compressBound(entries.size()) + 64, '\0');
+    const int raw = static_cast<int>(entries.size());
+    const std::size_t bytes = codec == log::Codec::kLz4
+                                  ? static_cast<std::size_t>(LZ4_compress_default(entries.data(), room.data(), raw,
+                                                                                  static_cast<int>(room.size())))
+                                  : ZSTD_compress(room.data(), room.size(), entries.data(), entries.size(), 1);
+    return entry(0, log::EntryKind::kPacked, body + room.substr(0, bytes));
+  }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::uint32_t crc_;
+  std::string bytes_;
+};
+
+}  // namespace granary::tests
