@@ -6,6 +6,7 @@
 
 #include "src/base/random.h"
 #include "tests/recovery/checkpoint/checkpoint_fixture.h"
+#include "tests/support/scale.h"
 #include "tests/support/threads.h"
 
 namespace granary::tests {
@@ -91,7 +92,7 @@ TEST(ConcurrentCheckpoint, EveryOneHoldsTheSameSum) {
       }
     });
   }
-  for (int round = 0; round < 8; ++round) {
+  for (unsigned round = 0; round < scaled(12); ++round) {
     SCOPED_TRACE(round);
     const std::string path = directory / ("c" + std::to_string(round));
     const epoch::Epoch before = shared.epochs.current();
