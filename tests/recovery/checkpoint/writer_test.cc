@@ -177,14 +177,14 @@ TEST_F(WriterTest, EGoesOnBetweenPieces) {
   base::set_sync_hook([&](std::string_view point) {
     if (point != "checkpoint.piece") return;
     ++pieces;
-    EXPECT_TRUE(database_->step()) << "the checkpoint holds E back";
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(database_->step()) << "the checkpoint holds E back";
   });
   const auto written = take(options());
   base::set_sync_hook({});
   ASSERT_TRUE(written.ok()) << written.status().message();
   EXPECT_EQ(written->records, 5000U);
   EXPECT_GE(pieces, 15U);
-  EXPECT_EQ(database_->statistics().epoch, before + pieces);
+  EXPECT_EQ(database_->statistics().epoch, before + 2 * pieces);
 }
 
 TEST_F(WriterTest, TheSnapshotStaysPinnedUntilTheEndAndNoLonger) {
