@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recovery/checkpoint/key_range.h"
+#include "src/base/cache_line.h"
 #include "src/epoch/epoch.h"
 #include "src/txn/table_core.h"
 

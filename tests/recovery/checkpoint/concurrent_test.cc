@@ -6,6 +6,7 @@
 
 #include "src/base/random.h"
 #include "tests/recovery/checkpoint/checkpoint_fixture.h"
+#include "tests/support/scale.h"
 #include "tests/support/threads.h"
 
 namespace granary::tests {
@@ -91,19 +92,19 @@ TEST(ConcurrentCheckpoint, EveryOneHoldsTheSameSum) {
       }
     });
   }
-  for (int round = 0; round < 8; ++round) {
+  for (unsigned round = 0; round < scaled(12); ++round) {
     SCOPED_TRACE(round);
     const std::string path = directory / ("c" + std::to_string(round));
     const epoch::Epoch before = shared.epochs.current();
     const auto pin = checkpoint::SnapshotPin::take(shared.epochs);
     ASSERT_TRUE(pin.ok());
     auto options = write_options(path, 1 + round % 3, 1 + round % 4);
-    options.bytes_per_second = round % 2 == 0 ? 0 : 4'000'000;
+    options.bytes_per_second = round % 2 == 0 ? 0 : 2'000'000;
     txn::TableCore* const tables[] = {accounts.core()};
     const auto written = checkpoint::write_checkpoint(options, shared, *pin, tables);
     ASSERT_TRUE(written.ok()) << written.status().message();
     if (round % 2 == 1) {
-      EXPECT_GT(shared.epochs.current(), before + 10) << "E stood still";
+      EXPECT_GT(shared.epochs.current(), before + 2) << "E stood still";
     }
     EXPECT_EQ(loaded_sum(path, 1 + round % 2), static_cast<std::int64_t>(kAccounts) * kBalance);
   }
@@ -136,6 +137,43 @@ TEST(ConcurrentCheckpoint, LoadingManyPartitionsByManyThreadsIntoOneTree) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(twice.core()->tree().check(), "");
   EXPECT_EQ(twice.core()->tree().statistics().keys, 30'000U);
+}
+
+TEST(ConcurrentCheckpoint, TwoCheckpointsLoadedAtOnceLeaveTheNewerVersions) {
+  constexpr std::uint64_t kRecords = 3000;
+  constexpr int kCheckpoints = 3;
+  const TemporaryDirectory directory;
+  ManualDatabase database(1);
+  const Table table = database.table("accounts");
+  for (int version = 0; version < kCheckpoints; ++version) {
+    database.commit([&](Transaction& t) {
+      for (std::uint64_t i = 0; i < kRecords; ++i)
+        EXPECT_EQ(t.put(table, account(i), account(i) + std::string(i % 3 * 40, static_cast<char>('a' + version))),
+                  Outcome::kOk);
+    });
+    database.pass_snapshot_period();
+    ASSERT_TRUE(
+        take_checkpoint(*database, write_options(directory / std::to_string(version), 2, 1), {table.core()}).ok());
+  }
+  for (std::uint64_t round = 0; round < scaled(10); ++round) {
+    SCOPED_TRACE(round);
+    ManualDatabase other(1);
+    const Table loaded = other.table("accounts");
+    std::vector<std::thread> threads;
+    for (int version = 0; version < kCheckpoints; ++version) {
+      threads.emplace_back([&, version] {
+        EXPECT_TRUE(load(*other, read_options(directory / std::to_string(version)), {loaded.core()}, 2).ok());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(loaded.core()->tree().statistics().keys, kRecords);
+    Transaction t = other.begin();
+    std::string value;
+    for (std::uint64_t i = 0; i < kRecords; ++i) {
+      ASSERT_EQ(t.get(loaded, account(i), value), Outcome::kOk);
+      ASSERT_EQ(value, account(i) + std::string(i % 3 * 40, 'a' + kCheckpoints - 1));
+    }
+  }
 }
 
 }  // namespace

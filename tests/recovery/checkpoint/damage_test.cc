@@ -135,6 +135,55 @@ TEST_F(Damage, FilesOfAnotherCheckpointAtTheSameEpoch) {
   expect_refused("stamp 78, expected 77");
 }
 
+TEST_F(Damage, ABlockOfAnotherFile) {
+  // The same place in another checkpoint at the same epoch: all but the seed of the checksum fits.
+  write("d", 78);
+  for (std::uint32_t partition = 0; partition < kPartitions; ++partition) {
+    SCOPED_TRACE(partition);
+    const std::string whole = files_.bytes(path(partition));
+    std::string& bytes = files_.bytes(path(partition));
+    const std::string other = files_.bytes("d/" + checkpoint::partition_name(partition));
+    ASSERT_EQ(other.size(), bytes.size());
+    bytes.replace(sizeof(FileHeader), std::string::npos, other.substr(sizeof(FileHeader)));
+    expect_refused("the checksum of block 0");
+    bytes = whole;
+  }
+}
+
+TEST_F(Damage, BlocksOutOfTheirOrder) {
+  auto one_file = write_options("d");
+  one_file.files = &files_;
+  ASSERT_TRUE(take_checkpoint(*database_, one_file, {table_.core(), second_.core()}).ok());
+  ASSERT_TRUE(files_.remove(path(1)).ok());
+  const std::string whole = files_.bytes("d/part-0000.gckpt");
+  BlockHeader first;
+  std::memcpy(&first, whole.data() + sizeof(FileHeader), sizeof first);
+  BlockHeader second;
+  const std::size_t second_at = sizeof(FileHeader) + sizeof first + first.bytes;
+  std::memcpy(&second, whole.data() + second_at, sizeof second);
+  const std::size_t end = second_at + sizeof second + second.bytes;
+  const std::string one = whole.substr(sizeof(FileHeader), second_at - sizeof(FileHeader));
+  const std::string two = whole.substr(second_at, end - second_at);
+  const std::string header = whole.substr(0, sizeof(FileHeader));
+  files_.put(path(0), header + one + two + whole.substr(end));
+  ASSERT_TRUE(checkpoint::verify_checkpoint(options()).ok());
+  files_.put(path(0), header + two + one + whole.substr(end));
+  expect_refused("offset 64: block 1 where block 0 should be");
+  files_.put(path(0), header + one + one + whole.substr(end));
+  expect_refused("block 0 where block 1 should be");
+  files_.put(path(0), header + one + whole.substr(end));
+  expect_refused("block 2 where block 1 should be");
+}
+
+TEST_F(Damage, TheManyPartitionsThatAHeaderPromisesAreCounted) {
+  FileHeader header;
+  std::memcpy(&header, files_.bytes(path(0)).data(), sizeof header);
+  header.partitions = checkpoint::kMaxPartitions + 1;
+  header.seal();
+  std::memcpy(files_.bytes(path(0)).data(), &header, sizeof header);
+  expect_refused("partition 0 of 1025");
+}
+
 TEST_F(Damage, AnotherDatabaseOrEpochThanExpected) {
   auto wanted = options();
   wanted.database = log::DatabaseId{9};

@@ -164,6 +164,67 @@ TEST_F(RoundTrip, TheNewerVersionWinsWhateverComesFirst) {
   EXPECT_EQ(other.value(table, "kept"), "epoch 6, longer than what was there before");
 }
 
+TEST_F(RoundTrip, AnOlderCheckpointChangesNothing) {
+  for (std::uint64_t i = 0; i < 100; ++i) database_.put(small_, key_of(i), "old");
+  database_.pass_snapshot_period();
+  ASSERT_TRUE(take_checkpoint(*database_, write_options(directory_ / "old"), cores()).ok());
+  for (std::uint64_t i = 0; i < 100; ++i) database_.put(small_, key_of(i), i % 2 == 0 ? "n" : "new and longer");
+  database_.pass_snapshot_period();
+  ASSERT_TRUE(take_checkpoint(*database_, write_options(directory_ / "new"), cores()).ok());
+  for (const bool newer_first : {false, true}) {
+    ManualDatabase other(1);
+    const Table table = other.table("small");
+    for (const bool newer : {newer_first, !newer_first}) {
+      const auto loaded = load(*other, read_options(directory_ / (newer ? "new" : "old")), {table.core()});
+      ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+      EXPECT_EQ(loaded->older, newer_first && !newer ? 100U : 0U);
+    }
+    for (std::uint64_t i = 0; i < 100; ++i)
+      EXPECT_EQ(other.value(table, key_of(i)), i % 2 == 0 ? "n" : "new and longer");
+    EXPECT_EQ(table.core()->tree().statistics().keys, 100U);
+  }
+}
+
+TEST_F(RoundTrip, IndexesAreTablesLikeAnyOther) {
+  const Table base = database_.table("base");
+  const Index index =
+      database_->create_index(base, "by value", {.parts = {{.source = IndexPart::Source::kValue, .length = 3}}})
+          .value();
+  database_.put(base, "1", "ccc");
+  database_.put(base, "2", "aaa");
+  database_.put(base, "3", "bbb");
+  database_.put(base, "3", "abb");
+  database_.pass_snapshot_period();
+  ASSERT_TRUE(take_checkpoint(*database_, write_options(directory_ / "c"), {base.core(), index.core()}).ok());
+  ManualDatabase other(1);
+  for (const char* name : {"small", "empty", "large"}) other.table(name);
+  const Table bases = other.table("base");
+  const Index indexes =
+      other->create_index(bases, "by value", {.parts = {{.source = IndexPart::Source::kValue, .length = 3}}}).value();
+  const auto loaded = load(*other, read_options(directory_ / "c"), {bases.core(), indexes.core()}, 2);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  other.pass_epochs(20);
+  Transaction t = other.begin();
+  EXPECT_EQ(scan_text(t, indexes), "2=aaa 3=abb 1=ccc ");
+  EXPECT_TRUE(t.commit().committed());
+  other.put(bases, "1", "aab");
+  Transaction after = other.begin();
+  EXPECT_EQ(scan_text(after, indexes), "2=aaa 1=aab 3=abb ");
+}
+
+TEST_F(RoundTrip, OutOfMemoryIsAnErrorThatSaysSo) {
+  for (std::uint64_t i = 0; i < 40; ++i) database_.put(large_, key_of(i), std::string(kMaxValueBytes, 'x'));
+  database_.pass_snapshot_period();
+  ASSERT_TRUE(take_checkpoint(*database_, write_options(directory_ / "c"), cores()).ok());
+  Options options = manual_options();
+  options.memory_limit_bytes = std::uint64_t{32} << 20;
+  ManualDatabase other(1, options);
+  const std::vector<Table> tables = {other.table("small"), other.table("empty"), other.table("large")};
+  const auto loaded = load(*other, read_options(directory_ / "c"), {tables[2].core()}, 2);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.status().code(), StatusCode::kResourceExhausted) << loaded.status().message();
+}
+
 TEST_F(RoundTrip, LoadedRecordsTakePartInTransactions) {
   for (std::uint64_t i = 0; i < 100; ++i) database_.put(small_, key_of(i), "v");
   database_.pass_snapshot_period();
