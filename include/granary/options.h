@@ -47,12 +47,12 @@ struct Options {
 
   /// Where the database lives on disk; made if it is not there, recovered from if it is. Empty: memory only, nothing
   /// survives the process.
-  std::string directory;
+  std::string directory = {};
   /// Where logger i writes its segments: the (i mod size)th. Empty: in `directory`. Best on devices of their own.
-  std::vector<std::string> log_directories;
+  std::vector<std::string> log_directories = {};
   /// Where the workers' log rings are: memory that survives the process. Empty: a directory of the database's own below
   /// /dev/shm. A plain directory works as well, and a DAX file system then survives power loss, too.
-  std::string reliable_directory;
+  std::string reliable_directory = {};
   /// Logger threads; 1 to 64. Each serves the workers whose number is its own modulo this.
   std::uint32_t loggers = 1;
   /// Bytes of each worker's ring; 64 KiB to 1 GiB, rounded up to a power of two. A transaction must fit in.
@@ -67,7 +67,7 @@ struct Options {
   /// is lost. The default is to refuse.
   bool salvage = false;
   /// Called now and then while open() recovers, from its thread.
-  std::function<void(const RecoveryProgress&)> recovery_progress;
+  std::function<void(const RecoveryProgress&)> recovery_progress = {};
 
   // --- the engine ---
 
