@@ -1,5 +1,6 @@
 #include "recovery/checkpoint/load_record.h"
 
+#include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
@@ -48,8 +49,10 @@ Loaded load_record(txn::TableCore& table, record::TidWord tid, std::string_view 
         worker.slabs.free(memory::SlabKind::kRecord, made);  // nobody ever saw it
         return Loaded::kOlder;
       }
+      base::sync_point("load_record.present");
       if (there->try_lock(word)) {
-        table.tree().replace(key, at.present, value_of(made));  // a locked latest record is the one its tree leads to
+        const bool replaced = table.tree().replace(key, at.present, value_of(made));
+        base::always_check(replaced, "a locked latest record is the one its tree leads to");
         there->store_tid(word & ~record::kLatest);
         cc::register_unhooked(worker, there);
         return Loaded::kLoaded;
