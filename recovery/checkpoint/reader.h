@@ -24,9 +24,9 @@ namespace granary::recovery::checkpoint {
 struct ReadOptions {
   base::FileSystem* files = nullptr;
   std::string directory;
-  std::optional<log::DatabaseId> database;            ///< refuses another one's; none: takes any
-  std::optional<epoch::Epoch> epoch;                  ///< the same for the checkpoint's epoch
-  std::function<void(std::uint64_t bytes)> progress;  ///< of a block, after it; from any thread, several at once
+  std::optional<log::DatabaseId> database;                 ///< refuses another one's; none: takes any
+  std::optional<epoch::Epoch> epoch;                       ///< the same for the checkpoint's epoch
+  std::function<void(std::uint64_t bytes)> progress = {};  ///< of a block, after it; from any thread, several at once
 };
 
 /// Loads with one thread for each worker, each of which is idle; what is loaded counts as that worker's memory. `tables` hold

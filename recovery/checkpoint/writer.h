@@ -36,7 +36,7 @@ struct WriteOptions {
   double duty = 1.0;                   ///< share of its time that each thread works, above 0, at most 1; else it sleeps
   std::uint64_t sync_bytes = std::uint64_t{32} << 20;  ///< a file is synced each time so many are new; 0 = at the end
   const std::atomic<bool>* cancel = nullptr;           ///< set: ends soon, with kUnavailable
-  std::function<void(const Progress&)> progress;       ///< after each block; one call at a time, from any thread
+  std::function<void(const Progress&)> progress = {};  ///< after each block; one call at a time, from any thread
 };
 
 /// On an error what was written is removed as far as that is possible.
