@@ -196,11 +196,10 @@ const RecoveryReport& Engine::recovery_report() const {
 Status Engine::checkpoint() {
   if (storage_ == nullptr)
     return {StatusCode::kFailedPrecondition, "a database in memory only (Options::directory is empty) has no checkpoints"};
-  std::vector<txn::TableCore*> tables;
-  {
+  const auto tables = [this] {
     const std::lock_guard lock(schema_mutex_);
-    tables = all_tables();
-  }
+    return all_tables();
+  };
   return storage_->checkpoint(tables, shared_);
 }
 

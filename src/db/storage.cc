@@ -274,7 +274,7 @@ Status Storage::add_table(const recovery::TableEntry& entry) {
   return {};
 }
 
-Status Storage::checkpoint(std::span<txn::TableCore* const> tables, cc::Shared& shared) {
+Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared) {
   const std::lock_guard lock(checkpoint_mutex_);
   if (log_->durable().failed()) return log_->durable().cause();
   const auto pin = recovery::checkpoint::SnapshotPin::take(shared.epochs);
@@ -283,7 +283,7 @@ Status Storage::checkpoint(std::span<txn::TableCore* const> tables, cc::Shared& 
   if (manifest_.checkpoint && manifest_.checkpoint->epoch >= entry.epoch) return {};  // nothing is newer yet
   const std::string path = options_.directory + "/" + entry.directory;
   if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
-  constexpr double kDuty = 0.5;  // transactions go on meanwhile
+  constexpr double kDuty = 0.2;  // transactions go on meanwhile
   const std::uint32_t threads = 1;
   const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,
                                                                .directory = path,
@@ -291,7 +291,7 @@ Status Storage::checkpoint(std::span<txn::TableCore* const> tables, cc::Shared& 
                                                                .partitions = recovery_threads(),
                                                                .threads = threads,
                                                                .duty = kDuty},
-                                                              shared, *pin, tables);
+                                                              shared, *pin, tables());
   if (!written.ok()) return written.status();
   // It holds the transactions of epochs < its own; it counts once these are durable everywhere.
   if (options_.background == Background::kManual) log_->step();

@@ -49,8 +49,9 @@ class Storage {
   /// Makes a new table or index part of the durable schema. Before anything is written to it. Thread-safe.
   Status add_table(const recovery::TableEntry& entry);
 
-  /// Takes a checkpoint of the tables, installs it once it may count (D ≥ its epoch), removes what it replaces.
-  Status checkpoint(std::span<txn::TableCore* const> tables, cc::Shared& shared);
+  /// Takes a checkpoint, installs it once it may count, removes what it replaces. `tables` is asked once the snapshot is
+  /// pinned: a table that is not among them has no record that the snapshot sees.
+  Status checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared);
 
   /// All transactions have ended: makes them durable.
   Status close();
