@@ -8,10 +8,9 @@ Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochMan
                                        std::span<const std::string_view> adopted) {
   std::unique_ptr<Log> log(new Log(std::move(options), epochs, durable));
   for (const auto& logger : log->loggers_) {
-    if (const Status opened = logger->open(); !opened.ok()) return opened;
-  }
-  for (const std::string_view entries : adopted) {
-    if (const Status taken = log->loggers_.front()->adopt(entries); !taken.ok()) return taken;
+    const bool first = logger == log->loggers_.front();
+    if (const Status opened = logger->open(first ? adopted : std::span<const std::string_view>()); !opened.ok())
+      return opened;
   }
   if (log->options_.threads) {
     for (const auto& logger : log->loggers_) log->threads_.emplace_back([&l = *log, &logger] { l.run(*logger); });

@@ -35,14 +35,14 @@ Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, Durable
   if (options_.codec) compressor_.emplace(*options_.codec);
 }
 
-Status Logger::open() { return begin_segment(); }
+Status Logger::open(std::span<const std::string_view> adopted) { return begin_segment(adopted); }
 
 void Logger::add_ring(Ring* ring) {
   const std::lock_guard lock(mutex_);
   rings_.push_back(ring);
 }
 
-Status Logger::begin_segment() {
+Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   SegmentHeader header = options_.identity;
   header.sequence = next_sequence_++;
   header.seal();
@@ -55,6 +55,9 @@ Status Logger::begin_segment() {
   last_epoch_ = 0;
   const char* const bytes = reinterpret_cast<const char*>(&header);
   buffer_.insert(buffer_.end(), bytes, bytes + sizeof header);
+  for (const std::string_view entries : adopted) {
+    if (const Status taken = take(entries, nullptr); !taken.ok()) return taken;
+  }
   // Each segment says by itself how far the logger has come, as the earlier ones with their markers may be removed.
   add_marker(marked_);
   if (const Status done = write_out(); !done.ok()) return done;
@@ -84,11 +87,6 @@ Status Logger::turn(epoch::Epoch complete) {
 }
 
 Status Logger::drain(Ring& ring) { return take(ring.pending(), &ring); }
-
-Status Logger::adopt(std::string_view entries) {
-  if (const Status done = take(entries, nullptr); !done.ok()) return done;
-  return segment_->sync();
-}
 
 /// Copies whole entries to the segment, at most a buffer at a time: the ring, if they are one's, has room again as soon as
 /// the bytes are in the file, where they survive the process as they did in the ring.
@@ -174,17 +172,20 @@ void Logger::add_marker(epoch::Epoch complete) {
     EntryHeader header{sizeof(Marker), 0, static_cast<std::uint64_t>(EntryKind::kMarker)};
     Marker marker;
   } entry;
-  entry.marker = {complete, durable_.current()};
+  // Of D only what markers told: what an idle logger published without one (finish_epoch) has nothing in the log, and
+  // if power loss takes the marker before this one but not this one, recovery must not think that something got lost.
+  entry.marker = {complete, std::min(durable_.current(), marked_in_log_)};
   add_entry(reinterpret_cast<const char*>(&entry), entry.header);
   marked_in_log_ = complete;
 }
 
+/// The old segment may be removed only when the new one, with its marker, is durable: a logger always has a marker.
 Status Logger::rotate() {
-  {
-    const std::lock_guard lock(mutex_);
-    finished_.push_back({segment_path_, last_epoch_});
-  }
-  return begin_segment();
+  Finished finished{segment_path_, last_epoch_};
+  if (const Status begun = begin_segment(); !begun.ok()) return begun;
+  const std::lock_guard lock(mutex_);
+  finished_.push_back(std::move(finished));
+  return {};
 }
 
 Status Logger::remove_until(epoch::Epoch epoch) {

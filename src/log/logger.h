@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,9 @@ class Logger {
  public:
   Logger(LoggerOptions options, const epoch::EpochManager& epochs, DurableEpoch& durable);
 
-  /// Begins the first segment. Before the first step().
-  Status open();
-  /// Writes and syncs entries that come from elsewhere: a former process's ring. After open(), before the first step().
-  Status adopt(std::string_view entries);
+  /// Begins the first segment, before the first step(). `adopted` are runs of whole entries that come from elsewhere, a
+  /// former process's rings; they stand before the first marker, so that none of them can get lost unnoticed.
+  Status open(std::span<const std::string_view> adopted = {});
   /// The ring's entries go to this logger from now on. Thread-safe. Rings are never taken away.
   void add_ring(Ring* ring);
 
@@ -62,7 +62,7 @@ class Logger {
   };
 
   Status turn(epoch::Epoch complete);
-  Status begin_segment();
+  Status begin_segment(std::span<const std::string_view> adopted = {});
   Status drain(Ring& ring);
   Status take(std::string_view pending, Ring* ring);
   Status finish_epoch(epoch::Epoch complete);
