@@ -75,6 +75,8 @@ class Scanner {
 
   Result<std::vector<Found>> list();
   Status admit(const Found& file, std::vector<Found>& found);
+  Status admit_unknown(const Found& file);
+  static Status unknown(const Found& file);
   Status read_all(const std::vector<Found>& found);
   Status judge(const Generation& generation);
   Result<Chain> chain_of(const Generation& generation, std::uint32_t logger);
@@ -113,10 +115,11 @@ Result<std::vector<Found>> Scanner::list() {
 Status Scanner::admit(const Found& file, std::vector<Found>& found) {
   const Generation* const generation = generation_of(file.name.generation);
   if (generation == nullptr) {
-    const bool old = !manifest_.generations.empty() && file.name.generation < manifest_.generations.front().number;
-    if (!old)
-      return damaged(
-          fmt::format("'{}' is of generation {}, which the manifest does not know", file.path, file.name.generation));
+    const auto& known = manifest_.generations;
+    const bool old = !known.empty() && file.name.generation < known.front().number;
+    const bool newer = known.empty() || file.name.generation > known.back().number;
+    if (newer) return admit_unknown(file);
+    if (!old) return unknown(file);
     scan_.superseded.push_back(file.path);
     return {};
   }
@@ -128,6 +131,26 @@ Status Scanner::admit(const Found& file, std::vector<Found>& found) {
   } else {
     found.push_back(file);
   }
+  return {};
+}
+
+Status Scanner::unknown(const Found& file) {
+  return damaged(fmt::format("'{}' is of generation {}, which the manifest does not know: it is older than the log",
+                             file.path, file.name.generation));
+}
+
+/// The log of a generation begins before the manifest knows it, and serves no transaction until then. What it may hold
+/// of former ones stands, with older epochs, before its first marker.
+Status Scanner::admit_unknown(const Found& file) {
+  FileBytes buffer;
+  const log::SegmentHeader header = expected_header(manifest_.database, options_.node, file.name);
+  const auto scanned = scan_segment(files_, file.path, file.name, header, options_.salvage, buffer);
+  if (!scanned.ok()) return scanned.status();
+  if (!scanned->header.ok()) return scanned->header;
+  for (const Chunk& chunk : scanned->chunks) {
+    if (scanned->complete_first && chunk.last_epoch > *scanned->complete_first) return unknown(file);
+  }
+  scan_.abandoned.push_back(file.path);
   return {};
 }
 
@@ -192,7 +215,7 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
   // Only a checkpoint lets the oldest segments go.
   std::uint64_t sequence = 0;
   if (manifest_.checkpoint && !chain.segments.empty()) sequence = chain.segments.front()->name.sequence;
-  if (chain.segments.empty() && generation.cut && *generation.cut >= generation.first_epoch)
+  if (chain.segments.empty())
     chain.breaks.push_back({chain.last_path, 0, 0, "the file is missing", chain.complete, std::nullopt, false, false});
   for (LogSegment* const segment : chain.segments) {
     if (segment->name.sequence != sequence) {
@@ -216,6 +239,14 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
     }
     if (segment->complete_any) pass(*segment->complete_any);
   }
+  const bool marked =
+      std::any_of(chain.segments.begin(), chain.segments.end(), [](const auto* s) { return s->complete; });
+  if (!marked) {
+    if (chain.breaks.empty())
+      chain.breaks.push_back({chain.last_path, sizeof(log::SegmentHeader), 0, "the log ends before its first marker",
+                              chain.complete, std::nullopt, false, false});
+    for (Break& place : chain.breaks) place.may_be_tail = false;
+  }
 }
 
 /// With salvage, a log that lost something counts as far as its markers go.
@@ -237,13 +268,6 @@ Status Scanner::judge(const Generation& generation) {
     if (!chain.ok()) return chain.status();
     for (const LogSegment* const segment : chain->segments) promised = std::max(promised, segment->durable);
     chains.push_back(std::move(*chain));
-  }
-  for (Chain& chain : chains) {
-    // Its markers went with the oldest segments; what it has beyond the checkpoint is not told by itself.
-    const bool unmarked =
-        !chain.segments.empty() && chain.segments.front()->name.sequence != 0 &&
-        std::none_of(chain.segments.begin(), chain.segments.end(), [](const auto* s) { return s->complete_any; });
-    if (unmarked && chain.breaks.empty()) chain.complete = chain.complete_any = std::max(chain.complete, promised);
   }
   const epoch::Epoch required = generation.cut ? std::min(promised, *generation.cut) : promised;
   epoch::Epoch durable = ~epoch::Epoch{0};

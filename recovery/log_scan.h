@@ -3,7 +3,8 @@
 // up to which epoch they count.
 //
 // A logger's log holds everything up to `complete` of its last marker before the first fault. The running generation
-// counts up to D, the least of these (Silo 4.10); one that is over, up to its cut. D may be low, for what was not
+// counts up to D, the least of these (Silo 4.10); one that is over, up to its cut. A generation is in the manifest only
+// after each of its loggers had a marker on the device, so a log without one lost it. D may be low, for what was not
 // durable yet when the machine stopped; but not lower than what any marker names as durable: then something was lost.
 
 #include <cstdint>
@@ -55,6 +56,8 @@ struct LogScan {
   epoch::Epoch greatest_epoch = 0;  ///< that was ever used, as far as manifest and log tell
   std::vector<DroppedTail> tails;
   std::vector<Loss> losses;
+  /// Of an opening that did not come to its end: they hold nothing but copies. To be removed before the next opening.
+  std::vector<std::string> abandoned;
   std::vector<std::string> superseded;  ///< segments that the checkpoint has made needless; may be removed
   std::uint64_t bytes = 0, transactions = 0;
 };

@@ -40,6 +40,7 @@ class ChunkCutter {
 
 void note_marker(ScannedSegment& scanned, const log::Marker& marker) {
   ++scanned.markers;
+  if (!scanned.complete_first) scanned.complete_first = marker.complete;
   scanned.complete_any = marker.complete;
   if (scanned.faults.empty()) scanned.complete = marker.complete;
   if (!scanned.faults.empty() && !scanned.faults.back().complete_after)

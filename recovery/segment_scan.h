@@ -35,10 +35,11 @@ struct ScannedSegment {
   Status header;          ///< kDamaged if it is another segment than its name says
   std::vector<Chunk> chunks;
   std::vector<ScannedFault> faults;
-  std::optional<epoch::Epoch> complete;      ///< of the last marker before the first fault
-  std::optional<epoch::Epoch> complete_any;  ///< of the last marker
-  epoch::Epoch durable = 0;                  ///< the greatest that a marker names
-  epoch::Epoch greatest_epoch = 0;           ///< of transactions and markers
+  std::optional<epoch::Epoch> complete_first;  ///< of the first marker
+  std::optional<epoch::Epoch> complete;        ///< of the last marker before the first fault
+  std::optional<epoch::Epoch> complete_any;    ///< of the last marker
+  epoch::Epoch durable = 0;                    ///< the greatest that a marker names
+  epoch::Epoch greatest_epoch = 0;             ///< of transactions and markers
   std::uint64_t transactions = 0, markers = 0;
 };
 
