@@ -228,16 +228,18 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
     if (!segment->header.ok())
       chain.breaks.push_back({segment->path, 0, sizeof(log::SegmentHeader), segment->header.message(),
                               chain.complete_any, std::nullopt, false, true});
+    // Markers count where they stand: those before the first fault, then those between two faults, then the rest.
     const auto first = segment->faults.empty() ? segment->complete_any : segment->faults.front().complete_before;
     if (first) pass(*first);
     for (std::size_t i = 0; i < segment->faults.size(); ++i) {
       const auto& [fault, before, after] = segment->faults[i];
-      if (before) pass(*before);
       chain.breaks.push_back({segment->path, fault.offset, fault.next.value_or(segment->bytes) - fault.offset,
                               fault.cause, chain.complete_any, std::nullopt, last, fault.next.has_value()});
-      if (after) pass(*after);
+      if (!after) continue;  // no marker until the next fault
+      pass(*after);
+      const bool last_fault = i + 1 == segment->faults.size();
+      pass(*(last_fault ? segment->complete_any : segment->faults[i + 1].complete_before));
     }
-    if (segment->complete_any) pass(*segment->complete_any);
   }
   const bool marked =
       std::any_of(chain.segments.begin(), chain.segments.end(), [](const auto* s) { return s->complete; });

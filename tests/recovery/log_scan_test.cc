@@ -235,6 +235,42 @@ TEST(LogScan, AGapIsDamage) {
   EXPECT_EQ(scanned->durable, 12u);
 }
 
+TEST(LogScan, SalvageSaysWhatIsLost) {
+  // The end of a log that was durable.
+  TwoLoggers files;
+  files.disk.edit(path({1, 1, 1}, "/b"), [](std::string& bytes) { bytes.resize(64 + 32 + 8); });
+  EXPECT_THAT(files.message(), HasSubstr(path({1, 1, 1}, "/b")));
+  auto scanned = files.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok());
+  ASSERT_EQ(scanned->losses.size(), 1u);
+  EXPECT_EQ(scanned->losses[0].offset, 64u + 32);
+  EXPECT_EQ(scanned->losses[0].bytes, 8u);
+  EXPECT_EQ(scanned->losses[0].first_epoch, 11u);
+  EXPECT_EQ(scanned->losses[0].last_epoch, 11u);
+  EXPECT_EQ(scanned->durable, 11u) << "what the other logger has of epoch 11 stays";
+  // Nothing to salvage: as without.
+  TwoLoggers whole;
+  scanned = whole.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok());
+  EXPECT_EQ(scanned->durable, 11u);
+  EXPECT_TRUE(scanned->losses.empty());
+  // A header: its entries are whole all the same.
+  whole.disk.edit(path({1, 0, 0}), [](std::string& bytes) { bytes[40] ^= 1; });
+  EXPECT_THAT(whole.message(), HasSubstr("a header with checksum"));
+  scanned = whole.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok());
+  EXPECT_EQ(scanned->losses.size(), 1u);
+  EXPECT_EQ(scanned->transactions, 6u);
+  EXPECT_EQ(scanned->durable, 11u);
+  // All of a log.
+  ASSERT_TRUE(whole.disk.remove(path({1, 0, 0})).ok());
+  scanned = whole.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok());
+  ASSERT_FALSE(scanned->losses.empty());
+  EXPECT_EQ(scanned->losses[0].path, path({1, 0, 0}));
+  EXPECT_EQ(scanned->losses[0].first_epoch, 10u);
+}
+
 TEST(LogScan, OldestMayBeMissingOnlyAfterACheckpoint) {
   TwoLoggers files;
   ASSERT_TRUE(files.disk.remove(path({1, 1, 0}, "/b")).ok());
