@@ -147,6 +147,21 @@ TEST_F(LogTest, LoggersAreSpreadOverTheDirectories) {
                                       "/b/log-g00000001-l01-s00000000.glog"}));
 }
 
+TEST_F(LogTest, AdoptedEntriesStandBeforeTheFirstMarker) {
+  // So a log that lost one of them lost its markers, too, and is not taken for one that ends early.
+  const EntryHeader header{0, 0, record::make_tid(1, 1) | std::uint64_t{1}};
+  const std::string_view adopted[] = {{reinterpret_cast<const char*>(&header), sizeof header}};
+  const auto log = Log::open(options(), epochs_, 3, adopted);
+  ASSERT_TRUE(log.ok());
+  const auto image = files_.power_loss_image(Survives::kSynced);
+  EXPECT_EQ(tests::decode_log(*image, "/db", kDatabase, 1, 2, 3).replayed().size(), 1u);
+  const std::string bytes = image->contents("/db/" + segment_name(1, 0, 0));
+  ASSERT_EQ(bytes.size(), sizeof(SegmentHeader) + sizeof header + sizeof(EntryHeader) + sizeof(Marker));
+  EntryHeader first;
+  std::memcpy(&first, bytes.data() + sizeof(SegmentHeader), sizeof first);
+  EXPECT_EQ(first.kind(), EntryKind::kTransaction);
+}
+
 TEST_F(LogTest, OpeningTellsWhatFailed) {
   files_.plan({.call = FileCall::kCreate, .nth = 1, .code = StatusCode::kDiskFull});
   const auto log = Log::open(options(), epochs_, 0);

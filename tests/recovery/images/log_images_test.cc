@@ -62,6 +62,48 @@ TEST_P(LogImages, AreUnderstoodAndNeverRefused) {
   EXPECT_GT(images, 1000u);
 }
 
+/// A lone logger publishes idle epochs without markers. The next marker must not name them: of the turn that it ends,
+/// power loss may leave it and not what stands before it.
+TEST(LogImagesOfOneLogger, APauseIsNoLoss) {
+  LoggerRig rig({.ring_bytes = 65536});
+  ASSERT_TRUE(rig.open().ok());
+  rig.commit(0, "before");
+  for (int i = 0; i < 20; ++i) rig.advance();
+  std::uint64_t images = 0;
+  rig.files().set_observer([&](tests::FileCall, const std::string& path) {
+    for (int i = 0; i < 60 && !HasFailure(); ++i) {
+      EXPECT_EQ(judge(rig, *rig.files().power_loss_image(Survives::kRandom, ++images)), "")
+          << "image " << images << ", before a call for " << path;
+    }
+  });
+  for (int i = 0; i < 3; ++i) rig.commit(0, std::string(1500, 'x'));
+  for (int i = 0; i < 3; ++i) rig.advance();
+  EXPECT_GT(images, 100u);
+}
+
+/// A checkpoint may let segments go at any moment, also while the logger begins the next.
+TEST(LogImagesOfOneLogger, ALoggerAlwaysHasAMarker) {
+  LoggerRig rig({.segment_bytes = 1});
+  ASSERT_TRUE(rig.open().ok());
+  bool inside = false;
+  std::uint64_t images = 0;
+  rig.files().set_observer([&](tests::FileCall, const std::string& path) {
+    if (inside || HasFailure()) return;
+    inside = true;
+    EXPECT_TRUE(rig.remove_until(rig.durable().current()).ok());
+    for (const Survives survives : {Survives::kSynced, Survives::kAll, Survives::kRandom}) {
+      EXPECT_EQ(judge(rig, *rig.files().power_loss_image(survives, ++images)), "")
+          << "image " << images << ", before a call for " << path;
+    }
+    inside = false;
+  });
+  for (int i = 0; i < 10; ++i) {
+    rig.commit(0, "value");
+    rig.advance();
+  }
+  EXPECT_GT(images, 100u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Logs, LogImages,
                          testing::Values(tests::RigOptions{}, tests::RigOptions{.loggers = 2},
                                          tests::RigOptions{.loggers = 3, .workers = 5, .segment_bytes = 700},
