@@ -117,6 +117,30 @@ TEST_F(LogTest, DroppedItLeavesTheRingsAsACrashWould) {
   EXPECT_EQ((*ring)->pending().size(), 120u);
 }
 
+TEST_F(LogTest, AdoptedEntriesAreDurableBeforeTheFirstMarker) {
+  auto former = std::move(*Log::open(options(), epochs_, 0));
+  for (std::uint32_t worker = 0; worker < 2; ++worker) {
+    Ring* const ring = *former->add_worker(worker);
+    for (int i = 0; i < 3; ++i) commit(*former, *ring);
+  }
+  former.reset();
+  for (int i = 0; i < 5; ++i) epochs_.tick();
+  const auto first = Ring::open(rings_ / "ring-0000", kDatabase), second = Ring::open(rings_ / "ring-0001", kDatabase);
+  const std::string_view adopted[] = {(*first)->pending(), (*second)->pending()};
+  LogOptions next = options();
+  next.generation = 2;
+  const std::uint64_t appends = files_.calls(FileCall::kAppend);
+  const auto log = Log::open(next, epochs_, epochs_.current() - 1, adopted);
+  ASSERT_TRUE(log.ok()) << log.status().message();
+  const auto image = files_.power_loss_image(Survives::kSynced);
+  const std::string segment = "/db/log-g00000002-l00-s00000000.glog";
+  EXPECT_EQ(tests::decode_log(*image, "/db", kDatabase, 2, 2, 0).replayed().size(), 6u);
+  // Without the marker at its end the segment says nothing of how far it goes.
+  image->edit(segment, [](std::string& bytes) { bytes.resize(bytes.size() - 1); });
+  EXPECT_EQ(tests::decode_log(*image, "/db", kDatabase, 2, 2, 0).loggers[0].markers, 0u);
+  EXPECT_LE(files_.calls(FileCall::kAppend) - appends, 4u);
+}
+
 TEST_F(LogTest, AFailedLogKeepsTheRingsAndTellsWhy) {
   const auto log = Log::open(options(), epochs_, 0);
   commit(**log, **(*log)->add_worker(0));
