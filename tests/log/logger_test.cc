@@ -190,6 +190,23 @@ TEST(Logger, ARemovedSegmentTakesNoMarkerAwayThatOthersNeed) {
   EXPECT_EQ(rig.judge_power_loss(1, 20), "");
 }
 
+TEST(Logger, ASegmentMayGoOnlyWhenTheNextHasItsMarker) {
+  LoggerRig rig({.loggers = 2, .segment_bytes = 1});
+  ASSERT_TRUE(rig.open().ok());
+  rig.files().set_observer([&](FileCall call, const std::string& path) {
+    if (testing::Test::HasFailure() || call == FileCall::kRemove) return;
+    // A checkpoint of all but the last epochs comes to its end just now.
+    if (call == FileCall::kCreate) {
+      EXPECT_TRUE(rig.remove_until(rig.durable().current() - 2).ok());
+    }
+    EXPECT_EQ(rig.judge_power_loss(1, 5), "") << "before a call for " << path;
+  });
+  for (int i = 0; i < 10; ++i) {
+    rig.commit(0, "only ever for logger 0");
+    rig.advance();
+  }
+}
+
 TEST(Logger, RemovalLeavesNoGapWheneverThePowerFails) {
   LoggerRig rig({.segment_bytes = 1});
   ASSERT_TRUE(rig.open().ok());

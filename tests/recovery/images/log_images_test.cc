@@ -36,6 +36,23 @@ std::string judge(const LoggerRig& rig, FaultFiles& image) {
   return scanned->losses.empty() ? rig.judge(image) : "lost: " + scanned->losses.front().cause;
 }
 
+TEST(LogImagesIdle, WorkAfterALongPauseIsNoLossWhenItTears) {
+  LoggerRig rig({});
+  ASSERT_TRUE(rig.open().ok());
+  rig.commit(0, "before the pause");
+  rig.advance();
+  for (int i = 0; i < 100; ++i) rig.advance();
+  std::uint64_t images = 0;
+  rig.files().set_observer([&](tests::FileCall, const std::string&) {
+    for (int i = 0; i < 100 && !testing::Test::HasFailure(); ++i)
+      EXPECT_EQ(judge(rig, *rig.files().power_loss_image(Survives::kRandom, ++images)), "") << "image " << images;
+  });
+  for (int i = 0; i < 3; ++i) {
+    rig.commit(0, std::string(2000, 'v'));
+    rig.advance();
+  }
+}
+
 class LogImages : public testing::TestWithParam<tests::RigOptions> {};
 
 TEST_P(LogImages, AreUnderstoodAndNeverRefused) {

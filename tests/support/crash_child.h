@@ -1,0 +1,167 @@
+#pragma once
+// A child process to be killed: by the parent after a while, or by itself at a named sync point. What it has reported is
+// what it did before; a report is one write to a pipe, which outlives it.
+//
+// The parent forks, so it must have no other threads then (a test between whose cases none is left).
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::tests {
+
+class CrashChild {
+ public:
+  /// In the child: tells the parent a line. Returns once the parent will see it, whatever happens to the child. Lines of
+  /// less than a page from several threads do not mix.
+  using Report = std::function<void(const std::string& line)>;
+  using Body = std::function<void(const Report& report)>;
+
+  /// Runs `body` in a child, which ends with it (exit code 0).
+  explicit CrashChild(const Body& body) {
+    start([&](int output) {
+      body([output](const std::string& line) { write_all(output, line + "\n"); });
+      return 0;
+    });
+  }
+  /// Runs a program in a child; its standard output is what it reports.
+  explicit CrashChild(const std::vector<std::string>& command) {
+    start([&](int output) {
+      ::dup2(output, STDOUT_FILENO);
+      std::vector<char*> arguments;
+      for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+      arguments.push_back(nullptr);
+      ::execv(arguments.front(), arguments.data());
+      return kCannotExec;
+    });
+  }
+  ~CrashChild() {
+    if (child_ > 0) kill();
+    ::close(reports_);
+  }
+  CrashChild(const CrashChild&) = delete;
+  CrashChild& operator=(const CrashChild&) = delete;
+
+  /// Gathers reports for this long, or until the child has ended.
+  void run_for(std::chrono::microseconds time) {
+    read_until(std::chrono::steady_clock::now() + time, [] { return false; });
+  }
+  /// Gathers reports until this line is among them; false if the child ended, or did not report it within a minute.
+  bool run_until(std::string_view line) {
+    std::size_t seen = 0;
+    const auto there = [&] {
+      while (seen < lines_.size() && lines_[seen] != line) ++seen;
+      return seen < lines_.size();
+    };
+    read_until(std::chrono::steady_clock::now() + kPatience, there);
+    return there();
+  }
+  /// SIGKILL; afterwards lines() is complete.
+  void kill() {
+    if (child_ <= 0) return;  // has ended; and -1 would mean every process there is
+    ::kill(child_, SIGKILL);
+    (void)wait();
+  }
+  struct End {
+    bool killed = false;  ///< by SIGKILL, its own or ours
+    int exit_code = -1;   ///< if it ended by itself
+  };
+  /// Gathers reports until the child has ended; kills it after a minute.
+  End wait() {
+    if (child_ <= 0) return {};
+    if (!read_until(std::chrono::steady_clock::now() + kPatience, [] { return false; })) {
+      ADD_FAILURE() << "the child hangs; killed";
+      ::kill(child_, SIGKILL);
+    }
+    int status = 0;
+    while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+    }
+    child_ = -1;
+    return {WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
+  }
+  /// Whole lines so far, in order.
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  static constexpr int kCannotExec = 127;
+  static constexpr auto kPatience = std::chrono::seconds(60);
+
+  template <typename Run>
+  void start(Run&& run) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    child_ = ::fork();
+    ASSERT_GE(child_, 0);
+    if (child_ == 0) {
+      ::close(ends[0]);
+      ::_exit(run(ends[1]));
+    }
+    ::close(ends[1]);
+    reports_ = ends[0];
+  }
+  static void write_all(int output, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(output, bytes.data(), bytes.size());
+      if (written < 0 && errno != EINTR) ::_exit(kCannotExec);
+      if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  /// True if the child has ended.
+  template <typename Enough>
+  bool read_until(std::chrono::steady_clock::time_point end, Enough&& enough) {
+    while (!enough()) {
+      const auto left = end - std::chrono::steady_clock::now();
+      if (left <= left.zero()) return false;
+      pollfd poll{reports_, POLLIN, 0};
+      const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
+      const timespec timeout{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+      if (::ppoll(&poll, 1, &timeout, nullptr) <= 0) continue;
+      char bytes[4096];
+      const ssize_t got = ::read(reports_, bytes, sizeof bytes);
+      if (got == 0) return true;
+      if (got > 0) add({bytes, static_cast<std::size_t>(got)});
+    }
+    return false;
+  }
+  void add(std::string_view bytes) {
+    for (const char byte : bytes) {
+      if (byte == '\n') {
+        lines_.push_back(std::exchange(rest_, {}));
+      } else {
+        rest_.push_back(byte);
+      }
+    }
+  }
+
+  pid_t child_ = -1;
+  int reports_ = -1;
+  std::vector<std::string> lines_;
+  std::string rest_;
+};
+
+/// A sync hook (base::set_sync_hook) by which the process kills itself when `point` is passed for the nth time, from 0; all
+/// threads that have a copy of it count together.
+inline base::SyncHook die_at(std::string point, std::uint64_t nth = 0) {
+  const auto passed = std::make_shared<std::atomic<std::uint64_t>>(0);
+  return [point = std::move(point), nth, passed](std::string_view at) {
+    if (at == point && passed->fetch_add(1, std::memory_order_relaxed) == nth) ::kill(::getpid(), SIGKILL);
+  };
+}
+
+}  // namespace granary::tests
