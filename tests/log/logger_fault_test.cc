@@ -1,8 +1,6 @@
 // Every call that loggers make of the file system fails once, one after the other: D never covers what is not on the
 // device, the failure is told with its path, and nothing is claimed after it although later calls succeed (fsyncgate).
 
-#include <functional>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,6 +25,7 @@ void see_that_it_stays_dead(LoggerRig& rig, base::Random& random, std::uint64_t 
   const Status cause = rig.durable().cause();
   const std::uint64_t appends = rig.files().calls(FileCall::kAppend);
   EXPECT_EQ(rig.judge_power_loss(seed, 10), "");
+  EXPECT_EQ(rig.judge_process_crash(), "");
   rig.files().clear_plan();
   for (int i = 0; i < 5; ++i) {
     rig.commit(random.below(rig.workers()), "after the failure");

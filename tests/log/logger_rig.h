@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,29 @@ class LoggerRig {
       if (!wrong.empty()) wrong += " (image " + std::to_string(seed + static_cast<std::uint64_t>(i)) + ")";
     }
     return wrong;
+  }
+  /// What is wrong with files and rings after the death of the process, "" if nothing: together they hold all.
+  std::string judge_process_crash() const {
+    const auto image = files_.process_crash_image();
+    std::set<std::uint64_t> tids;
+    for (const DecodedLogger& logger : decode(*image).loggers) {
+      for (const DecodedTransaction& transaction : logger.transactions) tids.insert(transaction.tid);
+    }
+    for (const Worker& worker : workers_) {
+      std::string_view pending = worker.ring->pending();
+      while (!pending.empty()) {
+        log::EntryHeader header;
+        std::memcpy(&header, pending.data(), sizeof header);
+        tids.insert(header.tid());
+        pending.remove_prefix(header.bytes());
+      }
+    }
+    for (const Transaction& transaction : committed_) {
+      const epoch::Epoch epoch = record::epoch_of(transaction.tid);
+      if (epoch > removed_until_ && !tids.contains(transaction.tid))
+        return "a transaction of epoch " + std::to_string(epoch) + " is neither in a file nor in a ring";
+    }
+    return "";
   }
 
  private:
