@@ -48,10 +48,14 @@ Json type_json(const Measurement& run, const TypeResult& type) {
   for (std::size_t reason = 0; reason < kAbortReasons; ++reason) {
     if (type.aborts[reason] != 0) aborts[std::string(name(static_cast<AbortReason>(reason)))] = type.aborts[reason];
   }
-  return {{"committed", type.committed}, {"rolled_back", type.rolled_back},
-          {"gave_up", type.gave_up},     {"throughput", run.rate(type.finished())},
-          {"aborts", type.aborted()},    {"abort_share", abort_share(type)},
-          {"aborts_by_reason", aborts},  {"latency", latency_json(run, type.latency)},
+  return {{"committed", type.committed},
+          {"rolled_back", type.rolled_back},
+          {"gave_up", type.gave_up},
+          {"throughput", run.rate(type.finished())},
+          {"aborts", type.aborted()},
+          {"abort_share", abort_share(type)},
+          {"aborts_by_reason", aborts},
+          {"latency", latency_json(run, type.latency)},
           {"released_latency", type.durable.count() == 0 ? Json() : latency_json(run, type.durable)}};
 }
 

@@ -101,8 +101,8 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                               "synced, which survives power loss."));
   flags.push_back(text_flag("directory", ".", "DIR",
                             "With --durability=disk: a directory of the run's own is made below it, and removed."));
-  flags.push_back(text_flag("log_dirs", "", "a,b",
-                            "With --durability=disk: the loggers write below these in turn instead."));
+  flags.push_back(
+      text_flag("log_dirs", "", "a,b", "With --durability=disk: the loggers write below these in turn instead."));
   flags.push_back(integer_flag("loggers", 1, 1, kMaxLoggers, "threads", "Loggers; each serves some of the workers."));
   flags.push_back(bytes_flag("ring_bytes", "8MiB", 64 << 10, 1 << 30, "Of each worker's log ring."));
   flags.push_back(choice_flag("release", "durable", {"durable", "commit"},

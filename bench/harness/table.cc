@@ -78,8 +78,8 @@ std::string durability_text(const Measurement& run) {
       "log         {}, {:.0f} bytes a logged transaction, {} syncs, {} commits waited for room in a ring\n"
       "released    p50 {:.1f} ms, p95 {:.1f} ms, p99 {:.1f} ms, max {:.1f} ms after the request began\n",
       human_bytes(bytes), static_cast<double>(bytes) / static_cast<double>(entries),
-      with_commas(run.store.log_syncs - run.loaded.log_syncs), with_commas(run.store.ring_waits - run.loaded.ring_waits),
-      milliseconds(50), milliseconds(95), milliseconds(99),
+      with_commas(run.store.log_syncs - run.loaded.log_syncs),
+      with_commas(run.store.ring_waits - run.loaded.ring_waits), milliseconds(50), milliseconds(95), milliseconds(99),
       run.microseconds(static_cast<double>(total.durable.max())) / 1000);
 }
 

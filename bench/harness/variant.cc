@@ -66,9 +66,8 @@ VariantSet VariantSet::all() {
 }
 
 VariantSet VariantSet::engine() {
-  return {Variant::kMemSilo, Variant::kGlobalTid,    Variant::kNoSnapshots,
-          Variant::kNoGc,    Variant::kNoOverwrites, Variant::kSimpleAllocator,
-          Variant::kSmallRecords, Variant::kCompress};
+  return {Variant::kMemSilo,      Variant::kGlobalTid,       Variant::kNoSnapshots,  Variant::kNoGc,
+          Variant::kNoOverwrites, Variant::kSimpleAllocator, Variant::kSmallRecords, Variant::kCompress};
 }
 
 std::vector<Variant> VariantSet::list() const {

@@ -27,7 +27,8 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"unique_violation", "a unique secondary index already holds the key", false},
     {"tids_used_up", "the epoch has no greater TID left; retry in the next epoch", true},
     {"log_entry_too_large", "the transaction writes more than a log ring holds; split it, or raise ring_bytes", false},
-    {"log_failed", "the log could not be written; see the log's status, mend the disk and open the database again", false},
+    {"log_failed", "the log could not be written; see the log's status, mend the disk and open the database again",
+     false},
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 

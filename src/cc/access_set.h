@@ -33,8 +33,8 @@ struct WriteEntry {
   Record* record = nullptr;
   Tree* tree = nullptr;
   std::uint32_t table = 0;  ///< its number in the log
-  std::string_view key;    ///< in the transaction's arena
-  std::string_view value;  ///< in the transaction's arena; unused for a removal
+  std::string_view key;     ///< in the transaction's arena
+  std::string_view value;   ///< in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the tree
   // Set while committing, under the record's lock.

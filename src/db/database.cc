@@ -5,9 +5,7 @@
 
 namespace granary {
 
-Result<std::unique_ptr<Database>> Database::open(const Options& options) {
-  return open(options, base::system_files());
-}
+Result<std::unique_ptr<Database>> Database::open(const Options& options) { return open(options, base::system_files()); }
 
 Result<std::unique_ptr<Database>> Database::open(const Options& options, base::FileSystem& files) {
   auto engine = db::Engine::open(options, files);

@@ -142,7 +142,7 @@ Status Engine::recover() {
   for (txn::WorkerCore* const worker : idle_workers_) {
     if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
   }
-  return {};
+  return storage_->lost() ? checkpoint() : Status();
 }
 
 /// Workers of its own load the data; they are the first that register_worker() hands out later.
@@ -195,7 +195,8 @@ const RecoveryReport& Engine::recovery_report() const {
 
 Status Engine::checkpoint() {
   if (storage_ == nullptr)
-    return {StatusCode::kFailedPrecondition, "a database in memory only (Options::directory is empty) has no checkpoints"};
+    return {StatusCode::kFailedPrecondition,
+            "a database in memory only (Options::directory is empty) has no checkpoints"};
   const auto tables = [this] {
     const std::lock_guard lock(schema_mutex_);
     return all_tables();
@@ -305,9 +306,9 @@ Result<txn::TableCore*> Engine::declare(std::string_view name, const recovery::T
     txn::TableCore* const table = tables_by_name_.find(name)->second;
     const recovery::TableEntry& known = storage_->tables()[table->id()];
     if (const std::string other = difference(known, entry); !other.empty()) {
-      return Status(StatusCode::kFailedPrecondition,
-                    fmt::format("'{}' was recovered from '{}' with another definition: {}", name, options_.directory,
-                                other));
+      return Status(
+          StatusCode::kFailedPrecondition,
+          fmt::format("'{}' was recovered from '{}' with another definition: {}", name, options_.directory, other));
     }
     undeclared_.erase(recovered);
     return table;

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kLockName = "LOCK";
 constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 constexpr std::string_view kRingPrefix = "ring-";
+constexpr std::string_view kUnfinished = ".new";  // what was being made when the process died
 
 std::optional<log::Codec> codec_of(LogCompression compression) {
   switch (compression) {
@@ -78,10 +79,10 @@ Status Storage::create_new() {
     if (!names.ok()) return names.status();
     for (const std::string& name : *names) {
       if (!recovery::parse_segment_name(name) && !name.starts_with(kCheckpointPrefix)) continue;
-      return {StatusCode::kDamaged, fmt::format("'{}' has no {}, but '{}/{}' is of a database; put the {} back, or "
-                                                "choose an empty directory",
-                                                options_.directory, recovery::kManifestName, directory, name,
-                                                recovery::kManifestName)};
+      return {StatusCode::kDamaged,
+              fmt::format("'{}' has no {}, but '{}/{}' is of a database; put the {} back, or "
+                          "choose an empty directory",
+                          options_.directory, recovery::kManifestName, directory, name, recovery::kManifestName)};
     }
   }
   manifest_.database = recovery::new_database_id();
@@ -121,13 +122,14 @@ Status Storage::open_rings() {
   if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Status() : names.status();
   std::vector<std::unique_ptr<log::Ring>> rings;
   for (const std::string& name : *names) {
-    if (!name.starts_with(kRingPrefix)) continue;
+    if (!name.starts_with(kRingPrefix) || name.ends_with(kUnfinished)) continue;
     auto ring = log::Ring::open(manifest_.reliable_directory + "/" + name, manifest_.database);
     if (!ring.ok()) return ring.status();
     if ((*ring)->header().generation != manifest_.generations.back().number) continue;  // of an earlier crash
     if ((*ring)->header().worker != rings.size()) {
-      report_.notes.push_back(fmt::format("worker {}'s log ring is missing in '{}': recovered to the durable epoch only",
-                                          rings.size(), manifest_.reliable_directory));
+      report_.notes.push_back(
+          fmt::format("worker {}'s log ring is missing in '{}': recovered to the durable epoch only", rings.size(),
+                      manifest_.reliable_directory));
       return {};
     }
     rings.push_back(std::move(*ring));
@@ -144,20 +146,21 @@ std::vector<recovery::RingEntries> Storage::ring_entries() const {
 
 void Storage::report_progress(std::uint64_t bytes) {
   if (!options_.recovery_progress) return;
-  const std::lock_guard lock(progress_mutex_);  // several threads report; the caller's function is called by one at a time
+  const std::lock_guard lock(
+      progress_mutex_);  // several threads report; the caller's function is called by one at a time
   progress_.bytes_done += bytes;
   options_.recovery_progress(progress_);
 }
 
 Status Storage::load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   if (!manifest_.checkpoint) return {};
-  const auto loaded = recovery::checkpoint::load_checkpoint(
-      {.files = &files_,
-       .directory = options_.directory + "/" + manifest_.checkpoint->directory,
-       .database = manifest_.database,
-       .epoch = manifest_.checkpoint->epoch,
-       .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
-      tables, workers);
+  const auto loaded =
+      recovery::checkpoint::load_checkpoint({.files = &files_,
+                                             .directory = options_.directory + "/" + manifest_.checkpoint->directory,
+                                             .database = manifest_.database,
+                                             .epoch = manifest_.checkpoint->epoch,
+                                             .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
+                                            tables, workers);
   if (!loaded.ok()) return loaded.status();
   report_.records += loaded->records;
   report_.bytes += loaded->file_bytes;
@@ -221,17 +224,26 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
   if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
   const recovery::Manifest former = std::exchange(manifest_, std::move(next));
   log_ = std::move(*log);
+  lost_ = !scan_.losses.empty();
   scan_ = {};
   return remove_rings(former);
 }
 
-/// Syncs the segments of the generation that was running: its cut says that they are whole.
+/// Makes sure that the segments of the generation that was running are on the device, as its cut will say. A logger's last
+/// segment is written anew: if a sync of it failed, the system may show bytes that the device never got, and count them as
+/// clean; only the last one can hold such, as a segment is synced before the next one begins.
 Status Storage::sync_segments() {
   for (const recovery::LogSegment& segment : scan_.segments) {
     if (!segment.running) continue;
-    auto file = files_.open(segment.path);
-    if (!file.ok()) return file.status();
-    if (const Status synced = (*file)->sync(); !synced.ok()) return synced;
+    const bool last =
+        std::none_of(scan_.segments.begin(), scan_.segments.end(), [&](const recovery::LogSegment& other) {
+          return other.running && other.name.logger == segment.name.logger &&
+                 other.name.sequence > segment.name.sequence;
+        });
+    if (!last) continue;
+    const auto bytes = base::read_file(files_, segment.path);
+    if (!bytes.ok()) return bytes.status();
+    if (const Status written = base::replace_file(files_, segment.path, *bytes); !written.ok()) return written;
   }
   return {};
 }

@@ -45,6 +45,8 @@ class Storage {
   log::Log& log() { return *log_; }
   const log::Log& log() const { return *log_; }
   const RecoveryReport& report() const { return report_; }
+  /// True if stored data was given up (Options::salvage): only a checkpoint makes the next opening possible without.
+  bool lost() const { return lost_; }
 
   /// Makes a new table or index part of the durable schema. Before anything is written to it. Thread-safe.
   Status add_table(const recovery::TableEntry& entry);
@@ -86,6 +88,7 @@ class Storage {
   RecoveryProgress progress_;
   epoch::Epoch first_epoch_ = 1;
   RecoveryReport report_;
+  bool lost_ = false;
   std::unique_ptr<log::Log> log_;
 };
 
