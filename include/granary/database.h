@@ -114,6 +114,9 @@ struct RecoveryReport {
   std::uint64_t records = 0;        ///< written by them, and by the checkpoint
   std::uint64_t bytes = 0;          ///< of logs, rings and checkpoint read
   double seconds = 0;
+  std::uint64_t checkpoint_records = 0;  ///< of these, what came from the checkpoint
+  std::uint64_t checkpoint_bytes = 0;
+  double checkpoint_seconds = 0;
   std::vector<std::string> notes;  ///< a line for each torn tail cut off, and, with Options::salvage, for each loss
 };
 

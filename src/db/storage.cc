@@ -16,7 +16,6 @@ namespace {
 constexpr std::string_view kLockName = "LOCK";
 constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 constexpr std::string_view kRingPrefix = "ring-";
-constexpr std::string_view kUnfinished = ".new";  // what was being made when the process died
 
 std::optional<log::Codec> codec_of(LogCompression compression) {
   switch (compression) {
@@ -25,6 +24,10 @@ std::optional<log::Codec> codec_of(LogCompression compression) {
     case LogCompression::kNone: break;
   }
   return std::nullopt;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
@@ -97,7 +100,7 @@ Status Storage::scan() {
   scan_ = std::move(*scanned);
   if (const Status opened = open_rings(); !opened.ok()) return opened;
   report_.recovered = true;
-  report_.rings = !rings_.empty();
+  report_.rings = !rings_.rings.empty();
   for (const recovery::DroppedTail& tail : scan_.tails) {
     report_.notes.push_back(fmt::format("cut off {} bytes at the end of '{}', from offset {} on: {}", tail.bytes,
                                         tail.path, tail.offset, tail.cause));
@@ -106,7 +109,7 @@ Status Storage::scan() {
     report_.notes.push_back(fmt::format("LOST: transactions of epochs {} to {} may be missing: '{}' at offset {}: {}",
                                         loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
   }
-  const auto in_rings = recovery::greatest_epoch(ring_entries());
+  const auto in_rings = recovery::greatest_epoch(rings_.entries());
   if (!in_rings.ok()) return in_rings.status();
   scan_.greatest_epoch = std::max(scan_.greatest_epoch, *in_rings);
   // Behind every epoch there was, and so far that the first snapshots see all that is recovered.
@@ -114,34 +117,12 @@ Status Storage::scan() {
   return {};
 }
 
-/// Rings count if they are of the generation that was running, of this boot, and none is missing: then what the log files
-/// and they hold together is everything that committed.
 Status Storage::open_rings() {
-  if (manifest_.boot.empty() || manifest_.boot != recovery::boot_id()) return {};
-  const auto names = base::system_files().list(manifest_.reliable_directory);  // memory, not files of the database
-  if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Status() : names.status();
-  std::vector<std::unique_ptr<log::Ring>> rings;
-  for (const std::string& name : *names) {
-    if (!name.starts_with(kRingPrefix) || name.ends_with(kUnfinished)) continue;
-    auto ring = log::Ring::open(manifest_.reliable_directory + "/" + name, manifest_.database);
-    if (!ring.ok()) return ring.status();
-    if ((*ring)->header().generation != manifest_.generations.back().number) continue;  // of an earlier crash
-    if ((*ring)->header().worker != rings.size()) {
-      report_.notes.push_back(
-          fmt::format("worker {}'s log ring is missing in '{}': recovered to the durable epoch only", rings.size(),
-                      manifest_.reliable_directory));
-      return {};
-    }
-    rings.push_back(std::move(*ring));
-  }
-  rings_ = std::move(rings);
+  auto found = recovery::find_rings(manifest_);
+  if (!found.ok()) return found.status();
+  if (!found->note.empty()) report_.notes.push_back(found->note);
+  rings_ = std::move(*found);
   return {};
-}
-
-std::vector<recovery::RingEntries> Storage::ring_entries() const {
-  std::vector<recovery::RingEntries> entries;
-  for (const auto& ring : rings_) entries.push_back({log::ring_name(ring->header().worker), ring->pending()});
-  return entries;
 }
 
 void Storage::report_progress(std::uint64_t bytes) {
@@ -164,6 +145,8 @@ Status Storage::load_checkpoint(std::span<txn::TableCore* const> tables, std::sp
   if (!loaded.ok()) return loaded.status();
   report_.records += loaded->records;
   report_.bytes += loaded->file_bytes;
+  report_.checkpoint_records = loaded->records;
+  report_.checkpoint_bytes = loaded->file_bytes;
   return {};
 }
 
@@ -171,18 +154,19 @@ Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::W
   if (!report_.recovered) return {};
   const auto start = std::chrono::steady_clock::now();
   if (const Status loaded = load_checkpoint(tables, workers); !loaded.ok()) return loaded;
+  report_.checkpoint_seconds = seconds_since(start);
   recovery::ReplayOptions replay{.from_epoch = manifest_.checkpoint ? manifest_.checkpoint->epoch : 0,
                                  .past_durable = report_.rings};
   if (options_.recovery_progress) {
     replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
   }
-  const auto replayed = recovery::replay(files_, scan_, ring_entries(), tables, workers, replay);
+  const auto replayed = recovery::replay(files_, scan_, rings_.entries(), tables, workers, replay);
   if (!replayed.ok()) return replayed.status();
   report_.transactions = replayed->transactions;
   report_.records += replayed->writes;
   report_.bytes += replayed->bytes;
   report_.durable_epoch = cut();
-  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report_.seconds = seconds_since(start);
   return {};
 }
 
@@ -206,7 +190,7 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
   if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
 
   std::vector<std::string_view> adopted;
-  for (const auto& ring : rings_) adopted.push_back(ring->pending());
+  for (const auto& ring : rings_.rings) adopted.push_back(ring->pending());
   auto log = log::Log::open({.files = &files_,
                              .directories = log_directories(),
                              .reliable_directory = next.reliable_directory,
@@ -263,7 +247,7 @@ Status Storage::remove_segments_from(std::uint64_t generation) {
 }
 
 Status Storage::remove_rings(const recovery::Manifest& former) {
-  rings_.clear();
+  rings_.rings.clear();
   for (const std::string& directory : {former.reliable_directory, manifest_.reliable_directory}) {
     if (directory.empty()) continue;
     const auto names = base::system_files().list(directory);

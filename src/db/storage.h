@@ -20,6 +20,7 @@
 #include "recovery/log_scan.h"
 #include "recovery/manifest.h"
 #include "recovery/replay.h"
+#include "recovery/surviving_rings.h"
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
 #include "src/log/log.h"
@@ -64,7 +65,6 @@ class Storage {
   Status create_new();
   Status scan();
   Status open_rings();
-  std::vector<recovery::RingEntries> ring_entries() const;
   epoch::Epoch cut() const;
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   void report_progress(std::uint64_t bytes);
@@ -83,7 +83,7 @@ class Storage {
   std::mutex manifest_mutex_;    // guards manifest_ once the database serves
   std::mutex checkpoint_mutex_;  // one checkpoint at a time
   recovery::LogScan scan_;
-  std::vector<std::unique_ptr<log::Ring>> rings_;
+  recovery::SurvivingRings rings_;
   std::mutex progress_mutex_;
   RecoveryProgress progress_;
   epoch::Epoch first_epoch_ = 1;

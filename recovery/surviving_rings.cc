@@ -1,0 +1,45 @@
+#include "recovery/surviving_rings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/file.h"
+
+namespace granary::recovery {
+
+bool is_ring_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "ring-";
+  if (!name.starts_with(kPrefix) || name.size() == kPrefix.size()) return false;
+  return name.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+}
+
+std::vector<RingEntries> SurvivingRings::entries() const {
+  std::vector<RingEntries> entries;
+  for (const auto& ring : rings) entries.push_back({log::ring_name(ring->header().worker), ring->pending()});
+  return entries;
+}
+
+Result<SurvivingRings> find_rings(const Manifest& manifest) {
+  SurvivingRings found;
+  if (manifest.generations.empty() || manifest.boot.empty() || manifest.boot != boot_id()) return found;
+  const auto names = base::system_files().list(manifest.reliable_directory);  // memory, not files of the database
+  if (!names.ok())
+    return names.status().code() == StatusCode::kNotFound ? std::move(found) : Result<SurvivingRings>(names.status());
+  for (const std::string& name : *names) {
+    if (!is_ring_name(name)) continue;
+    auto ring = log::Ring::open(manifest.reliable_directory + "/" + name, manifest.database);
+    if (!ring.ok()) return ring.status();
+    if ((*ring)->header().generation != manifest.generations.back().number) continue;  // of an earlier crash
+    if ((*ring)->header().worker != found.rings.size()) {
+      found.note = fmt::format("worker {}'s log ring is missing in '{}': recovered to the durable epoch only",
+                               found.rings.size(), manifest.reliable_directory);
+      found.rings.clear();
+      return found;
+    }
+    found.rings.push_back(std::move(*ring));
+  }
+  return found;
+}
+
+}  // namespace granary::recovery

@@ -1,0 +1,80 @@
+// Which files in the reliable directory count as the rings of the process that died.
+
+#include "recovery/surviving_rings.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_directory.h"
+
+namespace granary::recovery {
+namespace {
+
+class SurvivingRingsTest : public testing::Test {
+ protected:
+  SurvivingRingsTest() {
+    manifest_.database = new_database_id();
+    manifest_.reliable_directory = directory_.path();
+    manifest_.boot = boot_id();
+    manifest_.generations.push_back({.number = 3, .cut = {}});
+  }
+  void make(std::uint32_t worker, std::uint64_t generation = 3) {
+    const log::Ring::Identity identity{manifest_.database, generation, worker};
+    EXPECT_TRUE(log::Ring::create(directory_ / log::ring_name(worker), identity, 4096).ok());
+  }
+  void SetUp() override {
+    if (boot_id().empty()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
+  }
+
+  tests::TemporaryDirectory directory_;
+  Manifest manifest_;
+};
+
+TEST_F(SurvivingRingsTest, FindsThemByWorker) {
+  make(0);
+  make(1);
+  const auto found = find_rings(manifest_);
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->rings.size(), 2u);
+  EXPECT_EQ(found->entries()[1].name, "ring-0001");
+}
+
+TEST_F(SurvivingRingsTest, AMissingOneMakesAllNotCount) {
+  make(0);
+  make(2);
+  const auto found = find_rings(manifest_);
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->rings.empty());
+  EXPECT_THAT(found->note, testing::HasSubstr("worker 1's log ring is missing"));
+}
+
+TEST_F(SurvivingRingsTest, OnesOfAnEarlierGenerationOrBootAreNone) {
+  make(0, 2);
+  EXPECT_TRUE(find_rings(manifest_)->rings.empty());
+  make(1, 3);
+  manifest_.boot = "another";
+  EXPECT_TRUE(find_rings(manifest_)->rings.empty());
+}
+
+/// Ring::create was killed: what it leaves is no ring, and no reason to refuse the database.
+TEST_F(SurvivingRingsTest, AnUnfinishedOneIsPassedBy) {
+  make(0);
+  std::ofstream(directory_ / "ring-0001.new") << std::string(8192, '\0');
+  const auto found = find_rings(manifest_);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->rings.size(), 1u);
+}
+
+TEST_F(SurvivingRingsTest, WhatIsNoRingIsAnErrorWithItsPath) {
+  std::ofstream(directory_ / "ring-0000") << std::string(8192, '\0');
+  const auto found = find_rings(manifest_);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.status().code(), StatusCode::kDamaged);
+  EXPECT_THAT(found.status().message(), testing::HasSubstr(directory_ / "ring-0000"));
+}
+
+}  // namespace
+}  // namespace granary::recovery
