@@ -1,4 +1,3 @@
-#include "bench/harness/fresh_database.h"
 #include "bench/append/command.h"
 
 #include <cstdio>
@@ -7,6 +6,8 @@
 #include "bench/append/history/check.h"
 #include "bench/append/history/edn.h"
 #include "bench/append/run.h"
+#include "bench/harness/fresh_database.h"
+#include "bench/harness/trial.h"
 
 namespace granary::bench {
 namespace {
@@ -73,9 +74,10 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   Options engine = settings.options;
   if (engine.max_workers <= options.workers) engine.max_workers = options.workers + 1;  // the quiet reader
   auto database = open_fresh(engine);
-  if (!database.ok()) return fail(ExitCode::kEnvironment, database.status().message());
+  if (!database.ok()) return fail(exit_code_of(database.status()), database.status().message());
   const auto done = append::run_append(**database, options);
-  if (!done.ok()) return fail(ExitCode::kEnvironment, done.status().message());
+  if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
+  if (const Status log = (*database)->log_status(); !log.ok()) return fail(exit_code_of(log), log.message());
   ExitCode code = ExitCode::kOk;
   if (!flags.text("history").empty()) code = worse(code, write_file(flags.text("history"), done->transactions));
   if (!flags.text("snapshot_history").empty()) {

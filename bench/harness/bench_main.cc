@@ -31,6 +31,7 @@ class Bench {
   Status measure_one(std::uint64_t repeat);
   void verify();
   ExitCode report();
+  Status log_status() const;
 
   const BenchCommand& command_;
   const FlagValues& flags_;
@@ -42,6 +43,7 @@ class Bench {
   Machine machine_ = describe_machine();
   LoadedWorkload loaded_;
   std::vector<Measurement> runs_;
+  Status log_failure_;
 };
 
 /// Makes and loads a workload, unless the last repeat's data will do.
@@ -98,12 +100,26 @@ ExitCode Bench::report() {
   return ExitCode::kOk;
 }
 
+/// Why the workload's database cannot make anything durable any more, if it has a log.
+Status Bench::log_status() const {
+  const Database* const database = loaded_.workload ? loaded_.workload->logged_database() : nullptr;
+  return database == nullptr ? Status() : database->log_status();
+}
+
 ExitCode Bench::run() {
   if (const Status writable = check_writable(flags_.text("json")); !writable.ok()) {
     return refuse(ExitCode::kEnvironment, writable.message());
   }
   for (std::uint64_t repeat = 0; repeat < repeats_ && !signals_.requested(); ++repeat) {
-    if (const Status done = measure_one(repeat); !done.ok()) return refuse(exit_code_of(done), done.message());
+    const Status done = measure_one(repeat);
+    if (const Status log = log_status(); !log.ok()) log_failure_ = log;
+    if (!done.ok() && log_failure_.ok()) return refuse(exit_code_of(done), done.message());
+    if (!log_failure_.ok()) break;  // nothing that follows could be made durable
+  }
+  // Said last, and decides the exit code: a failed log explains requests and checks that failed.
+  if (!log_failure_.ok()) {
+    if (!runs_.empty()) static_cast<void>(report());
+    return refuse(ExitCode::kDiskFault, log_failure_.message());
   }
   return report();
 }

@@ -60,7 +60,14 @@ ExitCode refuse(ExitCode code, const std::string& message) {
 }
 
 ExitCode exit_code_of(const Status& status) {
-  return status.code() == StatusCode::kInvalidArgument ? ExitCode::kUsage : ExitCode::kEnvironment;
+  switch (status.code()) {
+    case StatusCode::kOk: return ExitCode::kOk;
+    case StatusCode::kInvalidArgument: return ExitCode::kUsage;
+    case StatusCode::kDamaged: return ExitCode::kDamagedData;
+    case StatusCode::kIoError:
+    case StatusCode::kDiskFull: return ExitCode::kDiskFault;
+    default: return ExitCode::kEnvironment;
+  }
 }
 
 Status check_writable(const std::string& path) {

@@ -20,7 +20,7 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
 
 /// Prints "granary: message" on standard error.
 ExitCode refuse(ExitCode code, const std::string& message);
-/// Wrong usage for kInvalidArgument, else the environment.
+/// Whose fault it is: wrong usage for kInvalidArgument, the data's or the disk's, else the environment's.
 ExitCode exit_code_of(const Status& status);
 
 /// Whether the file can be written (or none is named), found out before a run and not after it.
