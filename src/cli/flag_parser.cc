@@ -94,12 +94,15 @@ class ArgumentReader {
         arguments_(arguments) {}
 
   bool at_end() const { return next_ == arguments_.size(); }
+  /// True if the next word is none that read() would take for a flag.
+  bool at_operand() const { return arguments_[next_].size() < 2 || arguments_[next_][0] != '-'; }
+  const std::string& take_operand() { return arguments_[next_++]; }
 
   /// The next flag with its value's text.
   Result<Given> read() {
+    const bool operand = at_operand();
     const std::string& argument = arguments_[next_++];
-    if (argument.size() < 2 || argument[0] != '-')
-      return usage_error(fmt::format("'{}': expected a flag; see 'granary {} --help'", argument, command_));
+    if (operand) return usage_error(fmt::format("'{}': expected a flag; see 'granary {} --help'", argument, command_));
     const std::string_view body = std::string_view(argument).substr(argument[1] == '-' ? 2 : 1);
     const std::size_t equals = body.find('=');
     const std::string_view name = body.substr(0, equals);
@@ -114,7 +117,9 @@ class ArgumentReader {
   }
 
  private:
-  const Flag* find(std::string_view name) const {
+  const Flag* find(std::string_view typed) const {
+    std::string name(typed);
+    std::replace(name.begin(), name.end(), '-', '_');
     for (const Flag& flag : flags_) {
       if (flag.name == name) return &flag;
     }
@@ -148,10 +153,14 @@ class ArgumentReader {
 }  // namespace
 
 Result<FlagValues> parse_flags(const std::string& command, const std::vector<Flag>& flags,
-                               const std::vector<std::string>& arguments) {
+                               const std::vector<std::string>& arguments, std::vector<std::string>* operands) {
   FlagValues values;
   ArgumentReader reader(command, flags, arguments);
   while (!reader.at_end()) {
+    if (operands != nullptr && reader.at_operand()) {
+      operands->push_back(reader.take_operand());
+      continue;
+    }
     Result<Given> given = reader.read();
     if (!given.ok()) return given.status();
     if (values.given(given->flag->name)) return usage_error(fmt::format("--{}: given twice", given->flag->name));

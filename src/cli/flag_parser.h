@@ -13,8 +13,10 @@
 namespace granary::cli {
 
 /// Parses `--name=value`, `--name value`, `--switch` and `--noswitch`. Flags not given have their default. The message
-/// of an error is what follows "granary: ". Once per process and flag name: gflags keeps one registry.
+/// of an error is what follows "granary: ". Words that are no flags go to `operands`, or are an error without it.
+/// Dashes in a flag's name count as underscores. Once per process and flag name: gflags keeps one registry.
 Result<bench::FlagValues> parse_flags(const std::string& command, const std::vector<bench::Flag>& flags,
-                                      const std::vector<std::string>& arguments);
+                                      const std::vector<std::string>& arguments,
+                                      std::vector<std::string>* operands = nullptr);
 
 }  // namespace granary::cli

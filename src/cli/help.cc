@@ -64,14 +64,39 @@ std::string flag_list(const std::vector<bench::Flag>& flags) {
 }  // namespace
 
 std::string general_help() {
-  return "granary: an in-memory transaction system, and what to measure it with\n\n"
-         "  granary help                     this text\n"
-         "  granary help bench               the benchmarks there are\n"
-         "  granary bench NAME [flags]       runs one\n"
-         "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n"
+  std::string text =
+      "granary: an in-memory transaction system, what to measure it with, and what looks after its files\n\n"
+      "  granary help                     this text\n"
+      "  granary help bench               the benchmarks there are\n"
+      "  granary bench NAME [flags]       runs one\n"
+      "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n";
+  for (const Tool* tool : tools())
+    text += fmt::format("  {:<31}  {}\n", fmt::format("granary {} DIR", tool->words()), tool->summary);
+  return text +
+         "  granary help log                 what log stat, dump and verify do; 'granary log stat --help' has the "
+         "flags\n"
          "  granary --version                version, commit and kind of build\n\n"
-         "Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 the machine or a file does not play along,\n"
-         "4 damaged data. Ctrl-C ends a measurement early and prints what was measured; a second one ends at once.\n";
+         "Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 the machine or a file does not play along, or there is "
+         "no\n"
+         "database, 4 damaged data, 5 disk fault or disk full. Ctrl-C ends a measurement early and prints what was\n"
+         "measured; a second one ends at once.\n";
+}
+
+std::string tool_group_help(const std::vector<const Tool*>& tools) {
+  std::string text = fmt::format(
+      "granary {} COMMAND DIR [flags]; DIR is a database's directory, not open elsewhere\n\n", tools.front()->group);
+  for (const Tool* tool : tools) text += fmt::format("  {:<8} {}\n", tool->name, tool->summary);
+  return text +
+         fmt::format("\n'granary {} {} --help' lists the flags of one.\n", tools.front()->group, tools.front()->name);
+}
+
+std::string tool_help(const Tool& tool) {
+  std::string text =
+      fmt::format("granary {} DIR [flags]: {}\n\n{}", tool.words(), tool.summary, wrapped(tool.description, 0));
+  if (!tool.flags.empty()) text += fmt::format("\nFlags:\n{}", flag_list(tool.flags));
+  text += "\nExamples:\n";
+  for (const std::string& example : tool.examples) text += fmt::format("  granary {} {}\n", tool.words(), example);
+  return text;
 }
 
 std::string bench_help() {

@@ -1,5 +1,6 @@
 // The `granary` command: finds out what is asked for, checks every word, and hands over.
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "src/cli/flag_parser.h"
 #include "src/cli/help.h"
 #include "src/cli/nearest.h"
+#include "src/cli/tool.h"
 
 namespace granary::cli {
 namespace {
@@ -60,9 +62,65 @@ ExitCode run_bench_words(const Words& words) {
   return bench::run_bench(*command, *values);
 }
 
+Words tool_names(const std::vector<const Tool*>& group) {
+  Words names;
+  for (const Tool* tool : group) names.push_back(tool->name);
+  return names;
+}
+
+/// The tool that the first words name; takes them away. nullptr if they name none: then `*code` was told.
+const Tool* find_tool(const std::vector<const Tool*>& group, Words* words, ExitCode* code) {
+  if (group.size() == 1 && group[0]->name.empty()) return group[0];
+  const Words names = tool_names(group);
+  if (words->empty()) {
+    *code = wrong_usage(fmt::format("{}: what of it? expected {}", group[0]->group, fmt::join(names, ", ")));
+    return nullptr;
+  }
+  const auto named = std::find(names.begin(), names.end(), words->front());
+  if (named == names.end()) {
+    *code = unknown_word(fmt::format("{} command", group[0]->group), words->front(), names);
+    return nullptr;
+  }
+  words->erase(words->begin());
+  return group[static_cast<std::size_t>(named - names.begin())];
+}
+
+ExitCode run_tool_words(const std::vector<const Tool*>& group, Words words) {
+  if (!words.empty() && asks_for_help(words[0]) && !group[0]->name.empty()) return show(tool_group_help(group));
+  ExitCode code = ExitCode::kOk;
+  const Tool* const tool = find_tool(group, &words, &code);
+  if (tool == nullptr) return code;
+  if (std::any_of(words.begin(), words.end(), asks_for_help)) return show(tool_help(*tool));
+  Words operands;
+  const Result<bench::FlagValues> values = parse_flags(tool->words(), tool->flags, words, &operands);
+  if (!values.ok()) return wrong_usage(values.status().message());
+  if (operands.empty()) return wrong_usage(fmt::format("{}: expected a directory", tool->words()));
+  if (operands.size() > 1) return wrong_usage(fmt::format("{}: '{}' is one word too many", tool->words(), operands[1]));
+  return tool->run(operands[0], *values);
+}
+
+ExitCode help_on_tool(const std::vector<const Tool*>& group, Words words) {
+  if (words.empty()) return show(group[0]->name.empty() ? tool_help(*group[0]) : tool_group_help(group));
+  ExitCode code = ExitCode::kOk;
+  const Tool* const tool = find_tool(group, &words, &code);
+  if (tool == nullptr) return code;
+  if (!words.empty()) return wrong_usage(fmt::format("help: '{}' is one word too many", words[0]));
+  return show(tool_help(*tool));
+}
+
+/// bench, the tools, and `more`.
+Words first_words(const Words& more) {
+  Words known{"bench"};
+  for (std::string& group : tool_groups()) known.push_back(std::move(group));
+  known.insert(known.end(), more.begin(), more.end());
+  return known;
+}
+
 ExitCode help(const Words& topic) {
   if (topic.empty()) return show(general_help());
-  if (topic[0] != "bench") return unknown_word("topic", topic[0], {"bench"});
+  if (const auto group = tools_of(topic[0]); !group.empty())
+    return help_on_tool(group, Words(topic.begin() + 1, topic.end()));
+  if (topic[0] != "bench") return unknown_word("topic", topic[0], first_words({}));
   if (topic.size() == 1) return show(bench_help());
   const BenchCommand* command = find_bench_command(topic[1]);
   if (command == nullptr) return unknown_word("benchmark", topic[1], bench_names());
@@ -76,12 +134,13 @@ ExitCode run(const Words& words) {
   const Words rest(words.begin() + 1, words.end());
   if (first == "bench") return run_bench_words(rest);
   if (first == "help") return help(rest);
+  if (const auto group = tools_of(first); !group.empty()) return run_tool_words(group, rest);
   const bool version = first == "--version" || first == "version";
   if ((version || asks_for_help(first)) && !rest.empty())
     return wrong_usage(fmt::format("{}: '{}' is one word too many", first, rest[0]));
   if (version) return show(fmt::format("granary {}\n", base::version_text()));
   if (asks_for_help(first)) return show(general_help());
-  return unknown_word("command", first, {"bench", "help", "--version"});
+  return unknown_word("command", first, first_words({"help", "--version"}));
 }
 
 }  // namespace

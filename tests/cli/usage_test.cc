@@ -35,6 +35,21 @@ INSTANTIATE_TEST_SUITE_P(Words, Mistakes,
                                                  "'fast': expected a flag; see 'granary bench ycsb --help'"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    Tools, Mistakes,
+    testing::Values(Mistake{"log", "log: what of it? expected stat, dump, verify"},
+                    Mistake{"log sat db", "'sat': no such log command; did you mean stat?"},
+                    Mistake{"recovr db", "'recovr': no such command; did you mean recover?"},
+                    Mistake{"help recovre", "'recovre': no such topic; did you mean recover?"},
+                    Mistake{"help log stat now", "help: 'now' is one word too many"},
+                    Mistake{"log stat", "log stat: expected a directory"},
+                    Mistake{"log stat one two", "log stat: 'two' is one word too many"},
+                    Mistake{"checkpoint verify", "checkpoint verify: expected a directory"},
+                    Mistake{"recover db --dry_rum", "--dry_rum: 'recover' has no such flag; did you mean --dry_run?"},
+                    Mistake{"log dump db --limit=few", "--limit=few: expected a whole number from 0"},
+                    Mistake{"log verify db --json",
+                            "--json: 'log verify' has no such flag; see 'granary log verify --help'"}));
+
+INSTANTIATE_TEST_SUITE_P(
     Flags, Mistakes,
     testing::Values(
         Mistake{"bench ycsb --worker=2", "--worker: 'bench ycsb' has no such flag; did you mean --workers?"},
@@ -88,10 +103,23 @@ TEST(Usage, HelpTeaches) {
   const Ran general = granary("help");
   EXPECT_EQ(general.exit_code, 0);
   EXPECT_NE(general.out.find("granary help bench"), std::string::npos);
+  for (const char* tool : {"granary log stat DIR", "granary checkpoint verify DIR", "granary recover DIR"})
+    EXPECT_NE(general.out.find(tool), std::string::npos) << tool;
   EXPECT_EQ(granary("--help").out, general.out);
   const Ran list = granary("help bench");
   EXPECT_EQ(list.exit_code, 0);
   for (const char* name : {"ycsb", "kv", "soak", "factor"}) EXPECT_NE(list.out.find(name), std::string::npos) << name;
+}
+
+TEST(Usage, HelpOfToolsTeaches) {
+  const Ran log = granary("help log");
+  EXPECT_EQ(log.exit_code, 0);
+  for (const char* name : {"stat", "dump", "verify"}) EXPECT_NE(log.out.find(name), std::string::npos) << name;
+  EXPECT_EQ(granary("log --help").out, log.out);
+  const Ran dump = granary("help log dump");
+  EXPECT_NE(dump.out.find("--from_epoch"), std::string::npos) << dump.out;
+  EXPECT_EQ(granary("log dump --help").out, dump.out);
+  EXPECT_EQ(granary("recover --help").out, granary("help recover").out);
 }
 
 TEST(Usage, HelpOfACommandListsItsFlagsOnly) {

@@ -1,0 +1,68 @@
+#include "bench/recovery/verify.h"
+
+#include <fmt/format.h>
+
+#include "bench/recovery/victim.h"
+
+namespace granary::bench::recovery {
+namespace {
+
+constexpr std::uint64_t kBatch = 1000;
+
+/// What one pass over the keys found.
+struct Tally {
+  std::uint64_t present = 0, wrong = 0, missing = 0, unexpected = 0;
+  std::uint64_t first_bad = 0;
+
+  void bad(std::uint64_t key, std::uint64_t* what) {
+    if (wrong + missing + unexpected == 0) first_bad = key;
+    ++*what;
+  }
+};
+
+void look_at(const Load& load, std::uint64_t key, std::uint64_t operation, bool found, const std::string& value,
+             Tally* tally) {
+  std::string expected;
+  if (found) ++tally->present;
+  if (operation == 0) {
+    if (found) tally->bad(key, &tally->unexpected);
+    return;
+  }
+  if (!found) return tally->bad(key, &tally->missing);
+  make_value(load, key, operation, &expected);
+  if (value != expected) tally->bad(key, &tally->wrong);
+}
+
+}  // namespace
+
+Result<Finding> verify(Database& database, const Load& load) {
+  const auto table = database.table(kTableName);
+  if (!table.ok()) return table.status();
+  auto worker = database.register_worker();
+  if (!worker.ok()) return worker.status();
+  const std::vector<std::uint64_t> last = last_operations(load);
+  Tally tally;
+  for (std::uint64_t from = 0; from < load.keys; from += kBatch) {
+    Tally attempt;
+    const RunResult done = worker->run([&](Transaction& transaction) {
+      attempt = tally;
+      std::string value;
+      for (std::uint64_t key = from; key < std::min(load.keys, from + kBatch); ++key) {
+        const bool found = transaction.get(*table, key_of(key), value) == Outcome::kOk;
+        look_at(load, key, last[key], found, value, &attempt);
+      }
+    });
+    if (!done.committed())
+      return Status(StatusCode::kResourceExhausted,
+                    fmt::format("cannot read what was recovered: {}", name(done.reason)));
+    tally = attempt;
+  }
+  const bool holds = tally.wrong + tally.missing + tally.unexpected == 0;
+  Finding finding{"recovered contents", holds,
+                  fmt::format("{} records, {} wrong, {} missing, {} unexpected", tally.present, tally.wrong,
+                              tally.missing, tally.unexpected)};
+  if (!holds) finding.detail += fmt::format("; the first at key {}", tally.first_bad);
+  return finding;
+}
+
+}  // namespace granary::bench::recovery

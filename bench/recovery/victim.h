@@ -1,0 +1,33 @@
+#pragma once
+// The process that writes a log and is killed.
+
+#include <sys/types.h>
+
+#include <string>
+
+#include <granary/granary.h>
+
+#include "bench/recovery/contents.h"
+
+namespace granary::bench::recovery {
+
+/// After how much of the load a checkpoint is taken.
+enum class CheckpointAt { kNever, kHalf, kEnd };
+
+/// What the victim tells once all is durable.
+struct Written {
+  bool ok = false;
+  char message[256] = {};  ///< if not ok, why, cut to fit
+  StatusCode code = StatusCode::kOk;
+  double seconds = 0;  ///< of writing, until all was durable; without the checkpoint
+  std::uint64_t log_bytes = 0, transactions = 0;
+  double checkpoint_seconds = 0;
+};
+
+inline constexpr const char* kTableName = "records";
+
+/// Runs a process that opens an empty database, writes the load, takes the checkpoint, and is killed by SIGKILL when all of
+/// it is durable, in the middle of its life. Precondition: this process has only one thread.
+Result<Written> write_and_kill(const Options& options, const Load& load, CheckpointAt checkpoint, bool progress);
+
+}  // namespace granary::bench::recovery

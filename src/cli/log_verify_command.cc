@@ -1,0 +1,52 @@
+// `granary log verify`: could this log be recovered? A line for each reason why not.
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "bench/harness/progress.h"
+#include "bench/harness/trial.h"
+#include "src/cli/log_damage.h"
+#include "src/cli/tool.h"
+
+namespace granary::cli {
+namespace {
+
+bench::ExitCode run(const std::string& directory, const bench::FlagValues&) {
+  const auto database = InspectedDatabase::open(directory);
+  if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
+  const auto report = examine_logs(*database);
+  if (!report.ok()) return bench::refuse(bench::exit_code_of(report.status()), report.status().message());
+  for (const recovery::DroppedTail& tail : report->scan.tails) fmt::print("torn tail: {}\n", text_of(tail));
+  for (const std::string& damage : report->damages) fmt::print("DAMAGED: {}\n", damage);
+  if (!report->damages.empty()) {
+    std::fflush(stdout);
+    return bench::refuse(bench::ExitCode::kDamagedData,
+                         fmt::format("the log in '{}' is damaged in {} place{}", directory, report->damages.size(),
+                                     report->damages.size() == 1 ? "" : "s"));
+  }
+  fmt::print("ok: {} segments, {} transactions, {}, durable epoch {}\n", report->scan.segments.size(),
+             bench::with_commas(report->scan.transactions), bench::human_bytes(report->scan.bytes),
+             report->scan.durable);
+  return bench::ExitCode::kOk;
+}
+
+}  // namespace
+
+const Tool& log_verify_tool() {
+  static const Tool tool{
+      .group = "log",
+      .name = "verify",
+      .summary = "reads all of it as recovery would; exit code 4 if it is damaged",
+      .description =
+          "Reads every segment that counts, and the rings of a process that died, and checks what recovery "
+          "checks: names and headers, checksums, markers against each other and the manifest, tables and sizes "
+          "of writes. Prints a line with file, offset and cause for each damage and ends in exit code 4 if "
+          "there is any. A torn tail, where nothing durable is lost, is reported and no damage.",
+      .examples = {"/var/lib/bank"},
+      .run = run,
+  };
+  return tool;
+}
+
+}  // namespace granary::cli

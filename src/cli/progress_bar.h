@@ -1,0 +1,33 @@
+#pragma once
+// How far a recovery is, on standard error: bytes, rate, time left.
+
+#include <cstdint>
+#include <string>
+
+#include <granary/options.h>
+
+namespace granary::cli {
+
+class ProgressBar {
+ public:
+  /// `terminal`: draws over one line; else prints a line every few seconds, for logs.
+  explicit ProgressBar(bool terminal);
+  /// Leaves the line.
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  /// Cheap to call often.
+  void show(const RecoveryProgress& progress);
+
+ private:
+  const bool terminal_;
+  const std::uint64_t start_ns_;
+  std::uint64_t next_ns_;
+  bool drawn_ = false;
+};
+
+/// "[#####-----]  50 %  1.0 MiB of 2.0 MiB, 1.0 MiB/s, 1 s left"; without a known end only bytes and rate.
+std::string progress_text(const RecoveryProgress& progress, double seconds);
+
+}  // namespace granary::cli

@@ -1,0 +1,148 @@
+// `granary recover`: opens a database, which recovers it, and closes it again; or says what opening would do.
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <granary/granary.h>
+
+#include "bench/harness/progress.h"
+#include "bench/harness/table.h"
+#include "bench/harness/trial.h"
+#include "src/base/tsc_clock.h"
+#include "src/cli/log_damage.h"
+#include "src/cli/progress_bar.h"
+#include "src/cli/tool.h"
+
+namespace granary::cli {
+namespace {
+
+using bench::ExitCode;
+using bench::human_bytes;
+using bench::with_commas;
+using Row = std::vector<std::string>;
+
+ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
+
+std::string rings_text(const recovery::SurvivingRings& rings) {
+  if (!rings.note.empty()) return "some, which do not count";
+  std::uint64_t bytes = 0;
+  for (const auto& ring : rings.rings) bytes += ring->pending().size();
+  return rings.rings.empty() ? "none" : fmt::format("{}, {} not in the log", rings.rings.size(), human_bytes(bytes));
+}
+
+void print_plan(const InspectedDatabase& database, const LogReport& report) {
+  const recovery::Manifest& manifest = database.manifest;
+  const bool running = !manifest.generations.empty() && !manifest.generations.back().cut;
+  epoch::Epoch cut = report.scan.durable;
+  if (!report.rings.rings.empty()) {
+    const auto in_rings = recovery::greatest_epoch(report.rings.entries());
+    cut = std::max(report.scan.greatest_epoch, in_rings.ok() ? *in_rings : 0);
+  }
+  const std::vector<Row> rows{
+      {"durable epoch D", std::to_string(report.scan.durable)},
+      {"cut", fmt::format("{}{}", cut, running ? "" : " (made by an earlier opening)")},
+      {"checkpoint", manifest.checkpoint ? fmt::format("{}, epochs below {}", manifest.checkpoint->directory,
+                                                       manifest.checkpoint->epoch)
+                                         : "none"},
+      {"log segments", fmt::format("{}, {}", report.scan.segments.size(), human_bytes(report.scan.bytes))},
+      {"rings", rings_text(report.rings)},
+      {"to replay", fmt::format("{} transactions, {} writes, {}", with_commas(report.replay.transactions),
+                                with_commas(report.replay.writes), human_bytes(report.replay.bytes))},
+      {"in the checkpoint", fmt::format("{} transactions", with_commas(report.replay.in_checkpoint))},
+      {"beyond the cut", fmt::format("{} transactions, to be dropped", with_commas(report.replay.dropped))},
+      {"torn tails", std::to_string(report.scan.tails.size())},
+  };
+  std::fputs(bench::aligned(rows).c_str(), stdout);
+  if (!report.rings.note.empty()) fmt::print("{}\n", report.rings.note);
+  for (const recovery::DroppedTail& tail : report.scan.tails) fmt::print("torn tail: {}\n", text_of(tail));
+}
+
+/// With --salvage damage is listed as what would be lost, and is no reason to fail.
+ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
+  const auto report = examine_logs(database);
+  if (!report.ok()) return refuse(report.status());
+  print_plan(database, *report);
+  for (const std::string& damage : report->damages) fmt::print("{}: {}\n", salvage ? "LOST" : "DAMAGED", damage);
+  std::fflush(stdout);
+  if (report->damages.empty() || salvage) return ExitCode::kOk;
+  return bench::refuse(ExitCode::kDamagedData,
+                       "opening would refuse this database; --salvage opens what is left of it");
+}
+
+void print_report(const RecoveryReport& report, double opening_seconds) {
+  const double rate = report.seconds > 0 ? 1 / report.seconds : 0;
+  const std::vector<Row> rows{
+      {"cut", fmt::format("exactly the transactions up to epoch {}", report.durable_epoch)},
+      {"rings", report.rings ? "found, nothing that committed is missing" : "none"},
+      {"transactions", with_commas(report.transactions)},
+      {"records", fmt::format("{}, {} /s", with_commas(report.records),
+                              with_commas(static_cast<std::uint64_t>(static_cast<double>(report.records) * rate)))},
+      {"from the checkpoint",
+       fmt::format("{} records, {}", with_commas(report.checkpoint_records), human_bytes(report.checkpoint_bytes))},
+      {"bytes", fmt::format("{}, {}/s", human_bytes(report.bytes),
+                            human_bytes(static_cast<std::uint64_t>(static_cast<double>(report.bytes) * rate)))},
+      {"seconds", fmt::format("{:.2f} to load and replay, {:.2f} to open", report.seconds, opening_seconds)},
+  };
+  std::fputs(bench::aligned(rows).c_str(), stdout);
+  for (const std::string& note : report.notes) fmt::print("{}\n", note);
+}
+
+/// The directories stay as they are: those that the manifest names.
+Options options_for(const std::string& directory, const recovery::Manifest& manifest, bool salvage) {
+  Options options;
+  options.directory = directory;
+  options.log_directories = manifest.log_directories;
+  options.reliable_directory = manifest.reliable_directory;
+  if (!manifest.generations.empty()) options.loggers = manifest.generations.back().loggers;
+  options.checkpoint_interval_s = 0;
+  options.salvage = salvage;
+  return options;
+}
+
+ExitCode recover(Options options) {
+  const std::uint64_t start = base::monotonic_ns();
+  Result<std::unique_ptr<Database>> opened = [&] {
+    ProgressBar bar(::isatty(STDERR_FILENO) == 1);
+    options.recovery_progress = [&bar](const RecoveryProgress& progress) { bar.show(progress); };
+    auto database = Database::open(options);
+    return database;
+  }();
+  if (!opened.ok()) return refuse(opened.status());
+  print_report((*opened)->recovery_report(), static_cast<double>(base::monotonic_ns() - start) / 1e9);
+  std::fflush(stdout);
+  const Status closed = (*opened)->close();
+  return closed.ok() ? ExitCode::kOk : refuse(closed);
+}
+
+ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
+  auto database = InspectedDatabase::open(directory);
+  if (!database.ok()) return refuse(database.status());
+  const bool salvage = flags.enabled("salvage");
+  if (flags.enabled("dry_run")) return dry_run(*database, salvage);
+  const Options options = options_for(directory, database->manifest, salvage);
+  database->lock.reset();  // opening takes it
+  return recover(options);
+}
+
+}  // namespace
+
+const Tool& recover_tool() {
+  static const Tool tool{
+      .group = "recover",
+      .summary = "opens a database, which recovers it, and closes it; --dry-run only says what would happen",
+      .description =
+          "Recovers the database with all cores, shows on standard error how far it is, prints a report, and "
+          "closes. Every program that opens the database does the same; this one is for looking, and for "
+          "--salvage. With --dry-run everything is read and nothing on disk changes.",
+      .examples = {"/var/lib/bank --dry-run", "/var/lib/bank", "/var/lib/bank --salvage"},
+      .flags = {bench::switch_flag("dry_run", false, "Says what opening would do, and changes nothing."),
+                bench::switch_flag("salvage", false,
+                                   "Recovers although durable data is damaged, and prints what is lost.")},
+      .run = run,
+  };
+  return tool;
+}
+
+}  // namespace granary::cli

@@ -1,0 +1,115 @@
+#include "src/cli/replay_preview.h"
+
+#include <fmt/format.h>
+#include <granary/limits.h>
+
+#include "recovery/entry_check.h"
+#include "recovery/segment_reader.h"
+#include "src/record/tid.h"
+
+namespace granary::cli {
+namespace {
+
+constexpr epoch::Epoch kNoLimit = ~epoch::Epoch{0};
+
+class Preview {
+ public:
+  Preview(const InspectedDatabase& database, bool past_durable, bool salvaged)
+      : tables_(database.manifest.tables),
+        database_(database),
+        from_epoch_(database.manifest.checkpoint ? database.manifest.checkpoint->epoch : 0),
+        past_durable_(past_durable),
+        salvaged_(salvaged) {}
+
+  Status segment(const recovery::LogSegment& segment);
+  void ring(const recovery::RingEntries& ring);
+  ReplayPreview take() { return std::move(preview_); }
+
+ private:
+  void transaction(const std::string& where, record::TidWord tid, std::string_view body, epoch::Epoch limit);
+  std::string wrong_with(const log::Write& write) const;
+
+  const std::vector<recovery::TableEntry>& tables_;
+  const InspectedDatabase& database_;
+  const epoch::Epoch from_epoch_;
+  const bool past_durable_, salvaged_;
+  recovery::FileBytes bytes_;
+  ReplayPreview preview_;
+};
+
+/// The reasons for which the applier refuses a write; empty if there are none.
+std::string Preview::wrong_with(const log::Write& write) const {
+  if (write.table >= tables_.size())
+    return fmt::format("a write to table {}, which the manifest does not know", write.table);
+  if (write.key.size() <= kMaxKeyBytes && write.value.size() <= tables_[write.table].max_value_bytes) return {};
+  return fmt::format("a write to table {} with a key of {} and a value of {} bytes, larger than allowed", write.table,
+                     write.key.size(), write.value.size());
+}
+
+void Preview::transaction(const std::string& where, record::TidWord tid, std::string_view body, epoch::Epoch limit) {
+  const epoch::Epoch epoch = record::epoch_of(tid);
+  if (epoch < from_epoch_) {
+    ++preview_.in_checkpoint;
+    return;
+  }
+  if (epoch > limit) {
+    ++preview_.dropped;
+    return;
+  }
+  ++preview_.transactions;
+  log::WriteReader writes(body);
+  log::Write write;
+  std::string wrong;
+  while (writes.next(&write)) {
+    ++preview_.writes;
+    if (wrong.empty()) wrong = wrong_with(write);
+  }
+  if (writes.malformed()) wrong = "a transaction whose writes are malformed";
+  if (!wrong.empty()) preview_.damages.push_back(where + ": " + wrong);
+}
+
+Status Preview::segment(const recovery::LogSegment& segment) {
+  auto file = base::system_files().open(segment.path);
+  if (!file.ok()) return file.status();
+  if (const Status loaded = bytes_.load(**file, segment.path); !loaded.ok()) return loaded;
+  preview_.bytes += bytes_.view().size();
+  const epoch::Epoch limit = segment.running && past_durable_ ? kNoLimit : segment.limit;
+  const auto header = recovery::expected_header(database_.manifest.database, 0, segment.name);
+  auto reader = recovery::SegmentReader::open(bytes_.view(), segment.path, header, /*ignore_header=*/salvaged_);
+  if (!reader.ok()) return reader.status();
+  for (;;) {
+    using Found = recovery::SegmentReader::Found;
+    const Found found = reader->next();
+    if (found == Found::kEnd || (found == Found::kFault && !salvaged_)) return {};
+    if (found != Found::kTransaction) continue;
+    transaction(fmt::format("'{}', offset {}", segment.path, reader->offset()), reader->tid(), reader->body(), limit);
+  }
+}
+
+void Preview::ring(const recovery::RingEntries& ring) {
+  preview_.bytes += ring.entries.size();
+  recovery::EntryList entries(ring.entries);
+  recovery::Entry entry;
+  for (;;) {
+    const std::string where = fmt::format("the log ring '{}', {} bytes behind its head", ring.name, entries.offset());
+    if (!entries.next(&entry)) {
+      if (entries.fault() != nullptr) preview_.damages.push_back(where + ": " + entries.fault());
+      return;
+    }
+    transaction(where, entry.header.tid(), entry.body, kNoLimit);
+  }
+}
+
+}  // namespace
+
+Result<ReplayPreview> preview_replay(const InspectedDatabase& database, const recovery::LogScan& scan,
+                                     std::span<const recovery::RingEntries> rings, bool salvaged) {
+  Preview preview(database, !rings.empty(), salvaged);
+  for (const recovery::LogSegment& segment : scan.segments) {
+    if (const Status read = preview.segment(segment); !read.ok()) return read;
+  }
+  for (const recovery::RingEntries& ring : rings) preview.ring(ring);
+  return preview.take();
+}
+
+}  // namespace granary::cli

@@ -1,0 +1,43 @@
+// `granary bench recovery` at a small size: kills, recovers, verifies, reports. No figure is judged.
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command_line.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::cli {
+namespace {
+
+class RecoveryBench : public testing::TestWithParam<const char*> {};
+
+TEST_P(RecoveryBench, GivesBackWhatWasWritten) {
+  const tests::TemporaryDirectory directory;
+  const std::string json = scratch(".json");
+  const Ran ran = granary("bench recovery --records=5000 --keys=700 --epoch_ms=2 --snapshot_epochs=2 --noprogress " +
+                          ("--directory=" + directory.path()) + " --json=" + json + " " + GetParam());
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("0 wrong, 0 missing, 0 unexpected"), std::string::npos) << ran.out;
+  const auto parsed = nlohmann::json::parse(contents(json), nullptr, false);
+  std::remove(json.c_str());
+  ASSERT_TRUE(parsed.is_object());
+  EXPECT_TRUE(parsed["granary"]["verified"]);
+  EXPECT_GT(parsed["granary"]["log_bytes"], 0);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << "it leaves nothing behind";
+}
+
+INSTANTIATE_TEST_SUITE_P(Cli, RecoveryBench,
+                         testing::Values("--checkpoint=none", "--checkpoint=half --workers=3", "--checkpoint=all",
+                                         "--compress=lz4 --loggers=2", "--durability=tmpfs --writes=1"));
+
+TEST(RecoveryBenchUsage, RefusesWhatCannotWork) {
+  const Ran disk = granary("bench recovery --records=100000000000 --keys=10");
+  EXPECT_EQ(disk.exit_code, 2);
+  EXPECT_NE(disk.err.find("of this size needs about"), std::string::npos) << disk.err;
+  EXPECT_EQ(granary("bench recovery --durability=none").exit_code, 2);
+  EXPECT_EQ(granary("bench recovery --keys=1 --workers=2").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace granary::cli

@@ -1,0 +1,258 @@
+// `granary log`, `granary checkpoint` and `granary recover` on small real databases, whole, damaged, locked and missing.
+// What the log's reader makes of every possible damage is tested in tests/recovery.
+
+#include <filesystem>
+#include <map>
+
+#include <granary/granary.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+#include "tests/cli/command_line.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTransactions = 20;
+
+/// A database with two tables, closed, or left behind by a process that died.
+class Tools : public testing::Test {
+ protected:
+  Options options() const {
+    Options options;
+    options.directory = root_ / "db";
+    options.reliable_directory = root_ / "rings";
+    options.memory_limit_bytes = std::uint64_t{64} << 20;
+    options.max_workers = 8;
+    options.epoch_ms = 2;
+    options.snapshot_epochs = 2;
+    options.checkpoint_interval_s = 0;
+    return options;
+  }
+
+  static void write(Database& database) {
+    const Table accounts = database.create_table("accounts").value();
+    const Table names = database.create_table("names").value();
+    Worker worker = database.register_worker().value();
+    RunResult done;
+    for (int i = 0; i < kTransactions; ++i) {
+      done = worker.run([&](Transaction& t) {
+        static_cast<void>(t.put(accounts, "k" + std::to_string(i), "value"));
+        static_cast<void>(t.put(names, "\x01", "n" + std::to_string(i)));
+      });
+      ASSERT_TRUE(done.committed());
+    }
+    ASSERT_TRUE(database.wait_released(done.ticket).ok());
+  }
+
+  void make_closed() const {
+    auto database = Database::open(options()).value();
+    write(*database);
+    ASSERT_TRUE(database->close().ok());
+  }
+
+  /// With rings, and a generation without a cut.
+  void make_dead() const {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto database = Database::open(options());
+      if (!database.ok()) ::_exit(1);
+      write(**database);
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+
+  Ran run(const std::string& words, const std::string& flags = "") const {
+    return granary(words + " " + (root_ / "db") + " " + flags);
+  }
+
+  std::string segment() const { return root_ / "db/log-g00000001-l00-s00000000.glog"; }
+
+  static void flip(const std::string& path, std::streamoff offset) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(offset);
+    const char old = static_cast<char>(file.get());
+    file.seekp(offset);
+    file.put(static_cast<char>(old ^ 0x10));
+    ASSERT_TRUE(file.good()) << path;
+  }
+
+  /// Every file below with its content: to see that nothing changed.
+  std::map<std::string, std::string> image() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_.path()))
+      files[entry.path().string()] = entry.is_regular_file() ? contents(entry.path().string()) : "";
+    return files;
+  }
+
+  tests::TemporaryDirectory root_;
+};
+
+TEST_F(Tools, StatListsSegmentsAndGenerations) {
+  make_closed();
+  const Ran ran = run("log stat");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("log-g00000001-l00-s00000000.glog"), std::string::npos) << ran.out;
+  const Ran json = run("log stat", "--json");
+  const auto parsed = nlohmann::json::parse(json.out, nullptr, false);
+  ASSERT_TRUE(parsed.is_object()) << json.out;
+  EXPECT_EQ(parsed["transactions"], kTransactions);
+  ASSERT_EQ(parsed["segments"].size(), 1u);
+  EXPECT_EQ(parsed["segments"][0]["bytes"], fs::file_size(segment()));
+  EXPECT_GT(parsed["segments"][0]["markers"], 0);
+  EXPECT_GE(parsed["segments"][0]["complete"], parsed["segments"][0]["last_epoch"]);
+}
+
+TEST_F(Tools, DumpShowsEveryTransaction) {
+  make_closed();
+  const Ran all = run("log dump");
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  std::size_t puts = 0;
+  for (std::size_t at = 0; (at = all.out.find("put accounts", at)) != std::string::npos; ++at) ++puts;
+  EXPECT_EQ(puts, static_cast<std::size_t>(kTransactions));
+  EXPECT_NE(all.out.find("put names key 1 B value 2 B"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("marker  complete"), std::string::npos);
+  EXPECT_NE(all.out.find(segment() + " 64 "), std::string::npos) << "the first entry stands behind the header";
+  const Ran values = run("log dump", "--table=names --values --limit=1");
+  EXPECT_EQ(values.out.find("accounts"), std::string::npos) << values.out;
+  EXPECT_NE(values.out.find(R"(put names key "\x01" value "n0")"), std::string::npos) << values.out;
+  EXPECT_EQ(run("log dump", "--table=names --values").out, run("log dump", "--table=1 --values").out);
+  EXPECT_EQ(run("log dump", "--from_epoch=1000000").out, "");
+  EXPECT_EQ(run("log dump", "--table=acount").exit_code, 2);
+  EXPECT_EQ(run("log dump", "--from_epoch=5 --to_epoch=4").exit_code, 2);
+}
+
+TEST_F(Tools, VerifyAcceptsAWholeLog) {
+  make_closed();
+  const Ran ran = run("log verify");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out.rfind("ok: 1 segments, 20 transactions", 0), 0u) << ran.out;
+}
+
+TEST_F(Tools, DamageIsNamedWithFileAndOffset) {
+  make_closed();
+  flip(segment(), 64 + 20);  // in the first entry's body
+  const Ran verify = run("log verify");
+  EXPECT_EQ(verify.exit_code, 4);
+  EXPECT_NE(verify.out.find("DAMAGED: '" + segment() + "', offset 64: the checksum of an entry is wrong"),
+            std::string::npos)
+      << verify.out;
+  EXPECT_EQ(run("log stat").exit_code, 4);
+  const Ran dump = run("log dump");
+  EXPECT_EQ(dump.exit_code, 4);
+  EXPECT_NE(dump.out.find(segment() + " 64 DAMAGED: "), std::string::npos) << dump.out;
+  const auto before = image();
+  EXPECT_EQ(run("recover", "--dry-run").exit_code, 4);
+  const Ran lost = run("recover", "--dry-run --salvage");
+  EXPECT_EQ(lost.exit_code, 0) << lost.err;
+  EXPECT_NE(lost.out.find("LOST: '" + segment() + "', offset 64"), std::string::npos) << lost.out;
+  EXPECT_EQ(image(), before);
+  const Ran refused = run("recover");
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_NE(refused.err.find(segment()), std::string::npos) << refused.err;
+  const Ran salvaged = run("recover", "--salvage");
+  EXPECT_EQ(salvaged.exit_code, 0) << salvaged.err;
+  EXPECT_NE(salvaged.out.find("LOST"), std::string::npos) << salvaged.out;
+}
+
+TEST_F(Tools, ATornTailIsReportedAndFine) {
+  make_dead();
+  std::ofstream(segment(), std::ios::app | std::ios::binary) << std::string(13, 'x');
+  const Ran ran = run("log verify");
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("torn tail: '" + segment() + "', offset "), std::string::npos) << ran.out;
+}
+
+TEST_F(Tools, DryRunTellsWhatRecoveryDoesAndChangesNothing) {
+  make_dead();
+  const auto before = image();
+  const Ran dry = run("recover", "--dry-run");
+  EXPECT_EQ(dry.exit_code, 0) << dry.err;
+  EXPECT_NE(dry.out.find("20 transactions, 40 writes"), std::string::npos) << dry.out;
+  EXPECT_EQ(image(), before);
+  const Ran ran = run("recover");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("found, nothing that committed is missing"), std::string::npos) << ran.out;
+  auto database = Database::open(options()).value();
+  EXPECT_TRUE(database->table("accounts").ok());
+}
+
+TEST_F(Tools, ALockFileIsNotMadeByLooking) {
+  make_closed();
+  fs::remove(root_ / "db/LOCK");
+  EXPECT_EQ(run("recover", "--dry-run").exit_code, 0);
+  EXPECT_EQ(run("log verify").exit_code, 0);
+  EXPECT_FALSE(fs::exists(root_ / "db/LOCK"));
+}
+
+TEST_F(Tools, CheckpointVerifyCountsByTable) {
+  {
+    auto database = Database::open(options()).value();
+    write(*database);
+    const std::uint64_t seen = database->current_epoch() + 8;
+    while (database->current_epoch() < seen) ::usleep(1000);
+    const Status done = database->checkpoint();
+    ASSERT_TRUE(done.ok()) << done.message();
+    ASSERT_TRUE(database->close().ok());
+  }
+  const Ran ran = run("checkpoint verify");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("accounts       20"), std::string::npos) << ran.out;
+  std::string directory;
+  for (const auto& entry : fs::directory_iterator(root_ / "db")) {
+    if (entry.path().filename().string().starts_with("checkpoint-")) directory = entry.path().string();
+  }
+  EXPECT_EQ(granary("checkpoint verify " + directory).exit_code, 0);
+  const std::string file = directory + "/part-0000.gckpt";
+  flip(file, static_cast<std::streamoff>(fs::file_size(file)) - 10);
+  const Ran damaged = run("checkpoint verify");
+  EXPECT_EQ(damaged.exit_code, 4);
+  EXPECT_NE(damaged.err.find(file), std::string::npos) << damaged.err;
+  fs::remove(file);
+  EXPECT_EQ(run("checkpoint verify").exit_code, 4) << "the manifest names it";
+}
+
+TEST_F(Tools, WithoutACheckpointThereIsNothingWrong) {
+  make_closed();
+  const Ran ran = run("checkpoint verify");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("no checkpoint yet"), std::string::npos);
+}
+
+class EveryTool : public Tools, public testing::WithParamInterface<const char*> {};
+
+TEST_P(EveryTool, WantsADatabase) {
+  const Ran ran = granary(std::string(GetParam()) + " " + root_.path());
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_NE(ran.err.find("'" + root_.path() + "' holds n"), std::string::npos) << ran.err;
+  EXPECT_TRUE(fs::is_empty(root_.path())) << "a tool makes no database";
+  EXPECT_EQ(granary(std::string(GetParam()) + " /nonexistent/db").exit_code, 3);
+}
+
+TEST_P(EveryTool, RefusesADatabaseThatIsOpen) {
+  auto database = Database::open(options()).value();
+  const Ran ran = run(GetParam());
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_NE(ran.err.find("another process has this database open"), std::string::npos) << ran.err;
+}
+
+TEST_P(EveryTool, HasHelp) {
+  const Ran ran = granary(std::string(GetParam()) + " --help");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_NE(ran.out.find("Examples:"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cli, EveryTool,
+                         testing::Values("log stat", "log dump", "log verify", "checkpoint verify", "recover",
+                                         "recover --dry-run"));
+
+}  // namespace
+}  // namespace granary::cli
