@@ -163,6 +163,44 @@ TEST_F(Tools, DamageIsNamedWithFileAndOffset) {
   EXPECT_NE(salvaged.out.find("LOST"), std::string::npos) << salvaged.out;
 }
 
+TEST_F(Tools, ADamagedManifestIsDamage) {
+  make_closed();
+  flip(root_ / "db/MANIFEST", 5);
+  for (const char* tool : {"log stat", "log dump", "log verify", "checkpoint verify", "recover", "recover --dry-run"}) {
+    const Ran ran = run(tool);
+    EXPECT_EQ(ran.exit_code, 4) << tool << ran.err;
+    EXPECT_NE(ran.err.find("MANIFEST"), std::string::npos) << tool << ran.err;
+  }
+}
+
+TEST_F(Tools, EveryDamageIsListedNotOnlyTheFirst) {
+  make_closed();
+  const auto size = static_cast<std::streamoff>(fs::file_size(segment()));
+  flip(segment(), 64 + 20);
+  flip(segment(), size / 8 * 4 + 4);
+  const Ran ran = run("log verify");
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_EQ(ran.err, "granary: the log in '" + root_ / "db" + "' is damaged in 2 places\n") << ran.out;
+}
+
+TEST_F(Tools, PackedLogsOfSeveralLoggersAreRead) {
+  Options packed = options();
+  packed.log_compression = LogCompression::kLz4;
+  packed.loggers = 2;
+  packed.log_directories = {root_ / "a", root_ / "b"};
+  {
+    auto database = Database::open(packed).value();
+    write(*database);
+    ASSERT_TRUE(database->close().ok());
+  }
+  EXPECT_EQ(run("log verify").exit_code, 0);
+  const Ran dump = run("log dump", "--table=accounts --values");
+  EXPECT_NE(dump.out.find(R"(put accounts key "k19" value "value")"), std::string::npos) << dump.out;
+  EXPECT_EQ(run("recover").exit_code, 0);
+  EXPECT_FALSE(fs::exists(root_ / "db/log-g00000002-l00-s00000000.glog")) << "the log stays where it was";
+  EXPECT_TRUE(fs::exists(root_ / "b/log-g00000002-l01-s00000000.glog"));
+}
+
 TEST_F(Tools, ATornTailIsReportedAndFine) {
   make_dead();
   std::ofstream(segment(), std::ios::app | std::ios::binary) << std::string(13, 'x');
