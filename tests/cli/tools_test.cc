@@ -34,7 +34,7 @@ class Tools : public testing::Test {
     return options;
   }
 
-  static void write(Database& database) {
+  static void write(Database& database, bool release = true) {
     const Table accounts = database.create_table("accounts").value();
     const Table names = database.create_table("names").value();
     Worker worker = database.register_worker().value();
@@ -46,7 +46,9 @@ class Tools : public testing::Test {
       });
       ASSERT_TRUE(done.committed());
     }
-    ASSERT_TRUE(database.wait_released(done.ticket).ok());
+    if (release) {
+      ASSERT_TRUE(database.wait_released(done.ticket).ok());
+    }
   }
 
   void make_closed() const {
@@ -56,13 +58,16 @@ class Tools : public testing::Test {
   }
 
   /// With rings, and a generation without a cut.
-  void make_dead() const {
+  /// `drained`: what was written is in the log as well; else only in the rings.
+  void make_dead(bool drained = true) const {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      auto database = Database::open(options());
+      Options dying = options();
+      if (!drained) dying.background = Background::kManual;
+      auto database = Database::open(dying);
       if (!database.ok()) ::_exit(1);
-      write(**database);
+      write(**database, drained);
       ::_exit(0);
     }
     int status = 0;
@@ -221,6 +226,23 @@ TEST_F(Tools, DryRunTellsWhatRecoveryDoesAndChangesNothing) {
   EXPECT_NE(ran.out.find("found, nothing that committed is missing"), std::string::npos) << ran.out;
   auto database = Database::open(options()).value();
   EXPECT_TRUE(database->table("accounts").ok());
+}
+
+TEST_F(Tools, WhatIsOnlyInTheRingsIsFoundAndNotTakenByLooking) {
+  make_dead(/*drained=*/false);
+  const auto before = image();
+  for (int turn = 0; turn < 2; ++turn) {
+    const Ran dry = run("recover", "--dry-run");
+    EXPECT_NE(dry.out.find("20 transactions, 40 writes"), std::string::npos) << dry.out;
+    EXPECT_EQ(run("log verify").exit_code, 0);
+  }
+  EXPECT_EQ(image(), before);
+  EXPECT_EQ(run("recover").exit_code, 0);
+  auto database = Database::open(options()).value();
+  const Table accounts = database->table("accounts").value();
+  Worker worker = database->register_worker().value();
+  std::string value;
+  EXPECT_TRUE(worker.run([&](Transaction& t) { EXPECT_EQ(t.get(accounts, "k19", value), Outcome::kOk); }).committed());
 }
 
 TEST_F(Tools, ALockFileIsNotMadeByLooking) {
