@@ -8,7 +8,6 @@
 #include <granary/granary.h>
 
 #include "bench/harness/progress.h"
-#include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "src/base/tsc_clock.h"
 #include "src/cli/log_damage.h"
@@ -21,7 +20,14 @@ namespace {
 using bench::ExitCode;
 using bench::human_bytes;
 using bench::with_commas;
-using Row = std::vector<std::string>;
+
+struct Fact {
+  std::string name, value;
+};
+
+void print_facts(const std::vector<Fact>& facts) {
+  for (const auto& [name, value] : facts) fmt::print("{:<20} {}\n", name, value);
+}
 
 ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
 
@@ -40,7 +46,7 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
     const auto in_rings = recovery::greatest_epoch(report.rings.entries());
     cut = std::max(report.scan.greatest_epoch, in_rings.ok() ? *in_rings : 0);
   }
-  const std::vector<Row> rows{
+  const std::vector<Fact> facts{
       {"durable epoch D", std::to_string(report.scan.durable)},
       {"cut", fmt::format("{}{}", cut, running ? "" : " (made by an earlier opening)")},
       {"checkpoint", manifest.checkpoint ? fmt::format("{}, epochs below {}", manifest.checkpoint->directory,
@@ -54,7 +60,7 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
       {"beyond the cut", fmt::format("{} transactions, to be dropped", with_commas(report.replay.dropped))},
       {"torn tails", std::to_string(report.scan.tails.size())},
   };
-  std::fputs(bench::aligned(rows).c_str(), stdout);
+  print_facts(facts);
   if (!report.rings.note.empty()) fmt::print("{}\n", report.rings.note);
   for (const recovery::DroppedTail& tail : report.scan.tails) fmt::print("torn tail: {}\n", text_of(tail));
 }
@@ -73,7 +79,7 @@ ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
 
 void print_report(const RecoveryReport& report, double opening_seconds) {
   const double rate = report.seconds > 0 ? 1 / report.seconds : 0;
-  const std::vector<Row> rows{
+  const std::vector<Fact> facts{
       {"cut", fmt::format("exactly the transactions up to epoch {}", report.durable_epoch)},
       {"rings", report.rings ? "found, nothing that committed is missing" : "none"},
       {"transactions", with_commas(report.transactions)},
@@ -85,7 +91,7 @@ void print_report(const RecoveryReport& report, double opening_seconds) {
                             human_bytes(static_cast<std::uint64_t>(static_cast<double>(report.bytes) * rate)))},
       {"seconds", fmt::format("{:.2f} to load and replay, {:.2f} to open", report.seconds, opening_seconds)},
   };
-  std::fputs(bench::aligned(rows).c_str(), stdout);
+  print_facts(facts);
   for (const std::string& note : report.notes) fmt::print("{}\n", note);
 }
 

@@ -72,7 +72,9 @@ Status Preview::segment(const recovery::LogSegment& segment) {
   auto file = base::system_files().open(segment.path);
   if (!file.ok()) return file.status();
   if (const Status loaded = bytes_.load(**file, segment.path); !loaded.ok()) return loaded;
-  preview_.bytes += bytes_.view().size();
+  for (const recovery::Chunk& chunk : segment.chunks) {
+    if (chunk.last_epoch >= from_epoch_) preview_.bytes += chunk.end - chunk.begin;
+  }
   const epoch::Epoch limit = segment.running && past_durable_ ? kNoLimit : segment.limit;
   const auto header = recovery::expected_header(database_.manifest.database, 0, segment.name);
   auto reader = recovery::SegmentReader::open(bytes_.view(), segment.path, header, /*ignore_header=*/salvaged_);
