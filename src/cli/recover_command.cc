@@ -59,6 +59,8 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
       {"in the checkpoint", fmt::format("{} transactions", with_commas(report.replay.in_checkpoint))},
       {"beyond the cut", fmt::format("{} transactions, to be dropped", with_commas(report.replay.dropped))},
       {"torn tails", std::to_string(report.scan.tails.size())},
+      {"abandoned segments",
+       fmt::format("{}, of an opening that did not come to its end", report.scan.abandoned.size())},
   };
   print_facts(facts);
   if (!report.rings.note.empty()) fmt::print("{}\n", report.rings.note);

@@ -94,7 +94,8 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
       schema_nodes_(std::make_unique<kvstore::ordered::NodeMemory>(*schema_slabs_, epochs_)) {}
 
 Engine::~Engine() {
-  if (const Status closed = close(); !closed.ok())
+  const Status closed = close();
+  if (!closed.ok() && !failure_told_.load(std::memory_order_relaxed))
     std::fprintf(stderr, "granary: warning: closing the database: %s\n", closed.message().c_str());
 }
 
@@ -185,7 +186,9 @@ Status Engine::wait_released(std::uint64_t epoch) const {
 }
 
 Status Engine::log_status() const {
-  return shared_.log == nullptr || !shared_.log->durable().failed() ? Status() : shared_.log->durable().cause();
+  if (shared_.log == nullptr || !shared_.log->durable().failed()) return {};
+  failure_told_.store(true, std::memory_order_relaxed);
+  return shared_.log->durable().cause();
 }
 
 const RecoveryReport& Engine::recovery_report() const {

@@ -1,6 +1,7 @@
 #pragma once
 // What stands behind a Database: memory, epochs, tables, workers, and the thread that advances epochs.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -101,6 +102,8 @@ class Engine {
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool stopping_ = false;
+  mutable std::atomic<bool> failure_told_{
+      false};  // log_status() told why, from any thread; the destructor then does not
   bool closed_ = false;
   std::thread background_;
   std::thread checkpoints_;
