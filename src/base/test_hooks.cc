@@ -38,6 +38,7 @@ constexpr std::array kBugs = {
 // Written by the test before it starts threads; relaxed suffices.
 std::atomic<Bug> current_bug{Bug::kNone};
 thread_local SyncHook sync_hook;
+SyncHook process_sync_hook;  // written before there are threads that read it
 
 }  // namespace
 
@@ -83,8 +84,10 @@ std::initializer_list<Bug> all_bugs() {
 }
 
 void set_sync_hook(SyncHook hook) { sync_hook = std::move(hook); }
+void set_process_sync_hook(SyncHook hook) { process_sync_hook = std::move(hook); }
 void run_sync_hook(std::string_view point) {
-  if (sync_hook) sync_hook(point);
+  const SyncHook& hook = sync_hook ? sync_hook : process_sync_hook;
+  if (hook) hook(point);
 }
 
 }  // namespace granary::base

@@ -57,6 +57,8 @@ inline bool injected([[maybe_unused]] Bug bug) {
 using SyncHook = std::function<void(std::string_view point)>;
 /// Installs a hook for the calling thread (empty: none).
 void set_sync_hook(SyncHook hook);
+/// Installs a hook for threads without one of their own, those of a database included. Before they start; called by all.
+void set_process_sync_hook(SyncHook hook);
 void run_sync_hook(std::string_view point);
 
 /// A named place where a test may stop this thread.

@@ -307,7 +307,7 @@ Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t m
 Result<txn::TableCore*> Engine::declare(std::string_view name, const recovery::TableEntry& entry) {
   if (const auto recovered = undeclared_.find(name); recovered != undeclared_.end()) {
     txn::TableCore* const table = tables_by_name_.find(name)->second;
-    const recovery::TableEntry& known = storage_->tables()[table->id()];
+    const recovery::TableEntry known = storage_->table(table->id());
     if (const std::string other = difference(known, entry); !other.empty()) {
       return Status(
           StatusCode::kFailedPrecondition,

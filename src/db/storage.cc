@@ -9,11 +9,13 @@
 #include "recovery/checkpoint/reader.h"
 #include "recovery/checkpoint/writer.h"
 #include "recovery/replay.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::db {
 namespace {
 
 constexpr std::string_view kLockName = "LOCK";
+const std::string kSharedMemory = "/dev/shm";
 constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 constexpr std::string_view kRingPrefix = "ring-";
 
@@ -54,9 +56,10 @@ std::vector<std::string> Storage::log_directories() const {
   return options_.log_directories.empty() ? std::vector{options_.directory} : options_.log_directories;
 }
 
+/// One of the database's own: several may share Options::reliable_directory.
 std::string Storage::ring_directory() const {
-  if (!options_.reliable_directory.empty()) return options_.reliable_directory;
-  return "/dev/shm/granary-" + recovery::to_text(manifest_.database);
+  const std::string& parent = options_.reliable_directory.empty() ? kSharedMemory : options_.reliable_directory;
+  return parent + "/granary-" + recovery::to_text(manifest_.database);
 }
 
 Status Storage::lock_and_read() {
@@ -204,13 +207,29 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
                              .generation = number},
                             epochs, epochs.current() - 1, adopted);
   if (!log.ok()) return log.status();
+  base::sync_point("storage.log_opened");
   // From here on the new generation counts, and the old one only up to its cut.
   if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
   const recovery::Manifest former = std::exchange(manifest_, std::move(next));
+  base::sync_point("storage.manifest_written");
   log_ = std::move(*log);
   lost_ = !scan_.losses.empty();
   scan_ = {};
+  if (const Status removed = remove_stale_checkpoints(); !removed.ok()) return removed;
   return remove_rings(former);
+}
+
+/// What checkpoints that did not come to their end, or were not removed to the end, have left.
+Status Storage::remove_stale_checkpoints() {
+  const auto names = files_.list(options_.directory);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (!name.starts_with(kCheckpointPrefix) || (manifest_.checkpoint && manifest_.checkpoint->directory == name))
+      continue;
+    const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
+    if (!removed.ok()) return removed;
+  }
+  return {};
 }
 
 /// Makes sure that the segments of the generation that was running are on the device, as its cut will say. A logger's last
@@ -270,13 +289,29 @@ Status Storage::add_table(const recovery::TableEntry& entry) {
   return {};
 }
 
+recovery::TableEntry Storage::table(std::uint32_t id) const {
+  const std::lock_guard lock(manifest_mutex_);
+  return manifest_.tables[id];
+}
+
+std::optional<recovery::CheckpointEntry> Storage::installed_checkpoint() const {
+  const std::lock_guard lock(manifest_mutex_);
+  return manifest_.checkpoint;
+}
+
 Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared) {
   const std::lock_guard lock(checkpoint_mutex_);
   if (log_->durable().failed()) return log_->durable().cause();
   const auto pin = recovery::checkpoint::SnapshotPin::take(shared.epochs);
   if (!pin.ok()) return pin.status();
+  if (pin->epoch() == 0) return {};  // there is no snapshot yet, so nothing that it could hold
   const recovery::CheckpointEntry entry{pin->epoch(), fmt::format("{}{:012}", kCheckpointPrefix, pin->epoch())};
-  if (manifest_.checkpoint && manifest_.checkpoint->epoch >= entry.epoch) return {};  // nothing is newer yet
+  // One that is whole, and perhaps the one in force after a crash: only the sync of its manifest failed.
+  if (doubtful_) {
+    if (const Status installed = install(*doubtful_); !installed.ok()) return installed;
+  }
+  if (const auto current = installed_checkpoint(); current && current->epoch >= entry.epoch)
+    return {};  // none is newer
   const std::string path = options_.directory + "/" + entry.directory;
   if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
   constexpr double kDuty = 0.2;  // transactions go on meanwhile
@@ -289,6 +324,7 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
                                                                .duty = kDuty},
                                                               shared, *pin, tables());
   if (!written.ok()) return written.status();
+  base::sync_point("checkpoint.written");
   // It holds the transactions of epochs < its own; it counts once these are durable everywhere.
   if (options_.background == Background::kManual) log_->step();
   if (const Status durable = log_->durable().wait(entry.epoch - 1); !durable.ok()) return durable;
@@ -298,27 +334,31 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
 /// Makes the checkpoint current, and then removes what it makes needless: the one before, and the logs below it.
 Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
   recovery::Manifest former;
+  recovery::Manifest next;
+  doubtful_ = checkpoint;
   {
     const std::lock_guard lock(manifest_mutex_);
-    recovery::Manifest next = manifest_;
+    next = manifest_;
     next.checkpoint = checkpoint;
     std::erase_if(next.generations, [&](const recovery::Generation& generation) {
       return generation.cut && *generation.cut < checkpoint.epoch;
     });
     if (const Status done = recovery::write_manifest(files_, options_.directory, next); !done.ok()) return done;
-    former = std::exchange(manifest_, std::move(next));
+    former = std::exchange(manifest_, next);
   }
+  doubtful_.reset();
+  base::sync_point("checkpoint.installed");
   if (const Status removed = log_->remove_until(checkpoint.epoch - 1); !removed.ok()) return removed;
-  return remove_superseded(former);
+  return remove_superseded(former, next);
 }
 
-Status Storage::remove_superseded(const recovery::Manifest& former) {
+Status Storage::remove_superseded(const recovery::Manifest& former, const recovery::Manifest& now) {
   if (former.checkpoint) {
     const std::string path = options_.directory + "/" + former.checkpoint->directory;
     if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
   }
-  const std::uint64_t oldest = manifest_.generations.front().number;
-  for (const std::string& directory : manifest_.log_directories) {
+  const std::uint64_t oldest = now.generations.front().number;
+  for (const std::string& directory : now.log_directories) {
     const auto names = files_.list(directory);
     if (!names.ok()) return names.status();
     for (const std::string& name : *names) {
@@ -330,6 +370,12 @@ Status Storage::remove_superseded(const recovery::Manifest& former) {
   return {};
 }
 
-Status Storage::close() { return log_ == nullptr ? Status() : log_->close(); }
+Status Storage::close() {
+  if (log_ == nullptr) return {};
+  if (const Status closed = log_->close(); !closed.ok()) return closed;
+  // Empty now, and the next opening makes it again; what an application put there may stay.
+  static_cast<void>(base::system_files().remove(manifest_.reliable_directory));
+  return {};
+}
 
 }  // namespace granary::db

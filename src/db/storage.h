@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ class Storage {
   epoch::Epoch first_epoch() const { return first_epoch_; }
   /// The tables to make, in the order of their ids, before recover().
   const std::vector<recovery::TableEntry>& tables() const { return manifest_.tables; }
+  /// The durable definition of a table or index. Thread-safe.
+  recovery::TableEntry table(std::uint32_t id) const;
 
   /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i.
   Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
@@ -69,7 +72,9 @@ class Storage {
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   void report_progress(std::uint64_t bytes);
   Status install(const recovery::CheckpointEntry& checkpoint);
-  Status remove_superseded(const recovery::Manifest& former);
+  Status remove_superseded(const recovery::Manifest& former, const recovery::Manifest& now);
+  Status remove_stale_checkpoints();
+  std::optional<recovery::CheckpointEntry> installed_checkpoint() const;
   Status sync_segments();
   Status remove_segments_from(std::uint64_t generation);
   Status remove_rings(const recovery::Manifest& former);
@@ -80,8 +85,9 @@ class Storage {
   base::FileSystem& files_;
   std::unique_ptr<base::File> lock_;
   recovery::Manifest manifest_;
-  std::mutex manifest_mutex_;    // guards manifest_ once the database serves
-  std::mutex checkpoint_mutex_;  // one checkpoint at a time
+  mutable std::mutex manifest_mutex_;                  // guards manifest_ once the database serves
+  std::mutex checkpoint_mutex_;                        // one checkpoint at a time; guards doubtful_
+  std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
   recovery::LogScan scan_;
   recovery::SurvivingRings rings_;
   std::mutex progress_mutex_;

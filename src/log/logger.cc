@@ -106,7 +106,9 @@ Status Logger::take(std::string_view pending, Ring* ring) {
     }
     if (options_.codec) pack(pending.substr(from, at - from));
     if (const Status done = write_out(); !done.ok()) return done;
+    base::sync_point("logger.appended");
     if (ring != nullptr) ring->consume(at - from);
+    base::sync_point("logger.consumed");
   }
   return {};
 }
@@ -153,8 +155,10 @@ Status Logger::finish_epoch(epoch::Epoch complete) {
   if (!idle) {
     if (const Status done = mark(complete); !done.ok()) return done;
   }
+  base::sync_point("logger.synced");
   marked_ = complete;
   durable_.publish(options_.identity.logger, complete);
+  base::sync_point("logger.published");
   return idle || segment_bytes_ < options_.segment_bytes ? Status() : rotate();
 }
 
@@ -182,6 +186,7 @@ void Logger::add_marker(epoch::Epoch complete) {
 /// The old segment may be removed only when the new one, with its marker, is durable: a logger always has a marker.
 Status Logger::rotate() {
   Finished finished{segment_path_, last_epoch_};
+  base::sync_point("logger.rotates");
   if (const Status begun = begin_segment(); !begun.ok()) return begun;
   const std::lock_guard lock(mutex_);
   finished_.push_back(std::move(finished));

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "src/base/crc32c.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::log {
 namespace {
@@ -71,7 +72,9 @@ Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identi
   const std::string aside = path + ".new";
   ::unlink(aside.c_str());
   auto ring = create_aside(aside, path, identity, std::bit_ceil(capacity < kPage ? kPage : capacity));
+  base::sync_point("ring.made_aside");
   if (ring.ok() && ::link(aside.c_str(), path.c_str()) != 0) ring = failed("create", path);
+  base::sync_point("ring.linked");
   ::unlink(aside.c_str());
   return ring;
 }

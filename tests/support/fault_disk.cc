@@ -164,6 +164,7 @@ std::unique_ptr<FaultFiles> FaultFiles::power_loss_image(Survives survives, std:
     if (survives == Survives::kAll) inode->sync();
     inode->become(survives == Survives::kRandom ? left_of(*inode, fate) : inode->device);
     image->used += inode->cache.size();
+    image->directories.insert(parent_of(path));  // removed, but this file's removal was not durable
   }
   image->become_durable();
   return std::unique_ptr<FaultFiles>(new FaultFiles(image));

@@ -20,6 +20,19 @@ Status failure(StatusCode code, const char* operation, const std::string& path) 
 
 using Disk = FaultFiles::Disk;
 
+/// With the disk locked.
+Status remove_directory(Disk& disk, const std::string& path) {
+  if (!disk.directories.contains(path)) return failure(StatusCode::kNotFound, "remove", path);
+  const std::string below = path + "/";
+  const auto file = disk.names.lower_bound(below);
+  const auto directory = disk.directories.lower_bound(below);
+  if ((file != disk.names.end() && file->first.starts_with(below)) ||
+      (directory != disk.directories.end() && directory->starts_with(below)))
+    return {StatusCode::kIoError, "cannot remove '" + path + "': Directory not empty"};
+  disk.directories.erase(path);
+  return {};
+}
+
 class FaultFile final : public base::File {
  public:
   enum class Use : std::uint8_t { kAppend, kRead, kLock };
@@ -207,7 +220,7 @@ Status FaultFiles::remove(const std::string& path) {
   std::unique_lock<std::mutex> lock;
   if (const auto fault = disk_->begin(FileCall::kRemove, path, lock)) return failure(fault->code, "remove", path);
   const auto at = disk_->names.find(path);
-  if (at == disk_->names.end()) return failure(StatusCode::kNotFound, "remove", path);
+  if (at == disk_->names.end()) return remove_directory(*disk_, path);
   disk_->used -= at->second->cache.size();
   disk_->change_names({parent_of(path), path, "", at->second});
   return {};

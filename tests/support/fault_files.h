@@ -10,7 +10,8 @@
 //   - Everything that happens is a function of the calls, the planned faults and the seeds.
 //
 // Not modelled: sectors torn inside (but files end at any byte), renames between directories (they count as changes of the
-// target's directory), directories that a power loss takes away: make_directory() is durable at once.
+// target's directory), directories that a power loss takes away or brings back empty: making and removing one is durable
+// at once.
 
 #include <array>
 #include <cstdint>

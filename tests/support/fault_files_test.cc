@@ -153,5 +153,20 @@ TEST(FaultFiles, PassesThroughToTheSystem) {
   EXPECT_TRUE(files.paths().empty());
 }
 
+TEST(FaultFiles, DirectoriesGoWhenTheyAreEmpty) {
+  FaultFiles files;
+  ASSERT_TRUE(files.make_directory("/d/sub").ok());
+  files.put("/d/sub/file", "x");
+  EXPECT_EQ(files.remove("/d/sub").code(), StatusCode::kIoError);
+  EXPECT_EQ(files.remove("/d").code(), StatusCode::kIoError);
+  ASSERT_TRUE(files.remove("/d/sub/file").ok());
+  ASSERT_TRUE(files.remove("/d/sub").ok());
+  EXPECT_EQ(files.list("/d/sub").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(files.remove("/d/sub").code(), StatusCode::kNotFound);
+  // The file's removal was not durable: it comes back, and its directory with it.
+  const auto image = files.power_loss_image(Survives::kSynced);
+  EXPECT_EQ(image->list("/d/sub").value(), std::vector<std::string>{"file"});
+}
+
 }  // namespace
 }  // namespace granary::tests

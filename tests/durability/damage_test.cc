@@ -1,0 +1,76 @@
+// A device that gives back other bytes than were written: opening says so, naming the file, or was not touched by it. It
+// never serves anything else than what committed.
+//
+// Not covered: damage to the last marker of the running generation, which looks as if it had never been synced.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/durability/crash_rig.h"
+#include "tests/support/scale.h"
+
+namespace granary::tests {
+namespace {
+
+using testing::HasSubstr;
+
+using Damage = std::function<void(base::Random& random, std::string& bytes)>;
+
+/// Damages a file of a recovered database whose name contains `kind`; true if opening noticed.
+bool damaged_is_noticed(std::uint64_t seed, const std::string& kind, const Damage& damage) {
+  CrashRig rig(seed);
+  EXPECT_TRUE(rig.open().ok());
+  rig.act(400);
+  rig.crash(CrashRig::Crash::kPowerLoss);
+  EXPECT_TRUE(rig.open().ok());  // now it is settled what must be there
+  rig.crash(CrashRig::Crash::kPowerLoss);
+  rig.look_ahead();
+  std::vector<std::string> paths = rig.files().paths();
+  std::erase_if(paths, [&](const std::string& path) {
+    return path.find(kind) == std::string::npos || rig.files().contents(path).empty();
+  });
+  if (paths.empty()) return false;
+  const std::string path = paths[rig.random().below(paths.size())];
+  rig.files().edit(path, [&](std::string& bytes) { damage(rig.random(), bytes); });
+  const Status opened = rig.open();
+  if (opened.ok()) {
+    EXPECT_EQ(rig.verify(), "") << "after damage to " << path;
+    return false;
+  }
+  EXPECT_EQ(opened.code(), StatusCode::kDamaged);
+  EXPECT_THAT(opened.message(), HasSubstr(path.substr(path.rfind('/') + 1)));
+  return true;
+}
+
+void see_damage(const std::string& kind, const Damage& damage, std::uint64_t rounds) {
+  std::uint64_t noticed = 0;
+  for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    noticed += damaged_is_noticed(seed, kind, damage) ? 1 : 0;
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(noticed, rounds / 10);
+}
+
+void flip_a_bit(base::Random& random, std::string& bytes) {
+  bytes[random.below(bytes.size())] ^= static_cast<char>(1u << random.below(8));
+}
+
+void zero_a_sector(base::Random& random, std::string& bytes) {
+  const std::size_t sector = random.below(bytes.size()) / 512 * 512;
+  for (std::size_t i = sector; i < sector + 512 && i < bytes.size(); ++i) bytes[i] = '\0';
+}
+
+constexpr const char* kFormerLogs = "log-g00000001";
+
+TEST(Damage, AFlippedBitOfALog) { see_damage(kFormerLogs, flip_a_bit, scaled(120)); }
+TEST(Damage, AZeroedSectorOfALog) { see_damage(kFormerLogs, zero_a_sector, scaled(60)); }
+TEST(Damage, AFlippedBitOfACheckpoint) { see_damage(".gckpt", flip_a_bit, scaled(60)); }
+TEST(Damage, AFlippedBitOfTheManifest) { see_damage("MANIFEST", flip_a_bit, scaled(60)); }
+
+}  // namespace
+}  // namespace granary::tests

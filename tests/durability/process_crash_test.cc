@@ -1,0 +1,84 @@
+// Databases whose process dies: the kernel keeps what was written, the rings stay, and everything that committed is
+// there, released or not. Between such crashes, power losses.
+
+#include <gtest/gtest.h>
+
+#include "tests/durability/crash_rig.h"
+#include "tests/support/scale.h"
+
+namespace granary::tests {
+namespace {
+
+using Crash = CrashRig::Crash;
+
+void open_and_verify(CrashRig& rig) {
+  const Status opened = rig.open();
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  ASSERT_EQ(rig.verify(), "");
+}
+
+void run_until_crash(CrashRig& rig, Crash crash) {
+  if (rig.random().below(3) != 0) rig.arm(crash, 1 + rig.random().below(120));
+  for (int i = 0; i < 30 && !rig.crashed(); ++i) rig.act(20);
+  rig.crash(crash);
+}
+
+TEST(ProcessCrash, LosesNothingThatCommitted) {
+  for (std::uint64_t seed = 1; seed <= scaled(80); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    CrashRig rig(seed);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+    for (int crash = 0; crash < 4; ++crash) {
+      SCOPED_TRACE("crash " + std::to_string(crash));
+      run_until_crash(rig, Crash::kProcess);
+      ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(ProcessCrash, BetweenPowerLossesAndWhileRecovering) {
+  const auto either = [](CrashRig& rig) { return rig.random().below(2) == 0 ? Crash::kProcess : Crash::kPowerLoss; };
+  for (std::uint64_t seed = 1; seed <= scaled(80); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    CrashRig rig(seed);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+    for (int crash = 0; crash < 6; ++crash) {
+      SCOPED_TRACE("crash " + std::to_string(crash));
+      if (rig.random().below(3) == 0) {
+        const Crash kind = either(rig);
+        rig.crash(Crash::kProcess);
+        rig.arm(kind, 1 + rig.random().below(20));
+        ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+        rig.crash(kind);
+      } else {
+        run_until_crash(rig, either(rig));
+      }
+      ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(ProcessCrash, WithTheRingsOneKnowsThatNothingIsMissing) {
+  CrashRig rig(1);
+  ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+  ASSERT_EQ(rig.commit_one(), AbortReason::kNone);  // only in the ring: no epoch has passed
+  rig.crash(Crash::kProcess);
+  ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+  EXPECT_TRUE(rig.database().recovery_report().rings);
+  EXPECT_EQ(rig.database().recovery_report().transactions, 1u);
+}
+
+TEST(PowerLossOfRings, TakesWhatWasOnlyThere) {
+  CrashRig rig(1);
+  ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+  ASSERT_EQ(rig.commit_one(), AbortReason::kNone);
+  rig.crash(Crash::kPowerLoss);
+  ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+  EXPECT_FALSE(rig.database().recovery_report().rings);
+  EXPECT_EQ(rig.read_all(), State{});
+}
+
+}  // namespace
+}  // namespace granary::tests

@@ -1,0 +1,219 @@
+// What a directory keeps beside data: tables and indexes; and what opening refuses: another schema, a directory in use,
+// one that cannot be written.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/fault_files.h"
+#include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::tests {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const IndexOptions kByFirstByte = {.parts = {{.length = 1, .encoding = IndexEncoding::kBytes}}, .unique = false};
+
+class DurableSchema : public testing::Test {
+ protected:
+  Options options() const {
+    Options options = manual_options();
+    options.directory = directory_.path() + "/db";
+    options.reliable_directory = rings_.path();
+    options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
+    return options;
+  }
+  std::unique_ptr<Database> open() {
+    auto opened = Database::open(options());
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? std::move(*opened) : nullptr;
+  }
+  Status refused() { return Database::open(options()).status(); }
+
+  /// With one record, closed.
+  void make_database() {
+    const auto database = open();
+    const Table table = database->create_table("people", {.max_value_bytes = 100}).value();
+    ASSERT_TRUE(database->create_index(table, "by letter", kByFirstByte).ok());
+    Worker worker = database->register_worker().value();
+    ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "1", "ada")); }));
+  }
+
+  TemporaryDirectory directory_;
+  RingDirectory rings_;
+};
+
+TEST_F(DurableSchema, IsThereWithoutBeingDeclared) {
+  make_database();
+  const auto database = open();
+  const Table table = database->table("people").value();
+  const Index index = database->index("by letter").value();
+  Worker worker = database->register_worker().value();
+  Transaction t = worker.begin();
+  EXPECT_EQ(scan_text(t, table), "1=ada ");
+  EXPECT_EQ(scan_text(t, index), "1=ada ");
+  EXPECT_EQ(t.put(table, "2", std::string(101, 'x')), Outcome::kValueTooLarge);  // the limit is kept, too
+  EXPECT_EQ(t.put(table, "2", "aaron"), Outcome::kOk);
+  EXPECT_EQ(scan_text(t, index), "1=ada 2=aaron ");
+  EXPECT_TRUE(t.commit().committed());
+}
+
+TEST_F(DurableSchema, IsTakenByWhoDeclaresTheSame) {
+  make_database();
+  const auto database = open();
+  const auto table = database->create_table("people", {.max_value_bytes = 100});
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  const auto index = database->create_index(*table, "by letter", kByFirstByte);  // although there are records
+  ASSERT_TRUE(index.ok()) << index.status().message();
+  EXPECT_EQ(index->core(), database->index("by letter")->core());
+  EXPECT_EQ(database->create_table("people", {.max_value_bytes = 100}).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(database->create_index(*table, "by letter", kByFirstByte).status().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(DurableSchema, RefusesAnother) {
+  make_database();
+  const auto database = open();
+  const Status table = database->create_table("people", {.max_value_bytes = 99}).status();
+  EXPECT_EQ(table.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(table.message(), AllOf(HasSubstr("'people'"), HasSubstr("100"), HasSubstr("99")));
+  const Table people = database->table("people").value();
+  IndexOptions other = kByFirstByte;
+  other.unique = true;
+  const Status index = database->create_index(people, "by letter", other).status();
+  EXPECT_EQ(index.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(index.message(), AllOf(HasSubstr("'by letter'"), HasSubstr("unique")));
+  other = kByFirstByte;
+  other.parts[0].length = 2;
+  EXPECT_EQ(database->create_index(people, "by letter", other).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(database->create_table("by letter").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(database->create_index(people, "by letter", kByFirstByte).ok());  // a refusal does not use it up
+}
+
+TEST_F(DurableSchema, OneOpeningAtATime) {
+  const auto database = open();
+  const Status second = refused();
+  EXPECT_EQ(second.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(second.message(), HasSubstr("LOCK"));
+  const pid_t child = ::fork();  // manual: there are no other threads
+  if (child == 0) ::_exit(Database::open(options()).status().code() == StatusCode::kUnavailable ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(DurableSchema, TheLockGoesWithTheDatabaseAndWithAFailedOpening) {
+  make_database();
+  const std::string manifest = options().directory + "/MANIFEST";
+  std::filesystem::rename(manifest, manifest + ".kept");
+  std::ofstream(manifest) << "nonsense";
+  const Status damaged = refused();
+  EXPECT_EQ(damaged.code(), StatusCode::kDamaged);
+  EXPECT_THAT(damaged.message(), HasSubstr("MANIFEST"));
+  std::filesystem::rename(manifest + ".kept", manifest);
+  EXPECT_NE(open(), nullptr);
+}
+
+TEST_F(DurableSchema, AManifestThatIsGoneIsNoNewDatabase) {
+  make_database();
+  std::filesystem::remove(options().directory + "/MANIFEST");
+  const Status gone = refused();
+  EXPECT_EQ(gone.code(), StatusCode::kDamaged);
+  EXPECT_THAT(gone.message(), AllOf(HasSubstr("MANIFEST"), HasSubstr(options().directory)));
+}
+
+TEST_F(DurableSchema, ADirectoryThatCannotBeMadeOrWritten) {
+  std::ofstream(directory_ / "file") << "in the way";
+  Options options = this->options();
+  options.directory = directory_ / "file/db";
+  const Status in_the_way = Database::open(options).status();
+  EXPECT_FALSE(in_the_way.ok());
+  EXPECT_THAT(in_the_way.message(), HasSubstr(options.directory));
+  options.directory = this->options().directory;
+  options.reliable_directory = directory_ / "file/rings";
+  const Status no_rings = Database::open(options).status();
+  EXPECT_FALSE(no_rings.ok());
+  EXPECT_THAT(no_rings.message(), HasSubstr(options.reliable_directory));
+  if (::geteuid() == 0) return;  // who may write everywhere
+  std::filesystem::create_directory(directory_ / "closed");
+  ::chmod((directory_ / "closed").c_str(), 0555);
+  options.directory = directory_ / "closed";
+  EXPECT_EQ(Database::open(options).status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(DurableSchema, AClosedDatabaseLeavesNoRingsAndNothingToNote) {
+  make_database();
+  EXPECT_TRUE(std::filesystem::is_empty(rings_.path()));
+  const auto database = open();
+  EXPECT_TRUE(database->recovery_report().recovered);
+  EXPECT_THAT(database->recovery_report().notes, testing::IsEmpty());
+}
+
+TEST_F(DurableSchema, TwoDatabasesMayShareThePlaceOfTheirRings) {
+  Options other = options();
+  other.directory = directory_ / "other";
+  RingDirectory::Contents left;
+  FaultFiles files;
+  std::unique_ptr<FaultFiles> crashed;
+  {
+    const auto database = Database::open(options(), files);
+    ASSERT_TRUE(database.ok()) << database.status().message();
+    const Table table = (*database)->create_table("t").value();
+    const auto second = Database::open(other, files);
+    ASSERT_TRUE(second.ok()) << second.status().message();
+    Worker worker = (*database)->register_worker().value();
+    ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "in the ring", "1")); }));
+    crashed = files.process_crash_image();
+    left = rings_.contents();
+  }
+  rings_.replace(left);
+  for (const Options& each : {other, options()}) {
+    const auto database = Database::open(each, *crashed);
+    ASSERT_TRUE(database.ok()) << database.status().message();
+    EXPECT_TRUE((*database)->recovery_report().rings);
+    EXPECT_EQ((*database)->recovery_report().transactions, each.directory == other.directory ? 0u : 1u);
+  }
+}
+
+/// After a restart of the system: same files, no rings, not even their directory.
+TEST(LostRings, RecoverToTheDurableEpoch) {
+  FaultFiles files;
+  TemporaryDirectory memory;
+  Options options = manual_options();
+  options.directory = "/db";
+  options.reliable_directory = memory / "rings";
+  auto opened = Database::open(options, files);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  const Table table = (*opened)->create_table("t").value();
+  std::unique_ptr<FaultFiles> image;
+  Ticket durable;
+  {
+    Worker worker = (*opened)->register_worker().value();
+    durable = worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "durable", "1")); }).ticket;
+    for (int i = 0; i < 3; ++i) (*opened)->step();
+    ASSERT_GE((*opened)->released_epoch(), durable.epoch);
+    ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "in the ring", "1")); }));
+    image = files.process_crash_image();
+  }
+  opened->reset();
+  std::filesystem::remove_all(options.reliable_directory);
+  opened = Database::open(options, *image);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_FALSE((*opened)->recovery_report().rings);
+  EXPECT_GE((*opened)->recovery_report().durable_epoch, durable.epoch);
+  Worker worker = (*opened)->register_worker().value();
+  Transaction t = worker.begin();
+  EXPECT_EQ(scan_text(t, (*opened)->table("t").value()), "durable=1 ");
+}
+
+}  // namespace
+}  // namespace granary::tests

@@ -1,0 +1,61 @@
+#pragma once
+// A directory for log rings that a test may take away, as a power loss does, or keep, as the death of a process does.
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace granary::tests {
+
+class RingDirectory {
+ public:
+  using Contents = std::map<std::string, std::string>;
+
+  /// In memory where the system has a place for that.
+  RingDirectory() {
+    const std::string parent = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
+    std::string name = parent + "granary-test-XXXXXX";
+    path_ = ::mkdtemp(name.data()) == nullptr ? std::string() : name;
+    EXPECT_FALSE(path_.empty()) << "cannot make a directory below " << parent;
+  }
+  ~RingDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  RingDirectory(const RingDirectory&) = delete;
+  RingDirectory& operator=(const RingDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  /// What the rings hold now, by path below this one, also while they are in use.
+  Contents contents() const {
+    Contents files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      files[entry.path().lexically_relative(path_)].assign(std::istreambuf_iterator<char>(file), {});
+    }
+    return files;
+  }
+  void empty() const { replace({}); }
+  void replace(const Contents& files) const {
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) std::filesystem::remove_all(entry.path());
+    for (const auto& [name, bytes] : files) {
+      const std::filesystem::path path = std::filesystem::path(path_) / name;
+      std::filesystem::create_directories(path.parent_path());
+      std::ofstream file(path, std::ios::binary);
+      file << bytes;
+      EXPECT_TRUE(file.flush().good()) << "cannot write " << path;
+    }
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace granary::tests
