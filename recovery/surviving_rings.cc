@@ -26,18 +26,19 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
   const auto names = base::system_files().list(manifest.reliable_directory);  // memory, not files of the database
   if (!names.ok())
     return names.status().code() == StatusCode::kNotFound ? std::move(found) : Result<SurvivingRings>(names.status());
+  std::uint64_t wanted = 0;
   for (const std::string& name : *names) {
     if (!is_ring_name(name)) continue;
     auto ring = log::Ring::open(manifest.reliable_directory + "/" + name, manifest.database);
     if (!ring.ok()) return ring.status();
     if ((*ring)->header().generation != manifest.generations.back().number) continue;  // of an earlier crash
-    if ((*ring)->header().worker != found.rings.size()) {
-      found.note = fmt::format("worker {}'s log ring is missing in '{}': recovered to the durable epoch only",
-                               found.rings.size(), manifest.reliable_directory);
-      found.rings.clear();
-      return found;
-    }
+    wanted = std::max(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
     found.rings.push_back(std::move(*ring));
+  }
+  if (found.rings.size() < wanted) {
+    found.note = fmt::format("{} of {} log rings are missing in '{}': recovered to the durable epoch only",
+                             wanted - found.rings.size(), wanted, manifest.reliable_directory);
+    found.rings.clear();
   }
   return found;
 }

@@ -265,6 +265,19 @@ Status Storage::remove_segments_from(std::uint64_t generation) {
   return {};
 }
 
+/// Checkpoints that were not finished, or whose successor was installed just before the process died.
+Status Storage::remove_stray_checkpoints() {
+  const auto names = files_.list(options_.directory);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (!name.starts_with(kCheckpointPrefix) || (manifest_.checkpoint && manifest_.checkpoint->directory == name))
+      continue;
+    const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
+    if (!removed.ok()) return removed;
+  }
+  return {};
+}
+
 Status Storage::remove_rings(const recovery::Manifest& former) {
   rings_.rings.clear();
   for (const std::string& directory : {former.reliable_directory, manifest_.reliable_directory}) {

@@ -77,6 +77,7 @@ class Storage {
   std::optional<recovery::CheckpointEntry> installed_checkpoint() const;
   Status sync_segments();
   Status remove_segments_from(std::uint64_t generation);
+  Status remove_stray_checkpoints();
   Status remove_rings(const recovery::Manifest& former);
   std::vector<std::string> log_directories() const;
   std::string ring_directory() const;

@@ -68,6 +68,7 @@ Result<Ring*> Log::add_worker(std::uint32_t worker) {
   if (!ring.ok()) return ring.status();
   const std::lock_guard lock(mutex_);
   rings_.push_back(std::move(*ring));
+  for (const auto& made : rings_) made->note_rings(rings_.size());
   ring_paths_.push_back(path);
   loggers_[worker % loggers_.size()]->add_ring(rings_.back().get());
   return rings_.back().get();

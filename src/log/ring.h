@@ -32,6 +32,8 @@ struct RingHeader {
   std::uint32_t worker = 0;
   std::uint32_t crc = 0;  ///< of all before it and of `capacity`
   std::uint64_t capacity = 0;
+  /// How many rings the generation has: written into all of them whenever one is added, so that a missing one is missed.
+  std::atomic<std::uint64_t> rings{0};
   alignas(base::kCacheLine) std::atomic<std::uint64_t> tail{0};
   alignas(base::kCacheLine) std::atomic<std::uint64_t> head{0};
 
@@ -60,6 +62,9 @@ class Ring {
 
   const RingHeader& header() const { return *header_; }
   std::uint64_t capacity() const { return capacity_; }
+
+  /// Under the log's lock. Relaxed: read by another process, after this one's end.
+  void note_rings(std::uint64_t count) { header_->rings.store(count, std::memory_order_relaxed); }
 
   // --- the worker ---
   /// True if `bytes` (≤ capacity) may be written at the tail now.
