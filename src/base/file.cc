@@ -114,10 +114,21 @@ class SystemFiles final : public FileSystem {
 
   Status make_directory(const std::string& path) override {
     std::error_code error;
+    std::vector<std::filesystem::path> made;  // the lowest first
+    for (std::filesystem::path at = std::filesystem::absolute(path, error).lexically_normal();
+         !error && !std::filesystem::exists(at, error) && !error; at = at.parent_path())
+      made.push_back(at);
+    error.clear();  // it will come again if it matters
     std::filesystem::create_directories(path, error);
-    if (!error) return {};
-    errno = error.value();
-    return failed("make the directory", path);
+    if (error) {
+      errno = error.value();
+      return failed("make the directory", path);
+    }
+    // Durable at once: what is synced in a directory is worth as much as the directory's own name.
+    for (auto at = made.rbegin(); at != made.rend(); ++at) {
+      if (const Status synced = sync_directory(at->parent_path()); !synced.ok()) return synced;
+    }
+    return {};
   }
 
   Status sync_directory(const std::string& path) override {

@@ -48,7 +48,7 @@ class FileSystem {
   virtual Status remove(const std::string& path) = 0;
   /// Names in the directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
-  /// Makes the directory and those above; none of them missing is success.
+  /// Makes the directory and those above, durable at once; none of them missing is success.
   virtual Status make_directory(const std::string& path) = 0;
   /// Makes creations, renames and removals in the directory durable.
   virtual Status sync_directory(const std::string& path) = 0;
