@@ -189,7 +189,8 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
   }
   const std::uint64_t number = next.generations.empty() ? 1 : next.generations.back().number + 1;
   if (const Status removed = remove_segments_from(number); !removed.ok()) return removed;
-  next.generations.push_back({.number = number, .loggers = options_.loggers, .first_epoch = epochs.current()});
+  next.generations.push_back(
+      {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}});
   if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
 
   std::vector<std::string_view> adopted;

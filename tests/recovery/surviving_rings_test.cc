@@ -21,9 +21,12 @@ class SurvivingRingsTest : public testing::Test {
     manifest_.boot = boot_id();
     manifest_.generations.push_back({.number = 3, .cut = {}});
   }
-  void make(std::uint32_t worker, std::uint64_t generation = 3) {
+  /// `all`: how many rings the generation has, as far as this one knows.
+  void make(std::uint32_t worker, std::uint64_t generation = 3, std::uint64_t all = 1) {
     const log::Ring::Identity identity{manifest_.database, generation, worker};
-    EXPECT_TRUE(log::Ring::create(directory_ / log::ring_name(worker), identity, 4096).ok());
+    const auto ring = log::Ring::create(directory_ / log::ring_name(worker), identity, 4096);
+    ASSERT_TRUE(ring.ok());
+    (*ring)->note_rings(all);
   }
   void SetUp() override {
     if (boot_id().empty()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
@@ -43,12 +46,20 @@ TEST_F(SurvivingRingsTest, FindsThemByWorker) {
 }
 
 TEST_F(SurvivingRingsTest, AMissingOneMakesAllNotCount) {
-  make(0);
-  make(2);
+  make(0, 3, 3);
+  make(2, 3, 3);
   const auto found = find_rings(manifest_);
   ASSERT_TRUE(found.ok());
   EXPECT_TRUE(found->rings.empty());
-  EXPECT_THAT(found->note, testing::HasSubstr("worker 1's log ring is missing"));
+  EXPECT_THAT(found->note, testing::HasSubstr("1 of 3 log rings are missing"));
+}
+
+TEST_F(SurvivingRingsTest, AMissingLastOneIsNoticedByTheOthers) {
+  make(0, 3, 2);
+  const auto found = find_rings(manifest_);
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->rings.empty());
+  EXPECT_THAT(found->note, testing::HasSubstr("1 of 2 log rings are missing"));
 }
 
 TEST_F(SurvivingRingsTest, OnesOfAnEarlierGenerationOrBootAreNone) {
