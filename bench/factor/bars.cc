@@ -103,7 +103,13 @@ ExitCode report(const std::vector<Bar>& measured, const BenchCommand& workload, 
 
 }  // namespace
 
-std::vector<Bar> bars() {
+std::vector<Bar> bars(bool logged) {
+  if (logged) {
+    return {{"memsilo", {Variant::kMemSilo}, {}},
+            {"+small records", {Variant::kSmallRecords}, {}},
+            {"+full records", {}, {}},
+            {"+compress", {Variant::kCompress}, {}}};
+  }
   return {{"simple", {Variant::kSimpleAllocator, Variant::kNoOverwrites}, {}},
           {"+allocator", {Variant::kNoOverwrites}, {}},
           {"+overwrites", {}, {}},
@@ -117,7 +123,7 @@ ExitCode run_bars(const BenchCommand& workload, const Settings& settings, const 
   note_build_type();
   const base::TscClock clock = base::TscClock::calibrated();
   StopSignals signals;
-  std::vector<Bar> measured = bars();
+  std::vector<Bar> measured = bars(!settings.options.directory.empty());
   for (std::uint64_t repeat = 0; repeat < flags.integer("repeat"); ++repeat) {
     for (Bar& bar : measured) {
       if (signals.requested()) return report(measured, workload, settings, flags);

@@ -16,8 +16,8 @@ struct Bar {
   std::vector<Measurement> runs;
 };
 
-/// In the paper's order, nothing measured yet.
-std::vector<Bar> bars();
+/// In the paper's order, nothing measured yet: its "Regular" group, or "Persistence" for databases with a log.
+std::vector<Bar> bars(bool logged);
 
 /// Measures all bars in turn, --repeat times; prints them and writes JSON.
 ExitCode run_bars(const BenchCommand& workload, const Settings& settings, const FlagValues& flags);

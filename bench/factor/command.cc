@@ -11,9 +11,10 @@ BenchCommand factor_command(const BenchCommand& workload) {
   command.description =
       "Figure 11 of the Silo paper: a simple allocator and no overwrites at first, then the slab allocator, overwrites "
       "in "
-      "place, no snapshots, no garbage collection, each on top of the one before. Every step runs --repeat times, all "
+      "place, no snapshots, no garbage collection, each on top of the one before; with --durability its second group: "
+      "no log, a log of TIDs only, of full records, compressed. Every step runs --repeat times, all "
       "steps in turn, each on freshly loaded data; the median counts.";
-  command.examples = {"--workers=2 --seconds=10", "--json=factor.json"};
+  command.examples = {"--workers=2 --seconds=10", "--durability=disk", "--json=factor.json"};
   command.variants = {};
   command.seconds = 10;
   command.run_instead = [workload](const Settings& settings, const FlagValues& flags) {

@@ -56,6 +56,10 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   options.checkpoint_interval_s = static_cast<std::uint32_t>(flags.integer("checkpoint_interval"));
   const std::string& mode = flags.text("durability");
   if (mode == "none") return {};
+  if (settings.variants.has(Variant::kMemSilo)) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--durability={}: --variant=memsilo has no log; leave one of them out", mode)};
+  }
   auto directory = scratch_below(mode == "tmpfs" ? "/dev/shm" : flags.text("directory"), settings);
   if (!directory.ok()) return directory.status();
   options.directory = *directory + "/data";

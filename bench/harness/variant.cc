@@ -106,6 +106,11 @@ Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed) {
 }
 
 void apply(VariantSet variants, Options& options) {
+  if (variants.has(Variant::kMemSilo)) {
+    options.directory.clear();
+    options.log_directories.clear();
+    options.reliable_directory.clear();
+  }
   if (variants.has(Variant::kGlobalTid)) options.tid_source = TidSource::kGlobal;
   if (variants.has(Variant::kNoSnapshots)) options.snapshots = false;
   if (variants.has(Variant::kNoGc)) options.garbage_collection = false;
