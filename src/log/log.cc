@@ -103,8 +103,14 @@ void Log::wait_for_room(base::Waiter& waiter, std::uint32_t turn) {
   if (!options_.threads) {
     step();
   } else {
+    constexpr std::uint32_t kSpins = 64;
     if (turn == 0) nudge();
-    waiter.pause(turn);
+    if (turn < kSpins) {
+      waiter.pause(turn);
+    } else {
+      // A disk's time, not a lock's: the core is the logger's meanwhile.
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
   }
 }
 
