@@ -79,7 +79,7 @@ class FaultFile final : public base::File {
     if (const auto fault = disk_->begin(FileCall::kRead, path_, lock)) return failure(fault->code, "read", path_);
     if (offset >= inode_->cache.size()) return std::size_t{0};
     const std::size_t got = std::min<std::size_t>(bytes.size(), inode_->cache.size() - offset);
-    std::memcpy(bytes.data(), inode_->cache.data() + offset, got);
+    std::copy_n(inode_->cache.data() + offset, got, bytes.data());
     return got;
   }
 
