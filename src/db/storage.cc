@@ -188,7 +188,9 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
     if (const Status synced = sync_segments(); !synced.ok()) return synced;
   }
   const std::uint64_t number = next.generations.empty() ? 1 : next.generations.back().number + 1;
-  if (const Status removed = remove_segments_from(number); !removed.ok()) return removed;
+  // What an opening that did not come to its end has left.
+  const auto unfinished = [number](std::uint64_t generation) { return generation >= number; };
+  if (const Status removed = remove_segments(log_directories(), unfinished); !removed.ok()) return removed;
   next.generations.push_back(
       {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}});
   if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
@@ -252,29 +254,16 @@ Status Storage::sync_segments() {
   return {};
 }
 
-/// What an opening that did not come to its end has left.
-Status Storage::remove_segments_from(std::uint64_t generation) {
-  for (const std::string& directory : log_directories()) {
+Status Storage::remove_segments(const std::vector<std::string>& directories,
+                                const std::function<bool(std::uint64_t generation)>& needless) {
+  for (const std::string& directory : directories) {
     const auto names = files_.list(directory);
     if (!names.ok()) return names.status();
     for (const std::string& name : *names) {
       const auto segment = recovery::parse_segment_name(name);
-      if (!segment || segment->generation < generation) continue;
+      if (!segment || !needless(segment->generation)) continue;
       if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
     }
-  }
-  return {};
-}
-
-/// Checkpoints that were not finished, or whose successor was installed just before the process died.
-Status Storage::remove_stray_checkpoints() {
-  const auto names = files_.list(options_.directory);
-  if (!names.ok()) return names.status();
-  for (const std::string& name : *names) {
-    if (!name.starts_with(kCheckpointPrefix) || (manifest_.checkpoint && manifest_.checkpoint->directory == name))
-      continue;
-    const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
-    if (!removed.ok()) return removed;
   }
   return {};
 }
@@ -371,17 +360,9 @@ Status Storage::remove_superseded(const recovery::Manifest& former, const recove
     const std::string path = options_.directory + "/" + former.checkpoint->directory;
     if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
   }
-  const std::uint64_t oldest = now.generations.front().number;
-  for (const std::string& directory : now.log_directories) {
-    const auto names = files_.list(directory);
-    if (!names.ok()) return names.status();
-    for (const std::string& name : *names) {
-      const auto segment = recovery::parse_segment_name(name);
-      if (!segment || segment->generation >= oldest) continue;
-      if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
-    }
-  }
-  return {};
+  return remove_segments(now.log_directories, [oldest = now.generations.front().number](std::uint64_t generation) {
+    return generation < oldest;
+  });
 }
 
 Status Storage::close() {

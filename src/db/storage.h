@@ -76,8 +76,8 @@ class Storage {
   Status remove_stale_checkpoints();
   std::optional<recovery::CheckpointEntry> installed_checkpoint() const;
   Status sync_segments();
-  Status remove_segments_from(std::uint64_t generation);
-  Status remove_stray_checkpoints();
+  Status remove_segments(const std::vector<std::string>& directories,
+                         const std::function<bool(std::uint64_t generation)>& needless);
   Status remove_rings(const recovery::Manifest& former);
   std::vector<std::string> log_directories() const;
   std::string ring_directory() const;
