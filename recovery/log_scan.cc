@@ -42,6 +42,13 @@ struct Found {
   std::string path;
 };
 
+/// A logger goes on in the next segment, with its last marker, once that stands in the one before.
+bool ends_early(const ScannedSegment& segment, const ScannedSegment& next) {
+  const bool whole = segment.header.ok() && segment.faults.empty();
+  const bool begins = next.complete_first && (next.faults.empty() || next.faults.front().complete_before);
+  return whole && begins && segment.complete_any.value_or(0) < *next.complete_first;
+}
+
 class Scanner {
  public:
   Scanner(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options)
@@ -217,7 +224,13 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
   if (manifest_.checkpoint && !chain.segments.empty()) sequence = chain.segments.front()->name.sequence;
   if (chain.segments.empty())
     chain.breaks.push_back({chain.last_path, 0, 0, "the file is missing", chain.complete, std::nullopt, false, false});
+  const LogSegment* previous = nullptr;
   for (LogSegment* const segment : chain.segments) {
+    if (segment->name.sequence == sequence && previous != nullptr && ends_early(*previous, *segment)) {
+      chain.breaks.push_back({previous->path, previous->bytes, 0, "the file ends before its last marker",
+                              chain.complete_any, std::nullopt, false, false});
+    }
+    previous = segment;
     if (segment->name.sequence != sequence) {
       const std::string directory = segment->path.substr(0, segment->path.rfind('/') + 1);
       const std::string missing = directory + log::segment_name(generation.number, chain.logger, sequence);

@@ -124,7 +124,9 @@ SegmentReader::Found SegmentReader::next() {
     if (!packed_.empty()) return next_packed();
     if (at_ >= bytes_.size()) return Found::kEnd;
     offset_ = at_;
-    if (const char* const cause = check_entry(bytes_, at_, segment_crc_, &entry_)) return fail(cause);
+    if (const char* const cause = check_entry(bytes_, at_, segment_crc_, &entry_)) {
+      return all_zeros(bytes_.substr(at_)) ? Found::kEnd : fail(cause);
+    }
     if (entry_.header.kind() == EntryKind::kPacked) {
       std::string_view content;
       if (const char* const cause = unpacker_.unpack(entry_.body, &content)) return fail(cause);

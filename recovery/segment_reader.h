@@ -54,7 +54,7 @@ struct Fault {
 
 class SegmentReader {
  public:
-  /// What next() found.
+  /// What next() found. Zeros up to the end of the file are its end: a segment is written in whole blocks.
   enum class Found { kTransaction, kMarker, kFault, kEnd };
   /// Of the segment as far as it was read.
   enum class Verdict { kClean, kTornTail, kDamaged };
@@ -74,7 +74,7 @@ class SegmentReader {
   log::Marker marker() const;
   /// Where the entry stands in the file; of a packed transaction, where the packed entry does.
   std::uint64_t offset() const { return offset_; }
-  /// Where the next entry of the file begins, or the fault if there is one.
+  /// Where the next entry of the file begins, or the fault if there is one; after kEnd, where the entries end.
   std::uint64_t position() const { return at_; }
   /// True if entries of the same packed entry follow.
   bool inside_packed() const { return !packed_.empty(); }

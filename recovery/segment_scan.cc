@@ -70,7 +70,7 @@ void walk(SegmentReader& reader, ScannedSegment& scanned) {
         cutter.fault_passed();
         scanned.faults.push_back({reader.fault(), scanned.complete_any, std::nullopt});
         break;
-      case SegmentReader::Found::kEnd: cutter.cut(scanned.bytes, scanned.bytes); return;
+      case SegmentReader::Found::kEnd: cutter.cut(reader.position(), reader.position()); return;
     }
   }
 }

@@ -7,7 +7,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
-          liblz4-dev libzstd-dev)
+          liblz4-dev libzstd-dev liburing-dev)
 if [[ ${1:-} == --tools ]]; then
   packages+=(clang-format-16 clang-tidy-16)
 elif [[ $# -gt 0 ]]; then

@@ -12,13 +12,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "src/base/direct_file.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::base {
-namespace {
 
-Status failed(const char* operation, const std::string& path) {
-  const int error = errno;
+Status file_error(const char* operation, const std::string& path, int error) {
   const std::string message = std::string("cannot ") + operation + " '" + path + "': " + std::strerror(error);
   switch (error) {
     case ENOENT: return {StatusCode::kNotFound, message};
@@ -31,6 +30,10 @@ Status failed(const char* operation, const std::string& path) {
     default: return {StatusCode::kIoError, message};
   }
 }
+
+namespace {
+
+Status failed(const char* operation, const std::string& path) { return file_error(operation, path, errno); }
 
 class SystemFile final : public File {
  public:
@@ -47,9 +50,11 @@ class SystemFile final : public File {
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return failed("write to", path_);
       bytes = bytes.subspan(static_cast<std::size_t>(written));
+      appended_ += static_cast<std::uint64_t>(written);
     }
     return {};
   }
+  std::uint64_t flushed() const override { return appended_; }
 
   Status sync() override { return ::fdatasync(descriptor_) == 0 ? Status() : failed("sync", path_); }
 
@@ -75,6 +80,7 @@ class SystemFile final : public File {
  private:
   const int descriptor_;
   const std::string path_;
+  std::uint64_t appended_ = 0;
 };
 
 class SystemFiles final : public FileSystem {
@@ -82,6 +88,7 @@ class SystemFiles final : public FileSystem {
   Result<std::unique_ptr<File>> create(const std::string& path) override {
     return open_with(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, "create");
   }
+  Result<std::unique_ptr<File>> create_direct(const std::string& path) override { return DirectFile::create(path); }
   Result<std::unique_ptr<File>> open(const std::string& path) override { return open_with(path, O_RDONLY, "open"); }
 
   Result<std::unique_ptr<File>> lock(const std::string& path) override {

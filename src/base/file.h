@@ -22,6 +22,10 @@ class File {
 
   /// Writes at the end. After an error the file's end is unknown; nothing more may be appended.
   virtual Status append(std::span<const char> bytes) = 0;
+  /// Returns once what was appended survives this process (not yet a power loss), as far as append() did not see to it.
+  virtual Status flush() { return {}; }
+  /// So many of the bytes appended here survive this process.
+  virtual std::uint64_t flushed() const = 0;
   /// Returns once what was appended is on the device. After an error it must count as lost, also if a later call
   /// succeeds: the system may have dropped the dirty pages.
   virtual Status sync() = 0;
@@ -30,6 +34,9 @@ class File {
   virtual Result<std::uint64_t> size() = 0;
 };
 
+/// What a direct file's size is a multiple of.
+inline constexpr std::size_t kDirectBlock = 4096;
+
 /// Thread-safe.
 class FileSystem {
  public:
@@ -37,6 +44,10 @@ class FileSystem {
 
   /// A new empty file, to append to; kAlreadyExists if there is one. Durable only after sync() and sync_directory().
   virtual Result<std::unique_ptr<File>> create(const std::string& path) = 0;
+  /// As create(), for much that nobody reads soon: past the page cache where the system can. Appends are gathered and
+  /// written while the caller goes on, so their errors may come later, at the latest with sync(). Zeros may follow what was
+  /// appended, up to a multiple of kDirectBlock.
+  virtual Result<std::unique_ptr<File>> create_direct(const std::string& path) { return create(path); }
   /// An existing file, to read; kNotFound if there is none.
   virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
   /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if another
@@ -56,6 +67,9 @@ class FileSystem {
 
 /// The system's files.
 FileSystem& system_files();
+
+/// The status of a system call that failed with errno: "cannot OPERATION 'PATH': reason".
+Status file_error(const char* operation, const std::string& path, int error);
 
 /// All of a file.
 Result<std::string> read_file(FileSystem& files, const std::string& path);

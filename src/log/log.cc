@@ -49,6 +49,8 @@ void Log::stop() {
   threads_.clear();
 }
 
+bool Log::step(Logger& logger) { return logger.step(waiting_.load(std::memory_order_relaxed) != 0); }
+
 void Log::run(Logger& logger) {
   // Long enough to leave the cores to the workers, short enough that a ring does not fill up meanwhile.
   constexpr auto kPause = std::chrono::milliseconds(2);
@@ -56,7 +58,7 @@ void Log::run(Logger& logger) {
   while (!stopping_) {
     const std::uint64_t seen = nudges_;
     lock.unlock();
-    logger.step();
+    step(logger);
     lock.lock();
     wake_.wait_for(lock, kPause, [&] { return stopping_ || nudges_ != seen; });
   }
@@ -87,7 +89,7 @@ LogStatistics Log::statistics() const {
 
 bool Log::step() {
   bool any = false;
-  for (const auto& logger : loggers_) any |= logger->step();
+  for (const auto& logger : loggers_) any |= step(*logger);
   return any;
 }
 
@@ -99,19 +101,21 @@ void Log::nudge() {
   wake_.notify_all();
 }
 
-void Log::wait_for_room(base::Waiter& waiter, std::uint32_t turn) {
-  if (!options_.threads) {
-    step();
-  } else {
+void Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  nudge();
+  for (std::uint32_t turn = 0; !ring.has_room(bytes) && !durable_.failed(); ++turn) {
     constexpr std::uint32_t kSpins = 64;
-    if (turn == 0) nudge();
-    if (turn < kSpins) {
+    if (!options_.threads) {
+      step();
+    } else if (turn < kSpins) {
       waiter.pause(turn);
     } else {
       // A disk's time, not a lock's: the core is the logger's meanwhile.
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 Status Log::close() {

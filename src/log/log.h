@@ -57,8 +57,8 @@ class Log {
   bool step();
   /// The epoch has moved: loggers look at once.
   void nudge();
-  /// What a worker does while its ring is full.
-  void wait_for_room(base::Waiter& waiter, std::uint32_t turn);
+  /// Waits until `bytes` (≤ its capacity) may be written to the ring, or the log has failed.
+  void wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes);
 
   /// All transactions have ended and E has moved on since: makes them durable and takes the rings away.
   Status close();
@@ -66,11 +66,13 @@ class Log {
 
  private:
   Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable);
+  bool step(Logger& logger);
   void run(Logger& logger);
   void stop();
 
   const LogOptions options_;
   DurableEpoch durable_;
+  std::atomic<std::uint32_t> waiting_{0};  // workers that wait for room; loggers look at it every turn, so relaxed
   std::vector<std::unique_ptr<Logger>> loggers_;
 
   mutable std::mutex mutex_;  // guards what follows

@@ -9,8 +9,10 @@
 namespace granary::log {
 namespace {
 
-/// Entries are gathered up to this size before they are written.
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+/// Entries are gathered up to this size before they are appended: what stays in the nearest caches.
+constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
+/// A ring is drained before the epoch is complete once this share of it is full.
+constexpr std::uint64_t kFullShare = 4;
 
 void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -47,7 +49,7 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   header.sequence = next_sequence_++;
   header.seal();
   segment_path_ = options_.directory + "/" + segment_name(header.generation, header.logger, header.sequence);
-  auto file = options_.files->create(segment_path_);
+  auto file = options_.files->create_direct(segment_path_);
   if (!file.ok()) return file.status();
   segment_ = std::move(*file);
   segment_crc_ = header.crc;
@@ -66,30 +68,31 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   return options_.files->sync_directory(options_.directory);
 }
 
-bool Logger::step() {
+bool Logger::step(bool urgent) {
   if (durable_.failed()) return false;
   // What is drained below includes every transaction up to here: asked before the tails are looked at.
   const epoch::Epoch complete = epochs_.current() > marked_ + 1 ? epochs_.complete() : marked_;
   const std::uint64_t before = counters_.bytes.load(std::memory_order_relaxed);
-  const Status done = turn(complete);
+  const Status done = turn(complete, urgent);
   if (!done.ok()) durable_.fail(done);
   return counters_.bytes.load(std::memory_order_relaxed) != before;
 }
 
-Status Logger::turn(epoch::Epoch complete) {
+Status Logger::turn(epoch::Epoch complete, bool urgent) {
   std::unique_lock lock(mutex_);
   const std::vector<Ring*> rings = rings_;
   lock.unlock();
+  const bool all = complete > marked_ || urgent;
   for (Ring* const ring : rings) {
-    if (const Status done = drain(*ring); !done.ok()) return done;
+    const std::string_view pending = ring->pending();
+    if (!all && pending.size() < ring->capacity() / kFullShare) continue;
+    if (const Status done = take(pending, ring); !done.ok()) return done;
   }
-  return complete > marked_ ? finish_epoch(complete) : Status();
+  return complete > marked_ ? finish_epoch(complete) : flush();
 }
 
-Status Logger::drain(Ring& ring) { return take(ring.pending(), &ring); }
-
-/// Copies whole entries to the segment, at most a buffer at a time: the ring, if they are one's, has room again as soon as
-/// the bytes are in the file, where they survive the process as they did in the ring.
+/// Appends whole entries to the segment, a buffer at a time. The ring, if they are one's, keeps them until they are in the
+/// file, where they survive the process as they did in the ring.
 Status Logger::take(std::string_view pending, Ring* ring) {
   std::size_t at = 0;
   while (at < pending.size()) {
@@ -106,10 +109,28 @@ Status Logger::take(std::string_view pending, Ring* ring) {
     }
     if (options_.codec) pack(pending.substr(from, at - from));
     if (const Status done = write_out(); !done.ok()) return done;
+    if (ring != nullptr) taken_.push_back({ring, at - from, segment_bytes_});
+    give_room();
+  }
+  return {};
+}
+
+/// Lets go of what is in the file by now.
+void Logger::give_room() {
+  const auto kept = std::find_if(taken_.begin(), taken_.end(),
+                                 [flushed = segment_->flushed()](const Taken& taken) { return taken.end > flushed; });
+  for (auto taken = taken_.begin(); taken != kept; ++taken) {
     base::sync_point("logger.appended");
-    if (ring != nullptr) ring->consume(at - from);
+    taken->ring->consume(taken->bytes);
     base::sync_point("logger.consumed");
   }
+  taken_.erase(taken_.begin(), kept);
+}
+
+Status Logger::flush() {
+  if (taken_.empty()) return {};
+  if (const Status done = segment_->flush(); !done.ok()) return done;
+  give_room();
   return {};
 }
 
@@ -167,6 +188,7 @@ Status Logger::mark(epoch::Epoch complete) {
   add_marker(complete);
   if (const Status done = write_out(); !done.ok()) return done;
   if (const Status done = segment_->sync(); !done.ok() && !base::injected(base::Bug::kIgnoreSyncError)) return done;
+  give_room();
   bump(counters_.syncs, 1);
   return {};
 }

@@ -3,6 +3,9 @@
 //
 // One turn: ask which epoch is complete, *then* look at the rings' tails, so that every transaction up to that epoch
 // is among what is drained; append it; append a marker that says so; sync; only then publish. I13 makes "complete" exact.
+// In between, only rings that fill up are drained: what is in a ring survives the process as well as what is in a file, and
+// few large writes are cheaper than many.
+//
 // A write or sync that fails poisons the log: nothing is claimed after it, also if a later call would succeed.
 
 #include <cstdint>
@@ -48,8 +51,8 @@ class Logger {
   /// The ring's entries go to this logger from now on. Thread-safe. Rings are never taken away.
   void add_ring(Ring* ring);
 
-  /// One turn; false if it had nothing to do. Errors go to the DurableEpoch.
-  bool step();
+  /// One turn; false if it had nothing to do. `urgent`: somebody waits for room in a ring. Errors go to the DurableEpoch.
+  bool step(bool urgent = false);
 
   /// Removes the finished segments all of whose transactions have an epoch ≤ `epoch`. Thread-safe.
   Status remove_until(epoch::Epoch epoch);
@@ -61,9 +64,15 @@ class Logger {
     epoch::Epoch last_epoch;
   };
 
-  Status turn(epoch::Epoch complete);
+  /// Entries that were appended, and are still in their ring.
+  struct Taken {
+    Ring* ring;
+    std::uint64_t bytes;
+    std::uint64_t end;  ///< behind them in the segment
+  };
+
+  Status turn(epoch::Epoch complete, bool urgent);
   Status begin_segment(std::span<const std::string_view> adopted = {});
-  Status drain(Ring& ring);
   Status take(std::string_view pending, Ring* ring);
   Status finish_epoch(epoch::Epoch complete);
   Status mark(epoch::Epoch complete);
@@ -72,6 +81,8 @@ class Logger {
   void add_entry(const char* entry, const EntryHeader& header);
   void pack(std::string_view entries);
   Status write_out();
+  Status flush();
+  void give_room();
 
   const LoggerOptions options_;
   const epoch::EpochManager& epochs_;
@@ -92,6 +103,7 @@ class Logger {
   epoch::Epoch marked_ = 0;         // what was published last
   epoch::Epoch marked_in_log_ = 0;  // of the last marker
   std::vector<char> buffer_;
+  std::vector<Taken> taken_;              // in the order of the segment
   std::optional<Compressor> compressor_;  // if the options name a codec
   LoggerCounters counters_;
 };

@@ -51,10 +51,7 @@ class LogStress : public testing::Test {
     for (std::uint64_t number = 0; number < transactions && !log_->durable().failed(); ++number) {
       const EntryHeader header{static_cast<std::uint32_t>(random.below(400)), 0, 0};
       epochs_.enter(*slot);
-      for (std::uint32_t turn = 0; !ring->has_room(header.bytes()); ++turn) {
-        if (log_->durable().failed()) break;
-        log_->wait_for_room(waiter, turn);
-      }
+      if (!ring->has_room(header.bytes())) log_->wait_for_room(waiter, *ring, header.bytes());
       if (log_->durable().failed()) {
         epochs_.leave(*slot);
         break;

@@ -61,7 +61,7 @@ class LoggerRig {
     return {};
   }
   void step_all() {
-    for (const auto& logger : loggers_) logger->step();
+    for (const auto& logger : loggers_) logger->step(/*urgent=*/true);
   }
   /// A new epoch, and all loggers look.
   void advance() {
@@ -244,7 +244,7 @@ inline void run_at_random(LoggerRig& rig, base::Random& random, int actions) {
         if (rig.is_open(worker)) rig.leave(worker);
         break;
       case 5: rig.epochs().tick(); break;
-      default: rig.logger(random.below(rig.loggers())).step();
+      default: rig.logger(random.below(rig.loggers())).step(/*urgent=*/random.chance(0.5));
     }
   }
 }

@@ -122,7 +122,7 @@ TEST(LogScan, AbandonedGenerations) {
 
 TEST(LogScan, LostDurableDataIsNoticed) {
   TwoLoggers files;
-  files.put_segment({1, 0, 1}, segment({1, 0, 1}).marker(13, 12));
+  files.put_segment({1, 0, 1}, segment({1, 0, 1}).marker(12, 11).marker(13, 12));
   EXPECT_THAT(files.message(),
               AllOf(HasSubstr(path({1, 1, 1}, "/b")), HasSubstr("up to epoch 11"), HasSubstr("epoch 12 was durable")));
   ASSERT_TRUE(files.disk.remove(path({1, 1, 1}, "/b")).ok());
@@ -149,15 +149,11 @@ TEST(LogScan, TornTailIsReported) {
 TEST(LogScan, TornMiddleSegmentIsDamage) {
   TwoLoggers files;
   const std::string whole = files.disk.contents(path({1, 1, 0}, "/b"));
-  for (std::size_t size = 0; size < whole.size(); size += 3) {
-    files.disk.put(path({1, 1, 0}, "/b"), whole.substr(0, size));
-    const auto scanned = files.scan();
-    if (scanned.ok()) {  // cut between entries: nothing is missing but what later markers repeat
-      EXPECT_TRUE(size >= 64 &&
-                  SegmentReader::open(whole.substr(0, size), "", expected_header(tests::kDatabase, 0, {1, 1, 0})).ok());
-      continue;
-    }
-    EXPECT_THAT(scanned.status().message(), AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("offset")));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string left = whole.substr(0, size) + std::string(size % 3 * 100, '\0');
+    if (left.starts_with(whole)) continue;  // only zeros were cut off, and are there again
+    files.disk.put(path({1, 1, 0}, "/b"), left);
+    EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("offset")));
   }
 }
 

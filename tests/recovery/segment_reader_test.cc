@@ -186,8 +186,8 @@ TEST(SegmentReader, HolesAreDamageWhereSomethingFollows) {
   EXPECT_EQ(found.faults[0].cause, "zeros instead of an entry");
   EXPECT_EQ(found.verdict, Verdict::kDamaged);
   found = read(small_segment() + std::string(1000, '\0'));
-  EXPECT_EQ(found.verdict, Verdict::kTornTail);
-  EXPECT_EQ(found.faults[0].offset, small_segment().size());
+  EXPECT_EQ(found.verdict, Verdict::kClean) << "what a block was filled up with";
+  EXPECT_EQ(found.items, read(small_segment()).items);
   EXPECT_EQ(read(std::string(4096, '\0')).verdict, Verdict::kTornTail);
 }
 

@@ -63,6 +63,11 @@ class FaultFile final : public base::File {
     return written == bytes.size() ? Status() : failure(StatusCode::kDiskFull, "write to", path_);
   }
 
+  std::uint64_t flushed() const override {
+    const std::lock_guard lock(disk_->mutex);
+    return inode_->cache.size();
+  }
+
   Status sync() override {
     std::unique_lock<std::mutex> lock;
     const auto fault = disk_->begin(FileCall::kSync, path_, lock);

@@ -40,9 +40,9 @@ AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& work
     return AbortReason::kLogEntryTooLarge;
   if (log.durable().failed()) [[unlikely]]
     return AbortReason::kLogFailed;
-  for (std::uint32_t turn = 0; !ring.has_room(bytes); ++turn) {
-    if (turn == 0) bump(worker.ring_waits, std::uint64_t{1});
-    log.wait_for_room(worker.shared.waiter, turn);
+  if (!ring.has_room(bytes)) {
+    bump(worker.ring_waits, std::uint64_t{1});
+    log.wait_for_room(worker.shared.waiter, ring, bytes);
     if (log.durable().failed()) return AbortReason::kLogFailed;
   }
   return AbortReason::kNone;

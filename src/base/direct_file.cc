@@ -1,0 +1,104 @@
+#include "src/base/direct_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace granary::base {
+namespace {
+
+constexpr std::uint64_t down_to_block(std::uint64_t at) { return at / kDirectBlock * kDirectBlock; }
+constexpr std::uint64_t up_to_block(std::uint64_t at) { return down_to_block(at + kDirectBlock - 1); }
+
+/// Not every file system can: then without.
+int open_direct(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const int descriptor = ::open(path.c_str(), kFlags, 0644);
+  if (descriptor >= 0) static_cast<void>(::fcntl(descriptor, F_SETFL, O_DIRECT));
+  return descriptor;
+}
+
+}  // namespace
+
+void DirectFile::Free::operator()(char* memory) const { std::free(memory); }
+
+Result<std::unique_ptr<File>> DirectFile::create(const std::string& path) {
+  std::array<Buffer, 2> buffers;
+  for (Buffer& buffer : buffers) {
+    buffer.reset(static_cast<char*>(std::aligned_alloc(kDirectBlock, kBufferBytes)));
+    if (buffer == nullptr) return Status(StatusCode::kResourceExhausted, "no memory to write '" + path + "'");
+  }
+  const int descriptor = open_direct(path);
+  if (descriptor < 0) return file_error("create", path, errno);
+  return std::unique_ptr<File>(new DirectFile(descriptor, path, std::move(buffers)));
+}
+
+DirectFile::DirectFile(int descriptor, std::string path, std::array<Buffer, 2> buffers)
+    : descriptor_(descriptor),
+      path_(std::move(path)),
+      buffers_(std::move(buffers)),
+      queue_(descriptor) {}
+
+DirectFile::~DirectFile() {
+  static_cast<void>(queue_.finish());
+  ::close(descriptor_);
+}
+
+Status DirectFile::append(std::span<const char> bytes) {
+  while (!bytes.empty()) {
+    if (!failed_.ok()) return failed_;
+    const std::size_t taken = std::min(bytes.size(), kBufferBytes - filled_);
+    std::memcpy(buffers_[0].get() + filled_, bytes.data(), taken);
+    filled_ += taken;
+    bytes = bytes.subspan(taken);
+    if (filled_ < kBufferBytes) continue;
+    if (const Status begun = begin_rest(); !begun.ok()) return begun;
+    std::swap(buffers_[0], buffers_[1]);
+    start_ += kBufferBytes;
+    filled_ = 0;
+  }
+  return {};
+}
+
+/// Begins to write what is in the first buffer and not in the file, filled up with zeros to a whole block. The other
+/// buffer is free then.
+Status DirectFile::begin_rest() {
+  if (const Status finished = settle(queue_.finish(), "write to"); !finished.ok()) return finished;
+  flushed_ = begun_;
+  const std::uint64_t end = start_ + filled_;
+  if (begun_ == end) return {};
+  char* const buffer = buffers_[0].get();
+  const std::uint64_t from = down_to_block(std::max(begun_, start_)) - start_;
+  const std::uint64_t to = up_to_block(filled_);
+  std::memset(buffer + filled_, 0, to - filled_);
+  begun_ = end;
+  return settle(queue_.begin_write({buffer + from, to - from}, start_ + from), "write to");
+}
+
+Status DirectFile::flush() {
+  if (const Status begun = begin_rest(); !begun.ok()) return begun;
+  const Status finished = settle(queue_.finish(), "write to");
+  if (finished.ok()) flushed_ = begun_;
+  return finished;
+}
+
+Status DirectFile::sync() {
+  if (const Status begun = begin_rest(); !begun.ok()) return begun;
+  const Status synced = settle(queue_.sync(), "sync");
+  if (synced.ok()) flushed_ = begun_;
+  return synced;
+}
+
+Status DirectFile::settle(int error, const char* operation) {
+  if (failed_.ok() && error != 0) failed_ = file_error(operation, path_, error);
+  return failed_;
+}
+
+Result<std::size_t> DirectFile::read_at(std::uint64_t, std::span<char>) { return file_error("read", path_, EBADF); }
+
+}  // namespace granary::base
