@@ -26,7 +26,8 @@ class ChunkCutter {
   /// The next chunk begins at `begin`.
   void cut(std::uint64_t end, std::uint64_t begin) {
     chunk_.end = end;
-    if (used_) chunks_.push_back(chunk_);
+    // A packed entry may break behind its first transactions: then they count for what is before it, or for nothing.
+    if (used_ && chunk_.begin < end) chunks_.push_back(chunk_);
     chunk_ = {.begin = begin, .behind_fault = chunk_.behind_fault};
     used_ = false;
   }
