@@ -29,11 +29,11 @@ struct Draw<T> {
     if constexpr (std::is_same_v<T, bool>) {
       return random.below(2) != 0;
     } else {
-      const auto power = static_cast<T>(std::uint64_t{1} << random.below(sizeof(T) * 8));
+      const std::uint64_t power = std::uint64_t{1} << random.below(sizeof(T) * 8);
       switch (random.below(4)) {
         case 0: return static_cast<T>(random.next());
-        case 1: return static_cast<T>(power - static_cast<T>(1));
-        case 2: return power;
+        case 1: return static_cast<T>(power - 1);
+        case 2: return static_cast<T>(power);
         default: return static_cast<T>(random.below(3));
       }
     }
