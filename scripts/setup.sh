@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
 #
-#   scripts/setup.sh [--tools]     --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh
+#   scripts/setup.sh [--tools | --fuzz]
+#
+# --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh; --fuzz: also clang 16 with
+# libFuzzer, for scripts/fuzz.sh.
 
 set -euo pipefail
 
 packages=(g++ cmake ninja-build git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
           liblz4-dev libzstd-dev liburing-dev)
-if [[ ${1:-} == --tools ]]; then
-  packages+=(clang-format-16 clang-tidy-16)
-elif [[ $# -gt 0 ]]; then
-  echo "setup.sh: unknown argument '$1'; it takes --tools or nothing" >&2
-  exit 2
-fi
+case ${1:-} in
+  '') ;;
+  --tools) packages+=(clang-format-16 clang-tidy-16) ;;
+  --fuzz) packages+=(clang-16 libclang-rt-16-dev) ;;
+  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz or nothing" >&2; exit 2 ;;
+esac
 
 if ! command -v dpkg-query > /dev/null; then
   echo "setup.sh: this is no Debian system; install the equivalents of: ${packages[*]}" >&2

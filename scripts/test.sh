@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Sets the machine up, builds Granary in all test configurations and runs all tests. See docs/testing.md.
 #
-#   scripts/test.sh          the whole suite, ASan+UBSan on the unit tests, TSan on the stress tests; under 25 minutes on 2 cores
-#   scripts/test.sh --full   also the slow tests, every label under the sanitizers, and 20 times the rounds; hours
+#   scripts/test.sh          the whole suite, ASan+UBSan on the unit tests, TSan on the stress tests, 5 seconds of each fuzzer;
+#                            under 25 minutes on 2 cores
+#   scripts/test.sh --full   also the slow tests, every label under the sanitizers, 20 times the rounds, 5 minutes of
+#                            each fuzzer; hours
 #
 # The last line is `N passed, N failed` (and `, N skipped` if any); the exit code is 0 if nothing failed.
 
@@ -70,14 +72,22 @@ if command -v clang-format-16 > /dev/null; then
 fi
 
 slow=(-LE slow) sanitized_unit=(-L unit -LE slow) sanitized_stress=(-L stress -LE slow)
-targets_asan=(tests_unit) targets_tsan=(tests_stress)
+targets_asan=(tests_unit) targets_tsan=(tests_stress) fuzz_seconds=5
 if [[ $full == yes ]]; then
-  slow=() sanitized_unit=() sanitized_stress=() targets_asan=(all) targets_tsan=(all)
+  slow=() sanitized_unit=() sanitized_stress=() targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
 fi
 
 build check all && suite "whole suite (release with checks)" check "${slow[@]}"
 build asan "${targets_asan[@]}" && suite "ASan and UBSan" asan "${sanitized_unit[@]}"
 build tsan "${targets_tsan[@]}" && suite "TSan" tsan "${sanitized_stress[@]}"
+
+heading "fuzzers"
+if scripts/setup.sh --fuzz; then
+  build fuzz fuzzers && check "fuzzers ($fuzz_seconds s each)" scripts/fuzz.sh "$fuzz_seconds"
+else
+  echo "skipped: clang 16 with libFuzzer is not there and cannot be installed"
+  note "fuzzers" 0 0 1
+fi
 
 heading "summary"
 printf '%s\n' "${summary[@]}"

@@ -1,101 +1,114 @@
 // Log segments: whatever the bytes, the reader ends, stays inside them, and hands out only what a reader of writes
-// can walk. The first byte chooses how much is put right first, so that inputs get past header and checksums.
+// can walk; a scan finds the same. Bits of the first byte: 0, checksums are put right first; 1, the segment of another
+// name is expected; 2, it is read although its header is wrong.
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
-#include "recovery/segment_reader.h"
+#include "recovery/segment_scan.h"
 #include "src/base/check.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/fault_files.h"
 
 namespace granary {
 namespace {
 
 using log::EntryHeader;
-using log::EntryKind;
+using log::SegmentHeader;
+using recovery::SegmentReader;
 
-const recovery::SegmentName kName{.generation = 1, .logger = 0, .sequence = 0};
-
-log::SegmentHeader header() {
-  log::SegmentHeader header = recovery::expected_header({}, 0, kName);
-  header.seal();
+/// The header without its checksum, default values where the segment has none.
+SegmentHeader header_of(const std::string& segment) {
+  SegmentHeader header;
+  if (segment.size() >= sizeof header) std::memcpy(&header, segment.data(), sizeof header);
   return header;
 }
 
-/// Gives every entry, as far as lengths lead from one to the next, the checksum of its bytes.
+/// Gives the header, and every entry, as far as lengths lead from one to the next, the checksum of its bytes.
 void mend_checksums(std::string& segment) {
-  for (std::size_t at = sizeof(log::SegmentHeader); at + sizeof(EntryHeader) <= segment.size();) {
+  if (segment.size() < sizeof(SegmentHeader)) return;
+  SegmentHeader header = header_of(segment);
+  header.seal();
+  std::memcpy(segment.data(), &header, sizeof header);
+  for (std::size_t at = sizeof header; at + sizeof(EntryHeader) <= segment.size();) {
     EntryHeader entry;
     std::memcpy(&entry, segment.data() + at, sizeof entry);
     if (entry.body_bytes > segment.size() - at - sizeof entry) return;
-    entry.crc = log::entry_crc(header().crc, segment.data() + at, entry.body_bytes);
+    entry.crc = log::entry_crc(header.crc, segment.data() + at, entry.body_bytes);
     std::memcpy(segment.data() + at, &entry, sizeof entry);
     at += entry.bytes();
   }
 }
 
-void read(const std::string& segment) {
-  auto opened = recovery::SegmentReader::open(segment, "segment", recovery::expected_header({}, 0, kName));
-  if (!opened.ok()) return;
-  recovery::SegmentReader& reader = *opened;
+/// What a reader found in a segment.
+struct Found {
+  std::uint64_t transactions = 0, markers = 0, faults = 0;
+  bool malformed = false;  // a transaction's writes
+};
+
+bool walk_writes(std::string_view body) {
+  std::size_t bytes = 0;
+  log::WriteReader writes(body);
+  for (log::Write write; writes.next(&write);) bytes += write.key.size() + write.value.size();
+  base::always_check(bytes <= body.size(), "writes are parts of the body");
+  return !writes.malformed();
+}
+
+Found walk(SegmentReader& reader, std::size_t size) {
+  Found found;
   for (std::uint64_t last = 0;;) {
-    const auto found = reader.next();
-    base::always_check(reader.position() >= last && reader.position() <= std::max<std::size_t>(segment.size(), 64),
+    const auto next = reader.next();
+    base::always_check(reader.position() >= last && reader.position() <= std::max(size, sizeof(SegmentHeader)),
                        "the reader goes forward and stays inside");
     last = reader.position();
-    if (found == recovery::SegmentReader::Found::kEnd) return;
-    if (found != recovery::SegmentReader::Found::kTransaction) continue;
-    std::size_t bytes = 0;
-    log::WriteReader writes(reader.body());
-    for (log::Write write; writes.next(&write);) bytes += write.key.size() + write.value.size();
-    base::always_check(bytes <= reader.body().size(), "writes are parts of the body");
+    switch (next) {
+      case SegmentReader::Found::kTransaction:
+        ++found.transactions;
+        found.malformed |= !walk_writes(reader.body());
+        break;
+      case SegmentReader::Found::kMarker: ++found.markers; break;
+      case SegmentReader::Found::kFault: ++found.faults; break;
+      case SegmentReader::Found::kEnd: return found;
+    }
   }
 }
 
-void add_entry(std::string& segment, EntryKind kind, std::uint64_t tid, const std::string& body) {
-  const EntryHeader entry{static_cast<std::uint32_t>(body.size()), 0, tid | static_cast<std::uint64_t>(kind)};
-  segment.append(reinterpret_cast<const char*>(&entry), sizeof entry).append(body);
-  segment.resize(log::padded(segment.size()), '\0');
-}
-
-std::string write_bytes(const std::string& key, const std::string& value, bool removed) {
-  const log::WriteHeader write{0, static_cast<std::uint32_t>(key.size()),
-                               removed ? log::kRemoved : static_cast<std::uint32_t>(value.size())};
-  std::string bytes(reinterpret_cast<const char*>(&write), sizeof write);
-  return removed ? bytes + key : bytes + key + value;
+/// The chunks of a scan are pieces of the file, one behind the other, and it counts what the reader hands out.
+void check_scan(std::string segment, const recovery::SegmentName& name, const SegmentHeader& expected, bool salvage,
+                const Found& found) {
+  tests::FaultFiles files;
+  const std::size_t size = segment.size();
+  files.put("segment", std::move(segment));
+  recovery::FileBytes buffer;
+  const auto scanned = recovery::scan_segment(files, "segment", name, expected, salvage, buffer);
+  base::always_check(scanned.ok() && scanned->transactions == found.transactions && scanned->markers == found.markers &&
+                         scanned->faults.size() == found.faults,
+                     "a scan finds what the reader finds");
+  std::uint64_t last = 0;
+  for (const recovery::Chunk& chunk : scanned->chunks) {
+    base::always_check(last <= chunk.begin && chunk.begin < chunk.end && chunk.end <= size,
+                       "chunks stand one behind the other");
+    last = chunk.end;
+  }
 }
 
 }  // namespace
 
-std::vector<std::string> fuzz::seeds() {
-  const log::SegmentHeader begin = header();
-  std::string segment(reinterpret_cast<const char*>(&begin), sizeof begin);
-  const log::Marker marker{7, 6};
-  add_entry(segment, EntryKind::kTransaction, std::uint64_t{8} << 24, write_bytes("key", "value", false));
-  add_entry(segment, EntryKind::kTransaction, std::uint64_t{9} << 24,
-            write_bytes("", "", false) + write_bytes("gone", "", true));
-  add_entry(segment, EntryKind::kMarker, 0, std::string(reinterpret_cast<const char*>(&marker), sizeof marker));
-  for (const log::Codec codec : {log::Codec::kLz4, log::Codec::kZstd}) {
-    const log::PackedHeader packed{codec, 100};
-    add_entry(segment, EntryKind::kPacked, 0,
-              std::string(reinterpret_cast<const char*>(&packed), sizeof packed) + std::string(60, '\x11'));
-  }
-  mend_checksums(segment);
-  return {std::string(1, '\0') + segment, std::string(1, '\1') + segment.substr(sizeof begin),
-          std::string(1, '\3') + segment.substr(sizeof begin)};
+bool fuzz::read(std::string_view input) {
+  if (input.empty()) return false;
+  std::string segment(input.substr(1));
+  if ((input[0] & 1) != 0) mend_checksums(segment);
+  const bool another = (input[0] & 2) != 0, salvage = (input[0] & 4) != 0;
+  const SegmentHeader header = another ? SegmentHeader() : header_of(segment);
+  const recovery::SegmentName name{header.generation, header.logger, header.sequence};
+  const SegmentHeader expected = recovery::expected_header(header.database, header.node, name);
+  auto opened = SegmentReader::open(segment, "segment", expected, salvage);
+  Found found;
+  if (opened.ok()) found = walk(*opened, segment.size());
+  const bool clean = opened.ok() && opened->verdict() == SegmentReader::Verdict::kClean && !found.malformed;
+  check_scan(std::move(segment), name, expected, salvage, found);
+  return clean;
 }
 
 }  // namespace granary
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace granary;
-  if (size == 0) return 0;
-  std::string segment(reinterpret_cast<const char*>(data + 1), size - 1);
-  if ((data[0] & 1) != 0) {
-    const log::SegmentHeader begin = header();
-    segment.insert(0, reinterpret_cast<const char*>(&begin), sizeof begin);
-  }
-  if ((data[0] & 2) != 0) mend_checksums(segment);
-  read(segment);
-  return 0;
-}

@@ -1,17 +1,11 @@
 #pragma once
-// A fuzzed reader: libFuzzer's entry point, and inputs to begin with. driver.cc runs it where there is no libFuzzer.
+// A fuzzed reader, one a program. entry.cc makes it libFuzzer's target; run_inputs.cc runs files through it in any build.
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-/// Reads these bytes; aborts if a promise of the reader is broken. Always returns 0.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include <string_view>
 
 namespace granary::fuzz {
 
-/// Inputs that go far, to be changed.
-std::vector<std::string> seeds();
+/// Reads the input; aborts if a promise of the reader is broken. True if all of it is what a writer writes.
+bool read(std::string_view input);
 
 }  // namespace granary::fuzz
