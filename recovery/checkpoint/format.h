@@ -1,6 +1,6 @@
 #pragma once
 // A checkpoint on disk, byte by byte (docs/checkpoint-format.md): a directory of partition files, each a header, blocks
-// of records, and a trailer as its last block. There is no padding: every byte is covered by a checksum.
+// of records, a trailer as its last block, and zeros up to a whole disk block. All else is covered by a checksum.
 //
 // Partitions say nothing about keys: any block of any table may stand in any of them, so whoever reads may use another
 // number of threads than whoever wrote.
@@ -14,6 +14,7 @@
 
 #include <granary/limits.h>
 
+#include "src/base/file.h"
 #include "src/epoch/epoch.h"
 #include "src/log/format.h"
 
@@ -73,6 +74,12 @@ static_assert(sizeof(RecordHeader) == 16);
 inline constexpr std::size_t kBlockBytes = std::size_t{256} * 1024;
 inline constexpr std::size_t kMaxRecordBytes = sizeof(RecordHeader) + kMaxKeyBytes + kMaxValueBytes;
 inline constexpr std::size_t kMaxBodyBytes = kBlockBytes + kMaxRecordBytes;
+
+/// Files have a multiple of this many bytes, so that they can be written without the page cache.
+inline constexpr std::size_t kFileUnit = 4096;
+static_assert(kFileUnit % base::kDirectBlock == 0);
+/// Where a file ends whose trailer ends at `bytes`.
+constexpr std::uint64_t padded(std::uint64_t bytes) { return (bytes + kFileUnit - 1) / kFileUnit * kFileUnit; }
 
 /// The CRC that the block's header must hold in a file whose header has `file_crc`.
 std::uint32_t block_crc(std::uint32_t file_crc, const BlockHeader& header, const char* body);

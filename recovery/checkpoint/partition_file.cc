@@ -25,7 +25,7 @@ std::span<const char> BlockBuffer::seal(std::uint32_t file_crc, std::uint32_t se
 Result<std::unique_ptr<PartitionFile>> PartitionFile::create(base::FileSystem& files, const std::string& directory,
                                                              FileHeader header, std::uint64_t sync_bytes) {
   header.seal();
-  auto file = files.create(directory + '/' + partition_name(header.partition));
+  auto file = files.create_direct(directory + '/' + partition_name(header.partition));
   if (!file.ok()) return file.status();
   std::unique_ptr<PartitionFile> partition(new PartitionFile(std::move(*file), header, sync_bytes));
   const Status put = partition->put({reinterpret_cast<const char*>(&header), sizeof header});
@@ -53,9 +53,10 @@ Status PartitionFile::finish() {
   header.bytes = sizeof trailer;
   header.sequence = blocks_;
   header.crc = block_crc(header_.crc, header, reinterpret_cast<const char*>(&trailer));
-  const Status done = put({reinterpret_cast<const char*>(&header), sizeof header});
-  if (!done.ok()) return done;
-  const Status ended = put({reinterpret_cast<const char*>(&trailer), sizeof trailer});
+  std::vector<char> end(padded(bytes_ + sizeof header + sizeof trailer) - bytes_);
+  std::memcpy(end.data(), &header, sizeof header);
+  std::memcpy(end.data() + sizeof header, &trailer, sizeof trailer);
+  const Status ended = put(end);
   return ended.ok() ? sync() : ended;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 // One partition file while it is written: blocks from any thread, each whole, and the trailer only after all of them.
+//
+// It goes past the page cache: nobody reads it soon, and filling the cache takes processor time and memory that the
+// transactions can use.
 
 #include <cstdint>
 #include <memory>

@@ -90,7 +90,7 @@ Result<bool> PartitionReader::read_block(Block* block) {
     Trailer trailer;
     std::memcpy(&trailer, block->body.data(), sizeof trailer);
     if (const Status ends = check_end(trailer); !ends.ok()) return ends;
-    offset_ += sizeof header + header.bytes;
+    offset_ = padded(offset_ + sizeof header + header.bytes);
     ended_ = true;
     return false;
   }
@@ -124,11 +124,26 @@ Status PartitionReader::check_end(const Trailer& trailer) {
     return damaged(offset_, fmt::format("the trailer counts {} records in {} blocks, found are {} in {}",
                                         trailer.records, trailer.blocks, records_, blocks_));
   }
-  const std::uint64_t end = offset_ + sizeof(BlockHeader) + sizeof(Trailer);
+  return check_padding(offset_ + sizeof(BlockHeader) + sizeof(Trailer));
+}
+
+/// The file ends with the zeros behind the trailer, which ends at `from`.
+Status PartitionReader::check_padding(std::uint64_t from) {
+  const std::uint64_t end = padded(from);
   const auto size = file_->size();
   if (!size.ok()) return size.status();
-  if (*size == end) return {};
-  return damaged(end, fmt::format("the file goes on behind its trailer: {} bytes, expected {}", *size, end));
+  if (*size != end) {
+    return damaged(std::min(*size, end), fmt::format("the file has {} bytes, expected {}: its trailer and zeros up to "
+                                                     "a multiple of {}",
+                                                     *size, end, kFileUnit));
+  }
+  std::array<char, kFileUnit> zeros;
+  const std::span<char> padding = std::span(zeros).first(end - from);
+  if (const Status got = read(from, padding, "the zeros behind the trailer"); !got.ok()) return got;
+  const auto wrong = std::find_if(padding.begin(), padding.end(), [](char byte) { return byte != 0; });
+  if (wrong == padding.end() || !checksum_matters()) return {};
+  return damaged(from + static_cast<std::uint64_t>(wrong - padding.begin()),
+                 fmt::format("byte {:#04x} behind the trailer, expected zeros", static_cast<unsigned char>(*wrong)));
 }
 
 bool RecordReader::wrong(std::string_view what) {

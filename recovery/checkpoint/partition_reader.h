@@ -51,6 +51,7 @@ class PartitionReader {
   Result<bool> read_block(Block* block);
   Status check_header(const BlockHeader& header) const;
   Status check_end(const Trailer& trailer);
+  Status check_padding(std::uint64_t from);
   /// All of `bytes` at the present offset.
   Status read(std::uint64_t offset, std::span<char> bytes, std::string_view what);
 

@@ -39,6 +39,7 @@ bool fuzz::read(std::string_view input) {
   if (input.empty()) return false;
   std::string file(input.substr(1));
   if ((input[0] & 1) != 0) mend_checksums(file);
+  file.resize(checkpoint::padded(file.size()));
   tests::FaultFiles files;
   files.put("c/" + checkpoint::partition_name(0), std::move(file));
   const auto verified =

@@ -2,7 +2,7 @@
 //
 //   granary_checkpoint_bench [records] [value bytes] [threads] [directory]
 
-#include <time.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,18 +22,26 @@ namespace {
 
 namespace checkpoint = recovery::checkpoint;
 
-double processor_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+/// Processor time of this process.
+struct Processor {
+  double user = 0, kernel = 0;  ///< seconds
+
+  static Processor now() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
+  }
+};
 
 template <typename Work>
 void measure(const char* what, Work&& work) {
   const auto start = std::chrono::steady_clock::now();
-  const double processor_start = processor_seconds();
+  const Processor before = Processor::now();
   const Result<checkpoint::Contents> done = work();
-  const double processor = processor_seconds() - processor_start;
+  const Processor after = Processor::now();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!done.ok()) {
     fmt::print("{}: {}\n", what, done.status().message());
@@ -41,8 +49,13 @@ void measure(const char* what, Work&& work) {
   }
   const auto records = static_cast<double>(done->records) / 1e6;
   const auto gigabytes = static_cast<double>(done->file_bytes) / 1e9;
-  fmt::print("{:<8} {:>6.2f} s: {:>6.2f} M records/s {:>6.2f} GB/s; a core: {:>6.2f} M records/s {:>6.2f} GB/s\n", what,
-             seconds, records / seconds, gigabytes / seconds, records / processor, gigabytes / processor);
+  const double user = after.user - before.user, kernel = after.kernel - before.kernel;
+  const double processor = user + kernel;
+  fmt::print(
+      "{:<8} {:>6.2f} s: {:>6.2f} M records/s {:>6.2f} GB/s; a core: {:>6.2f} M records/s {:>6.2f} GB/s; "
+      "user {:.3f} s, kernel {:.3f} s a M records\n",
+      what, seconds, records / seconds, gigabytes / seconds, records / processor, gigabytes / processor, user / records,
+      kernel / records);
 }
 
 Options options() {

@@ -85,7 +85,8 @@ TEST_F(Damage, CutOffAnywhere) {
 TEST_F(Damage, AnyBitFlipped) {
   for (std::uint32_t partition = 0; partition < kPartitions; ++partition) {
     std::string& bytes = files_.bytes(path(partition));
-    for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    const std::size_t zeros_from = (bytes.find_last_not_of('\0') + 1) * 8;
+    for (std::size_t bit = 0; bit < bytes.size() * 8; bit += bit < zeros_from ? 1 : 9) {
       SCOPED_TRACE(testing::Message() << path(partition) << " bit " << bit);
       bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
       ASSERT_NO_FATAL_FAILURE(expect_refused(path(partition)));
@@ -98,9 +99,15 @@ TEST_F(Damage, AnyBitFlipped) {
 TEST_F(Damage, MoreThanWasWritten) {
   const std::string whole = files_.bytes(path(1));
   files_.bytes(path(1)) += '\0';
-  expect_refused("goes on behind its trailer");
+  expect_refused("the file has 4097 bytes, expected 4096");
   files_.bytes(path(1)) = whole + whole.substr(sizeof(FileHeader));
-  expect_refused("goes on behind its trailer");
+  expect_refused("expected 4096: its trailer and zeros");
+}
+
+TEST_F(Damage, OtherThanZerosBehindTheTrailer) {
+  ASSERT_EQ(files_.bytes(path(1)).size(), checkpoint::kFileUnit);
+  files_.bytes(path(1)).back() = 'x';
+  expect_refused("offset 4095: byte 0x78 behind the trailer, expected zeros");
 }
 
 TEST_F(Damage, ZerosInsteadOfTheTail) {
@@ -232,7 +239,9 @@ std::string sealed_file(std::uint32_t records, const std::string& body, std::uin
   end.bytes = sizeof trailer;
   end.sequence = 1;
   end.crc = checkpoint::block_crc(file.crc, end, reinterpret_cast<const char*>(&trailer));
-  return text(file) + text(block) + body + text(end) + text(trailer);
+  std::string bytes = text(file) + text(block) + body + text(end) + text(trailer);
+  bytes.resize(checkpoint::padded(bytes.size()));
+  return bytes;
 }
 
 std::string record_text(std::uint64_t tid, std::uint32_t key_bytes, std::uint32_t value_bytes,
