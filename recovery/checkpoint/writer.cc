@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "recovery/checkpoint/key_work.h"
+#include "recovery/checkpoint/pacer.h"
 #include "recovery/checkpoint/partition_file.h"
 #include "src/base/test_hooks.h"
 #include "src/record/stable_read.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Copies the records of one piece into the block; stops at the piece's end, to be continued behind last_key().
 class Piece final : public kvstore::ordered::ScanVisitor {
@@ -172,11 +171,11 @@ class Writer {
     BlockBuffer block;
     block.begin(0);
     KeyWork::Share& share = work_.share(me);
-    Clock::time_point began = Clock::now();
+    Pacer pacer(options_.duty, static_cast<double>(options_.bytes_per_second) / options_.threads);
     while (work_.find(me, slot, stop_)) {
       const txn::TableCore& table = *share.table;  // only its owner sets it
       if (table.id() != block.header().table) {
-        if (const Status flushed = flush(me, block, mine, &began); !flushed.ok()) return flushed;
+        if (const Status flushed = flush(me, block, mine, &pacer); !flushed.ok()) return flushed;
         block.begin(table.id());
       }
       for (bool more = true; more;) {
@@ -184,10 +183,10 @@ class Writer {
         if (stop_.load(std::memory_order_relaxed)) return {};
         more = write_piece(share, slot, block, mine);
         if (!block.full()) continue;
-        if (const Status flushed = flush(me, block, mine, &began); !flushed.ok()) return flushed;
+        if (const Status flushed = flush(me, block, mine, &pacer); !flushed.ok()) return flushed;
       }
     }
-    return flush(me, block, mine, &began);
+    return flush(me, block, mine, &pacer);
   }
 
   /// False if that was the share's last piece.
@@ -208,7 +207,7 @@ class Writer {
   }
 
   /// Writes the block, if it holds anything, and begins the next one of the same table.
-  Status flush(unsigned me, BlockBuffer& block, Contents* mine, Clock::time_point* began) {
+  Status flush(unsigned me, BlockBuffer& block, Contents* mine, Pacer* pacer) {
     if (block.empty()) return {};
     // The thread's own partitions in turn; with more threads than partitions it shares one.
     std::uint64_t partition = me % options_.partitions;
@@ -223,7 +222,7 @@ class Writer {
     mine->records += records;
     block.begin(block.header().table);
     report(records, bytes);
-    pace(bytes, began);
+    rest(bytes, pacer);
     return {};
   }
 
@@ -235,22 +234,15 @@ class Writer {
     options_.progress(progress_);
   }
 
-  /// Sleeps until the block that began then has taken the time that it may.
-  void pace(std::uint64_t bytes, Clock::time_point* began) const {
-    using Seconds = std::chrono::duration<double>;
-    constexpr Seconds kPatience(0.01);  // between looks at `cancel`
-    const Clock::time_point now = Clock::now();
-    Seconds due = Seconds(now - *began) / options_.duty;
-    if (options_.bytes_per_second != 0) {
-      const double share = static_cast<double>(options_.bytes_per_second) / options_.threads;
-      due = std::max(due, Seconds(static_cast<double>(bytes) / share));
+  /// Sleeps until the block has taken the time that it may, and begins the next one.
+  void rest(std::uint64_t bytes, Pacer* pacer) const {
+    constexpr std::chrono::milliseconds kPatience(10);  // between looks at `cancel`
+    const Pacer::Clock::time_point until = pacer->due(bytes);
+    for (auto now = Pacer::Clock::now(); now < until && !cancelled() && !stop_.load(std::memory_order_relaxed);
+         now = Pacer::Clock::now()) {
+      std::this_thread::sleep_until(std::min<Pacer::Clock::time_point>(until, now + kPatience));
     }
-    const Clock::time_point until = *began + std::chrono::duration_cast<Clock::duration>(due);
-    for (Clock::time_point at = now; at < until && !cancelled() && !stop_.load(std::memory_order_relaxed);
-         at = Clock::now()) {
-      std::this_thread::sleep_for(std::min<Seconds>(kPatience, until - at));
-    }
-    *began = Clock::now();
+    pacer->begin();
   }
 
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed); }

@@ -33,7 +33,7 @@ struct WriteOptions {
   std::uint32_t partitions = 1;        ///< files; 1 to kMaxPartitions
   std::uint32_t threads = 1;           ///< at least 1; each needs a free epoch slot
   std::uint64_t bytes_per_second = 0;  ///< of all threads together; 0 = as fast as it goes
-  double duty = 1.0;                   ///< share of its time that each thread works, above 0, at most 1; else it sleeps
+  double duty = 1.0;  ///< share of a core that each thread takes, above 0, at most 1: it sleeps accordingly
   std::uint64_t sync_bytes = std::uint64_t{32} << 20;  ///< a file is synced each time so many are new; 0 = at the end
   const std::atomic<bool>* cancel = nullptr;           ///< set: ends soon, with kUnavailable
   std::function<void(const Progress&)> progress = {};  ///< after each block; one call at a time, from any thread

@@ -1,6 +1,8 @@
 // Covers how a checkpoint is written: failures at every operation, cancelling, the order of syncs, wrong options, E that
 // goes on meanwhile, pacing.
 
+#include <time.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -212,6 +214,21 @@ TEST_F(WriterTest, PacingTakesItsTime) {
   const auto began = std::chrono::steady_clock::now();
   ASSERT_TRUE(take(slow).ok());
   EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(100));
+}
+
+TEST_F(WriterTest, LeavesTheCoreToOthersForTheRestOfItsDuty) {
+  fill(2000, 1000);
+  timespec before{}, after{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+  const auto began = std::chrono::steady_clock::now();
+  auto calm = options();
+  calm.duty = 0.05;
+  ASSERT_TRUE(take(calm).ok());  // one thread: this one
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+  const double processor =
+      static_cast<double>(after.tv_sec - before.tv_sec) + static_cast<double>(after.tv_nsec - before.tv_nsec) * 1e-9;
+  EXPECT_LT(processor, 0.2 * elapsed.count()) << "the ends and the sleeping itself are not in the duty";
 }
 
 }  // namespace
