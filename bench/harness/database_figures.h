@@ -20,6 +20,9 @@ inline StoreFigures figures_of(const Database& database) {
           .log_entries = statistics.log_entries,
           .log_syncs = statistics.log_syncs,
           .ring_waits = statistics.ring_waits,
+          .checkpoints = statistics.checkpoints,
+          .checkpoint_bytes = statistics.checkpoint_bytes,
+          .checkpoint_seconds = statistics.checkpoint_seconds,
           .page_kind = database.page_kind()};
 }
 

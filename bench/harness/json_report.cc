@@ -60,12 +60,20 @@ Json type_json(const Measurement& run, const TypeResult& type) {
 }
 
 Json store_json(const StoreFigures& store) {
-  return {{"memory_bytes", store.memory_bytes},   {"records_bytes", store.records_bytes},
-          {"index_bytes", store.index_bytes},     {"version_bytes", store.version_bytes},
-          {"garbage_items", store.garbage_items}, {"epoch", store.epoch},
-          {"durable_epoch", store.durable_epoch}, {"log_bytes", store.log_bytes},
-          {"log_entries", store.log_entries},     {"log_syncs", store.log_syncs},
-          {"ring_waits", store.ring_waits}};
+  return {{"memory_bytes", store.memory_bytes},
+          {"records_bytes", store.records_bytes},
+          {"index_bytes", store.index_bytes},
+          {"version_bytes", store.version_bytes},
+          {"garbage_items", store.garbage_items},
+          {"epoch", store.epoch},
+          {"durable_epoch", store.durable_epoch},
+          {"log_bytes", store.log_bytes},
+          {"log_entries", store.log_entries},
+          {"log_syncs", store.log_syncs},
+          {"ring_waits", store.ring_waits},
+          {"checkpoints", store.checkpoints},
+          {"checkpoint_bytes", store.checkpoint_bytes},
+          {"checkpoint_seconds", store.checkpoint_seconds}};
 }
 
 Json samples_json(const std::vector<Sample>& samples) {
@@ -102,6 +110,10 @@ Json repeat_json(const Measurement& run) {
            {{"after_load", store_json(run.loaded)},
             {"at_end", store_json(run.store)},
             {"resident_bytes", run.resident_bytes}}},
+          {"checkpoint_cost",
+           {{"throughput_during", run.checkpoint_cost.throughput_during()},
+            {"throughput_without", run.checkpoint_cost.throughput_without()},
+            {"ratio", run.checkpoint_cost.ratio()}}},
           {"extra", extra},
           {"verified", run.verified},
           {"findings", findings},

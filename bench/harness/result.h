@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/harness/checkpoint_cost.h"
 #include "bench/harness/workload.h"
 #include "src/base/histogram.h"
 
@@ -36,8 +37,9 @@ struct Measurement {
   bool pinned = false;
   double load_average_before = 0, load_average_after = 0;
   std::uint64_t resident_bytes = 0;
-  StoreFigures loaded;          ///< before the workers started
-  StoreFigures store;           ///< when they had stopped
+  StoreFigures loaded;  ///< before the workers started
+  StoreFigures store;   ///< when they had stopped
+  CheckpointCost checkpoint_cost;
   std::vector<Sample> samples;  ///< one a second, warm-up included
   std::vector<ExtraFigure> extra;
   std::vector<Finding> findings;

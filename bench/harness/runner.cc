@@ -39,6 +39,9 @@ class Run {
     control_.phase.notify_all();
   }
   void pass(Phase phase, double seconds, double offset);
+  bool wait_until(std::uint64_t deadline_ns);
+  CheckpointCost::Look look() const;
+  std::uint64_t requests() const;
   void sample(double at_seconds, double length_seconds);
   void sum_up();
 
@@ -70,9 +73,11 @@ void Run::pass(Phase phase, double seconds, double offset) {
   const std::uint64_t start = base::monotonic_ns();
   const std::uint64_t end = start + static_cast<std::uint64_t>(seconds * 1e9);
   set_phase(phase);
+  result_.checkpoint_cost = {};
+  result_.checkpoint_cost.begin(look());
   std::uint64_t last = start;
   for (std::uint64_t tick = start + kSecondNs; last < end; tick += kSecondNs) {
-    const bool stopped = signals_.wait_until(std::min(tick, end));
+    const bool stopped = wait_until(std::min(tick, end));
     const std::uint64_t now = base::monotonic_ns();
     const double length = static_cast<double>(now - last) / 1e9;
     const double at = offset + static_cast<double>(now - start) / 1e9;
@@ -83,12 +88,32 @@ void Run::pass(Phase phase, double seconds, double offset) {
   if (phase == Phase::kMeasure) result_.elapsed_ns = base::monotonic_ns() - start;
 }
 
-void Run::sample(double at_seconds, double length_seconds) {
-  std::uint64_t requests = 0, aborts = 0;
-  for (const auto& worker : workers_) {
-    requests += worker->live_requests();
-    aborts += worker->live_aborts();
+/// As StopSignals::wait_until, and looks meanwhile what a checkpoint costs.
+bool Run::wait_until(std::uint64_t deadline_ns) {
+  constexpr std::uint64_t kLookNs = 20'000'000;
+  if (!plan_.checkpoints) return signals_.wait_until(deadline_ns);
+  for (;;) {
+    const std::uint64_t next = std::min(deadline_ns, base::monotonic_ns() + kLookNs);
+    if (signals_.wait_until(next)) return true;
+    result_.checkpoint_cost.observe(look());
+    if (next == deadline_ns) return false;
   }
+}
+
+CheckpointCost::Look Run::look() const {
+  return {base::monotonic_ns(), requests(), workload_.figures().checkpoint_seconds};
+}
+
+std::uint64_t Run::requests() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->live_requests();
+  return sum;
+}
+
+void Run::sample(double at_seconds, double length_seconds) {
+  const std::uint64_t requests = this->requests();
+  std::uint64_t aborts = 0;
+  for (const auto& worker : workers_) aborts += worker->live_aborts();
   Sample now{.seconds = at_seconds, .resident_bytes = resident_bytes(), .store = workload_.figures()};
   // Right after the switch to the measurement a worker may not have reset its counters yet.
   now.requests = requests - std::min(requests, requests_before_);

@@ -16,7 +16,8 @@ struct RunPlan {
   double warmup_seconds = 2;
   std::uint64_t latency_sample = 1;
   bool pin = true;
-  bool progress = true;  ///< a line a second on standard error
+  bool checkpoints = false;  ///< the store takes some: what they cost is wanted
+  bool progress = true;      ///< a line a second on standard error
 };
 
 /// Runs a loaded workload once. A stop signal ends it early; the result then says so and holds what was measured.

@@ -112,8 +112,10 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   flags.push_back(choice_flag("release", "durable", {"durable", "commit"},
                               "When a result may be shown: once it survives power loss, or at commit."));
   flags.push_back(choice_flag("compress", "none", {"none", "lz4", "zstd"}, "Compression of log files."));
-  flags.push_back(integer_flag("checkpoint_interval", 0, 0, 1'000'000, "seconds",
-                               "Time between checkpoints while logging; 0 = none."));
+  flags.push_back(integer_flag(
+      "checkpoint_interval", 0, 0, 1'000'000, "seconds",
+      "Time between checkpoints while logging; 0 = none. Tells what they cost: throughput while one is in progress "
+      "against the rest."));
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
   flags.push_back(

@@ -83,6 +83,17 @@ std::string durability_text(const Measurement& run) {
       run.microseconds(static_cast<double>(total.durable.max())) / 1000);
 }
 
+/// Checkpoints between the start of the workers and their end.
+std::string checkpoint_text(const Measurement& run) {
+  std::string text = fmt::format("checkpoints {} taken, {} written, in progress for {:.2f} s",
+                                 run.store.checkpoints - run.loaded.checkpoints,
+                                 human_bytes(run.store.checkpoint_bytes - run.loaded.checkpoint_bytes),
+                                 run.store.checkpoint_seconds - run.loaded.checkpoint_seconds);
+  if (const double ratio = run.checkpoint_cost.ratio(); ratio != 0)
+    text += fmt::format("; throughput meanwhile {:.3f} of that without", ratio);
+  return text + "\n";
+}
+
 std::string summary(const std::vector<Measurement>& runs, const Measurement& median) {
   const TypeResult total = median.total();
   std::string text = fmt::format("\nthroughput  {} /s", rate_text(median.throughput()));
@@ -98,6 +109,7 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
                       human_bytes(median.store.version_bytes), human_bytes(median.store.memory_bytes),
                       human_bytes(median.resident_bytes), median.store.page_kind);
   if (median.store.durable_epoch != 0) text += durability_text(median);
+  if (median.store.checkpoint_seconds > median.loaded.checkpoint_seconds) text += checkpoint_text(median);
   for (const ExtraFigure& figure : median.extra) text += fmt::format("{:<11} {:.6g}\n", figure.name, figure.value);
   return text;
 }

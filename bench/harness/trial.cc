@@ -38,6 +38,7 @@ RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
           .warmup_seconds = flags.real("warmup"),
           .latency_sample = flags.integer("latency_sample"),
           .pin = flags.text("pin") != "off",
+          .checkpoints = !settings.options.directory.empty() && settings.options.checkpoint_interval_s != 0,
           .progress = flags.enabled("progress")};
 }
 

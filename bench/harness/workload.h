@@ -66,6 +66,9 @@ struct StoreFigures {
   std::uint64_t log_entries = 0;
   std::uint64_t log_syncs = 0;
   std::uint64_t ring_waits = 0;
+  std::uint64_t checkpoints = 0;
+  std::uint64_t checkpoint_bytes = 0;
+  double checkpoint_seconds = 0;  ///< during which one was in progress
   std::string page_kind;
 };
 

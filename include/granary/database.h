@@ -102,7 +102,10 @@ struct Statistics {
   std::uint64_t log_bytes = 0;      ///< written to log files
   std::uint64_t log_entries = 0;    ///< transactions among them
   std::uint64_t log_syncs = 0;
-  std::uint64_t ring_waits = 0;  ///< commits that had to wait because the worker's ring was full
+  std::uint64_t ring_waits = 0;        ///< commits that had to wait because the worker's ring was full
+  std::uint64_t checkpoints = 0;       ///< taken
+  std::uint64_t checkpoint_bytes = 0;  ///< written to their files
+  double checkpoint_seconds = 0;       ///< during which one was in progress, up to now
 };
 
 /// What opening a directory found and did.

@@ -313,6 +313,7 @@ std::optional<recovery::CheckpointEntry> Storage::installed_checkpoint() const {
 Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared) {
   const std::lock_guard lock(checkpoint_mutex_);
   if (log_->durable().failed()) return log_->durable().cause();
+  const CheckpointFigures::InProgress in_progress(checkpoints_);
   const auto pin = recovery::checkpoint::SnapshotPin::take(shared.epochs);
   if (!pin.ok()) return pin.status();
   if (pin->epoch() == 0) return {};  // there is no snapshot yet, so nothing that it could hold
@@ -334,6 +335,7 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
                                                                .duty = checkpoint_cores() / threads},
                                                               shared, *pin, tables());
   if (!written.ok()) return written.status();
+  checkpoints_.wrote(written->file_bytes);
   base::sync_point("checkpoint.written");
   // It holds the transactions of epochs < its own; it counts once these are durable everywhere.
   if (options_.background == Background::kManual) log_->step();
@@ -357,6 +359,7 @@ Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
     former = std::exchange(manifest_, next);
   }
   doubtful_.reset();
+  checkpoints_.installed();
   base::sync_point("checkpoint.installed");
   if (const Status removed = log_->remove_until(checkpoint.epoch - 1); !removed.ok()) return removed;
   return remove_superseded(former, next);

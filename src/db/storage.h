@@ -24,6 +24,7 @@
 #include "recovery/surviving_rings.h"
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
+#include "src/db/checkpoint_figures.h"
 #include "src/log/log.h"
 #include "src/txn/table_core.h"
 
@@ -59,6 +60,8 @@ class Storage {
   /// pinned: a table that is not among them has no record that the snapshot sees.
   Status checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared);
 
+  const CheckpointFigures& checkpoints() const { return checkpoints_; }
+
   /// All transactions have ended: makes them durable.
   Status close();
 
@@ -89,6 +92,7 @@ class Storage {
   mutable std::mutex manifest_mutex_;                  // guards manifest_ once the database serves
   std::mutex checkpoint_mutex_;                        // one checkpoint at a time; guards doubtful_
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
+  CheckpointFigures checkpoints_;
   recovery::LogScan scan_;
   recovery::SurvivingRings rings_;
   std::mutex progress_mutex_;

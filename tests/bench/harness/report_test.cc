@@ -51,6 +51,21 @@ TEST(Report, TableShowsTypesAbortReasonsAndFailedChecks) {
   EXPECT_EQ(text.find("read_changed"), std::string::npos) << "reasons that did not occur have no column";
 }
 
+TEST(Report, TableTellsWhatCheckpointsCost) {
+  Measurement run = measurement(900, 100);
+  EXPECT_EQ(result_text("title", {run}).find("checkpoints"), std::string::npos);
+  run.loaded.checkpoints = 1;
+  run.store.checkpoints = 3;
+  run.store.checkpoint_bytes = 5 << 20;
+  run.store.checkpoint_seconds = 1.5;
+  EXPECT_NE(result_text("title", {run}).find("checkpoints 2 taken, 5.0 MiB written, in progress for 1.50 s\n"),
+            std::string::npos);
+  run.checkpoint_cost.begin({});
+  run.checkpoint_cost.observe({.ns = 1'000'000'000, .requests = 100});
+  run.checkpoint_cost.observe({.ns = 2'000'000'000, .requests = 195, .seconds_in_progress = 1});
+  EXPECT_NE(result_text("title", {run}).find("s; throughput meanwhile 0.950 of that without\n"), std::string::npos);
+}
+
 TEST(Report, JsonHasBenchBasesKeysAndOurs) {
   const BenchCommand command{.name = "tpcc"};
   FlagValues flags;

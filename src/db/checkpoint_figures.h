@@ -1,0 +1,61 @@
+#pragma once
+// What Statistics says of checkpoints: counted by the one that is taken, read by anyone.
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include <granary/database.h>
+
+namespace granary::db {
+
+/// Thread-safe, but for one InProgress at a time.
+class CheckpointFigures {
+ public:
+  /// A checkpoint is in progress while this lives.
+  class InProgress {
+   public:
+    explicit InProgress(CheckpointFigures& figures) : figures_(figures) {
+      const std::lock_guard lock(figures_.mutex_);
+      figures_.began_ = Clock::now();
+    }
+    ~InProgress() {
+      const std::lock_guard lock(figures_.mutex_);
+      figures_.past_ += Clock::now() - *figures_.began_;
+      figures_.began_.reset();
+    }
+    InProgress(const InProgress&) = delete;
+    InProgress& operator=(const InProgress&) = delete;
+
+   private:
+    CheckpointFigures& figures_;
+  };
+
+  void wrote(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_ += bytes;
+  }
+  void installed() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+
+  void add_to(Statistics* statistics) const {
+    const std::lock_guard lock(mutex_);
+    const Clock::duration present = began_ ? Clock::now() - *began_ : Clock::duration{};
+    statistics->checkpoints += count_;
+    statistics->checkpoint_bytes += bytes_;
+    statistics->checkpoint_seconds += std::chrono::duration<double>(past_ + present).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::uint64_t count_ = 0, bytes_ = 0;
+  Clock::duration past_{};
+  std::optional<Clock::time_point> began_;  // of the one in progress
+};
+
+}  // namespace granary::db
