@@ -27,6 +27,12 @@ bool take(std::string_view* text, std::string_view prefix, Number* number) {
 
 bool all_zeros(std::string_view bytes) { return bytes.find_first_not_of('\0') == std::string_view::npos; }
 
+/// A part of the header, or nothing of it, and then zeros: all that was written to a file that was set aside.
+bool is_unfinished(std::string_view bytes, const SegmentHeader& expected) {
+  const std::size_t written = bytes.find_last_not_of('\0') + 1;  // 0 if there is none
+  return written < sizeof expected && std::memcmp(bytes.data(), &expected, written) == 0;
+}
+
 std::string hex(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -101,7 +107,7 @@ Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::str
                                           const SegmentHeader& expected, bool ignore_header) {
   SegmentReader reader(bytes, expected.crc);
   // The header is written and synced before anything that could be claimed: an incomplete one holds nothing.
-  reader.header_missing_ = bytes.size() < sizeof expected || all_zeros(bytes);
+  reader.header_missing_ = bytes.size() < sizeof expected || is_unfinished(bytes, expected);
   if (reader.header_missing_ || ignore_header) return reader;
   SegmentHeader found;
   std::memcpy(&found, bytes.data(), sizeof found);

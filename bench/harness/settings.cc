@@ -50,6 +50,7 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   Options& options = settings.options;
   options.loggers = static_cast<std::uint32_t>(flags.integer("loggers"));
   options.ring_bytes = flags.bytes("ring_bytes");
+  options.log_reserve_bytes = flags.bytes("log_reserve");
   options.release = flags.text("release") == "commit" ? Release::kCommit : Release::kDurable;
   if (flags.text("compress") == "lz4") options.log_compression = LogCompression::kLz4;
   if (flags.text("compress") == "zstd") options.log_compression = LogCompression::kZstd;
@@ -109,6 +110,8 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
       text_flag("log_dirs", "", "a,b", "With --durability=disk: the loggers write below these in turn instead."));
   flags.push_back(integer_flag("loggers", 1, 1, kMaxLoggers, "threads", "Loggers; each serves some of the workers."));
   flags.push_back(bytes_flag("ring_bytes", "8MiB", 64 << 10, 1 << 30, "Of each worker's log ring."));
+  flags.push_back(bytes_flag("log_reserve", "0", 0, std::uint64_t{1} << 44,
+                             "Set aside for the log before the run, so that none of it waits for an allocation."));
   flags.push_back(choice_flag("release", "durable", {"durable", "commit"},
                               "When a result may be shown: once it survives power loss, or at commit."));
   flags.push_back(choice_flag("compress", "none", {"none", "lz4", "zstd"}, "Compression of log files."));

@@ -59,6 +59,10 @@ struct Options {
   std::uint64_t ring_bytes = std::uint64_t{8} << 20;
   /// Bytes after which a logger begins a new segment; 64 KiB to 16 GiB. Segments are removed as a whole.
   std::uint64_t log_segment_bytes = std::uint64_t{64} << 20;
+  /// Bytes of disk set aside for the log at open(), in whole segments, and again whenever a checkpoint frees some: while
+  /// there are any, the log neither meets a full disk nor waits for an allocation. open() fails with kDiskFull if there
+  /// is not so much. 0 = none; up to 16 TiB.
+  std::uint64_t log_reserve_bytes = 0;
   Release release = Release::kDurable;
   LogCompression log_compression = LogCompression::kNone;
   /// Seconds between checkpoints; 0 = only by Database::checkpoint(). Without any the log grows without bound.

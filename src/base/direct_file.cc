@@ -16,9 +16,8 @@ constexpr std::uint64_t down_to_block(std::uint64_t at) { return at / kDirectBlo
 constexpr std::uint64_t up_to_block(std::uint64_t at) { return down_to_block(at + kDirectBlock - 1); }
 
 /// Not every file system can: then without.
-int open_direct(const std::string& path) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const int descriptor = ::open(path.c_str(), kFlags, 0644);
+int open_direct(const std::string& path, int flags) {
+  const int descriptor = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0644);
   if (descriptor >= 0) static_cast<void>(::fcntl(descriptor, F_SETFL, O_DIRECT));
   return descriptor;
 }
@@ -28,13 +27,19 @@ int open_direct(const std::string& path) {
 void DirectFile::Free::operator()(char* memory) const { std::free(memory); }
 
 Result<std::unique_ptr<File>> DirectFile::create(const std::string& path) {
+  return open(path, O_CREAT | O_EXCL, "create");
+}
+
+Result<std::unique_ptr<File>> DirectFile::open_reserved(const std::string& path) { return open(path, 0, "open"); }
+
+Result<std::unique_ptr<File>> DirectFile::open(const std::string& path, int flags, const char* operation) {
   std::array<Buffer, 2> buffers;
   for (Buffer& buffer : buffers) {
     buffer.reset(static_cast<char*>(std::aligned_alloc(kDirectBlock, kBufferBytes)));
     if (buffer == nullptr) return Status(StatusCode::kResourceExhausted, "no memory to write '" + path + "'");
   }
-  const int descriptor = open_direct(path);
-  if (descriptor < 0) return file_error("create", path, errno);
+  const int descriptor = open_direct(path, flags);
+  if (descriptor < 0) return file_error(operation, path, errno);
   return std::unique_ptr<File>(new DirectFile(descriptor, path, std::move(buffers)));
 }
 

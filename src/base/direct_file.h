@@ -20,6 +20,8 @@ class DirectFile final : public File {
  public:
   /// A new file; kAlreadyExists if there is one.
   static Result<std::unique_ptr<File>> create(const std::string& path);
+  /// An existing one that is all zeros.
+  static Result<std::unique_ptr<File>> open_reserved(const std::string& path);
   ~DirectFile() override;
   DirectFile(const DirectFile&) = delete;
   DirectFile& operator=(const DirectFile&) = delete;
@@ -39,6 +41,7 @@ class DirectFile final : public File {
   };
   using Buffer = std::unique_ptr<char, Free>;
 
+  static Result<std::unique_ptr<File>> open(const std::string& path, int flags, const char* operation);
   DirectFile(int descriptor, std::string path, std::array<Buffer, 2> buffers);
   Status begin_rest();
   Status settle(int error, const char* operation);

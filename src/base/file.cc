@@ -89,6 +89,18 @@ class SystemFiles final : public FileSystem {
     return open_with(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, "create");
   }
   Result<std::unique_ptr<File>> create_direct(const std::string& path) override { return DirectFile::create(path); }
+  Status reserve(const std::string& path, std::uint64_t bytes) override {
+    auto file = create(path);
+    if (!file.ok()) return file.status();
+    errno = ::posix_fallocate(static_cast<SystemFile&>(**file).descriptor(), 0, static_cast<off_t>(bytes));
+    if (errno == 0) return {};
+    const Status full = failed("set aside space for", path);
+    ::unlink(path.c_str());
+    return full;
+  }
+  Result<std::unique_ptr<File>> open_reserved(const std::string& path) override {
+    return DirectFile::open_reserved(path);
+  }
   Result<std::unique_ptr<File>> open(const std::string& path) override { return open_with(path, O_RDONLY, "open"); }
 
   Result<std::unique_ptr<File>> lock(const std::string& path) override {

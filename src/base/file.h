@@ -48,6 +48,10 @@ class FileSystem {
   /// written while the caller goes on, so their errors may come later, at the latest with sync(). Zeros may follow what was
   /// appended, up to a multiple of kDirectBlock.
   virtual Result<std::unique_ptr<File>> create_direct(const std::string& path) { return create(path); }
+  /// A new file of `bytes` zeros whose space is set aside; kDiskFull, and no file, if there is not so much.
+  virtual Status reserve(const std::string& path, std::uint64_t bytes) = 0;
+  /// Such a file, which nobody has written to, to append from its start on, as with create_direct().
+  virtual Result<std::unique_ptr<File>> open_reserved(const std::string& path) = 0;
   /// An existing file, to read; kNotFound if there is none.
   virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
   /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if another

@@ -21,6 +21,8 @@ Status check_durability(const Options& options) {
     return out_of_range("ring_bytes", options.ring_bytes, 64 * kKiB, kGiB);
   if (options.log_segment_bytes < 64 * kKiB || options.log_segment_bytes > 16 * kGiB)
     return out_of_range("log_segment_bytes", options.log_segment_bytes, 64 * kKiB, 16 * kGiB);
+  if (options.log_reserve_bytes > 16 * 1024 * kGiB)
+    return out_of_range("log_reserve_bytes", options.log_reserve_bytes, 0, 16 * 1024 * kGiB);
   const bool on_disk = !options.directory.empty();
   if (!on_disk && (!options.log_directories.empty() || !options.reliable_directory.empty())) {
     return {StatusCode::kInvalidArgument,

@@ -199,6 +199,7 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
   // What an opening that did not come to its end has left.
   const auto unfinished = [number](std::uint64_t generation) { return generation >= number; };
   if (const Status removed = remove_segments(log_directories(), unfinished); !removed.ok()) return removed;
+  if (const Status removed = remove_spares(); !removed.ok()) return removed;
   next.generations.push_back(
       {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}});
   if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
@@ -211,6 +212,7 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
                              .loggers = options_.loggers,
                              .ring_bytes = options_.ring_bytes,
                              .segment_bytes = options_.log_segment_bytes,
+                             .reserve_bytes = options_.log_reserve_bytes,
                              .codec = codec_of(options_.log_compression),
                              .small_records = options_.small_log_records,
                              .threads = options_.background == Background::kThreads,
@@ -270,6 +272,19 @@ Status Storage::remove_segments(const std::vector<std::string>& directories,
     for (const std::string& name : *names) {
       const auto segment = recovery::parse_segment_name(name);
       if (!segment || !needless(segment->generation)) continue;
+      if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
+    }
+  }
+  return {};
+}
+
+/// What the former process had set aside.
+Status Storage::remove_spares() {
+  for (const std::string& directory : log_directories()) {
+    const auto names = files_.list(directory);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      if (!log::is_spare_name(name)) continue;
       if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
     }
   }

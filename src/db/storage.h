@@ -81,6 +81,7 @@ class Storage {
   Status sync_segments();
   Status remove_segments(const std::vector<std::string>& directories,
                          const std::function<bool(std::uint64_t generation)>& needless);
+  Status remove_spares();
   Status remove_rings(const recovery::Manifest& former);
   std::vector<std::string> log_directories() const;
   std::string ring_directory() const;

@@ -3,6 +3,15 @@
 #include <chrono>
 
 namespace granary::log {
+namespace {
+
+/// Of each logger.
+std::uint64_t spares(const LogOptions& options) {
+  const std::uint64_t all = options.segment_bytes * options.loggers;
+  return (options.reserve_bytes + all - 1) / all;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable,
                                        std::span<const std::string_view> adopted) {
@@ -31,6 +40,7 @@ Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch dur
                                                .directory = options_.directories[i % options_.directories.size()],
                                                .identity = identity,
                                                .segment_bytes = options_.segment_bytes,
+                                               .spares = spares(options_),
                                                .codec = options_.codec,
                                                .alone = options_.loggers == 1},
                                  epochs, durable_));

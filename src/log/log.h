@@ -24,6 +24,7 @@ struct LogOptions {
   std::uint32_t loggers = 1;
   std::uint64_t ring_bytes = std::uint64_t{8} << 20;
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+  std::uint64_t reserve_bytes = 0;  ///< set aside for segments, by all loggers together
   std::optional<Codec> codec;
   bool small_records = false;  ///< entries without writes: only to measure (Silo Fig. 11)
   bool threads = true;         ///< false: whoever drives the database calls step()

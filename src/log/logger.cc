@@ -28,6 +28,7 @@ EntryHeader header_at(const char* entry) {
 
 Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, DurableEpoch& durable)
     : options_(std::move(options)),
+      space_({options_.files, options_.directory, options_.identity.logger, options_.segment_bytes, options_.spares}),
       epochs_(epochs),
       durable_(durable),
       newest_(durable.current()),
@@ -37,7 +38,10 @@ Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, Durable
   if (options_.codec) compressor_.emplace(*options_.codec);
 }
 
-Status Logger::open(std::span<const std::string_view> adopted) { return begin_segment(adopted); }
+Status Logger::open(std::span<const std::string_view> adopted) {
+  const Status reserved = space_.replenish();
+  return reserved.ok() ? begin_segment(adopted) : reserved;
+}
 
 void Logger::add_ring(Ring* ring) {
   const std::lock_guard lock(mutex_);
@@ -49,7 +53,7 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   header.sequence = next_sequence_++;
   header.seal();
   segment_path_ = options_.directory + "/" + segment_name(header.generation, header.logger, header.sequence);
-  auto file = options_.files->create_direct(segment_path_);
+  auto file = space_.take(segment_path_);
   if (!file.ok()) return file.status();
   segment_ = std::move(*file);
   segment_crc_ = header.crc;
@@ -228,8 +232,12 @@ Status Logger::remove_until(epoch::Epoch epoch) {
     if (!removed.ok() && removed.code() != StatusCode::kNotFound) return removed;
     // Each removal durable before the next: what power loss leaves of a logger's segments has no gap.
     if (const Status synced = options_.files->sync_directory(options_.directory); !synced.ok()) return synced;
-    const std::lock_guard lock(mutex_);
-    finished_.erase(finished_.begin());
+    {
+      const std::lock_guard lock(mutex_);
+      finished_.erase(finished_.begin());
+    }
+    // Somebody else may have taken the space; then there are fewer spares.
+    if (const Status done = space_.replenish(); !done.ok() && done.code() != StatusCode::kDiskFull) return done;
   }
 }
 

@@ -22,6 +22,7 @@
 #include "src/log/durable_epoch.h"
 #include "src/log/format.h"
 #include "src/log/ring.h"
+#include "src/log/segment_space.h"
 
 namespace granary::log {
 
@@ -30,6 +31,7 @@ struct LoggerOptions {
   std::string directory;
   SegmentHeader identity;  ///< database, node, logger, generation
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+  std::uint64_t spares = 0;  ///< segments to set aside in advance
   std::optional<Codec> codec;
   bool alone = false;  ///< no other logger's markers are compared with this one's: it need not mark idle epochs
 };
@@ -85,6 +87,7 @@ class Logger {
   void give_room();
 
   const LoggerOptions options_;
+  SegmentSpace space_;
   const epoch::EpochManager& epochs_;
   DurableEpoch& durable_;
   std::mutex removing_;  // held by remove_until(); taken before mutex_, which is not held while the device works

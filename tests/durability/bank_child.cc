@@ -113,6 +113,7 @@ Options bank_options(const std::string& directory, const std::string& rings) {
   options.loggers = 2;
   options.ring_bytes = std::uint64_t{64} << 10;
   options.log_segment_bytes = std::uint64_t{64} << 10;
+  options.log_reserve_bytes = 3 * options.log_segment_bytes;
   options.checkpoint_interval_s = 0;
   options.epoch_ms = 5;
   options.snapshot_epochs = 2;

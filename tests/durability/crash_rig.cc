@@ -26,6 +26,7 @@ Options random_options(base::Random& random, const std::string& rings) {
   options.loggers = static_cast<std::uint32_t>(1 + random.below(3));
   options.ring_bytes = kSmallest;
   options.log_segment_bytes = kSmallest;
+  options.log_reserve_bytes = random.below(3) * kSmallest;
   options.snapshot_epochs = static_cast<std::uint32_t>(2 + random.below(3));
   options.log_compression = static_cast<LogCompression>(random.below(3));
   options.memory_limit_bytes = std::uint64_t{64} << 20;

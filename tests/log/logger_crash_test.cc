@@ -54,6 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Logs, LoggerCrash,
                                          Case{"ThreeLoggersManySegments",
                                               {.loggers = 3, .workers = 5, .segment_bytes = 700}},
                                          Case{"OneSegmentEach", {.loggers = 2, .segment_bytes = 1 << 30}},
+                                         Case{"SetAside", {.loggers = 2, .segment_bytes = 700, .spares = 3}},
                                          Case{"Lz4", {.loggers = 2, .codec = log::Codec::kLz4}},
                                          Case{"Zstd", {.loggers = 2, .codec = log::Codec::kZstd}}),
                          [](const auto& instance) { return std::string(instance.param.name); });

@@ -27,6 +27,7 @@ struct RigOptions {
   std::optional<log::Codec> codec = {};
   epoch::Epoch first_epoch = 8;  ///< all before it is durable
   std::uint64_t ring_bytes = 8192;
+  std::uint64_t spares = 0;
 };
 
 class LoggerRig {
@@ -184,6 +185,7 @@ class LoggerRig {
                                .directory = kDirectory,
                                .identity = {},
                                .segment_bytes = options_.segment_bytes,
+                               .spares = options_.spares,
                                .codec = options_.codec,
                                .alone = options_.loggers == 1};
     options.identity.database = kDatabase;

@@ -15,12 +15,14 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-void Inode::append(std::string_view bytes) {
+void Inode::write(std::size_t at, std::string_view bytes) {
   if (bytes.empty()) return;
-  const std::size_t from = cache.size() / kSector;
-  cache.append(bytes);
+  const std::size_t end = at + bytes.size();
+  if (cache.size() < end) cache.resize(end, '\0');
+  std::copy(bytes.begin(), bytes.end(), cache.begin() + static_cast<std::ptrdiff_t>(at));
   dirty.resize((cache.size() + kSector - 1) / kSector, false);
-  std::fill(dirty.begin() + static_cast<std::ptrdiff_t>(from), dirty.end(), true);
+  std::fill(dirty.begin() + static_cast<std::ptrdiff_t>(at / kSector),
+            dirty.begin() + static_cast<std::ptrdiff_t>((end + kSector - 1) / kSector), true);
 }
 
 void Inode::write_back(std::size_t sector) {

@@ -24,7 +24,7 @@ struct Inode {
   std::vector<bool> dirty;
   bool locked = false;
 
-  void append(std::string_view bytes);
+  void write(std::size_t at, std::string_view bytes);
   void sync();
   void lose_dirty_pages() { dirty.assign(dirty.size(), false); }
   /// Puts the sector on the device as it is in the cache.

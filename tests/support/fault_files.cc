@@ -54,18 +54,20 @@ class FaultFile final : public base::File {
     std::unique_lock<std::mutex> lock;
     const auto fault = disk_->begin(FileCall::kAppend, path_, lock);
     if (use_ == Use::kRead) return failure(StatusCode::kIoError, "write, as it was opened to read, to", path_);
-    const std::uint64_t room = disk_->capacity - std::min(disk_->capacity, disk_->used);
+    const std::uint64_t there = inode_->cache.size() - at_;  // reserved
+    const std::uint64_t room = there + disk_->capacity - std::min(disk_->capacity, disk_->used);
     std::size_t written = static_cast<std::size_t>(std::min<std::uint64_t>(room, bytes.size()));
     if (fault) written = std::min(written, fault->written);
-    inode_->append({bytes.data(), written});
-    disk_->used += written;
+    inode_->write(at_, {bytes.data(), written});
+    at_ += written;
+    disk_->used += written - std::min<std::uint64_t>(written, there);
     if (fault) return failure(fault->code, "write to", path_);
     return written == bytes.size() ? Status() : failure(StatusCode::kDiskFull, "write to", path_);
   }
 
   std::uint64_t flushed() const override {
     const std::lock_guard lock(disk_->mutex);
-    return inode_->cache.size();
+    return at_;
   }
 
   Status sync() override {
@@ -98,11 +100,21 @@ class FaultFile final : public base::File {
   const std::shared_ptr<Inode> inode_;
   const std::string path_;
   const Use use_;
+  std::size_t at_ = 0;  // where append() goes on
 };
 
 std::unique_ptr<base::File> file(std::shared_ptr<Disk> disk, std::shared_ptr<Inode> inode, const std::string& path,
                                  FaultFile::Use use) {
   return std::make_unique<FaultFile>(std::move(disk), std::move(inode), path, use);
+}
+
+Result<std::unique_ptr<base::File>> open_file(const std::shared_ptr<Disk>& disk, const std::string& path,
+                                              FaultFile::Use use) {
+  std::unique_lock<std::mutex> lock;
+  if (const auto fault = disk->begin(FileCall::kOpen, path, lock)) return failure(fault->code, "open", path);
+  const auto at = disk->names.find(path);
+  if (at == disk->names.end()) return failure(StatusCode::kNotFound, "open", path);
+  return file(disk, at->second, path, use);
 }
 
 }  // namespace
@@ -186,13 +198,23 @@ Result<std::unique_ptr<base::File>> FaultFiles::create(const std::string& path) 
   return file(disk_, inode, path, FaultFile::Use::kAppend);
 }
 
+Status FaultFiles::reserve(const std::string& path, std::uint64_t bytes) {
+  if (disk_->passes_through(path)) return base::system_files().reserve(path, bytes);
+  const auto made = create(path);
+  if (!made.ok()) return made.status();
+  const Status written = (*made)->append(std::string(bytes, '\0'));
+  if (!written.ok()) static_cast<void>(remove(path));
+  return written;
+}
+
+Result<std::unique_ptr<base::File>> FaultFiles::open_reserved(const std::string& path) {
+  if (disk_->passes_through(path)) return base::system_files().open_reserved(path);
+  return open_file(disk_, path, FaultFile::Use::kAppend);
+}
+
 Result<std::unique_ptr<base::File>> FaultFiles::open(const std::string& path) {
   if (disk_->passes_through(path)) return base::system_files().open(path);
-  std::unique_lock<std::mutex> lock;
-  if (const auto fault = disk_->begin(FileCall::kOpen, path, lock)) return failure(fault->code, "open", path);
-  const auto at = disk_->names.find(path);
-  if (at == disk_->names.end()) return failure(StatusCode::kNotFound, "open", path);
-  return file(disk_, at->second, path, FaultFile::Use::kRead);
+  return open_file(disk_, path, FaultFile::Use::kRead);
 }
 
 Result<std::unique_ptr<base::File>> FaultFiles::lock(const std::string& path) {

@@ -1,0 +1,41 @@
+#include "src/log/segment_space.h"
+
+#include <fmt/format.h>
+
+namespace granary::log {
+namespace {
+
+constexpr std::string_view kSparePrefix = "spare-l";
+
+}  // namespace
+
+std::string spare_name(std::uint32_t logger, std::uint64_t number) {
+  return fmt::format("{}{:02}-{:08}.glog", kSparePrefix, logger, number);
+}
+
+bool is_spare_name(std::string_view name) { return name.starts_with(kSparePrefix) && name.ends_with(".glog"); }
+
+Status SegmentSpace::replenish() {
+  const std::lock_guard lock(mutex_);
+  while (spares_.size() < options_.spares) {
+    const std::string path = options_.directory + "/" + spare_name(options_.logger, next_);
+    if (const Status reserved = options_.files->reserve(path, options_.segment_bytes); !reserved.ok()) return reserved;
+    ++next_;
+    spares_.push_back(path);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<base::File>> SegmentSpace::take(const std::string& path) {
+  std::string spare;
+  {
+    const std::lock_guard lock(mutex_);
+    if (spares_.empty()) return options_.files->create_direct(path);
+    spare = spares_.back();
+    spares_.pop_back();
+  }
+  if (const Status renamed = options_.files->rename(spare, path); !renamed.ok()) return renamed;
+  return options_.files->open_reserved(path);
+}
+
+}  // namespace granary::log
