@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <thread>
 
 #include "recovery/checkpoint/reader.h"
@@ -42,16 +43,41 @@ double checkpoint_cores() {
   return kShare * std::max(1u, std::thread::hardware_concurrency());
 }
 
+bool is_segment(const std::string& name) { return recovery::parse_segment_name(name).has_value(); }
+
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// Adds those that are not there yet; true if there were any.
 bool add_missing(std::vector<std::string>& names, const std::vector<std::string>& more) {
   const std::size_t before = names.size();
   for (const std::string& name : more) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!is_among(names, name)) names.push_back(name);
   }
   return names.size() != before;
 }
 
+/// Where the path points to, whatever the working directory will be; one name for each way to write it.
+std::string absolute(const std::string& path) {
+  if (path.empty()) return path;
+  const std::filesystem::path normal = std::filesystem::absolute(path).lexically_normal();
+  return normal.has_filename() ? normal.string() : normal.parent_path().string();  // "/db/" is "/db", "/" itself
+}
+
+/// The manifest keeps its directories, and they must mean the same to the next opening.
+Options with_absolute_paths(Options options) {
+  options.directory = absolute(options.directory);
+  options.reliable_directory = absolute(options.reliable_directory);
+  for (std::string& directory : options.log_directories) directory = absolute(directory);
+  return options;
+}
+
 }  // namespace
+
+Storage::Storage(const Options& options, base::FileSystem& files)
+    : options_(with_absolute_paths(options)),
+      files_(files) {}
 
 Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files) {
   std::unique_ptr<Storage> storage(new Storage(options, files));
@@ -81,27 +107,58 @@ Status Storage::lock_and_read() {
   auto manifest = recovery::read_manifest(files_, options_.directory);
   if (manifest.ok()) {
     manifest_ = std::move(*manifest);
-    return {};
+    return check_new_directories();
   }
   return manifest.status().code() == StatusCode::kNotFound ? create_new() : manifest.status();
 }
 
 /// A directory without a manifest is a new database, unless there is something that only a database leaves.
 Status Storage::create_new() {
-  for (const std::string& directory : log_directories()) {
-    const auto names = files_.list(directory);
-    if (!names.ok()) return names.status();
-    for (const std::string& name : *names) {
-      if (!recovery::parse_segment_name(name) && !name.starts_with(kCheckpointPrefix)) continue;
-      return {StatusCode::kDamaged,
-              fmt::format("'{}' has no {}, but '{}/{}' is of a database; put the {} back, or "
-                          "choose an empty directory",
-                          options_.directory, recovery::kManifestName, directory, name, recovery::kManifestName)};
-    }
+  const auto found = find(log_directories(), [](const std::string& name) {
+    return is_segment(name) || name.starts_with(kCheckpointPrefix);
+  });
+  if (!found.ok()) return found.status();
+  if (!found->empty()) {
+    return {StatusCode::kDamaged,
+            fmt::format("'{}' has no {}, but '{}' is of a database; put the {} back, or choose an empty directory",
+                        options_.directory, recovery::kManifestName, *found, recovery::kManifestName)};
   }
   manifest_.database = recovery::new_database_id();
-  manifest_.log_directories = log_directories();
-  return recovery::write_manifest(files_, options_.directory, manifest_);
+  return know_log_directories();
+}
+
+/// A directory that the manifest does not know cannot hold a segment of this database.
+Status Storage::check_new_directories() const {
+  std::vector<std::string> fresh = log_directories();
+  std::erase_if(fresh, [this](const std::string& name) { return is_among(manifest_.log_directories, name); });
+  const auto found = find(fresh, is_segment);
+  if (!found.ok()) return found.status();
+  if (found->empty()) return {};
+  return {StatusCode::kFailedPrecondition,
+          fmt::format("the log of '{}' cannot move to where '{}' is, which is of another database; choose an empty "
+                      "directory",
+                      options_.directory, *found)};
+}
+
+/// The path of the first name in them that `matches`; "" if there is none.
+Result<std::string> Storage::find(const std::vector<std::string>& directories,
+                                  bool (*matches)(const std::string& name)) const {
+  for (const std::string& directory : directories) {
+    const auto names = files_.list(directory);
+    if (!names.ok()) return names.status();
+    const auto found = std::find_if(names->begin(), names->end(), matches);
+    if (found != names->end()) return directory + "/" + *found;
+  }
+  return std::string();
+}
+
+/// Before the first segment is made in them: what this opening leaves there if it is cut short, the next ones find.
+Status Storage::know_log_directories() {
+  recovery::Manifest next = manifest_;
+  if (!add_missing(next.log_directories, log_directories())) return {};
+  if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
+  manifest_ = std::move(next);
+  return {};
 }
 
 Status Storage::scan() {
@@ -185,8 +242,8 @@ Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::W
 epoch::Epoch Storage::cut() const { return report_.rings ? scan_.greatest_epoch : scan_.durable; }
 
 Status Storage::begin(const epoch::EpochManager& epochs) {
+  if (const Status known = know_log_directories(); !known.ok()) return known;
   recovery::Manifest next = manifest_;
-  add_missing(next.log_directories, log_directories());
   next.reliable_directory = ring_directory();
   next.boot = recovery::boot_id();
   if (!next.generations.empty() && !next.generations.back().cut) {
@@ -198,7 +255,7 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
   const std::uint64_t number = next.generations.empty() ? 1 : next.generations.back().number + 1;
   // What an opening that did not come to its end has left.
   const auto unfinished = [number](std::uint64_t generation) { return generation >= number; };
-  if (const Status removed = remove_segments(log_directories(), unfinished); !removed.ok()) return removed;
+  if (const Status removed = remove_segments(manifest_.log_directories, unfinished); !removed.ok()) return removed;
   if (const Status removed = remove_spares(); !removed.ok()) return removed;
   next.generations.push_back(
       {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}});

@@ -4,7 +4,8 @@
 // Opening goes in this order, so that a crash at any place leaves what the next opening can recover to the same state:
 // lock; read the manifest; scan the logs, which gives the cut of the generation that was running; load checkpoint and
 // logs; what the rings had is written to a segment of that generation and synced; write the manifest with the cut and the new
-// generation; only then begin the new log. E goes on behind every epoch that any file names (DESIGN: epochs that were
+// generation; only then begin the new log. A log directory is in the manifest before there is a segment in it, so that
+// the next opening finds what this one left. E goes on behind every epoch that any file names (DESIGN: epochs that were
 // dropped never come back).
 
 #include <functional>
@@ -66,9 +67,12 @@ class Storage {
   Status close();
 
  private:
-  Storage(const Options& options, base::FileSystem& files) : options_(options), files_(files) {}
+  Storage(const Options& options, base::FileSystem& files);
   Status lock_and_read();
   Status create_new();
+  Status check_new_directories() const;
+  Result<std::string> find(const std::vector<std::string>& directories, bool (*matches)(const std::string& name)) const;
+  Status know_log_directories();
   Status scan();
   Status open_rings();
   epoch::Epoch cut() const;

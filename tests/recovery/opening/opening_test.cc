@@ -1,11 +1,17 @@
-// Power fails before any call that an opening makes: the next opening finds the same database. Not covered: crashes of the
-// process with rings left, and of transactions.
+// Power fails before any call that an opening makes, also one that moves the log to other directories: the next openings
+// find the same database. And which directories an opening accepts. Not covered: crashes of the process with rings left,
+// and of transactions.
 
+#include <filesystem>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <granary/granary.h>
 
+#include "src/log/format.h"
 #include "tests/support/fault_files.h"
+#include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary {
@@ -14,11 +20,15 @@ namespace {
 using tests::FaultFiles;
 using tests::Survives;
 
-Options options(const tests::TemporaryDirectory& rings, std::uint32_t loggers) {
+using Directories = std::vector<std::string>;
+
+Options options(const tests::RingDirectory& rings, std::uint32_t loggers, const Directories& logs = {}) {
   Options options;
+  options.log_directories = logs;
   options.directory = "/db";
   options.reliable_directory = rings.path();
   options.loggers = loggers;
+  options.ring_bytes = std::uint64_t{64} << 10;
   options.background = Background::kManual;
   options.memory_limit_bytes = std::uint64_t{64} << 20;
   options.huge_pages = HugePages::kOff;
@@ -26,9 +36,9 @@ Options options(const tests::TemporaryDirectory& rings, std::uint32_t loggers) {
 }
 
 /// Opens, checks that the table holds what was put, and returns what went wrong.
-std::string check(FaultFiles& files, std::uint32_t loggers) {
-  const tests::TemporaryDirectory rings;
-  auto opened = Database::open(options(rings, loggers), files);
+std::string check(FaultFiles& files, std::uint32_t loggers, const Directories& logs = {}) {
+  const tests::RingDirectory rings;
+  auto opened = Database::open(options(rings, loggers, logs), files);
   if (!opened.ok()) return opened.status().message();
   const auto table = (*opened)->table("t");
   if (!table.ok()) return table.status().message();
@@ -41,16 +51,18 @@ std::string check(FaultFiles& files, std::uint32_t loggers) {
 class Opening : public testing::TestWithParam<std::uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Loggers, Opening, testing::Values(1, 2));
 
+/// A closed database.
+void make_database(FaultFiles& files, std::uint32_t loggers, const Directories& logs = {}) {
+  const tests::RingDirectory rings;
+  auto database = Database::open(options(rings, loggers, logs), files).value();
+  const Table table = database->create_table("t", TableOptions{}).value();
+  Worker worker = database->register_worker().value();
+  ASSERT_TRUE(worker.run([&](Transaction& transaction) { (void)transaction.put(table, "key", "value"); }).committed());
+}
+
 TEST_P(Opening, MayFailAtEveryCall) {
   FaultFiles files;
-  {
-    const tests::TemporaryDirectory rings;
-    auto database = Database::open(options(rings, GetParam()), files).value();
-    const Table table = database->create_table("t", TableOptions{}).value();
-    Worker worker = database->register_worker().value();
-    ASSERT_TRUE(
-        worker.run([&](Transaction& transaction) { (void)transaction.put(table, "key", "value"); }).committed());
-  }
+  ASSERT_NO_FATAL_FAILURE(make_database(files, GetParam()));
   std::uint64_t images = 0;
   files.set_observer([&](tests::FileCall, const std::string& path) {
     if (HasFailure()) return;
@@ -60,13 +72,74 @@ TEST_P(Opening, MayFailAtEveryCall) {
     }
   });
   {
-    const tests::TemporaryDirectory rings;
+    const tests::RingDirectory rings;
     const auto opened = Database::open(options(rings, GetParam()), files);
     EXPECT_TRUE(opened.ok());
     files.set_observer({});
   }
   EXPECT_EQ(check(files, GetParam()), "");
   EXPECT_GT(images, 30u);
+}
+
+TEST_P(Opening, MayFailWhileTheLogMoves) {
+  const Directories moved{"/logs"};
+  FaultFiles files;
+  ASSERT_NO_FATAL_FAILURE(make_database(files, GetParam()));
+  std::uint64_t images = 0;
+  files.set_observer([&](tests::FileCall, const std::string& path) {
+    if (HasFailure()) return;
+    for (const Survives survives : {Survives::kSynced, Survives::kAll, Survives::kRandom}) {
+      const auto image = files.power_loss_image(survives, ++images);
+      // Where it was, then where it was to go, and so on: what the cut left must not come between.
+      for (const Directories& logs : {Directories{}, moved, Directories{}, moved}) {
+        EXPECT_EQ(check(*image, 1, logs), "") << "image " << images << ", before a call for " << path;
+      }
+    }
+  });
+  {
+    const tests::RingDirectory rings;
+    const auto opened = Database::open(options(rings, GetParam(), moved), files);
+    EXPECT_TRUE(opened.ok());
+    files.set_observer({});
+  }
+  EXPECT_EQ(check(files, GetParam(), moved), "");
+  EXPECT_GT(images, 30u);
+}
+
+TEST(OpeningDirectories, ANewOneMustHoldNoLog) {
+  FaultFiles files;
+  ASSERT_NO_FATAL_FAILURE(make_database(files, 1));
+  ASSERT_TRUE(files.make_directory("/logs").ok());
+  ASSERT_TRUE(files.create("/logs/" + log::segment_name(7, 0, 0)).ok());
+  EXPECT_THAT(check(files, 1, {"/logs"}), testing::HasSubstr("'/logs/" + log::segment_name(7, 0, 0) + "'"));
+  EXPECT_TRUE(files.open("/logs/" + log::segment_name(7, 0, 0)).ok()) << "another database may need it";
+  EXPECT_EQ(check(files, 1), "");
+}
+
+TEST(OpeningDirectories, OneGivenTwiceIsOne) {
+  FaultFiles files;
+  const Directories twice{"/logs", "/x/../logs/"};
+  ASSERT_NO_FATAL_FAILURE(make_database(files, 2, twice));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(check(files, 2, twice), "");
+}
+
+/// What a relative path meant is not forgotten when the next program runs elsewhere.
+TEST(OpeningDirectories, RelativePathsMeanWhereTheyWereGiven) {
+  const tests::TemporaryDirectory here, there;
+  const tests::RingDirectory rings;
+  const auto open_in = [&](const std::string& working, const std::string& directory, const Directories& logs) {
+    std::filesystem::current_path(working);
+    Options given = options(rings, 1, logs);
+    given.directory = directory;
+    const auto opened = Database::open(given);
+    return opened.ok() ? std::string() : opened.status().message();
+  };
+  const std::filesystem::path before = std::filesystem::current_path();
+  EXPECT_EQ(open_in(here.path(), "db", {"logs", "./more/"}), "");
+  EXPECT_EQ(open_in(there.path(), here / "db", {here / "logs"}), "");
+  EXPECT_EQ(open_in(here.path(), "./db", {"more"}), "");
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::is_empty(there.path())) << "it took the names to be of another place";
 }
 
 }  // namespace
