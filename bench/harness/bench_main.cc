@@ -31,7 +31,6 @@ class Bench {
   Status measure_one(std::uint64_t repeat);
   void verify();
   ExitCode report();
-  Status log_status() const;
 
   const BenchCommand& command_;
   const FlagValues& flags_;
@@ -64,7 +63,9 @@ Status Bench::measure_one(std::uint64_t repeat) {
                repeats_, plan_.workers, plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds,
                loaded_.load_seconds);
   }
-  Result<Measurement> measured = measure(*loaded_.workload, plan_, clock_, signals_);
+  RunPlan plan = plan_;
+  if (!loaded_.workload->reload_each_repeat()) plan.runs_on_this_data = repeats_ - repeat;
+  Result<Measurement> measured = measure(*loaded_.workload, plan, clock_, signals_);
   if (!measured.ok()) return measured.status();
   if (measured->elapsed_ns == 0 && !runs_.empty()) return {};  // interrupted before it measured anything
   runs_.push_back(std::move(*measured));
@@ -100,19 +101,13 @@ ExitCode Bench::report() {
   return ExitCode::kOk;
 }
 
-/// Why the workload's database cannot make anything durable any more, if it has a log.
-Status Bench::log_status() const {
-  const Database* const database = loaded_.workload ? loaded_.workload->logged_database() : nullptr;
-  return database == nullptr ? Status() : database->log_status();
-}
-
 ExitCode Bench::run() {
   if (const Status writable = check_writable(flags_.text("json")); !writable.ok()) {
     return refuse(ExitCode::kEnvironment, writable.message());
   }
   for (std::uint64_t repeat = 0; repeat < repeats_ && !signals_.requested(); ++repeat) {
     const Status done = measure_one(repeat);
-    if (const Status log = log_status(); !log.ok()) log_failure_ = log;
+    if (loaded_.workload) log_failure_ = log_status(*loaded_.workload);
     if (!done.ok() && log_failure_.ok()) return refuse(exit_code_of(done), done.message());
     if (!log_failure_.ok()) break;  // nothing that follows could be made durable
   }

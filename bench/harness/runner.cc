@@ -1,10 +1,13 @@
 #include "bench/harness/runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "bench/harness/log_room.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/worker_thread.h"
@@ -43,6 +46,7 @@ class Run {
   CheckpointCost::Look look() const;
   std::uint64_t requests() const;
   void sample(double at_seconds, double length_seconds);
+  Status check_room() const;
   void sum_up();
 
   Workload& workload_;
@@ -83,7 +87,7 @@ void Run::pass(Phase phase, double seconds, double offset) {
     const double at = offset + static_cast<double>(now - start) / 1e9;
     if (length >= 0.5 || seconds < 1) sample(phase == Phase::kWarmUp ? std::min(at, 0.0) : at, length);
     last = now;
-    if (stopped) break;
+    if (stopped || !log_status(workload_).ok()) break;  // a failed log makes nothing durable any more
   }
   if (phase == Phase::kMeasure) result_.elapsed_ns = base::monotonic_ns() - start;
 }
@@ -125,6 +129,16 @@ void Run::sample(double at_seconds, double length_seconds) {
   result_.samples.push_back(std::move(now));
 }
 
+/// Whether what is still to be logged, at the warm-up's rate, fits the disk.
+Status Run::check_room() const {
+  const StoreFigures now = workload_.figures();
+  const double rate = static_cast<double>(now.log_bytes - result_.loaded.log_bytes) / plan_.warmup_seconds;
+  const double seconds = plan_.seconds * static_cast<double>(plan_.runs_on_this_data);
+  return check_log_room(plan_.options, {rate, seconds, now.records_bytes},
+                        fmt::format("{}, which logs {} a second, for {} s", workload_.name(),
+                                    human_bytes(static_cast<std::uint64_t>(rate)), seconds));
+}
+
 void Run::sum_up() {
   for (const std::string& name : workload_.transaction_types()) {
     result_.types.emplace_back();
@@ -145,16 +159,19 @@ void Run::sum_up() {
 Result<Measurement> Run::measure() {
   result_.load_average_before = load_average();
   result_.loaded = workload_.figures();
-  const Status started = start_workers();
-  if (started.ok()) {
+  Status ready = start_workers();
+  if (ready.ok()) {
     signals_.ask_first(true);
-    if (plan_.warmup_seconds > 0) pass(Phase::kWarmUp, plan_.warmup_seconds, -plan_.warmup_seconds);
-    if (!signals_.requested()) pass(Phase::kMeasure, plan_.seconds, 0);
+    if (plan_.warmup_seconds > 0) {
+      pass(Phase::kWarmUp, plan_.warmup_seconds, -plan_.warmup_seconds);
+      ready = check_room();
+    }
+    if (ready.ok() && !signals_.requested()) pass(Phase::kMeasure, plan_.seconds, 0);
     result_.interrupted = signals_.requested();
   }
   set_phase(Phase::kStop);
   for (auto& worker : workers_) worker->join();
-  if (!started.ok()) return started;
+  if (!ready.ok()) return ready;
   sum_up();
   return std::move(result_);
 }

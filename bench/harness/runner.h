@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <granary/options.h>
+
 #include "bench/harness/result.h"
 #include "bench/harness/stop_signals.h"
 #include "bench/harness/workload.h"
@@ -16,11 +18,14 @@ struct RunPlan {
   double warmup_seconds = 2;
   std::uint64_t latency_sample = 1;
   bool pin = true;
-  bool checkpoints = false;  ///< the store takes some: what they cost is wanted
-  bool progress = true;      ///< a line a second on standard error
+  bool checkpoints = false;             ///< the store takes some: what they cost is wanted
+  bool progress = true;                 ///< a line a second on standard error
+  Options options = {};                 ///< of the database: where it logs
+  std::uint64_t runs_on_this_data = 1;  ///< this one and those to come: their logs add up
 };
 
 /// Runs a loaded workload once. A stop signal ends it early; the result then says so and holds what was measured.
+/// kResourceExhausted after the warm-up if, at its rate, the log would not fit.
 Result<Measurement> measure(Workload& workload, const RunPlan& plan, const base::TscClock& clock, StopSignals& signals);
 
 }  // namespace granary::bench

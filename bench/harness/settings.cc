@@ -104,8 +104,10 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   flags.push_back(choice_flag("durability", "none", {"none", "tmpfs", "disk"},
                               "Logs: none; tmpfs: to files in memory, which survive the process; disk: to --directory, "
                               "synced, which survives power loss."));
-  flags.push_back(text_flag("directory", ".", "DIR",
-                            "With --durability=disk: a directory of the run's own is made below it, and removed."));
+  flags.push_back(
+      text_flag("directory", ".", "DIR",
+                "With --durability=disk: a directory of the run's own is made below it, and removed. If the log of the "
+                "rest of the run, at the warm-up's rate, would not fit, the run is refused after the warm-up"));
   flags.push_back(
       text_flag("log_dirs", "", "a,b", "With --durability=disk: the loggers write below these in turn instead."));
   flags.push_back(integer_flag("loggers", 1, 1, kMaxLoggers, "threads", "Loggers; each serves some of the workers."));

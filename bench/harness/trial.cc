@@ -39,7 +39,8 @@ RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
           .latency_sample = flags.integer("latency_sample"),
           .pin = flags.text("pin") != "off",
           .checkpoints = !settings.options.directory.empty() && settings.options.checkpoint_interval_s != 0,
-          .progress = flags.enabled("progress")};
+          .progress = flags.enabled("progress"),
+          .options = settings.options};
 }
 
 Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& settings, const FlagValues& flags) {
@@ -51,6 +52,8 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
   const std::uint64_t start = base::monotonic_ns();
   const Status done = loaded.workload->load(static_cast<unsigned>(allowed_cpus().size()), progress);
   loaded.load_seconds = static_cast<double>(base::monotonic_ns() - start) / 1e9;
+  // A failed log explains loading that failed.
+  if (const Status log = log_status(*loaded.workload); !log.ok()) return log;
   if (!done.ok()) return done;
   return loaded;
 }

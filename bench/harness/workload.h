@@ -121,4 +121,10 @@ class Workload {
   virtual std::vector<Finding> verify() { return {}; }
 };
 
+/// Why the workload's database cannot make anything durable any more, if it has a log.
+inline Status log_status(const Workload& workload) {
+  const Database* const database = workload.logged_database();
+  return database == nullptr ? Status() : database->log_status();
+}
+
 }  // namespace granary::bench

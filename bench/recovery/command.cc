@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/json_report.h"
+#include "bench/harness/log_room.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/table.h"
@@ -63,10 +64,7 @@ std::uint64_t checkpoint_bytes_of(const Load& load) {
 /// What does not fit is refused before anything is written.
 Status check_room(const Load& load, const Options& options, CheckpointAt checkpoint) {
   const std::uint64_t disk = log_bytes_of(load) + (checkpoint == CheckpointAt::kNever ? 0 : checkpoint_bytes_of(load));
-  const std::string parent = std::filesystem::path(options.directory).parent_path().string();
-  if (const std::uint64_t free = free_bytes(parent); disk > free / 10 * 9)
-    return {StatusCode::kInvalidArgument, fmt::format("recovery of this size needs about {} below '{}'; {} are free",
-                                                      human_bytes(disk), parent, human_bytes(free))};
+  if (const Status fits = check_log_room(options, disk, "recovery of this size"); !fits.ok()) return fits;
   constexpr std::uint64_t kOverhead = 100;  // header, slab rounding, index; operations by key
   const std::uint64_t memory = std::min(load.keys, load.records) * (load.value_bytes + kOverhead) + load.keys * 8;
   if (const std::uint64_t available = available_memory(); memory > available)

@@ -37,9 +37,9 @@ constexpr const char* kTooSmall = "Choose a --directory with more room";
 INSTANTIATE_TEST_SUITE_P(
     Cli, SmallDisk,
     testing::Values(Case{"YcsbFills", 8, "ycsb --mix=a --keys=1000 --warmup=0 --seconds=60", 5, kFull},
-                    Case{"TpccFills", 256, "tpcc --warehouses=1 --warmup=0 --seconds=60", 5, kFull},
+                    Case{"TpccFills", 160, "tpcc --warehouses=1 --warmup=0 --seconds=60", 5, kFull},
                     Case{"TpccCannotLoad", 8, "tpcc --warehouses=1", 5, kFull},
-                    Case{"YcsbCannotRunSoLong", 64, "ycsb --mix=a --keys=1000 --warmup=0.3 --seconds=1000000", 3,
+                    Case{"YcsbCannotRunSoLong", 512, "ycsb --mix=a --keys=1000 --warmup=0.1 --seconds=1000000", 3,
                          kTooSmall}),
     [](const auto& instance) { return std::string(instance.param.name); });
 

@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Cli, RecoveryBench,
 
 TEST(RecoveryBenchUsage, RefusesWhatCannotWork) {
   const Ran disk = granary("bench recovery --records=100000000000 --keys=10");
-  EXPECT_EQ(disk.exit_code, 2);
+  EXPECT_EQ(disk.exit_code, 3);
   EXPECT_NE(disk.err.find("of this size needs about"), std::string::npos) << disk.err;
   EXPECT_EQ(granary("bench recovery --durability=none").exit_code, 2);
   EXPECT_EQ(granary("bench recovery --keys=1 --workers=2").exit_code, 2);

@@ -37,12 +37,18 @@ class FakeWorkload final : public Workload {
   StoreFigures figures() const override {
     StoreFigures figures;
     figures.records_bytes = 1000;
+    figures.log_bytes = log_bytes_;
+    log_bytes_ += log_growth;
     return figures;
   }
   void observe(const Sample& sample) override { observed.push_back(sample); }
 
+  std::uint64_t log_growth = 0;  ///< from one look at the figures to the next
   std::uint32_t refused_worker = ~0u;
   std::vector<Sample> observed;
+
+ private:
+  mutable std::uint64_t log_bytes_ = 0;
 };
 
 }  // namespace granary::bench

@@ -30,8 +30,7 @@ TEST_F(LogRoom, IsNineTenthsOfWhatIsFree) {
   EXPECT_TRUE(check_log_room(options_, share(0.8), "x").ok());
   const Status refused = check_log_room(options_, share(0.95), "x");
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(refused.message(),
-              testing::ContainsRegex("x needs about .*B below '.*'; .*B are free\\. Choose"));
+  EXPECT_THAT(refused.message(), testing::ContainsRegex("x needs about .*B below '.*'; .*B are free\\. Choose"));
 }
 
 TEST_F(LogRoom, IsOfTheDeviceNotOfTheDirectory) {
