@@ -118,7 +118,7 @@ Options bank_options(const std::string& directory, const std::string& rings) {
   options.epoch_ms = 5;
   options.snapshot_epochs = 2;
   options.max_open_epochs = 0;  // whoever audits the bank takes his time
-  options.memory_limit_bytes = std::uint64_t{128} << 20;
+  options.memory_limit_bytes = std::uint64_t{512} << 20;
   options.huge_pages = HugePages::kOff;
   return options;
 }
@@ -130,7 +130,9 @@ Result<Bank> open_bank(Database& database) {
   if (!counters.ok()) return counters.status();
   auto transfers = database.create_table<std::uint64_t, Transfer>("transfers");
   if (!transfers.ok()) return transfers.status();
-  return Bank{*accounts, *counters, *transfers};
+  const auto by_account = database.create_index(*transfers, "by_account", {.parts = {value_part(&Transfer::from)}});
+  if (!by_account.ok()) return by_account.status();
+  return Bank{*accounts, *counters, *transfers, *by_account};
 }
 
 [[noreturn]] void run_bank(const BankPlan& plan) {

@@ -23,6 +23,7 @@ struct Bank {
   TypedTable<std::uint64_t, std::int64_t> accounts;
   TypedTable<std::uint64_t, std::uint64_t> counters;  ///< worker -> how many transfers it has made
   TypedTable<std::uint64_t, Transfer> transfers;
+  Index by_account;  ///< transfers by the account that they are from
 };
 
 /// Small rings and segments, short epochs, two loggers.

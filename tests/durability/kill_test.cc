@@ -8,7 +8,10 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -32,6 +35,17 @@ using std::chrono::steady_clock;
 
 class Kill : public testing::Test {
  protected:
+  /// A new bank now and then: history grows, and an audit reads it all.
+  void maybe_begin_anew(std::uint64_t round) {
+    constexpr std::uint64_t kLife = 6;  // rounds
+    if (round == 0 || round % kLife != 0) return;
+    ASSERT_NO_FATAL_FAILURE(verify());
+    directory_ = std::make_unique<TemporaryDirectory>();
+    rings_.empty();
+    reported_ += committed_[0] + committed_[1];
+    committed_ = released_ = {};
+  }
+
   /// Runs a child until it kills itself or the time is over.
   void run_child(const std::string& point, std::uint64_t pass, std::uint64_t seed, milliseconds time) {
     std::array<int, 2> ends{};
@@ -40,7 +54,7 @@ class Kill : public testing::Test {
     ASSERT_GE(child, 0);
     if (child == 0) {
       ::close(ends[0]);
-      run_bank({directory_.path() + "/db", rings_.path(), point, pass, seed, ends[1]});
+      run_bank({directory_->path() + "/db", rings_.path(), point, pass, seed, ends[1]});
     }
     ::close(ends[1]);
     listen(ends[0], child, steady_clock::now() + time);
@@ -58,19 +72,21 @@ class Kill : public testing::Test {
 
   /// What the killed processes left.
   void verify() {
-    auto database = Database::open(bank_options(directory_.path() + "/db", rings_.path()));
+    auto database = Database::open(bank_options(directory_->path() + "/db", rings_.path()));
     ASSERT_TRUE(database.ok()) << database.status().message();
     const auto bank = open_bank(**database);
     ASSERT_TRUE(bank.ok()) << bank.status().message();
     Worker worker = (*database)->register_worker().value();
     Transaction t = worker.begin();
     see_counters(t, *bank);
+    see_index(t, *bank);
     see_balances(t, *bank);
     ASSERT_TRUE(t.commit().committed());
   }
 
   std::uint64_t killed_by_us() const { return killed_by_us_; }
-  std::uint64_t reported() const { return committed_[0] + committed_[1]; }
+  /// By all banks.
+  std::uint64_t reported() const { return reported_ + committed_[0] + committed_[1]; }
 
  private:
   void listen(int pipe, pid_t child, steady_clock::time_point end) {
@@ -109,6 +125,22 @@ class Kill : public testing::Test {
     }
   }
 
+  /// By the index, each transfer once, in the order of accounts.
+  void see_index(Transaction& t, const Bank& bank) {
+    std::set<std::string, std::less<>> found;
+    std::uint64_t last = 0;
+    ASSERT_TRUE(t.scan(bank.by_account, {}, [&](std::string_view key, std::string_view value) {
+      Transfer transfer;
+      EXPECT_EQ(value.size(), sizeof transfer);
+      std::memcpy(&transfer, value.data(), sizeof transfer);
+      EXPECT_LE(last, transfer.from) << "the index is out of order";
+      last = transfer.from;
+      EXPECT_TRUE(found.emplace(key).second) << "the index has a transfer twice";
+      return !HasFailure();
+    }));
+    EXPECT_EQ(found.size(), committed_[0] + committed_[1]) << "index and table differ";
+  }
+
   void see_balances(Transaction& t, const Bank& bank) {
     std::uint64_t accounts = 0;
     std::int64_t sum = 0;
@@ -118,22 +150,25 @@ class Kill : public testing::Test {
       EXPECT_EQ(balance, kBankBalance + moved_[account]) << "account " << account;
       return true;
     }));
-    EXPECT_TRUE(accounts == kBankAccounts || (accounts == 0 && reported() == 0)) << accounts << " accounts";
+    EXPECT_TRUE(accounts == kBankAccounts || (accounts == 0 && committed_ == std::array<std::uint64_t, kBankWorkers>{}))
+        << accounts << " accounts";
     EXPECT_EQ(sum, static_cast<std::int64_t>(accounts) * kBankBalance);
     moved_.clear();
   }
 
-  TemporaryDirectory directory_;
+  std::unique_ptr<TemporaryDirectory> directory_ = std::make_unique<TemporaryDirectory>();
   RingDirectory rings_;
   std::array<std::uint64_t, kBankWorkers> committed_{}, released_{};
   std::map<std::uint64_t, std::int64_t> moved_;
   std::uint64_t killed_by_us_ = 0;
+  std::uint64_t reported_ = 0;  // by the banks before this one
 };
 
 TEST_F(Kill, AtRandomMoments) {
   base::Random random(1);
   for (std::uint64_t round = 0; round < scaled(24); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
+    ASSERT_NO_FATAL_FAILURE(maybe_begin_anew(round));
     ASSERT_NO_FATAL_FAILURE(run_child("", 1, round, milliseconds(5 + random.below(200))));
     if (random.below(3) == 0) lose_rings();
     if (random.below(3) != 0) {  // else the next child recovers
@@ -160,6 +195,7 @@ TEST_P(KillAt, TheNamedPlace) {
   const std::uint64_t rounds = scaled(4);
   for (std::uint64_t round = 0; round < rounds; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
+    ASSERT_NO_FATAL_FAILURE(maybe_begin_anew(round));
     const std::uint64_t pass = round % 2 == 0 ? 1 : 1 + random.below(passes(GetParam()));
     ASSERT_NO_FATAL_FAILURE(run_child(GetParam(), pass, round, milliseconds(1000)));
     if (random.below(3) == 0) lose_rings();
