@@ -2,9 +2,9 @@
 // the cause is told, writers stop if the log did, readers go on, and with healthy files everything that was released is
 // there again.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
-#include <chrono>
 #include <thread>
 
 #include <gmock/gmock.h>
