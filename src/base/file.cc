@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +36,17 @@ Status file_error(const char* operation, const std::string& path, int error) {
 namespace {
 
 Status failed(const char* operation, const std::string& path) { return file_error(operation, path, errno); }
+
+/// A file system in memory only books what is set aside, and finds the page at the first write to it.
+void touch_if_memory(int descriptor, std::uint64_t bytes) {
+  struct statfs status {};
+  if (::fstatfs(descriptor, &status) != 0 || status.f_type != TMPFS_MAGIC) return;
+  const std::vector<char> zeros(std::size_t{1} << 20);
+  for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
+    const std::size_t length = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), bytes - at));
+    if (::pwrite(descriptor, zeros.data(), length, static_cast<off_t>(at)) < 0) return;  // it is only slower
+  }
+}
 
 class SystemFile final : public File {
  public:
@@ -90,10 +103,14 @@ class SystemFiles final : public FileSystem {
   }
   Result<std::unique_ptr<File>> create_direct(const std::string& path) override { return DirectFile::create(path); }
   Status reserve(const std::string& path, std::uint64_t bytes) override {
-    auto file = create(path);
+    auto file = open_with(path, O_WRONLY | O_CREAT | O_EXCL, "create");
     if (!file.ok()) return file.status();
-    errno = ::posix_fallocate(static_cast<SystemFile&>(**file).descriptor(), 0, static_cast<off_t>(bytes));
-    if (errno == 0) return {};
+    const int descriptor = static_cast<SystemFile&>(**file).descriptor();
+    errno = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+    if (errno == 0) {
+      touch_if_memory(descriptor, bytes);
+      return {};
+    }
     const Status full = failed("set aside space for", path);
     ::unlink(path.c_str());
     return full;

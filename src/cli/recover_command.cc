@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <granary/granary.h>
@@ -102,7 +103,8 @@ Options options_for(const std::string& directory, const recovery::Manifest& mani
   Options options;
   options.directory = directory;
   options.log_directories = manifest.log_directories;
-  options.reliable_directory = manifest.reliable_directory;
+  if (!manifest.reliable_directory.empty())
+    options.reliable_directory = std::filesystem::path(manifest.reliable_directory).parent_path();
   if (!manifest.generations.empty()) options.loggers = manifest.generations.back().loggers;
   options.checkpoint_interval_s = 0;
   options.salvage = salvage;

@@ -253,10 +253,12 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
     if (const Status synced = sync_segments(); !synced.ok()) return synced;
   }
   const std::uint64_t number = next.generations.empty() ? 1 : next.generations.back().number + 1;
-  // What an opening that did not come to its end has left.
-  const auto unfinished = [number](std::uint64_t generation) { return generation >= number; };
-  if (const Status removed = remove_segments(manifest_.log_directories, unfinished); !removed.ok()) return removed;
-  if (const Status removed = remove_spares(); !removed.ok()) return removed;
+  // What an opening that did not come to its end has left, and what the former process had set aside.
+  const auto unfinished = [number](const std::string& name) {
+    const auto segment = recovery::parse_segment_name(name);
+    return segment ? segment->generation >= number : log::is_spare_name(name);
+  };
+  if (const Status removed = remove_files(manifest_.log_directories, unfinished); !removed.ok()) return removed;
   next.generations.push_back(
       {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}});
   if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
@@ -321,27 +323,13 @@ Status Storage::sync_segments() {
   return {};
 }
 
-Status Storage::remove_segments(const std::vector<std::string>& directories,
-                                const std::function<bool(std::uint64_t generation)>& needless) {
+Status Storage::remove_files(const std::vector<std::string>& directories,
+                             const std::function<bool(const std::string& name)>& needless) {
   for (const std::string& directory : directories) {
     const auto names = files_.list(directory);
     if (!names.ok()) return names.status();
     for (const std::string& name : *names) {
-      const auto segment = recovery::parse_segment_name(name);
-      if (!segment || !needless(segment->generation)) continue;
-      if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
-    }
-  }
-  return {};
-}
-
-/// What the former process had set aside.
-Status Storage::remove_spares() {
-  for (const std::string& directory : log_directories()) {
-    const auto names = files_.list(directory);
-    if (!names.ok()) return names.status();
-    for (const std::string& name : *names) {
-      if (!log::is_spare_name(name)) continue;
+      if (!needless(name)) continue;
       if (const Status removed = files_.remove(directory + "/" + name); !removed.ok()) return removed;
     }
   }
@@ -442,14 +430,16 @@ Status Storage::remove_superseded(const recovery::Manifest& former, const recove
     const std::string path = options_.directory + "/" + former.checkpoint->directory;
     if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
   }
-  return remove_segments(now.log_directories, [oldest = now.generations.front().number](std::uint64_t generation) {
-    return generation < oldest;
+  return remove_files(now.log_directories, [oldest = now.generations.front().number](const std::string& name) {
+    const auto segment = recovery::parse_segment_name(name);
+    return segment && segment->generation < oldest;
   });
 }
 
 Status Storage::close() {
   if (log_ == nullptr) return {};
   if (const Status closed = log_->close(); !closed.ok()) return closed;
+  if (const Status removed = remove_files(log_directories(), log::is_spare_name); !removed.ok()) return removed;
   // Empty now, and the next opening makes it again; what an application put there may stay.
   static_cast<void>(base::system_files().remove(manifest_.reliable_directory));
   return {};

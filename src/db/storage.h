@@ -83,9 +83,8 @@ class Storage {
   Status remove_stale_checkpoints();
   std::optional<recovery::CheckpointEntry> installed_checkpoint() const;
   Status sync_segments();
-  Status remove_segments(const std::vector<std::string>& directories,
-                         const std::function<bool(std::uint64_t generation)>& needless);
-  Status remove_spares();
+  Status remove_files(const std::vector<std::string>& directories,
+                      const std::function<bool(const std::string& name)>& needless);
   Status remove_rings(const recovery::Manifest& former);
   std::vector<std::string> log_directories() const;
   std::string ring_directory() const;

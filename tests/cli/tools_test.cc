@@ -204,6 +204,7 @@ TEST_F(Tools, PackedLogsOfSeveralLoggersAreRead) {
   EXPECT_EQ(run("recover").exit_code, 0);
   EXPECT_FALSE(fs::exists(root_ / "db/log-g00000002-l00-s00000000.glog")) << "the log stays where it was";
   EXPECT_TRUE(fs::exists(root_ / "b/log-g00000002-l01-s00000000.glog"));
+  EXPECT_TRUE(fs::is_empty(root_ / "rings")) << "rings are where they were, and go at the end";
 }
 
 TEST_F(Tools, ATornTailIsReportedAndFine) {

@@ -1,6 +1,7 @@
 // What a directory keeps beside data: tables and indexes; and what opening refuses: another schema, a directory in use,
 // one that cannot be written.
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -182,6 +183,34 @@ TEST_F(DurableSchema, TwoDatabasesMayShareThePlaceOfTheirRings) {
     EXPECT_TRUE((*database)->recovery_report().rings);
     EXPECT_EQ((*database)->recovery_report().transactions, each.directory == other.directory ? 0u : 1u);
   }
+}
+
+/// Space for the log is set aside while the database is open; what a process that died had set aside goes with the next opening.
+TEST(LogReserve, LastsAsLongAsTheDatabase) {
+  FaultFiles files;
+  TemporaryDirectory rings;
+  Options options = manual_options();
+  options.directory = "/db";
+  options.reliable_directory = rings.path();
+  options.log_segment_bytes = std::uint64_t{64} << 10;
+  options.log_reserve_bytes = 3 * options.log_segment_bytes;
+  const auto spares = [](const FaultFiles& disk) {
+    const auto paths = disk.paths();
+    return std::count_if(paths.begin(), paths.end(),
+                         [](const std::string& path) { return path.starts_with("/db/spare-"); });
+  };
+  auto database = Database::open(options, files);
+  ASSERT_TRUE(database.ok()) << database.status().message();
+  EXPECT_EQ(spares(files), 2) << "the first segment took one";
+  const auto dead = files.process_crash_image();
+  ASSERT_TRUE((*database)->close().ok());
+  EXPECT_EQ(spares(files), 0);
+  database->reset();
+  options.log_reserve_bytes = options.log_segment_bytes;
+  database = Database::open(options, *dead);
+  ASSERT_TRUE(database.ok()) << database.status().message();
+  EXPECT_EQ(spares(*dead), 0) << "the first segment took the only one";
+  database->reset();  // before the files
 }
 
 /// After a restart of the system: same files, no rings, not even their directory.
