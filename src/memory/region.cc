@@ -23,11 +23,12 @@ std::uint64_t free_reserved_pages() {
   return file >> pages ? pages : 0;
 }
 
-bool transparent_pages_allowed() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+bool transparent_pages_allowed(bool shared) {
+  std::ifstream file(shared ? "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+                            : "/sys/kernel/mm/transparent_hugepage/enabled");
   std::string text;
   std::getline(file, text);
-  return !text.empty() && text.find("[never]") == std::string::npos;
+  return !text.empty() && text.find("[never]") == std::string::npos && text.find("[deny]") == std::string::npos;
 }
 
 void* reserve(std::uint64_t bytes, int extra_flags) {
@@ -35,6 +36,12 @@ void* reserve(std::uint64_t bytes, int extra_flags) {
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0);
   return at == MAP_FAILED ? nullptr : at;
 }
+
+/// What backs a region; base is nullptr if there is none.
+struct Backing {
+  char* base = nullptr;
+  int fd = -1;
+};
 
 /// Ordinary pages, aligned to 2 MiB so that transparent huge pages can back them.
 char* reserve_aligned(std::uint64_t bytes) {
@@ -45,6 +52,32 @@ char* reserve_aligned(std::uint64_t bytes) {
   const auto tail = static_cast<std::size_t>(raw + kHugePage - aligned);
   if (tail != 0) ::munmap(aligned + bytes, tail);
   return aligned;
+}
+
+/// A memory file mapped at `at` (nullptr: anywhere).
+Backing map_file(void* at, std::uint64_t bytes, unsigned memory_file_flags) {
+  const int fd = ::memfd_create("granary-region", MFD_CLOEXEC | memory_file_flags);
+  if (fd < 0) return {};
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) {
+    const int placed = at == nullptr ? 0 : MAP_FIXED;
+    void* base = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | placed, fd, 0);
+    if (base != MAP_FAILED) return {static_cast<char*>(base), fd};
+  }
+  ::close(fd);
+  return {};
+}
+
+Backing back_with_reserved_pages(std::uint64_t bytes, bool shared) {
+  if (shared) return map_file(nullptr, bytes, MFD_HUGETLB);
+  return {.base = static_cast<char*>(reserve(bytes, MAP_HUGETLB))};
+}
+
+Backing back_with_ordinary_pages(std::uint64_t bytes, bool shared) {
+  char* base = reserve_aligned(bytes);
+  if (base == nullptr || !shared) return {.base = base};
+  const Backing backing = map_file(base, bytes, 0);
+  if (backing.base == nullptr) ::munmap(base, bytes);
+  return backing;
 }
 
 /// Binds the range to a NUMA node; false if the kernel refuses.
@@ -58,25 +91,26 @@ bool bind_to_node(void* base, std::uint64_t bytes, int node) {
 
 Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
   const std::uint64_t bytes = round_up(options.reserve_bytes, kHugePage);
-  char* base = nullptr;
+  Backing backing;
   std::string kind = "4 KiB";
   if (options.huge_pages != HugePages::kOff && free_reserved_pages() * kHugePage >= bytes) {
-    base = static_cast<char*>(reserve(bytes, MAP_HUGETLB));
-    if (base != nullptr) kind = "2 MiB (hugetlb)";
+    backing = back_with_reserved_pages(bytes, options.shared);
+    if (backing.base != nullptr) kind = "2 MiB (hugetlb)";
   }
-  if (base == nullptr) {
-    base = reserve_aligned(bytes);
-    if (base == nullptr) {
+  if (backing.base == nullptr) {
+    backing = back_with_ordinary_pages(bytes, options.shared);
+    if (backing.base == nullptr) {
       return Status(StatusCode::kResourceExhausted,
                     fmt::format("cannot reserve {} MiB of address space: {} (is there a 'ulimit -v'?)", bytes >> 20,
                                 std::strerror(errno)));
     }
-    if (options.huge_pages != HugePages::kOff && transparent_pages_allowed() &&
-        ::madvise(base, bytes, MADV_HUGEPAGE) == 0) {
+    if (options.huge_pages != HugePages::kOff && transparent_pages_allowed(options.shared) &&
+        ::madvise(backing.base, bytes, MADV_HUGEPAGE) == 0) {
       kind = "2 MiB (transparent)";
     }
   }
-  std::unique_ptr<Region> region(new Region(base, bytes, kind));
+  char* const base = backing.base;
+  std::unique_ptr<Region> region(new Region(base, bytes, backing.fd, kind));
   if (kind == "4 KiB" && options.huge_pages == HugePages::kRequire) {
     return Status(
         StatusCode::kUnavailable,
@@ -94,7 +128,10 @@ Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
   return region;
 }
 
-Region::~Region() { ::munmap(base_, size_); }
+Region::~Region() {
+  ::munmap(base_, size_);
+  if (fd_ >= 0) ::close(fd_);
+}
 
 char* Region::take(std::uint64_t bytes) {
   // Relaxed: the range handed out carries no data; whoever publishes blocks of it orders what they hold.

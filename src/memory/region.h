@@ -1,7 +1,7 @@
 #pragma once
 // A region: one large range of memory with a fixed address, in 2 MiB pages where the system has them.
 // Address space is reserved whole at the start; pages are touched as extents are taken, or up front on
-// request (pre-fault). Later the fabric registers regions and peers map them.
+// request (pre-fault). The fabric registers regions; a shared one can be mapped by other processes too.
 
 #include <atomic>
 #include <cstddef>
@@ -19,6 +19,7 @@ struct RegionOptions {
   HugePages huge_pages = HugePages::kTry;
   std::uint64_t prefault_bytes = 0;  ///< touched at once, from the start of the region
   int numa_node = -1;                ///< bind there; -1 = where first touched
+  bool shared = false;               ///< a memory file, which other processes can map by fd()
 };
 
 class Region {
@@ -35,17 +36,22 @@ class Region {
   char* take(std::uint64_t bytes);
   std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
+  /// The memory file behind a shared region, size() long; -1 if it is private. Stays the region's own.
+  int fd() const { return fd_; }
+
   /// "2 MiB (hugetlb)", "2 MiB (transparent)" or "4 KiB": what backs the region.
   const std::string& page_kind() const { return page_kind_; }
 
  private:
-  Region(char* base, std::uint64_t size, std::string page_kind)
+  Region(char* base, std::uint64_t size, int fd, std::string page_kind)
       : base_(base),
         size_(size),
+        fd_(fd),
         page_kind_(std::move(page_kind)) {}
 
   char* const base_;
   const std::uint64_t size_;
+  const int fd_;
   const std::string page_kind_;
   std::atomic<std::uint64_t> used_{0};
 };

@@ -2,6 +2,8 @@
 
 #include "src/memory/region.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <thread>
 #include <vector>
@@ -76,6 +78,20 @@ TEST(Region, ThreadsNeverGetTheSamePiece) {
   EXPECT_EQ(all.size(), 64 * kMiB / kCut);
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
 }
+
+TEST(Region, SharedOneIsSeenThroughItsMemoryFile) {
+  auto region = Region::map({.reserve_bytes = kMiB, .huge_pages = HugePages::kOff, .shared = true});
+  ASSERT_TRUE(region.ok()) << region.status().message();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>((*region)->base()) % (2 * kMiB), 0u);
+  ASSERT_GE((*region)->fd(), 0);
+  void* other = ::mmap(nullptr, (*region)->size(), PROT_READ | PROT_WRITE, MAP_SHARED, (*region)->fd(), 0);
+  ASSERT_NE(other, MAP_FAILED);
+  (*region)->base()[kMiB] = 'x';
+  EXPECT_EQ(static_cast<char*>(other)[kMiB], 'x');
+  ::munmap(other, (*region)->size());
+}
+
+TEST(Region, PrivateOneHasNoMemoryFile) { EXPECT_EQ(map(kMiB)->fd(), -1); }
 
 }  // namespace
 }  // namespace granary::memory
