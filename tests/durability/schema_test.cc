@@ -216,6 +216,7 @@ TEST(LogReserve, LastsAsLongAsTheDatabase) {
 /// After a restart of the system: same files, no rings, not even their directory.
 TEST(LostRings, RecoverToTheDurableEpoch) {
   FaultFiles files;
+  std::unique_ptr<FaultFiles> image;
   TemporaryDirectory memory;
   Options options = manual_options();
   options.directory = "/db";
@@ -223,7 +224,6 @@ TEST(LostRings, RecoverToTheDurableEpoch) {
   auto opened = Database::open(options, files);
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   const Table table = (*opened)->create_table("t").value();
-  std::unique_ptr<FaultFiles> image;
   Ticket durable;
   {
     Worker worker = (*opened)->register_worker().value();
