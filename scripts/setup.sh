@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
 #
-#   scripts/setup.sh [--tools | --fuzz]
+#   scripts/setup.sh [--tools | --fuzz | --verbs]
 #
 # --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh; --fuzz: also clang 16 with
-# libFuzzer, for scripts/fuzz.sh.
+# libFuzzer, for scripts/fuzz.sh; --verbs: also an emulator and RDMA tools, for scripts/verbs_vm.sh.
 
 set -euo pipefail
 
 packages=(g++ cmake ninja-build git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
-          liblz4-dev libzstd-dev liburing-dev)
+          liblz4-dev libzstd-dev liburing-dev libibverbs-dev librdmacm-dev)
 case ${1:-} in
   '') ;;
   --tools) packages+=(clang-format-16 clang-tidy-16) ;;
   --fuzz) packages+=(clang-16 libclang-rt-16-dev) ;;
-  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz or nothing" >&2; exit 2 ;;
+  --verbs) packages+=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2
+                      rdma-core ibverbs-providers ibverbs-utils perftest rdmacm-utils) ;;
+  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs or nothing" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then

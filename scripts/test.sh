@@ -6,6 +6,9 @@
 #   scripts/test.sh --full   also the slow tests, every label under the sanitizers, 20 times the rounds, 5 minutes of
 #                            each fuzzer; hours
 #
+# What needs RDMA devices runs in virtual machines with Soft-RoCE (scripts/verbs_vm.sh); where these cannot be had it is skipped,
+# and the summary says so.
+#
 # The last line is `N passed, N failed` (and `, N skipped` if any); the exit code is 0 if nothing failed.
 
 set -uo pipefail
@@ -71,13 +74,20 @@ if command -v clang-format-16 > /dev/null; then
   check "format (clang-format-16)" scripts/format.sh --check
 fi
 
-slow=(-LE slow) sanitized_unit=(-L unit -LE slow) sanitized_stress=(-L stress -LE slow)
+slow=(-LE 'slow|verbs') sanitized_unit=(-L unit -LE slow) sanitized_stress=(-L stress -LE slow)
 targets_asan=(tests_unit) targets_tsan=(tests_stress) fuzz_seconds=5
 if [[ $full == yes ]]; then
-  slow=() sanitized_unit=() sanitized_stress=() targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
+  slow=(-LE verbs) sanitized_unit=() sanitized_stress=() targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
 fi
 
 build check all && suite "whole suite (release with checks)" check "${slow[@]}"
+heading "virtual machines"
+if scripts/setup.sh --verbs && scripts/verbs_vm/kernel.sh > /dev/null; then
+  suite "verbs (Soft-RoCE in virtual machines)" check -L verbs
+else
+  echo "skipped: the packages for virtual machines with Soft-RoCE cannot be had"
+  note "verbs" 0 0 1
+fi
 build asan "${targets_asan[@]}" && suite "ASan and UBSan" asan "${sanitized_unit[@]}"
 build tsan "${targets_tsan[@]}" && suite "TSan" tsan "${sanitized_stress[@]}"
 

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What scripts/verbs_vm.sh promises, one case a call. Not covered: how it behaves where packages cannot be fetched.
+
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+
+# run EXPECTED ARGUMENT...: calls the script, keeps what it prints in $output, and wants this exit code.
+run() {
+  local expected=$1 code
+  shift
+  output=$("$root/scripts/verbs_vm.sh" "$@" 2>&1)
+  code=$?
+  [[ $code -ne 3 || $expected -eq 3 ]] || { echo "$output"; echo "skipped"; exit 3; }
+  [[ $code -eq $expected ]] || { echo "$output"; echo "exit code $code, not $expected: verbs_vm.sh $*"; exit 1; }
+}
+expect() { grep -q -E -- "$1" <<< "$output" || { echo "$output"; echo "not in the output: $1"; exit 1; }; }
+
+case $1 in
+  usage)
+    run 2
+    expect '^usage: '
+    run 2 --three true
+    run 2 --seconds soon true
+    ;;
+  command)  # its words and folder, its exit code, both streams, and that it cannot write the host's files
+    here=$(mktemp -d)
+    trap 'rm -rf "$here"' EXIT
+    cd "$here" || exit 1
+    run 7 sh -c 'echo "$0 $PWD" >&2; echo written > new; cat new; exit 7' 'a  "b"'
+    expect "^a  \"b\" $here\$"
+    expect '^written$'
+    [[ ! -e $here/new ]] || { echo "the machine wrote a file of the host"; exit 1; }
+    ;;
+  device)
+    run 0 sh -c 'ibv_devinfo -v -d rxe0; rping -s -C 1 & sleep 1; rping -c -a $VM_ADDRESS -C 1 -v'
+    expect 'atomic_cap:.*ATOMIC_HCA'
+    expect 'PORT_ACTIVE'
+    expect '^ping data: rdma-ping-0'
+    ;;
+  two)  # each its own number and address; a wire between them; the first exit code that is not 0
+    run 5 --two sh -c 'echo at $VM_ADDRESS; if [ $VM = 0 ]; then rping -s -C 1; else sleep 2; rping -c -a $VM_PEER -C 1 -v && exit 5; fi'
+    expect '^0\| at 10\.77\.0\.1$'
+    expect '^1\| at 10\.77\.0\.2$'
+    expect '^1\| ping data: rdma-ping-0'
+    ;;
+  time_limit)
+    run 124 --seconds 15 sh -c 'echo begun; sleep 1000'
+    expect '^begun$'
+    expect 'its 15 seconds were up'
+    ;;
+  *) echo "no such case: $1"; exit 1 ;;
+esac
