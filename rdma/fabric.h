@@ -23,7 +23,8 @@
 // for an unsignalled one, some time after it has completed; so after kFull one polls and tries again.
 //
 // Breakage. When a connection breaks (peer dead or cut off, network lost, disconnected), its signalled chains that have
-// not been reported come out of poll() as kBroken: outcome unknown, each operation may or may not have taken effect.
+// not been reported come out of poll() as kBroken, unless they had completed before: outcome unknown, each operation may
+// or may not have taken effect, now or later.
 // Nothing of a broken connection takes effect any more once connect() of the same endpoint to the same node has
 // succeeded again (I5), nor once the peer's new generation answers.
 
@@ -167,6 +168,7 @@ enum class Access : std::uint8_t {
 struct RegionSpec {
   RegionId id = 0;
   Access access = Access::kRemote;
+  bool reliable = false;  ///< survives a crash of the node, by other means; `sim` destroys what is in the others
 };
 
 /// What all providers need to know of the node.
