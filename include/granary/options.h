@@ -36,6 +36,23 @@ enum class Release : std::uint8_t {
 /// What log files are compressed with.
 enum class LogCompression : std::uint8_t { kNone, kLz4, kZstd };
 
+/// Whether commits try hardware transactional memory before they take locks.
+enum class Htm : std::uint8_t {
+  kAuto,  ///< Intel TSX if this processor runs it, else off
+  kRtm,   ///< Intel TSX; open() fails where it does not run
+  kSim,   ///< a simulation, to test the code on any machine; only in builds with test hooks
+  kOff,   ///< locks only
+};
+
+/// What the simulated HTM is like; the defaults are a first-level cache of 32 KiB.
+struct HtmSimulation {
+  std::uint32_t sets = 64;                  ///< of the cache that holds written lines; 1 to 65536
+  std::uint32_t ways = 8;                   ///< lines of a set; 1 to 64
+  std::uint32_t lines = 4096;               ///< that a region may read and write in all; 1 to 65536
+  std::uint32_t spurious_per_thousand = 0;  ///< regions that end without a reason; 0 to 1000
+  std::uint64_t seed = 1;                   ///< of chance: which do, and where
+};
+
 /// How far a recovery is: bytes of checkpoint and log read, of all there are.
 struct RecoveryProgress {
   std::uint64_t bytes_done = 0;

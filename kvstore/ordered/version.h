@@ -21,6 +21,7 @@
 
 #include "kvstore/ordered/backoff.h"
 #include "src/base/check.h"
+#include "src/base/line_table.h"
 
 namespace granary::kvstore::ordered {
 
@@ -64,6 +65,7 @@ class NodeVersion {
   /// Takes the lock if nothing but removals and replaces happened since stable() returned `seen`.
   /// Acquire pairs with the release of the previous holder's unlock().
   bool try_lock_at(Word seen) {
+    const base::lines::Store noticed(&word_);
     return word_.compare_exchange_strong(seen, seen | kLocked, std::memory_order_acquire, std::memory_order_relaxed);
   }
   void lock() {
@@ -86,7 +88,10 @@ class NodeVersion {
     base::debug_check((word & kLocked) != 0, "a version word changes under its lock only");
     return word;
   }
-  void store(Word word) { word_.store(word, std::memory_order_release); }
+  void store(Word word) {
+    const base::lines::Store noticed(&word_);
+    word_.store(word, std::memory_order_release);
+  }
 
   // Written by the lock holder, and by the CAS that makes one; read by everyone.
   std::atomic<Word> word_;

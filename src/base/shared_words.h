@@ -9,7 +9,7 @@
 // Runs of words move two at a time. C++ has no vector loads and stores of atomics; on x86-64 each aligned 8-byte half
 // of one is whole, loads stay in program order and so do stores. What is left is the compiler: acquire_loads() keeps
 // it from moving later loads up, and a release store behind the run from moving the run down. ThreadSanitizer, which
-// cannot see any of this, gets single words.
+// cannot see any of this, gets single words; and so does a simulated HTM, which has to see each (line_table.h).
 
 #include <emmintrin.h>
 
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "src/base/line_table.h"
 #include "src/base/sanitizers.h"
 
 namespace granary::base {
@@ -26,12 +27,21 @@ inline constexpr std::size_t kWord = sizeof(std::uint64_t);
 
 inline constexpr std::size_t round_up_to_word(std::size_t bytes) { return (bytes + kWord - 1) & ~(kWord - 1); }
 
-inline std::uint64_t load_word(const std::uint64_t* word) {
-  return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
+inline std::uint64_t load_word(const std::uint64_t* word, std::memory_order order = std::memory_order_acquire) {
+  lines::before_load(word);
+  return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(order);
 }
 
 inline void store_word(std::uint64_t* word, std::uint64_t value) {
+  const lines::Store seen(word);
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_release);
+}
+
+/// Acquire and release if it succeeds (a full fence on x86-64), relaxed if not.
+inline bool compare_exchange_word(std::uint64_t* word, std::uint64_t expected, std::uint64_t desired) {
+  const lines::Store seen(word);
+  return std::atomic_ref<std::uint64_t>(*word).compare_exchange_strong(expected, desired, std::memory_order_acq_rel,
+                                                                       std::memory_order_relaxed);
 }
 
 /// Two neighbouring words; acquire_loads() must follow before what depends on their order. Not under ThreadSanitizer.
@@ -40,6 +50,9 @@ inline __m128i load_two_words(const void* words) { return _mm_loadu_si128(static
 inline void store_two_words(void* words, __m128i both) { _mm_storeu_si128(static_cast<__m128i*>(words), both); }
 /// Makes the loads so far acquire loads; no instruction.
 inline void acquire_loads() { std::atomic_thread_fence(std::memory_order_acquire); }
+
+/// True if runs of words move two at a time: nobody has to see single ones.
+inline bool in_twos() { return !kThreadSanitizer && !lines::watched(); }
 
 /// The first `bytes` < 8 of a word, without a call.
 inline void copy_tail(char* to, std::uint64_t word, std::size_t bytes) {
@@ -54,7 +67,7 @@ inline void copy_tail(char* to, std::uint64_t word, std::size_t bytes) {
 /// Copies `bytes` from shared words to private memory of at least that size.
 inline void copy_from_shared(void* to, const std::uint64_t* from, std::size_t bytes) {
   auto* out = static_cast<char*>(to);
-  if constexpr (!kThreadSanitizer) {
+  if (in_twos()) {
     for (; bytes >= 2 * kWord; bytes -= 2 * kWord, out += 2 * kWord, from += 2)
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out), load_two_words(from));
     acquire_loads();
@@ -70,7 +83,7 @@ inline void copy_from_shared(void* to, const std::uint64_t* from, std::size_t by
 /// lock of what lies there and publishes by a release store afterwards, which on x86-64 no earlier store passes.
 inline void copy_to_shared(std::uint64_t* to, const void* from, std::size_t bytes) {
   const auto* in = static_cast<const char*>(from);
-  if constexpr (!kThreadSanitizer) {
+  if (in_twos()) {
     for (; bytes >= 2 * kWord; bytes -= 2 * kWord, in += 2 * kWord, to += 2)
       store_two_words(to, _mm_loadu_si128(reinterpret_cast<const __m128i*>(in)));
   }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "src/base/cache_line.h"
+#include "src/base/region_mark.h"
 
 namespace granary::base {
 
@@ -23,6 +24,7 @@ inline constexpr std::uint32_t kBoundedPauses = 512;
 class ThreadWaiter final : public Waiter {
  public:
   void pause(std::uint32_t turn) override {
+    outside_region();
     constexpr std::uint32_t kSpins = 64;
     if (turn < kSpins) {
       spin_pause();

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "src/base/line_table.h"
+
 namespace granary::epoch {
 namespace {
 
@@ -102,6 +104,7 @@ bool EpochManager::tick() {
     return false;
   }
   stall_ticks_.store(0, std::memory_order_relaxed);
+  const base::lines::Store seen(&current_);  // by regions: a commit's reads E
   current_.store(now + 1, std::memory_order_release);
   return true;
 }

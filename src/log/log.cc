@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "src/base/region_mark.h"
+
 namespace granary::log {
 namespace {
 
@@ -112,6 +114,7 @@ void Log::nudge() {
 }
 
 void Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
+  base::outside_region();
   waiting_.fetch_add(1, std::memory_order_relaxed);
   nudge();
   for (std::uint32_t turn = 0; !ring.has_room(bytes) && !durable_.failed(); ++turn) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/base/cache_line.h"
+#include "src/base/region_mark.h"
 
 namespace granary::memory {
 namespace {
@@ -120,6 +121,7 @@ void SlabCache::release() {
 }
 
 void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
+  base::outside_region();
   if (pool_.options_.simple) [[unlikely]] {
     void* block = std::aligned_alloc(kSlabGrain, (bytes + kSlabGrain - 1) / kSlabGrain * kSlabGrain);
     if (block != nullptr) account(kind, static_cast<std::int64_t>(SlabPool::simple_capacity(block)));
@@ -161,6 +163,7 @@ void* SlabCache::refill(SlabKind kind, std::size_t class_index, Urgency urgency)
 }
 
 void SlabCache::free(SlabKind kind, void* block) {
+  base::outside_region();
   const std::size_t bytes = pool_.capacity(block);
   account(kind, -static_cast<std::int64_t>(bytes));
   if (pool_.options_.simple) [[unlikely]] {

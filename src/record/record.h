@@ -30,9 +30,7 @@ struct Record {
   const std::uint64_t* value_words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
 
   /// Pairs with the release stores and the acquire-release CAS of lock holders.
-  TidWord tid(std::memory_order order = std::memory_order_acquire) const {
-    return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(tid_word)).load(order);
-  }
+  TidWord tid(std::memory_order order = std::memory_order_acquire) const { return base::load_word(&tid_word, order); }
   void store_tid(TidWord word) { base::store_word(&tid_word, word); }
 
   std::size_t size() const { return static_cast<std::size_t>(base::load_word(&size_word) & kSizeMask); }
@@ -44,10 +42,7 @@ struct Record {
   /// Takes the lock bit if the word is still `expected` (unlocked). Acquire: what the previous holder
   /// wrote is visible; release: nothing of ours is needed by whoever sees the bit, but the CAS is a full
   /// fence on x86 and the commit's phase 1 relies on the order lock → read of E (Silo 4.4).
-  bool try_lock(TidWord expected) {
-    return std::atomic_ref<std::uint64_t>(tid_word).compare_exchange_strong(
-        expected, expected | kLocked, std::memory_order_acq_rel, std::memory_order_relaxed);
-  }
+  bool try_lock(TidWord expected) { return base::compare_exchange_word(&tid_word, expected, expected | kLocked); }
   /// Lock holder only: gives the lock back without a change.
   void unlock_unchanged() { store_tid(tid(std::memory_order_relaxed) & ~kLocked); }
 };

@@ -1,0 +1,61 @@
+#pragma once
+// How one attempt to run a region ended, whatever ran it, and what a region's body says at its end.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace granary::htm {
+
+/// Why a region had no effect.
+enum class Cause : std::uint8_t {
+  kConflict,  ///< somebody else touched a cache line that it used
+  kCapacity,  ///< it used more lines than the hardware holds
+  kExplicit,  ///< its body asked for it
+  kOther,     ///< an interrupt, a fault, an instruction that is not allowed; or no reason at all
+};
+inline constexpr std::size_t kCauses = 4;
+/// Short lower-case name for tables and JSON.
+std::string_view name(Cause cause);
+
+/// What a body returns. Unless it is done(), nothing that it stored happens. The code is the caller's, 0 to 7.
+class [[nodiscard]] Verdict {
+ public:
+  static constexpr Verdict done() { return Verdict(0); }
+  /// Not now: it may succeed a moment later.
+  static constexpr Verdict retry(std::uint8_t code) { return Verdict(kAborts | code); }
+  /// Not like this: to try again is of no use.
+  static constexpr Verdict give_up(std::uint8_t code) { return Verdict(kAborts | kFinal | code); }
+
+  /// As the immediate operand of XABORT, 5 bits; 0 if done.
+  constexpr std::uint8_t bits() const { return bits_; }
+  static constexpr Verdict from_bits(std::uint8_t bits) { return Verdict(bits); }
+  constexpr bool is_done() const { return bits_ == 0; }
+  constexpr bool is_final() const { return (bits_ & kFinal) != 0; }
+  constexpr std::uint8_t code() const { return bits_ & kCodeMask; }
+
+  static constexpr std::uint8_t kCodeMask = 7;
+  static constexpr std::uint8_t kFinal = 8;
+  static constexpr std::uint8_t kAborts = 16;
+
+ private:
+  constexpr explicit Verdict(std::uint8_t bits) : bits_(bits) {}
+  std::uint8_t bits_;
+};
+
+struct [[nodiscard]] Attempt {
+  bool committed = false;
+  Cause cause = Cause::kOther;        ///< unless committed
+  Verdict verdict = Verdict::done();  ///< if kExplicit: what the body said
+};
+
+/// What became of a thread's regions. Written by that thread with plain relaxed stores, read by statistics.
+struct Counters {
+  std::atomic<std::uint64_t> commits{0};
+  std::atomic<std::uint64_t> fallbacks{0};  ///< what was done without one, because it aborted or could not do it
+  std::array<std::atomic<std::uint64_t>, kCauses> aborts{};
+};
+
+}  // namespace granary::htm

@@ -1,0 +1,80 @@
+#pragma once
+// HTM regions: code that takes effect all at once or not at all, on whatever this database has.
+//
+//   const htm::Ending ending = region.run([&](auto& memory) {
+//     if (memory.load(&flag) != 0) return htm::Verdict::retry(kFlagSet);
+//     memory.store(&total, memory.load(&total) + 1);
+//     return htm::Verdict::done();
+//   });
+//   if (!ending.committed) ...   // do it with locks
+//
+// A body is written once, over `memory`, and runs on hardware or on the simulation. It may run several times, and end at
+// any access: it changes only words that it stores to through `memory`, and variables of its own that it sets anew.
+// I6: no system call, allocation, page fault on purpose, yield or fabric operation inside (src/base/region_mark.h).
+
+#include <array>
+#include <cstdint>
+
+#include "htm/attempt.h"
+#include "htm/rtm.h"
+#include "htm/simulator.h"
+#include "htm/support.h"
+#include "src/base/random.h"
+#include "src/base/waiter.h"
+
+namespace granary::htm {
+
+/// How often a region is attempted, by the cause of the abort that came before. Waits between double from one pause on,
+/// with jitter; where waiting cannot help there is none.
+struct Policy {
+  std::array<std::uint32_t, kCauses> retries = {
+      8,  ///< conflict: the other one is done soon
+      1,  ///< capacity: perhaps another thread of the core took the room
+      8,  ///< explicit, if the body said retry(): a lock is held
+      2,  ///< other: perhaps an interrupt; a page fault comes back each time
+  };
+  std::uint32_t max_pauses = 64;  ///< of one wait
+};
+
+struct [[nodiscard]] Ending {
+  bool committed = false;
+  Cause cause = Cause::kOther;        ///< of the last abort, unless committed
+  Verdict verdict = Verdict::done();  ///< if kExplicit
+};
+
+/// One thread's way into regions.
+class Region {
+ public:
+  /// `stream` tells the threads' chances apart. `support` outlives it and is not off.
+  Region(const Support& support, std::uint64_t stream, base::Waiter& waiter, const Policy& policy = {});
+
+  template <typename Body>
+  Ending run(Body&& body) {
+    std::array<std::uint32_t, kCauses> aborts{};
+    for (;;) {
+      const Attempt tried = rtm_ ? attempt_rtm(body) : simulator_.attempt(body);
+      count(tried);
+      if (tried.committed) return {.committed = true};
+      if (!worth_retrying(tried, aborts)) return {.cause = tried.cause, .verdict = tried.verdict};
+      back_off(tried.cause, aborts[static_cast<std::size_t>(tried.cause)]);
+    }
+  }
+
+  const Counters& counters() const { return counters_; }
+  /// The caller has taken the other way, with or without having tried this one.
+  void count_fallback();
+
+ private:
+  void count(const Attempt& tried);
+  bool worth_retrying(const Attempt& tried, std::array<std::uint32_t, kCauses>& aborts);
+  void back_off(Cause cause, std::uint32_t aborts);
+
+  const bool rtm_;
+  const Policy policy_;
+  base::Waiter& waiter_;
+  base::Random random_;
+  Simulator simulator_;
+  Counters counters_;
+};
+
+}  // namespace granary::htm

@@ -1,0 +1,59 @@
+#pragma once
+// Regions on Intel TSX (Restricted Transactional Memory).
+//
+// Compiled always, without compiler flags, as only the function that begins a region is of another target. Run only
+// where rtm_works() says so: XBEGIN is an illegal instruction elsewhere, firmware may have switched it off behind CPUID,
+// and XTEST (never used here) faults even under some emulators that know XBEGIN.
+
+#include <immintrin.h>
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "htm/attempt.h"
+#include "src/base/region_mark.h"
+
+namespace granary::htm {
+
+/// True if CPUID offers RTM and does not say that it always aborts, and a probe has committed a region.
+bool rtm_works();
+
+/// What the status that XBEGIN returns after an abort means.
+Attempt rtm_abort(std::uint32_t status);
+
+/// A body's accesses: the hardware sees to them, so they are plain moves.
+class RtmMemory {
+ public:
+  std::uint64_t load(const std::uint64_t* word) const {
+    return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_relaxed);
+  }
+  std::uint64_t load(const std::atomic<std::uint64_t>& word) const { return word.load(std::memory_order_relaxed); }
+  void store(std::uint64_t* word, std::uint64_t value) {
+    std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_relaxed);
+  }
+  void store(std::atomic<std::uint64_t>& word, std::uint64_t value) { word.store(value, std::memory_order_relaxed); }
+};
+
+/// XABORT takes its operand from the instruction, so there is one for each verdict.
+template <std::size_t... Bits>
+[[gnu::target("rtm"), gnu::always_inline]] inline void rtm_abort_with(std::uint8_t bits, std::index_sequence<Bits...>) {
+  ((bits == Bits ? _xabort(Bits) : void()), ...);
+}
+
+/// One attempt. Not inlined: what calls it is compiled for every processor.
+template <typename Body>
+[[gnu::target("rtm"), gnu::noinline]] Attempt attempt_rtm(Body& body) {
+  const std::uint32_t status = _xbegin();
+  if (status != _XBEGIN_STARTED) return rtm_abort(status);
+  {
+    const base::RegionMark inside;
+    RtmMemory memory;
+    const Verdict verdict = body(memory);
+    if (!verdict.is_done()) rtm_abort_with(verdict.bits(), std::make_index_sequence<2 * Verdict::kAborts>());
+  }
+  _xend();
+  return {.committed = true};
+}
+
+}  // namespace granary::htm

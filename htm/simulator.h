@@ -1,0 +1,97 @@
+#pragma once
+// Regions without hardware: the same contract in software, for tests on any machine.
+//
+// All or nothing: stores go to a buffer and reach memory at the end, if at all. Strong atomicity: ordinary accesses of
+// this process count as well, as far as they go through src/base/shared_words.h or src/base/line_table.h. A body never sees
+// two values that were not there together: each load makes it look at all lines used so far. What it does not imitate: an
+// ordinary load of a line that a region has written to does not abort it. When a
+// region cannot commit any more, its body is left at its next access, as the hardware would leave it: by an exception.
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include <granary/options.h>
+
+#include "htm/attempt.h"
+#include "src/base/line_table.h"
+#include "src/base/random.h"
+#include "src/base/region_mark.h"
+
+namespace granary::htm {
+
+/// One thread's. `stream` tells the threads' chances apart.
+class Simulator {
+ public:
+  Simulator(const HtmSimulation& shape, std::uint64_t stream);
+
+  template <typename Body>
+  Attempt attempt(Body& body) {
+    begin();
+    try {
+      const base::RegionMark inside;
+      const Verdict verdict = body(*this);
+      if (!verdict.is_done()) return {.cause = Cause::kExplicit, .verdict = verdict};
+    } catch (const Aborted& aborted) {
+      return {.cause = aborted.cause};
+    }
+    return commit();
+  }
+
+  // --- a body's accesses ---
+  std::uint64_t load(const std::uint64_t* word);
+  std::uint64_t load(const std::atomic<std::uint64_t>& word) { return load(word_of(word)); }
+  void store(std::uint64_t* word, std::uint64_t value);
+  void store(std::atomic<std::uint64_t>& word, std::uint64_t value) {
+    store(const_cast<std::uint64_t*>(word_of(word)), value);
+  }
+
+ private:
+  using Entry = base::lines::Entry;
+
+  struct Aborted {
+    Cause cause;
+  };
+  struct UsedLine {
+    std::uint64_t line;
+    const Entry* entry;
+    std::uint64_t changes;  // when it was used first
+  };
+  struct BufferedStore {
+    std::uint64_t* word;
+    std::uint64_t value;
+  };
+  struct LockedEntry {
+    Entry* entry;
+    std::uint64_t changes;  // before it was locked
+  };
+
+  static const std::uint64_t* word_of(const std::atomic<std::uint64_t>& word) {
+    static_assert(sizeof word == sizeof(std::uint64_t));
+    return reinterpret_cast<const std::uint64_t*>(&word);
+  }
+
+  void begin();
+  /// Counts an access; leaves the body if this is where chance ends the region.
+  void touch();
+  /// The line is used from here on, if it is not already.
+  void use(std::uint64_t line, const Entry& entry);
+  void use_for_store(std::uint64_t line);
+  /// Leaves the body if somebody else has changed a line that was used.
+  void look() const;
+  bool lines_hold() const;
+  Attempt commit();
+  bool lock_written_lines();
+  /// Gives the locks back; `changed`: something was stored.
+  void unlock(bool changed);
+
+  const HtmSimulation shape_;
+  base::Random random_;
+  std::uint64_t accesses_left_ = 0;  // until chance ends the region; kNever
+  std::vector<UsedLine> used_;
+  std::vector<std::uint64_t> written_lines_;
+  std::vector<BufferedStore> stores_;
+  std::vector<LockedEntry> locked_;  // sorted; during commit only
+};
+
+}  // namespace granary::htm

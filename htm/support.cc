@@ -1,0 +1,63 @@
+#include "htm/support.h"
+
+#include <fmt/format.h>
+
+#include "htm/rtm.h"
+
+namespace granary::htm {
+namespace {
+
+Status check(std::string_view field, std::uint32_t value, std::uint32_t low, std::uint32_t high) {
+  if (value >= low && value <= high) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("Options::htm_simulation.{} is {}; expected {} to {}", field, value, low, high)};
+}
+
+Status check(const HtmSimulation& simulation) {
+  constexpr std::uint32_t kMaxSets = 65536, kMaxWays = 64, kMaxLines = 65536, kThousand = 1000;
+  for (const Status& checked :
+       {check("sets", simulation.sets, 1, kMaxSets), check("ways", simulation.ways, 1, kMaxWays),
+        check("lines", simulation.lines, 1, kMaxLines),
+        check("spurious_per_thousand", simulation.spurious_per_thousand, 0, kThousand)}) {
+    if (!checked.ok()) return checked;
+  }
+  if (!base::kTestHooks) {
+    return {
+        StatusCode::kUnavailable,
+        "Options::htm is kSim, the simulated HTM, which this build does not have: it needs -DGRANARY_TEST_HOOKS=ON"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(Backend backend) {
+  switch (backend) {
+    case Backend::kRtm: return "rtm";
+    case Backend::kSim: return "sim";
+    case Backend::kOff: break;
+  }
+  return "off";
+}
+
+Result<std::unique_ptr<Support>> Support::open(Htm asked, const HtmSimulation& simulation) {
+  Backend backend = Backend::kOff;
+  if (asked == Htm::kSim) {
+    if (const Status checked = check(simulation); !checked.ok()) return checked;
+    backend = Backend::kSim;
+  } else if (asked != Htm::kOff && rtm_works()) {
+    backend = Backend::kRtm;
+  } else if (asked == Htm::kRtm) {
+    return Status(
+        StatusCode::kUnavailable,
+        "Options::htm is kRtm, but no region commits on this processor: it has no Intel TSX, or firmware or the "
+        "kernel (tsx=off) disabled it; use kAuto or kOff");
+  }
+  return std::make_unique<Support>(backend, simulation);
+}
+
+Support::Support(Backend backend, const HtmSimulation& simulation) : backend_(backend), simulation_(simulation) {
+  if (backend == Backend::kSim) watch_.emplace();
+}
+
+}  // namespace granary::htm
