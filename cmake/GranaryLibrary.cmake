@@ -1,7 +1,8 @@
 # granary_library(NAME <name> LAYER <n> SOURCES ... [USES <library>...] [LINKS <external target>...])
 #
 # One library per folder. USES names the Granary libraries whose headers it includes; each must be of a lower layer
-# (programs, layer 9, may also use a library of their own layer that stands before them). tests/layers checks the
+# (programs, layer 9, may also use a library of their own layer that stands before them; a folder, that of the folder it
+# lies in). tests/layers checks the
 # includes against what is declared here, tests/linkage that the library links whole with what it declares.
 #
 # They are object libraries: whoever links them says so with granary_link, which also brings in what they use
@@ -22,16 +23,21 @@ function(granary_library)
     # Fat objects: programs of ours link across units; whoever links the installed library need not.
     target_compile_options(${target} PRIVATE -flto -ffat-lto-objects)
   endif()
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(used ${LIB_USES})
     if(NOT TARGET granary_${used})
       message(FATAL_ERROR "${LIB_NAME} uses ${used}, which is not declared before it")
     endif()
     get_target_property(used_layer granary_${used} GRANARY_LAYER)
+    get_target_property(used_folder granary_${used} GRANARY_FOLDER)
+    string(FIND "${folder}" "${used_folder}/" below)
+    if(below EQUAL 0 AND used_layer EQUAL LIB_LAYER)
+      continue()
+    endif()
     if(NOT used_layer LESS LIB_LAYER AND NOT LIB_LAYER EQUAL GRANARY_PROGRAM_LAYER)
       message(FATAL_ERROR "${LIB_NAME} (layer ${LIB_LAYER}) may not use ${used} (layer ${used_layer})")
     endif()
   endforeach()
-  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set_target_properties(${target} PROPERTIES GRANARY_LAYER ${LIB_LAYER} GRANARY_FOLDER "${folder}"
                         GRANARY_USES "${LIB_USES}" GRANARY_LINKS "${LIB_LINKS}")
   set(GRANARY_LIBRARIES ${GRANARY_LIBRARIES} ${LIB_NAME} CACHE INTERNAL "")

@@ -19,10 +19,12 @@
 // not against read-modify-writes of the owner's CPU (I2).
 //
 // Completion. A chain has one completion, after all its operations have; it tells also that all chains posted before it
-// on the connection have completed. Room that a chain takes is given back by polling it, or a later one, as completed.
+// on the connection have completed. The room that a chain takes is given back by poll(), when it reports the chain or,
+// for an unsignalled one, some time after it has completed; so after kFull one polls and tries again.
 //
 // Breakage. When a connection breaks (peer dead or cut off, network lost, disconnected), its signalled chains that have
-// not been reported come out of poll() as kBroken: outcome unknown, each operation may or may not have taken effect.
+// not been reported come out of poll() as kBroken, unless they had completed before: outcome unknown, each operation may
+// or may not have taken effect, now or later.
 // Nothing of a broken connection takes effect any more once connect() of the same endpoint to the same node has
 // succeeded again (I5), nor once the peer's new generation answers.
 
@@ -132,10 +134,10 @@ class Endpoint {
   virtual const Limits& limits() const = 0;
 
   /// Connects to a node, waiting at most `timeout_us`. kUnavailable if it does not answer (not started, dead, cut off);
-  /// kFailedPrecondition if it refuses (another version or layout), with both sides' values.
+  /// kFailedPrecondition if it refuses (another version or layout), with both sides' values; kAlreadyExists if a
+  /// connection of this endpoint to the node works still. Ids are not used twice.
   virtual Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) = 0;
-  /// Breaks the connection from this side; its chains are reported as kBroken. The id may name a new connection once
-  /// they have been polled.
+  /// Breaks the connection from this side; its chains are reported as kBroken.
   virtual void disconnect(ConnectionId connection) = 0;
 
   /// OK while the connection works; kUnavailable with the cause and what to do once it is broken. Breakage shows here,
@@ -166,6 +168,7 @@ enum class Access : std::uint8_t {
 struct RegionSpec {
   RegionId id = 0;
   Access access = Access::kRemote;
+  bool reliable = false;  ///< survives a crash of the node, by other means; `sim` destroys what is in the others
 };
 
 /// What all providers need to know of the node.

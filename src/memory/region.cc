@@ -1,5 +1,6 @@
 #include "src/memory/region.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -56,9 +57,10 @@ char* reserve_aligned(std::uint64_t bytes) {
 
 /// A memory file mapped at `at` (nullptr: anywhere).
 Backing map_file(void* at, std::uint64_t bytes, unsigned memory_file_flags) {
-  const int fd = ::memfd_create("granary-region", MFD_CLOEXEC | memory_file_flags);
+  const int fd = ::memfd_create("granary-region", MFD_CLOEXEC | MFD_ALLOW_SEALING | memory_file_flags);
   if (fd < 0) return {};
-  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) {
+  // Sealed against shrinking: a peer that maps it need not fear that pages vanish below it.
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
     const int placed = at == nullptr ? 0 : MAP_FIXED;
     void* base = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | placed, fd, 0);
     if (base != MAP_FAILED) return {static_cast<char*>(base), fd};

@@ -2,7 +2,7 @@
 """Checks every #include of the project against the layers that the build declares (layers.json, written by CMake).
 
 A folder includes its own files and those of the libraries it declares in USES, each of a lower layer; programs and workloads
-(layer 9) may also use one of their own layer that they declare; tests (layer 10) may include what their USES bring in. Public headers
+(layer 9) may also use one of their own layer that they declare, and a folder that of the folder it lies in; tests (layer 10) may include what their USES bring in. Public headers
 include the standard library and each other. Prints one line for each violation; exit code 1 if there is any.
 """
 
@@ -75,7 +75,8 @@ class Project:
             return None
         if theirs["name"] not in mine["uses"]:
             return f'"{included}": {mine["name"]} does not declare USES {theirs["name"]}'
-        if theirs["layer"] >= mine["layer"] and mine["layer"] < PROGRAM_LAYER:
+        inside = theirs["layer"] == mine["layer"] and mine["folder"].startswith(theirs["folder"] + "/")
+        if theirs["layer"] >= mine["layer"] and mine["layer"] < PROGRAM_LAYER and not inside:
             return f'"{included}": layer {mine["layer"]} may not include layer {theirs["layer"]}'
         return None
 

@@ -88,6 +88,16 @@ class CheckLayers(unittest.TestCase):
         files["src/base/check.cc"] += '#include "src/epoch/epoch.h"\n'
         self.assertIn("layer 0 may not include layer 1", violations(files, libraries)[0])
 
+    def test_a_folder_may_use_that_which_it_lies_in_but_not_its_siblings(self):
+        def library(name, folder, uses):
+            return {"name": name, "layer": 2, "folder": folder, "uses": uses}
+
+        libraries = [library("rdma", "rdma", []), library("shm", "rdma/shm", ["rdma", "sim"]), library("sim", "rdma/sim", [])]
+        files = {"rdma/fabric.h": "", "rdma/sim/fabric.h": "", "rdma/shm/fabric.h": '#include "rdma/fabric.h"\n'}
+        self.assertEqual(violations(files, libraries), [])
+        files["rdma/shm/fabric.h"] = '#include "rdma/sim/fabric.h"\n'
+        self.assertIn("layer 2 may not include layer 2", violations(files, libraries)[0])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -222,6 +222,27 @@ TEST(Logger, RemovalLeavesNoGapWheneverThePowerFails) {
   EXPECT_TRUE(rig.remove_until(rig.durable().current()).ok());
 }
 
+TEST(Logger, EntriesStayInTheirRingUntilTheEpochEndsOrItFillsUp) {
+  LoggerRig rig({.workers = 2, .segment_bytes = 1 << 20, .ring_bytes = 64 << 10});
+  ASSERT_TRUE(rig.open().ok());
+  const auto drained = [&rig] { return rig.logger(0).counters().entries.load(); };
+  rig.commit(0, "a");
+  rig.commit(1, "b");
+  rig.logger(0).step();
+  EXPECT_EQ(drained(), 0u);
+  rig.logger(0).step(/*urgent=*/true);
+  EXPECT_EQ(drained(), 2u);
+  rig.commit(1, "stays");
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 16; ++i) rig.commit(0, value);  // a quarter of the first ring
+  rig.logger(0).step();
+  EXPECT_EQ(drained(), 2u + 16u) << "the full one is drained, the other is not";
+  rig.commit(0, "c");
+  rig.advance();
+  EXPECT_EQ(drained(), 2u + 16u + 2u);
+  EXPECT_EQ(rig.judge_process_crash(), "");
+}
+
 TEST(Logger, AFullRingEmptiesWhileTheEpochStands) {
   LoggerRig rig({.workers = 1, .ring_bytes = 4096});
   ASSERT_TRUE(rig.open().ok());

@@ -1,0 +1,72 @@
+#include "rdma/shm/endpoint.h"
+
+#include <fmt/format.h>
+
+namespace granary::rdma::shm {
+
+const Limits& ShmEndpoint::limits() const {
+  // post() does everything itself, so all WRITEs are copied by it. The others are as a NIC would have them.
+  static constexpr Limits kLimits{
+      .outstanding = 256, .chain_length = 64, .inline_bytes = 1u << 30, .operation_bytes = 1u << 30};
+  return kLimits;
+}
+
+Result<ConnectionId> ShmEndpoint::connect(NodeId peer, std::uint64_t timeout_us) {
+  for (const auto& connection : connections_) {
+    if (connection->peer->regions().node() == peer && !connection->broken()) {
+      return Status(StatusCode::kAlreadyExists, fmt::format("this endpoint is connected to node {} already", peer));
+    }
+  }
+  Result<std::shared_ptr<Peer>> found = find_peer_(peer, timeout_us);
+  if (!found.ok()) return found.status();
+  connections_.push_back(std::make_unique<Connection>(std::move(found).value()));
+  return static_cast<ConnectionId>(connections_.size() - 1);
+}
+
+Status ShmEndpoint::status(ConnectionId connection) const {
+  const Connection& at = *connections_[connection];
+  if (!at.broken()) return {};
+  return Status(StatusCode::kUnavailable,
+                fmt::format("{}: {}; connect again", at.peer->name(),
+                            at.disconnected ? "disconnected here" : "it ended or closed its fabric"));
+}
+
+Generation ShmEndpoint::peer_generation(ConnectionId connection) const {
+  return connections_[connection]->peer->regions().generation();
+}
+
+std::uint64_t ShmEndpoint::peer_region_bytes(ConnectionId connection, RegionId region) const {
+  const PeerRegions& regions = connections_[connection]->peer->regions();
+  const int place = regions.find(region);
+  return place < 0 ? 0 : regions[static_cast<std::size_t>(place)].bytes;
+}
+
+PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,
+                             std::uint64_t tag) {
+  Connection& at = *connections_[connection];
+  if (at.broken()) return PostResult::kBroken;
+  const PostResult checked = check_chain(chain, limits(), local_, at.peer->regions());
+  if (checked != PostResult::kPosted) return checked;
+  const auto operations = static_cast<std::uint32_t>(chain.size());
+  if (at.outstanding + operations > limits().outstanding) return PostResult::kFull;
+  for (const Operation& operation : chain) execute(operation, at.peer->at(operation.remote), at.order);
+  at.outstanding += operations;
+  done_.push_back({tag, connection, operations, signal});
+  return PostResult::kPosted;
+}
+
+std::size_t ShmEndpoint::poll(std::span<Completion> completions) {
+  std::size_t count = 0;
+  while (count < completions.size() && !done_.empty()) {
+    const Done done = done_.front();
+    done_.pop_front();
+    Connection& at = *connections_[done.connection];
+    at.outstanding -= done.operations;
+    if (done.signal == Signal::kNo) continue;
+    completions[count++] = {done.tag, done.connection,
+                            at.broken() ? CompletionStatus::kBroken : CompletionStatus::kDone};
+  }
+  return count;
+}
+
+}  // namespace granary::rdma::shm

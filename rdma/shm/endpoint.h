@@ -1,0 +1,57 @@
+#pragma once
+// The endpoint of shm: post() does the operations on the spot; what is left for poll() is to tell of them.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "rdma/fabric.h"
+#include "rdma/region_table.h"
+#include "rdma/shm/execute.h"
+#include "rdma/shm/peer.h"
+
+namespace granary::rdma::shm {
+
+class ShmEndpoint final : public Endpoint {
+ public:
+  /// Finds the living peer, greeting it if need be.
+  using FindPeer = std::function<Result<std::shared_ptr<Peer>>(NodeId node, std::uint64_t timeout_us)>;
+
+  /// `local` outlives the endpoint and does not change.
+  ShmEndpoint(const LocalRegions& local, FindPeer find_peer) : local_(local), find_peer_(std::move(find_peer)) {}
+
+  const Limits& limits() const override;
+  Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) override;
+  void disconnect(ConnectionId connection) override { connections_[connection]->disconnected = true; }
+  Status status(ConnectionId connection) const override;
+  Generation peer_generation(ConnectionId connection) const override;
+  std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
+  PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
+  std::size_t poll(std::span<Completion> completions) override;
+
+ private:
+  struct Connection {
+    explicit Connection(std::shared_ptr<Peer> to) : peer(std::move(to)) {}
+    bool broken() const { return disconnected || peer->dead(); }
+
+    const std::shared_ptr<Peer> peer;
+    std::uint32_t outstanding = 0;  ///< operations whose chains poll() has not seen
+    bool disconnected = false;
+    StoreOrder order;
+  };
+  /// A chain that was done.
+  struct Done {
+    std::uint64_t tag;
+    ConnectionId connection;
+    std::uint32_t operations;
+    Signal signal;
+  };
+
+  const LocalRegions& local_;
+  const FindPeer find_peer_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::deque<Done> done_;
+};
+
+}  // namespace granary::rdma::shm

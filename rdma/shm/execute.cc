@@ -1,0 +1,46 @@
+#include "rdma/shm/execute.h"
+
+#include "src/base/shared_words.h"
+
+namespace granary::rdma::shm {
+namespace {
+
+using base::kWord;
+
+/// Both ends may be shared: the local buffer of one node can be another's remote region.
+void copy_ascending(std::uint64_t* to, const std::uint64_t* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes / kWord; ++i) base::store_word(to + i, base::load_word(from + i));
+}
+
+std::uint64_t compare_swap(std::uint64_t* word, std::uint64_t expected, std::uint64_t desired) {
+  std::atomic_ref<std::uint64_t>(*word).compare_exchange_strong(expected, desired, std::memory_order_seq_cst);
+  return expected;
+}
+
+}  // namespace
+
+void execute(const Operation& operation, char* remote, StoreOrder& order) {
+  auto* theirs = reinterpret_cast<std::uint64_t*>(remote);
+  auto* mine = static_cast<std::uint64_t*>(operation.local);
+  switch (operation.kind) {
+    case OperationKind::kRead:
+      order.drain();
+      copy_ascending(mine, theirs, operation.bytes);
+      break;
+    case OperationKind::kWrite:
+      copy_ascending(theirs, mine, operation.bytes);
+      order.stored();
+      break;
+    case OperationKind::kCompareSwap:
+      base::store_word(mine, compare_swap(theirs, operation.operand, operation.desired));
+      order.drained();
+      break;
+    case OperationKind::kFetchAdd:
+      base::store_word(mine,
+                       std::atomic_ref<std::uint64_t>(*theirs).fetch_add(operation.operand, std::memory_order_seq_cst));
+      order.drained();
+      break;
+  }
+}
+
+}  // namespace granary::rdma::shm

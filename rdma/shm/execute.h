@@ -1,0 +1,37 @@
+#pragma once
+// An operation on mapped memory, done by the initiator's CPU with word-sized loads and stores and CPU atomics.
+//
+// I4: a READ loads words in ascending order, each with acquire, so a header's state is loaded before its TID word.
+// I5: a WRITE stores words in ascending order, each with release, so of two WRITEs nobody sees the second without the
+// first. What x86-64 does not keep by itself is a WRITE followed by a READ of something else: between them stands an
+// atomic operation on a word of the initiator's own, which drains its stores.
+
+#include <atomic>
+#include <cstdint>
+
+#include "rdma/fabric.h"
+
+namespace granary::rdma::shm {
+
+/// What a connection remembers from one operation to the next.
+class StoreOrder {
+ public:
+  void stored() { pending_ = true; }
+  /// Before a load: earlier stores become visible first.
+  void drain() {
+    if (!pending_) return;
+    word_.fetch_add(1, std::memory_order_seq_cst);
+    pending_ = false;
+  }
+  /// An atomic of its own has drained the stores.
+  void drained() { pending_ = false; }
+
+ private:
+  std::atomic<std::uint64_t> word_{0};
+  bool pending_ = false;
+};
+
+/// Does a checked operation on the memory at `remote`.
+void execute(const Operation& operation, char* remote, StoreOrder& order);
+
+}  // namespace granary::rdma::shm

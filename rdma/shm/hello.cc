@@ -1,0 +1,93 @@
+#include "rdma/shm/hello.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+namespace granary::rdma::shm {
+namespace {
+
+constexpr std::size_t kControlBytes = CMSG_SPACE(sizeof(int) * kMostRegions);
+
+std::vector<Descriptor> take_files(msghdr& message) {
+  std::vector<Descriptor> files;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      files.emplace_back(fd);
+    }
+  }
+  return files;
+}
+
+Status refuse(const char* why) {
+  return Status(StatusCode::kFailedPrecondition, fmt::format("what answers is no Granary node of this kind: {}", why));
+}
+
+}  // namespace
+
+Status send_hello(int socket, const Hello& hello, const std::vector<int>& files) {
+  alignas(cmsghdr) char control[kControlBytes] = {};
+  iovec bytes{const_cast<Hello*>(&hello), sizeof hello};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  if (!files.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * files.size());
+    cmsghdr* part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof(int) * files.size());
+    std::memcpy(CMSG_DATA(part), files.data(), sizeof(int) * files.size());
+  }
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) {
+    return system_error(StatusCode::kUnavailable, "greet the peer");
+  }
+  return {};
+}
+
+Result<ReceivedHello> receive_hello(int socket) {
+  alignas(cmsghdr) char control[kControlBytes] = {};
+  ReceivedHello received;
+  iovec bytes{&received.hello, sizeof received.hello};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  if (size < 0) return system_error(StatusCode::kUnavailable, "hear the peer's greeting");
+  received.files = take_files(message);
+  if (size == 0) return Status(StatusCode::kUnavailable, "the peer hung up instead of greeting");
+  if (static_cast<std::size_t>(size) != sizeof(Hello) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+    return refuse("its greeting has another size");
+  }
+  if (received.hello.magic != Hello{}.magic) return refuse("its greeting begins otherwise");
+  if (received.hello.region_count > kMostRegions || received.hello.region_count != received.files.size()) {
+    return refuse("it does not pass a memory file for each region");
+  }
+  return received;
+}
+
+Status check_compatible(const Hello& mine, const Hello& theirs) {
+  if (mine.version != theirs.version) {
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("node {} speaks version {} of the shared-memory protocol, node {} speaks version {}; run the "
+                    "same Granary on both",
+                    theirs.node, theirs.version, mine.node, mine.version));
+  }
+  if (mine.layout != theirs.layout) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("node {} has memory layout {:#x}, node {} has {:#x}; declare the same tables on both",
+                              theirs.node, theirs.layout, mine.node, mine.layout));
+  }
+  return {};
+}
+
+}  // namespace granary::rdma::shm

@@ -1,0 +1,57 @@
+#include "rdma/shm/peer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace granary::rdma::shm {
+namespace {
+
+/// Whether the file has that many bytes and can never have fewer: otherwise touching it could end this process.
+bool holds(int file, std::uint64_t bytes) {
+  struct stat status {};
+  const int seals = ::fcntl(file, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && ::fstat(file, &status) == 0 &&
+         static_cast<std::uint64_t>(status.st_size) >= bytes;
+}
+
+}  // namespace
+
+Peer::Peer(NodeId node, Generation generation, Descriptor socket)
+    : regions_(node, generation),
+      socket_(std::move(socket)),
+      process_(peer_of(socket_.get()).process),
+      process_watch_(watch_process(process_)) {}
+
+Result<std::shared_ptr<Peer>> Peer::map(const ReceivedHello& received, Descriptor socket) {
+  const Hello& hello = received.hello;
+  std::shared_ptr<Peer> peer(new Peer(hello.node, hello.generation, std::move(socket)));
+  for (std::size_t i = 0; i < received.files.size(); ++i) {
+    if (Status status = peer->map_region(hello.regions[i], received.files[i].get()); !status.ok()) return status;
+  }
+  return peer;
+}
+
+Status Peer::map_region(const Hello::Region& region, int file) {
+  if (!holds(file, region.bytes)) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("region {} of {} is smaller than it says, or may shrink", region.id, name()));
+  }
+  void* base = ::mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (base == MAP_FAILED) {
+    return system_error(StatusCode::kResourceExhausted,
+                        fmt::format("map the {} MiB of region {} of {}", region.bytes >> 20, region.id, name()));
+  }
+  regions_.add(region.id, region.bytes);
+  bases_.push_back(static_cast<char*>(base));
+  return {};
+}
+
+Peer::~Peer() {
+  for (std::size_t i = 0; i < bases_.size(); ++i) ::munmap(bases_[i], regions_[i].bytes);
+}
+
+std::string Peer::name() const { return fmt::format("node {} (process {})", regions_.node(), process_); }
+
+}  // namespace granary::rdma::shm

@@ -1,0 +1,54 @@
+#pragma once
+// One life of a peer as this process sees it: its regions, mapped here, and whether it still lives. Shared by the
+// connections of all endpoints.
+//
+// The memory stays mapped after the peer has died, and operations on it still "work" until the death is noticed; so
+// nothing may follow from what is in it (the protocols treat the last 10 ms before a breakage as unknown).
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rdma/region_table.h"
+#include "rdma/shm/descriptor.h"
+#include "rdma/shm/hello.h"
+
+namespace granary::rdma::shm {
+
+class Peer {
+ public:
+  /// Maps what the hello tells of. The socket's hanging up, or the process's end, is the peer's death.
+  static Result<std::shared_ptr<Peer>> map(const ReceivedHello& received, Descriptor socket);
+  ~Peer();
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  const PeerRegions& regions() const { return regions_; }
+  /// The memory at an address that regions().check() has passed.
+  char* at(const RemoteAddress& address) const {
+    return bases_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
+  }
+
+  /// Set once by the watcher; read by every post and poll. Acquire pairs with the release of mark_dead().
+  bool dead() const { return dead_.load(std::memory_order_acquire); }
+  void mark_dead() { dead_.store(true, std::memory_order_release); }
+  /// "node 3 (process 4711)".
+  std::string name() const;
+
+  int socket() const { return socket_.get(); }
+  int process_watch() const { return process_watch_.get(); }
+
+ private:
+  Peer(NodeId node, Generation generation, Descriptor socket);
+  Status map_region(const Hello::Region& region, int file);
+
+  PeerRegions regions_;
+  std::vector<char*> bases_;  ///< in the order of regions_
+  const Descriptor socket_;
+  const int process_;
+  const Descriptor process_watch_;
+  std::atomic<bool> dead_{false};
+};
+
+}  // namespace granary::rdma::shm

@@ -1,0 +1,25 @@
+#pragma once
+// The fabric of processes on one machine: regions are memory files that peers map, operations are done by the
+// initiator's CPU, and the target takes no part.
+//
+// Processes are started independently and meet in a run directory, where node N listens at `node-N.sock`; the lock file
+// `node-N.lock` gives the node's name to one process at a time. Only processes of the same user are let in. A socket
+// stays open between two that have met: when it is hung up, or the process ends, the peer is dead, and its
+// connections break.
+
+#include <memory>
+#include <string>
+
+#include "rdma/fabric.h"
+
+namespace granary::rdma::shm {
+
+struct ShmOptions {
+  NodeOptions node;
+  std::string run_directory;  ///< exists; its path is at most about 90 characters
+};
+
+/// kUnavailable if another living process has the node's name, or the directory cannot be used.
+Result<std::unique_ptr<Fabric>> open_shm_fabric(const ShmOptions& options);
+
+}  // namespace granary::rdma::shm

@@ -1,0 +1,39 @@
+#pragma once
+// Waits for what happens at descriptors: strangers that connect, peers that die. A thread runs it for a fabric.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "rdma/shm/descriptor.h"
+
+namespace granary::rdma::shm {
+
+/// Thread-safe.
+class Watcher {
+ public:
+  /// Called when the descriptor can be read or was hung up; it may add and remove.
+  using Handler = std::function<void()>;
+
+  static Result<std::unique_ptr<Watcher>> create();
+
+  void add(int fd, Handler handler);
+  /// The handler is not called any more, unless the call is running now.
+  void remove(int fd);
+  /// Waits at most this long, then calls the handlers of what happened.
+  void step(std::uint64_t timeout_us);
+  /// Ends a step() that waits.
+  void wake();
+
+ private:
+  Watcher(Descriptor poll, Descriptor alarm);
+
+  const Descriptor poll_;
+  const Descriptor alarm_;
+  std::mutex mutex_;
+  std::map<int, Handler> handlers_;
+};
+
+}  // namespace granary::rdma::shm

@@ -1,0 +1,63 @@
+#pragma once
+// A peer in a process of its own, started anew (not forked from the test): PROGRAM NODE GENERATION LAYOUT ARGUMENT...
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/rdma/conformance/world.h"
+#include "tests/support/crash_child.h"
+
+namespace granary::rdma::conformance {
+
+/// The test's side: peers by node.
+class PeerProcesses {
+ public:
+  explicit PeerProcesses(std::string program) : program_(std::move(program)) {}
+
+  void start(const NodeOptions& node, const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {program_, std::to_string(node.node), std::to_string(node.generation),
+                                        std::to_string(node.layout)};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    children_[node.node] = std::make_unique<tests::CrashChild>(command);
+    EXPECT_TRUE(children_[node.node]->run_until("ready")) << "node " << node.node << " did not start";
+  }
+  void kill(NodeId node) { children_[node]->kill(); }
+  void signal(NodeId node, int number) { ::kill(process_of(node), number); }
+
+ private:
+  pid_t process_of(NodeId node) const { return static_cast<pid_t>(std::stol(children_.at(node)->lines().front())); }
+
+  const std::string program_;
+  std::map<NodeId, std::unique_ptr<tests::CrashChild>> children_;
+};
+
+/// The peer's side, its main(): opens a fabric, offers the region, says so, and waits to be killed. `open` gets the
+/// node and the arguments after LAYOUT.
+template <typename Open>
+int run_peer(int count, char** arguments, Open&& open) {
+  if (count < 4) return 2;
+  const NodeOptions node{.node = static_cast<NodeId>(std::atoi(arguments[1])),
+                         .generation = static_cast<Generation>(std::atoi(arguments[2])),
+                         .layout = std::strtoull(arguments[3], nullptr, 10)};
+  auto region = memory::Region::map({.reserve_bytes = kPeerBytes, .huge_pages = HugePages::kOff, .shared = true});
+  Result<std::unique_ptr<Fabric>> fabric = open(node, std::vector<std::string>(arguments + 4, arguments + count));
+  Status status = fabric.status();
+  if (status.ok()) status = (*fabric)->register_region({.id = kPeerRegion}, **region);
+  if (status.ok()) status = (*fabric)->listen();
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.message().c_str());
+    return 1;
+  }
+  std::printf("%d\nready\n", ::getpid());
+  std::fflush(stdout);
+  while (true) ::pause();
+}
+
+}  // namespace granary::rdma::conformance

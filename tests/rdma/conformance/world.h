@@ -1,0 +1,42 @@
+#pragma once
+// What the conformance suite needs of a provider: nodes to talk to, and power over their lives. One program a provider
+// links suite.cc with a make_world() of its own; the suite does not know more of it.
+
+#include <cstdint>
+#include <memory>
+
+#include "rdma/fabric.h"
+
+namespace granary::rdma::conformance {
+
+/// The region that a peer offers, zero at first.
+inline constexpr RegionId kPeerRegion = 5;
+inline constexpr std::uint64_t kPeerBytes = std::uint64_t{4} << 20;
+
+class World {
+ public:
+  virtual ~World() = default;
+
+  /// A fabric of this process (in a simulation: of a node that the test plays).
+  virtual std::unique_ptr<Fabric> open_fabric(const NodeOptions& node) = 0;
+  /// Starts a node, in a process of its own where the provider has processes: with the region above, listening. Its
+  /// fabric's CPU does nothing else.
+  virtual void start_peer(const NodeOptions& node) = 0;
+  /// Ends it without warning, at once.
+  virtual void kill_peer(NodeId node) = 0;
+  /// Stops its CPU, or lets it go on.
+  virtual void stop_peer(NodeId node) = 0;
+  virtual void resume_peer(NodeId node) = 0;
+
+  /// Lets a little time pass: at most 1 ms.
+  virtual void advance() = 0;
+  /// The time that has passed since some moment, for bounds.
+  virtual std::uint64_t now_us() const = 0;
+  /// A peer's death shows in status() within this time.
+  virtual std::uint64_t death_notice_us() const = 0;
+};
+
+/// Made by the provider's part of the program.
+std::unique_ptr<World> make_world();
+
+}  // namespace granary::rdma::conformance

@@ -1,0 +1,158 @@
+// How processes meet: names, versions, and what strangers may send.
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "rdma/shm/hello.h"
+#include "tests/rdma/shm/two_nodes.h"
+#include "tests/support/crash_child.h"
+
+namespace granary::rdma::shm {
+namespace {
+
+class Meeting : public testing::Test {
+ protected:
+  Descriptor call(NodeId node) { return connect_to(directory_ / ("node-" + std::to_string(node) + ".sock")).value(); }
+  /// The node's answer to a greeting.
+  static Result<ReceivedHello> answer(const Descriptor& socket) {
+    if (!wait_readable(socket.get(), 1'000'000)) return Status(StatusCode::kUnavailable, "no answer");
+    return receive_hello(socket.get());
+  }
+  void expect_alive(ShmNode& node) {
+    ShmNode other(7, directory_.path());
+    ShmWorker worker(other, node.fabric->node().node);
+    const Operation add = Operation::fetch_add({.node = 2, .region = 1, .generation = 1}, 1, other.word(0));
+    worker.run({&add, 1});
+  }
+
+  tests::TemporaryDirectory directory_;
+};
+
+TEST_F(Meeting, ANodesNameIsTakenOnce) {
+  const ShmNode node(2, directory_.path());
+  const auto second = open_shm_fabric({.node = {.node = 2, .generation = 2}, .run_directory = directory_.path()});
+  EXPECT_EQ(second.status().code(), StatusCode::kUnavailable);
+  EXPECT_NE(second.status().message().find("node 2 runs already"), std::string::npos) << second.status().message();
+}
+
+TEST_F(Meeting, AKilledNodesNameIsFreeAtOnce) {
+  tests::CrashChild child([&](const tests::CrashChild::Report& report) {
+    const ShmNode node(2, directory_.path());
+    report("up");
+    ::pause();
+  });
+  ASSERT_TRUE(child.run_until("up"));
+  child.kill();
+  ShmNode next(2, directory_.path());
+  expect_alive(next);
+}
+
+TEST_F(Meeting, ADirectoryThatIsNotThereIsAnErrorWithItsName) {
+  const auto fabric = open_shm_fabric({.node = {.node = 1}, .run_directory = directory_ / "none"});
+  ASSERT_FALSE(fabric.ok());
+  EXPECT_NE(fabric.status().message().find("none"), std::string::npos) << fabric.status().message();
+}
+
+TEST_F(Meeting, ADirectoryWithTooLongANameIsAnError) {
+  const std::string deep = directory_ / std::string(100, 'd');
+  std::filesystem::create_directory(deep);
+  auto fabric = open_shm_fabric({.node = {.node = 1}, .run_directory = deep});
+  ASSERT_TRUE(fabric.ok());
+  EXPECT_EQ((*fabric)->listen().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(Meeting, APrivateRegionCannotBeReached) {
+  auto region = memory::Region::map({.reserve_bytes = 1, .huge_pages = HugePages::kOff}).value();
+  auto fabric = open_shm_fabric({.node = {.node = 1}, .run_directory = directory_.path()}).value();
+  EXPECT_EQ(fabric->register_region({.id = 1}, *region).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(fabric->register_region({.id = 1, .access = Access::kLocal}, *region).ok());
+}
+
+TEST_F(Meeting, AnotherVersionIsRefusedWithBothAndGetsNoMemory) {
+  ShmNode node(2, directory_.path());
+  const Descriptor socket = call(2);
+  Hello hello;
+  hello.node = 1;
+  hello.version = kProtocolVersion + 1;
+  ASSERT_TRUE(send_hello(socket.get(), hello, {}).ok());
+  const Result<ReceivedHello> received = answer(socket);
+  ASSERT_TRUE(received.ok()) << received.status().message();
+  EXPECT_TRUE(received->files.empty());
+  const Status status = check_compatible(hello, received->hello);
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("version 1"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("version 2"), std::string::npos) << status.message();
+}
+
+TEST_F(Meeting, StrangersThatSendNonsenseAreHungUpAndChangeNothing) {
+  ShmNode node(2, directory_.path());
+  Hello wrong_magic;
+  wrong_magic.magic[0] = 'G';
+  Hello too_many;
+  too_many.region_count = 60'000;
+  for (const Hello& hello : {wrong_magic, too_many}) {
+    const Descriptor socket = call(2);
+    ASSERT_TRUE(send_hello(socket.get(), hello, {}).ok());
+    EXPECT_EQ(answer(socket).status().code(), StatusCode::kUnavailable) << "hung up";
+  }
+  for (const std::size_t bytes : {1u, 8u, 500u, 4000u}) {
+    const Descriptor socket = call(2);
+    const std::string nonsense(bytes, 'x');
+    ASSERT_EQ(::write(socket.get(), nonsense.data(), bytes), static_cast<ssize_t>(bytes));
+    EXPECT_EQ(answer(socket).status().code(), StatusCode::kUnavailable) << bytes;
+  }
+  const Descriptor files_unasked = call(2);
+  Hello with_file;
+  with_file.region_count = 1;
+  ASSERT_TRUE(send_hello(files_unasked.get(), with_file, {node.region->fd()}).ok());
+  EXPECT_EQ(answer(files_unasked).status().code(), StatusCode::kUnavailable);
+  const Descriptor silent = call(2);
+  expect_alive(node);
+}
+
+/// Something that listens where a node should: whatever it answers, connect() ends with an error.
+TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
+  ShmNode node(1, directory_.path());
+  const Descriptor listener = listen_at(directory_ / "node-2.sock").value();
+  const auto greet_with = [&](const Hello& hello, const std::vector<int>& files) {
+    std::thread impostor([&] {
+      if (!wait_readable(listener.get(), 1'000'000)) return;
+      const Descriptor socket(::accept(listener.get(), nullptr, nullptr));
+      if (wait_readable(socket.get(), 1'000'000)) (void)receive_hello(socket.get());
+      (void)send_hello(socket.get(), hello, files);
+    });
+    const Status status = node.fabric->open_endpoint().value()->connect(2, 1'000'000).status();
+    impostor.join();
+    return status;
+  };
+  Hello other_node;
+  other_node.node = 3;
+  EXPECT_NE(greet_with(other_node, {}).message().find("in the place of"), std::string::npos);
+  Hello lies;
+  lies.node = 2;
+  lies.region_count = 1;
+  lies.regions[0] = {.bytes = std::uint64_t{1} << 40, .id = 1, .unused = {}};
+  EXPECT_NE(greet_with(lies, {node.region->fd()}).message().find("smaller than it says"), std::string::npos);
+  Descriptor not_sealed(::memfd_create("plain", 0));
+  ASSERT_EQ(::ftruncate(not_sealed.get(), 4096), 0);
+  lies.regions[0].bytes = 4096;
+  EXPECT_NE(greet_with(lies, {not_sealed.get()}).message().find("may shrink"), std::string::npos);
+}
+
+TEST_F(Meeting, ANodeThatComesLaterIsWaitedFor) {
+  ShmNode node(1, directory_.path());
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const ShmNode second(2, directory_.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  });
+  EXPECT_TRUE(node.fabric->open_endpoint().value()->connect(2, 2'000'000).ok());
+  late.join();
+}
+
+}  // namespace
+}  // namespace granary::rdma::shm
