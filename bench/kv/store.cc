@@ -76,7 +76,7 @@ Store::Store(const Options& options, std::unique_ptr<memory::Region> region, std
       slabs_(*region_, {.limit_bytes = limit_bytes, .simple = options.simple_allocator}),
       epochs_({.snapshot_epochs = options.snapshot_epochs, .max_open_epochs = 0}),
       root_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
-      root_nodes_(std::make_unique<kvstore::ordered::NodeMemory>(*root_slabs_, epochs_)),
+      root_nodes_(std::make_unique<kvstore::NodeMemory>(*root_slabs_, epochs_)),
       tree_(std::make_unique<kvstore::ordered::Tree>(*root_nodes_)),
       epoch_thread_([this, epoch_ms = options.epoch_ms] { advance_epochs(epoch_ms); }) {}
 

@@ -16,7 +16,7 @@
 #include <granary/status.h>
 
 #include "bench/harness/workload.h"
-#include "kvstore/ordered/node_memory.h"
+#include "kvstore/common/node_memory.h"
 #include "kvstore/ordered/tree.h"
 #include "src/base/waiter.h"
 #include "src/epoch/epoch.h"
@@ -79,7 +79,7 @@ class Access {
   epoch::EpochManager& epochs_;
   epoch::Slot* const slot_;
   memory::SlabCache slabs_;
-  kvstore::ordered::NodeMemory nodes_;
+  kvstore::NodeMemory nodes_;
   base::ThreadWaiter waiter_;
 };
 
@@ -104,7 +104,7 @@ class Store {
   memory::SlabPool slabs_;
   epoch::EpochManager epochs_;
   std::unique_ptr<memory::SlabCache> root_slabs_;
-  std::unique_ptr<kvstore::ordered::NodeMemory> root_nodes_;
+  std::unique_ptr<kvstore::NodeMemory> root_nodes_;
   std::unique_ptr<kvstore::ordered::Tree> tree_;
 
   mutable std::mutex mutex_;  // guards the lists of accesses

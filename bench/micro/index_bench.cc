@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "kvstore/ordered/node_memory.h"
+#include "kvstore/common/node_memory.h"
 #include "kvstore/ordered/tree.h"
 #include "src/base/random.h"
 #include "src/epoch/epoch.h"
@@ -169,7 +169,7 @@ class Bench {
   memory::SlabPool pool_;
   epoch::EpochManager epochs_;
   memory::SlabCache cache_;
-  kvstore::ordered::NodeMemory memory_;
+  kvstore::NodeMemory memory_;
   std::unique_ptr<Tree> tree_;
 };
 

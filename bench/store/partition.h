@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kvstore/ordered/node_memory.h"
+#include "kvstore/common/node_memory.h"
 #include "kvstore/ordered/tree.h"
 #include "src/base/cache_line.h"
 #include "src/base/waiter.h"
@@ -37,7 +37,7 @@ struct Partition {
 
   PartitionLock lock;
   memory::SlabCache slabs;
-  kvstore::ordered::NodeMemory nodes;
+  kvstore::NodeMemory nodes;
 };
 
 /// A tree of one partition; rows lie in blocks of the partition's slabs.

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kvstore/ordered/node_memory.h"
+#include "kvstore/common/node_memory.h"
 
 namespace granary::kvstore::ordered {
 

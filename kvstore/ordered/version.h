@@ -19,7 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "kvstore/ordered/backoff.h"
+#include "kvstore/common/backoff.h"
 #include "src/base/check.h"
 #include "src/base/line_table.h"
 

@@ -34,6 +34,7 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kReplayAnyOrder, "replay-any-order"},
     NamedBug{Bug::kReplayPastDurable, "replay-past-durable"},
     NamedBug{Bug::kSkipChecksum, "skip-checksum"},
+    NamedBug{Bug::kOneLineVersion, "one-line-version"},
     NamedBug{Bug::kSkipDirectorySync, "skip-directory-sync"},
 };
 
@@ -81,6 +82,7 @@ std::initializer_list<Bug> all_bugs() {
                                 Bug::kReplayAnyOrder,
                                 Bug::kReplayPastDurable,
                                 Bug::kSkipChecksum,
+                                Bug::kOneLineVersion,
                                 Bug::kSkipDirectorySync};
   return kAll;
 }

@@ -33,6 +33,7 @@ enum class Bug : std::uint8_t {
   kReplayAnyOrder,         ///< recovery does not compare TIDs: the last one replayed wins
   kReplayPastDurable,      ///< recovery replays epochs that were not durable everywhere
   kSkipChecksum,           ///< recovery does not check the entries' checksums
+  kOneLineVersion,         ///< a change in a hash bucket is marked in the bucket's first line only
   kSkipDirectorySync,      ///< created and renamed files are not made durable in their directory
 };
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kvstore/ordered/node_memory.h"
+#include "kvstore/common/node_memory.h"
 #include "kvstore/ordered/tree.h"
 #include "src/base/cache_line.h"
 #include "src/base/waiter.h"
@@ -17,7 +17,7 @@
 
 namespace granary::cc {
 
-using kvstore::ordered::NodeMemory;
+using kvstore::NodeMemory;
 using kvstore::ordered::Tree;
 using record::Record;
 using record::TidWord;

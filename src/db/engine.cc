@@ -91,7 +91,7 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
               .slabs = slabs_,
               .waiter = waiter_},
       schema_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
-      schema_nodes_(std::make_unique<kvstore::ordered::NodeMemory>(*schema_slabs_, epochs_)) {}
+      schema_nodes_(std::make_unique<kvstore::NodeMemory>(*schema_slabs_, epochs_)) {}
 
 Engine::~Engine() {
   const Status closed = close();

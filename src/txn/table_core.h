@@ -19,7 +19,7 @@ namespace granary::txn {
 class TableCore {
  public:
   TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
-            kvstore::ordered::NodeMemory& memory)
+            kvstore::NodeMemory& memory)
       : shared_(&shared),
         max_value_bytes_(max_value_bytes),
         id_(id),

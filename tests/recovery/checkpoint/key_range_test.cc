@@ -93,7 +93,7 @@ class SplitTest : public testing::Test {
   memory::SlabPool pool_{*region_, {}};
   epoch::EpochManager epochs_{{}};
   memory::SlabCache slabs_{pool_};
-  kvstore::ordered::NodeMemory nodes_{slabs_, epochs_};
+  kvstore::NodeMemory nodes_{slabs_, epochs_};
   kvstore::ordered::Tree tree_{nodes_};
   epoch::Slot* const slot_ = epochs_.acquire_slot();
 };

@@ -1,12 +1,12 @@
 #pragma once
-// Waiting for another thread inside the tree: a short spin, then the processor is given away, because the
+// Waiting for another thread inside an index: a short spin, then the processor is given away, because the
 // thread that is waited for may need it.
 
 #include <sched.h>
 
 #include "src/base/cache_line.h"
 
-namespace granary::kvstore::ordered {
+namespace granary::kvstore {
 
 class Backoff {
  public:
@@ -23,4 +23,4 @@ class Backoff {
   unsigned turns_ = 0;
 };
 
-}  // namespace granary::kvstore::ordered
+}  // namespace granary::kvstore

@@ -1,5 +1,5 @@
 #pragma once
-// What a tree needs of its caller to change itself: one worker's slabs for new nodes, and the list where
+// What an index needs of its caller to change itself: one worker's slabs for new nodes, and the list where
 // unlinked nodes wait until no reader can hold them.
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 #include "src/epoch/limbo.h"
 #include "src/memory/slab.h"
 
-namespace granary::kvstore::ordered {
+namespace granary::kvstore {
 
-/// One worker's node memory; used by one thread at a time. Whoever calls a tree operation holds an
+/// One worker's node memory; used by one thread at a time. Whoever calls an operation of an index holds an
 /// entered epoch slot for as long as it keeps node pointers.
 class NodeMemory {
  public:
@@ -25,9 +25,7 @@ class NodeMemory {
   /// stores: a reader that still saw the block has e_w ≤ the epoch registered.
   void retire(void* block) { limbo_.add(epochs_.current() + 1, block); }
   /// Frees what has become safe, at most `budget` blocks; called between transactions.
-  std::size_t reclaim(std::size_t budget) {
-    return limbo_.reclaim(epochs_.tree_reclamation(), budget, [this](void* block) { free_unpublished(block); });
-  }
+  std::size_t reclaim(std::size_t budget);
   std::size_t waiting() const { return limbo_.size(); }
 
  private:
@@ -36,4 +34,4 @@ class NodeMemory {
   epoch::LimboList<void*> limbo_;
 };
 
-}  // namespace granary::kvstore::ordered
+}  // namespace granary::kvstore

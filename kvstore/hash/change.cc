@@ -1,0 +1,88 @@
+#include "kvstore/hash/change.h"
+
+#include <atomic>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::kvstore::hash {
+
+using base::Bug;
+using base::injected;
+using base::load_word;
+using base::store_word;
+
+/// Acquire pairs with the release store by which the previous holder closed line 0.
+Change::Change(const Table& table, Bucket& main) : table_(table), main_(main) {
+  std::atomic_ref<std::uint64_t> lock(main.lines[0].opened);
+  for (Backoff backoff;; backoff.pause()) {
+    before_ = lock.load(std::memory_order_relaxed);
+    if (!is_odd(before_) &&
+        lock.compare_exchange_strong(before_, before_ + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      break;
+    }
+  }
+  after_ = before_;
+}
+
+/// `opened` of line 0 is the lock: it goes last, when no store of this change is left to come.
+Change::~Change() {
+  if (changes_) {
+    base::sync_point("hash.closing");
+    for_each_line([&](Line& line) {
+      store_word(&line.closed, after_);
+      if (&line != &main_.lines[0]) store_word(&line.opened, after_);
+    });
+  }
+  store_word(&main_.lines[0].opened, after_);
+}
+
+template <typename Do>
+void Change::for_each_line(Do&& act) {
+  for (Bucket* bucket = &main_; bucket != nullptr; bucket = table_.next(*bucket)) {
+    for (Line& line : bucket->lines) act(line);
+  }
+}
+
+Slot* Change::find(const HashedKey& key) const {
+  for (Bucket* bucket = &main_; bucket != nullptr; bucket = table_.next(*bucket)) {
+    for (unsigned i = 0; i < kSlots; ++i) {
+      Slot& slot = bucket->slot(i);
+      if (load_word(&slot.key) == key.word && table_.leads_to(Entry(load_word(&slot.entry)), key)) return &slot;
+    }
+  }
+  return nullptr;
+}
+
+Slot* Change::free_slot(unsigned home) const {
+  for (Bucket* bucket = &main_; bucket != nullptr; bucket = table_.next(*bucket)) {
+    for (unsigned step = 0; step < kLines; ++step) {
+      const unsigned number = line_at(home, step);
+      for (unsigned i = 0; i < slots_in(number); ++i) {
+        Slot& slot = bucket->lines[number].slots[i];
+        if (Entry(load_word(&slot.entry)).type() == EntryType::kUnused) return &slot;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void Change::open() {
+  after_ = injected(Bug::kInsertKeepsVersion) ? before_ : before_ + 2;
+  changes_ = true;
+  if (!injected(Bug::kOneLineVersion)) for_each_line([&](Line& line) { store_word(&line.opened, before_ + 1); });
+  base::sync_point("hash.opened");
+}
+
+/// Its lines are odd before anybody can reach them.
+void Change::append(Bucket& header) {
+  header = {};
+  for (Line& line : header.lines) {
+    store_word(&line.closed, before_);
+    store_word(&line.opened, before_ + 1);
+  }
+  Bucket* last = &main_;
+  for (Bucket* bucket = last; bucket != nullptr; bucket = table_.next(*bucket)) last = bucket;
+  store_word(&last->link(), Entry(EntryType::kHeader, table_.offset_of(&header), 0).word());
+}
+
+}  // namespace granary::kvstore::hash

@@ -1,0 +1,41 @@
+#pragma once
+// One change of a chain: takes the chain's lock, finds the key, and stamps the versions around what it stores.
+
+#include "kvstore/common/backoff.h"
+#include "kvstore/hash/table.h"
+
+namespace granary::kvstore::hash {
+
+/// Holds the lock of one chain while it lives. Until open() nothing has changed, and going leaves the version as it was.
+class Change {
+ public:
+  Change(const Table& table, Bucket& main);
+  ~Change();
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+  /// The slot that holds the key, or nullptr.
+  Slot* find(const HashedKey& key) const;
+  /// The first free slot in the order in which the key's lookups read, or nullptr if the chain is full.
+  Slot* free_slot(unsigned home) const;
+
+  /// Stamps every line odd: from now on no lookup accepts what it reads in the chain.
+  void open();
+  /// Links a new indirect header to the end of the chain. After open().
+  void append(Bucket& header);
+
+  Version before() const { return before_; }
+  Version after() const { return after_; }
+
+ private:
+  template <typename Do>
+  void for_each_line(Do&& act);
+
+  const Table& table_;
+  Bucket& main_;
+  Version before_ = 0;
+  Version after_ = 0;
+  bool changes_ = false;
+};
+
+}  // namespace granary::kvstore::hash

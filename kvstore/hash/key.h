@@ -1,0 +1,53 @@
+#pragma once
+// How keys become the 64-bit words of slots, and words become places.
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "kvstore/hash/bucket.h"
+
+namespace granary::kvstore::hash {
+
+/// A key of 8 bytes is its own word. Any other is told by a fingerprint, and its bytes are compared as well. Fingerprints are
+/// of this build's standard library: they are not stored on disk, and nodes compare builds when they meet.
+struct HashedKey {
+  explicit HashedKey(std::string_view key) : bytes(key) {
+    if (key.size() == sizeof word) [[likely]] {
+      std::memcpy(&word, key.data(), sizeof word);
+    } else {
+      word = std::hash<std::string_view>{}(key);
+    }
+  }
+  EntryType type() const { return bytes.size() == sizeof word ? EntryType::kRecord : EntryType::kNamed; }
+
+  std::string_view bytes;
+  std::uint64_t word = 0;
+};
+
+/// Mixes all bits of a word into all bits (the finalizer of splitmix64).
+constexpr std::uint64_t mix(std::uint64_t word) {
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
+  return word ^ (word >> 31);
+}
+
+/// Where a key belongs: its bucket of the main header, and the line of a bucket that is tried first, so that a hit
+/// mostly touches one line. Any number of buckets will do.
+struct Home {
+  Home(std::uint64_t word, std::uint64_t buckets) {
+    const unsigned __int128 product = static_cast<unsigned __int128>(mix(word)) * buckets;
+    bucket = static_cast<std::uint64_t>(product >> 64);
+    line = static_cast<unsigned>((static_cast<unsigned __int128>(static_cast<std::uint64_t>(product)) * kLines) >> 64);
+  }
+  std::uint64_t bucket;
+  unsigned line;
+};
+
+/// Lines in the order in which a key tries them.
+constexpr unsigned line_at(unsigned home, unsigned step) {
+  return home + step < kLines ? home + step : home + step - kLines;
+}
+
+}  // namespace granary::kvstore::hash

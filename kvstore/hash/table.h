@@ -1,0 +1,152 @@
+#pragma once
+// The hash index: DrTM's cluster chaining (Wei et al., SOSP 2015). A main header of buckets, fixed when the table is made,
+// indirect headers for what does not fit, and the entries elsewhere, all addressed by offset in one region, so that another
+// node finds a record with one READ of a bucket, mostly, and one of the record.
+//
+// Keys are byte strings; values are addresses in the region, non-zero. Lookups write nothing and hold nothing; inserts,
+// replacements and removals hold the lock of their chain. Threads: every operation may run concurrently with every
+// other, but rebuild() and check() run alone; the caller holds an entered epoch slot during the call and for as long as it uses what the call returned.
+//
+// For transactions a lookup that misses tells the bucket and its version: as long as unchanged() is true of them, the key
+// is not there. Every change in a chain changes the version of its bucket, a removal's as well (bucket.h says why).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <granary/function_ref.h>
+
+#include "kvstore/common/node_memory.h"
+#include "kvstore/hash/bucket.h"
+#include "kvstore/hash/key.h"
+
+namespace granary::kvstore::hash {
+
+using Value = std::uint64_t;
+
+/// Of a chain; even. Compare for equality only.
+using Version = std::uint64_t;
+
+struct Lookup {
+  Value value = 0;                 ///< 0: no such key
+  std::uint64_t incarnation = 0;   ///< lossy, as given to insert_if_absent
+  const Bucket* bucket = nullptr;  ///< of the main header, where the key is or would be
+  Version version = 0;             ///< of that bucket, while it was read
+};
+
+struct InsertResult {
+  enum class What : std::uint8_t { kInserted, kPresent, kOutOfMemory };
+  What what = What::kPresent;
+  Value present = 0;  ///< the value already there, if kPresent
+  const Bucket* bucket = nullptr;
+  Version before = 0, after = 0;  ///< of the bucket, if kInserted
+};
+
+struct TableStatistics {
+  std::uint64_t keys = 0, buckets = 0, indirect_headers = 0;
+  std::uint64_t keys_in_main = 0;  ///< found by the first READ
+};
+
+/// reads_to_find() of a key that is not there.
+inline constexpr unsigned kNotFound = 0;
+
+class Table {
+ public:
+  /// `main` is zeroed memory in the region that begins at `region_base`; it outlives the table.
+  Table(std::span<Bucket> main, const void* region_base)
+      : main_(main),
+        base_(reinterpret_cast<std::uintptr_t>(region_base)) {}
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  /// Buckets of a main header that `keys` fill to 3/4 of its slots: few chains, little waste.
+  static constexpr std::uint64_t buckets_for(std::uint64_t keys) { return keys / (kSlots * 3 / 4) + 1; }
+
+  Lookup find(std::string_view key) const;
+
+  /// One attempt of find(); false if the chain was being changed. Never waits.
+  bool try_find(std::string_view key, Lookup* result) const;
+
+  /// Many point lookups at once, so that their cache misses overlap. keys.size() == results.size().
+  void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const;
+
+  /// Adds key → value unless the key is there. `incarnation` is the record's; remote readers compare its low bits.
+  InsertResult insert_if_absent(std::string_view key, Value value, NodeMemory& memory, std::uint64_t incarnation = 0);
+
+  /// Points a present key at another value if it still holds `expected`.
+  bool replace(std::string_view key, Value expected, Value desired, std::uint64_t incarnation = 0);
+
+  /// Removes the key if it still holds `expected`. Indirect headers stay with their bucket and are used again.
+  bool remove(std::string_view key, Value expected, NodeMemory& memory);
+
+  /// True if the bucket's chain has not changed since it had this version, and nobody is changing it; never waits.
+  static bool unchanged(const Bucket* bucket, Version version) {
+    // The first word that a change stores to; acquire keeps it behind the reads whose result it confirms.
+    return base::load_word(&bucket->lines[0].opened) == version;
+  }
+
+  /// Visits all keys of buckets [first, last) of the main header, each chain as it was at one moment.
+  void visit(std::uint64_t first, std::uint64_t last, FunctionRef<void(std::string_view key, Value value)> each) const;
+  std::uint64_t buckets() const { return main_.size(); }
+
+  /// READs of buckets that another node needs to find the key: 1 if the main header has it; kNotFound if it is missing.
+  unsigned reads_to_find(std::string_view key) const;
+
+  /// Moves all keys to another main header (zeroed, in the same region). False if memory ran out: the table is as before.
+  bool rebuild(std::span<Bucket> main, NodeMemory& memory);
+
+  /// Verifies the structure. Returns an empty string, or what is wrong where.
+  std::string check() const;
+  TableStatistics statistics() const;
+
+ private:
+  friend class Change;
+
+  /// A key that is not 8 bytes long, and the value that it leads to.
+  struct Name {
+    Value value;
+    std::uint64_t size;
+    char* bytes() { return reinterpret_cast<char*>(this + 1); }
+    std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), size}; }
+  };
+
+  /// What one line of a bucket said about a key; nothing if it was changing.
+  struct Sight {
+    bool stable = false;
+    Version version = 0;
+    Entry entry;  ///< kUnused: the key is not in this line
+  };
+
+  Home home_of(std::uint64_t word) const { return Home(word, main_.size()); }
+  std::uint64_t offset_of(const void* at) const { return (reinterpret_cast<std::uintptr_t>(at) - base_) & kOffsetMask; }
+  template <typename T>
+  T* at(std::uint64_t offset) const {
+    return reinterpret_cast<T*>((base_ + offset) & kOffsetMask);
+  }
+  Bucket* next(const Bucket& bucket) const {
+    const Entry link(base::load_word(&bucket.link()));
+    return link.type() == EntryType::kHeader ? at<Bucket>(link.offset()) : nullptr;
+  }
+  bool leads_to(Entry entry, const HashedKey& key) const {
+    if (entry.type() != key.type()) return false;
+    return entry.type() == EntryType::kRecord || at<Name>(entry.offset())->key() == key.bytes;
+  }
+  Value value_of(Entry entry) const {
+    return entry.type() == EntryType::kRecord ? reinterpret_cast<Value>(at<void>(entry.offset()))
+                                              : base::load_word(&at<Name>(entry.offset())->value);
+  }
+
+  Sight look(const Bucket& bucket, unsigned line, const HashedKey& key) const;
+  bool look_through(const Bucket& main, unsigned home, const HashedKey& key, Lookup* result) const;
+  Lookup find(const HashedKey& key, Home home) const;
+  Name* make_name(const HashedKey& key, Value value, NodeMemory& memory) const;
+  bool move_all(Table* to, NodeMemory& memory) const;
+  void free_headers(NodeMemory& memory);
+  std::string check_chain(std::uint64_t number) const;
+
+  std::span<Bucket> main_;
+  const std::uintptr_t base_;
+};
+
+}  // namespace granary::kvstore::hash
