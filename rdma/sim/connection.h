@@ -1,0 +1,105 @@
+#pragma once
+// A simulated queue pair: when each piece of an operation moves, and what still happens after it broke.
+//
+// An operation begins a packet's delay after it was posted, and not before those that it has to wait for have ended. Its
+// lines move at times of their own after that. Breaking draws a moment, the cut: what was to move by then still does,
+// with the data of the moment of breaking; what is later never does. So the effects that survive are a beginning of what
+// the connection would have done in its order.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rdma/fabric.h"
+#include "rdma/region_table.h"
+#include "rdma/sim/sim_network.h"
+
+namespace granary::rdma::sim {
+
+/// Bytes that move at once.
+inline constexpr std::uint32_t kLine = 64;
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  Connection(SimNetwork& network, NodeId from, SimFabric& target, PeerRegions regions);
+
+  NodeId from() const { return from_; }
+  NodeId to() const { return regions_.node(); }
+  const PeerRegions& regions() const { return regions_; }
+  bool broken() const { return broken_; }
+  const std::string& why_broken() const { return why_broken_; }
+  /// Nothing more will happen on it.
+  bool over() const { return broken_ && cut_ <= network_.now(); }
+
+  /// Sets a checked chain going; `inline_bytes` as in Limits.
+  void post(std::span<const Operation> chain, Signal signal, std::uint64_t tag, std::uint32_t inline_bytes);
+  /// The next chain to report, if it has completed or the connection is broken.
+  struct Report {
+    std::uint64_t tag;
+    std::uint32_t operations;
+    Signal signal;
+    CompletionStatus status;
+  };
+  std::optional<Report> take_report();
+
+  /// Breaks it for the initiator; part of what is under way still happens.
+  void break_now(const std::string& why);
+  /// Nothing of it happens any more.
+  void sever() { cut_ = std::min(cut_, network_.now()); }
+  /// The link to the target, or back, is down: it breaks when that is noticed.
+  void lose_requests();
+  void lose_replies();
+  /// The target's life has ended.
+  void target_gone();
+
+ private:
+  /// Part of an operation that moves at one moment.
+  struct Piece {
+    Operation operation;
+    std::uint32_t at;  ///< offset in the operation
+    std::uint32_t bytes;
+    std::optional<std::array<std::uint64_t, kLine / 8>> data;  ///< of a WRITE, once it has left the buffer
+  };
+  struct Chain {
+    std::uint64_t tag;
+    std::uint32_t operations;
+    Signal signal;
+    bool done = false;
+  };
+
+  std::uint64_t begin_of(const Operation& operation);
+  void post_operation(const Operation& operation, bool copy);
+  void add_piece(const Operation& operation, std::uint32_t at, std::uint32_t bytes, std::uint64_t time, bool copy);
+  void move(Piece& piece);
+  void store(std::uint64_t* theirs, Piece& piece);
+  void load(const std::uint64_t* theirs, const Piece& piece);
+  void atomic(std::uint64_t* theirs, const Piece& piece);
+  static void copy_from_buffer(Piece& piece);
+  void notice_later(const std::string& why);
+
+  SimNetwork& network_;
+  const std::uint32_t number_;
+  const NodeId from_;
+  SimFabric* target_;  ///< nullptr once its life has ended
+  const PeerRegions regions_;
+  std::deque<Chain> chains_;  ///< not reported
+  std::uint64_t posted_chains_ = 0;
+  std::uint64_t reported_chains_ = 0;
+  std::vector<std::shared_ptr<Piece>> under_way_;
+  std::uint64_t last_end_ = 0;         ///< of all operations posted
+  std::uint64_t last_write_end_ = 0;   ///< of the WRITEs
+  std::uint64_t last_completion_ = 0;  ///< when the last chain's completes
+  std::uint64_t cut_ = kNever;         ///< what would move later does not
+  bool replies_lost_ = false;
+  bool broken_ = false;
+  std::string why_broken_;
+};
+
+}  // namespace granary::rdma::sim

@@ -1,0 +1,97 @@
+#include "rdma/sim/endpoint.h"
+
+#include <fmt/format.h>
+
+namespace granary::rdma::sim {
+
+SimEndpoint::~SimEndpoint() {
+  crash();
+  fabric_.forget(this);
+}
+
+const Limits& SimEndpoint::limits() const {
+  static constexpr Limits kLimits{
+      .outstanding = 64, .chain_length = 16, .inline_bytes = kLine, .operation_bytes = 1u << 30};
+  return kLimits;
+}
+
+Status SimEndpoint::refusal(NodeId peer) const {
+  const NodeOptions& mine = fabric_.node();
+  const SimFabric* const target = fabric_.network().find(peer);
+  const bool linked = fabric_.network().linked(mine.node, peer) && fabric_.network().linked(peer, mine.node);
+  if (fabric_.crashed() || target == nullptr || !target->listening() || !linked) {
+    return Status(StatusCode::kUnavailable, fmt::format("node {} does not answer", peer));
+  }
+  if (target->node().layout != mine.layout) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("node {} has memory layout {:#x}, node {} has {:#x}; declare the same tables on both",
+                              peer, target->node().layout, mine.node, mine.layout));
+  }
+  return {};
+}
+
+Result<ConnectionId> SimEndpoint::connect(NodeId peer, std::uint64_t) {
+  for (const Numbered& connection : connections_) {
+    if (connection.queue_pair->to() == peer && !connection.queue_pair->broken()) {
+      return Status(StatusCode::kAlreadyExists, fmt::format("this endpoint is connected to node {} already", peer));
+    }
+  }
+  if (Status status = refusal(peer); !status.ok()) return status;
+  for (const Numbered& connection : connections_) {
+    if (connection.queue_pair->to() == peer) connection.queue_pair->sever();
+  }
+  SimFabric& target = *fabric_.network().find(peer);
+  PeerRegions regions(peer, target.node().generation);
+  for (std::size_t i = 0; i < target.regions().size(); ++i) {
+    const LocalRegions::Entry& entry = target.regions()[i];
+    if (entry.spec.access == Access::kRemote) regions.add(entry.spec.id, entry.bytes);
+  }
+  auto connection = std::make_shared<Connection>(fabric_.network(), fabric_.node().node, target, std::move(regions));
+  fabric_.network().add(connection);
+  connections_.push_back({std::move(connection)});
+  return static_cast<ConnectionId>(connections_.size() - 1);
+}
+
+Status SimEndpoint::status(ConnectionId connection) const {
+  if (!at(connection).broken()) return {};
+  return Status(StatusCode::kUnavailable,
+                fmt::format("node {}: {}; connect again", at(connection).to(), at(connection).why_broken()));
+}
+
+std::uint64_t SimEndpoint::peer_region_bytes(ConnectionId connection, RegionId region) const {
+  const PeerRegions& regions = at(connection).regions();
+  const int place = regions.find(region);
+  return place < 0 ? 0 : regions[static_cast<std::size_t>(place)].bytes;
+}
+
+PostResult SimEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,
+                             std::uint64_t tag) {
+  if (at(connection).broken()) return PostResult::kBroken;
+  const PostResult checked = check_chain(chain, limits(), fabric_.regions(), at(connection).regions());
+  if (checked != PostResult::kPosted) return checked;
+  std::uint32_t& outstanding = connections_[connection].outstanding;
+  if (outstanding + chain.size() > limits().outstanding) return PostResult::kFull;
+  outstanding += static_cast<std::uint32_t>(chain.size());
+  at(connection).post(chain, signal, tag, limits().inline_bytes);
+  return PostResult::kPosted;
+}
+
+std::size_t SimEndpoint::poll(std::span<Completion> completions) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    while (count < completions.size()) {
+      const auto report = connections_[i].queue_pair->take_report();
+      if (!report) break;
+      connections_[i].outstanding -= report->operations;
+      if (report->signal == Signal::kNo) continue;
+      completions[count++] = {report->tag, static_cast<ConnectionId>(i), report->status};
+    }
+  }
+  return count;
+}
+
+void SimEndpoint::crash() {
+  for (const Numbered& connection : connections_) connection.queue_pair->break_now("its own node ended");
+}
+
+}  // namespace granary::rdma::sim

@@ -1,0 +1,44 @@
+#pragma once
+// The endpoint of a simulated node. Nothing happens in its calls: time passes in SimNetwork::step() only.
+
+#include <memory>
+#include <vector>
+
+#include "rdma/fabric.h"
+#include "rdma/sim/connection.h"
+#include "rdma/sim/sim_fabric.h"
+
+namespace granary::rdma::sim {
+
+class SimEndpoint final : public Endpoint {
+ public:
+  explicit SimEndpoint(SimFabric& fabric) : fabric_(fabric) {}
+  ~SimEndpoint() override;
+
+  const Limits& limits() const override;
+  /// Succeeds or fails at once: virtual time does not pass inside a call.
+  Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) override;
+  void disconnect(ConnectionId connection) override { at(connection).break_now("disconnected here"); }
+  Status status(ConnectionId connection) const override;
+  Generation peer_generation(ConnectionId connection) const override { return at(connection).regions().generation(); }
+  std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
+  PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
+  std::size_t poll(std::span<Completion> completions) override;
+
+  /// Its node has crashed.
+  void crash();
+
+ private:
+  Connection& at(ConnectionId connection) const { return *connections_[connection].queue_pair; }
+  Status refusal(NodeId peer) const;
+
+  struct Numbered {
+    std::shared_ptr<Connection> queue_pair;
+    std::uint32_t outstanding = 0;
+  };
+
+  SimFabric& fabric_;
+  std::vector<Numbered> connections_;  ///< by ConnectionId
+};
+
+}  // namespace granary::rdma::sim

@@ -1,0 +1,49 @@
+#include "rdma/sim/sim_fabric.h"
+
+#include "rdma/sim/endpoint.h"
+#include "src/base/shared_words.h"
+
+namespace granary::rdma::sim {
+namespace {
+
+/// What memory holds after its node crashed: nothing that could be taken for data.
+constexpr std::uint64_t kDestroyed = 0xdbdbdbdbdbdbdbdbu;
+
+}  // namespace
+
+Status SimFabric::register_region(const RegionSpec& spec, memory::Region& region) {
+  if (listening_) return Status(StatusCode::kFailedPrecondition, "regions are registered before listen()");
+  return regions_.add(spec, region);
+}
+
+Status SimFabric::listen() {
+  listening_ = true;
+  return {};
+}
+
+Result<std::unique_ptr<Endpoint>> SimFabric::open_endpoint() {
+  if (!listening_) return Status(StatusCode::kFailedPrecondition, "endpoints are opened after listen()");
+  auto endpoint = std::make_unique<SimEndpoint>(*this);
+  endpoints_.push_back(endpoint.get());
+  return std::unique_ptr<Endpoint>(std::move(endpoint));
+}
+
+char* SimFabric::base(RegionId region) const {
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    if (regions_[i].spec.id == region) return regions_[i].base;
+  }
+  return nullptr;
+}
+
+void SimFabric::crash() {
+  crashed_ = true;
+  for (SimEndpoint* endpoint : endpoints_) endpoint->crash();
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    if (regions_[i].spec.reliable) continue;
+    auto* words = reinterpret_cast<std::uint64_t*>(regions_[i].base);
+    for (std::uint64_t w = 0; w < regions_[i].bytes / base::kWord; ++w) base::store_word(words + w, kDestroyed);
+  }
+  network_.forget(this);
+}
+
+}  // namespace granary::rdma::sim

@@ -1,0 +1,44 @@
+#pragma once
+// One life of a simulated node.
+
+#include <vector>
+
+#include "rdma/fabric.h"
+#include "rdma/region_table.h"
+#include "rdma/sim/sim_network.h"
+
+namespace granary::rdma::sim {
+
+class SimEndpoint;
+
+class SimFabric final : public Fabric {
+ public:
+  SimFabric(SimNetwork& network, const NodeOptions& node) : network_(network), node_(node) {}
+  ~SimFabric() override { network_.forget(this); }
+
+  const NodeOptions& node() const override { return node_; }
+  std::string_view provider() const override { return "sim"; }
+  Status register_region(const RegionSpec& spec, memory::Region& region) override;
+  Status listen() override;
+  Result<std::unique_ptr<Endpoint>> open_endpoint() override;
+
+  // For this folder.
+  SimNetwork& network() { return network_; }
+  const LocalRegions& regions() const { return regions_; }
+  bool listening() const { return listening_; }
+  bool crashed() const { return crashed_; }
+  /// The memory of a region that peers can reach.
+  char* base(RegionId region) const;
+  void crash();
+  void forget(SimEndpoint* endpoint) { std::erase(endpoints_, endpoint); }
+
+ private:
+  SimNetwork& network_;
+  const NodeOptions node_;
+  LocalRegions regions_;
+  std::vector<SimEndpoint*> endpoints_;
+  bool listening_ = false;
+  bool crashed_ = false;
+};
+
+}  // namespace granary::rdma::sim
