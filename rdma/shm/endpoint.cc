@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/region_mark.h"
+
 namespace granary::rdma::shm {
 
 const Limits& ShmEndpoint::limits() const {
@@ -43,6 +45,7 @@ std::uint64_t ShmEndpoint::peer_region_bytes(ConnectionId connection, RegionId r
 
 PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,
                              std::uint64_t tag) {
+  base::outside_region();
   Connection& at = *connections_[connection];
   if (at.broken()) return PostResult::kBroken;
   const PostResult checked = check_chain(chain, limits(), local_, at.peer->regions());
@@ -56,6 +59,7 @@ PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation>
 }
 
 std::size_t ShmEndpoint::poll(std::span<Completion> completions) {
+  base::outside_region();
   std::size_t count = 0;
   while (count < completions.size() && !done_.empty()) {
     const Done done = done_.front();

@@ -1,5 +1,6 @@
 #include "rdma/shm/execute.h"
 
+#include "src/base/line_table.h"
 #include "src/base/shared_words.h"
 
 namespace granary::rdma::shm {
@@ -13,8 +14,14 @@ void copy_ascending(std::uint64_t* to, const std::uint64_t* from, std::size_t by
 }
 
 std::uint64_t compare_swap(std::uint64_t* word, std::uint64_t expected, std::uint64_t desired) {
+  const base::lines::Store store(word);
   std::atomic_ref<std::uint64_t>(*word).compare_exchange_strong(expected, desired, std::memory_order_seq_cst);
   return expected;
+}
+
+std::uint64_t fetch_add(std::uint64_t* word, std::uint64_t addend) {
+  const base::lines::Store store(word);
+  return std::atomic_ref<std::uint64_t>(*word).fetch_add(addend, std::memory_order_seq_cst);
 }
 
 }  // namespace
@@ -36,8 +43,7 @@ void execute(const Operation& operation, char* remote, StoreOrder& order) {
       order.drained();
       break;
     case OperationKind::kFetchAdd:
-      base::store_word(mine,
-                       std::atomic_ref<std::uint64_t>(*theirs).fetch_add(operation.operand, std::memory_order_seq_cst));
+      base::store_word(mine, fetch_add(theirs, operation.operand));
       order.drained();
       break;
   }

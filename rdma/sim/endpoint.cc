@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/region_mark.h"
+
 namespace granary::rdma::sim {
 
 SimEndpoint::~SimEndpoint() {
@@ -66,6 +68,7 @@ std::uint64_t SimEndpoint::peer_region_bytes(ConnectionId connection, RegionId r
 
 PostResult SimEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,
                              std::uint64_t tag) {
+  base::outside_region();
   if (at(connection).broken()) return PostResult::kBroken;
   const PostResult checked = check_chain(chain, limits(), fabric_.regions(), at(connection).regions());
   if (checked != PostResult::kPosted) return checked;
@@ -77,6 +80,7 @@ PostResult SimEndpoint::post(ConnectionId connection, std::span<const Operation>
 }
 
 std::size_t SimEndpoint::poll(std::span<Completion> completions) {
+  base::outside_region();
   std::size_t count = 0;
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     while (count < completions.size()) {
