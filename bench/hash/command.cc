@@ -1,0 +1,104 @@
+#include "bench/hash/command.h"
+
+#include <cstdio>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/harness/json_report.h"
+#include "bench/harness/progress.h"
+#include "bench/harness/table.h"
+#include "bench/harness/trial.h"
+#include "bench/hash/reads.h"
+#include "src/base/build_info.h"
+
+namespace granary::bench::hash {
+namespace {
+
+struct Row {
+  const TableKind* kind;
+  double theta, occupancy, reads, slide;
+};
+
+Result<std::vector<Row>> count(const FlagValues& flags, std::uint64_t seed) {
+  std::vector<Row> rows;
+  for (const double theta : {0.0, flags.real("theta")}) {
+    for (const TableKind& kind : kTableKinds) {
+      for (std::size_t i = 0; i < kOccupancies.size(); ++i) {
+        const Filling filling{.slots = flags.integer("slots"),
+                              .occupancy = kOccupancies[i],
+                              .theta = theta,
+                              .tables = flags.integer("tables"),
+                              .seed = seed};
+        const Result<double> reads = reads_per_lookup(kind, filling);
+        if (!reads.ok()) return reads.status();
+        rows.push_back(
+            {&kind, theta, filling.occupancy, *reads, (theta == 0 ? kind.slide_uniform : kind.slide_zipf)[i]});
+      }
+    }
+  }
+  return rows;
+}
+
+std::string text_of(const std::vector<Row>& rows, const FlagValues& flags) {
+  std::vector<std::vector<std::string>> cells{{"table", "popularity", "occupancy", "READs", "DrTM, slide 42"}};
+  for (const Row& row : rows) {
+    cells.push_back({std::string(row.kind->name), row.theta == 0 ? "uniform" : fmt::format("zipf {:.2f}", row.theta),
+                     fmt::format("{:.0f} %", row.occupancy * 100), fmt::format("{:.3f}", row.reads),
+                     fmt::format("{:.3f}", row.slide)});
+  }
+  return fmt::format(
+      "granary bench hash, {}\n\nREADs of headers per lookup of a present key, mean of {} tables with {} slots\n\n{}",
+      base::version_text(), flags.integer("tables"), with_commas(flags.integer("slots")), aligned(cells));
+}
+
+nlohmann::ordered_json json_of(const std::vector<Row>& rows, const FlagValues& flags, std::uint64_t seed) {
+  nlohmann::ordered_json ours{{"version", base::version_text()},
+                              {"slots", flags.integer("slots")},
+                              {"tables", flags.integer("tables")},
+                              {"seed", seed}};
+  for (const Row& row : rows) {
+    ours["lookups"].push_back({{"table", row.kind->name},
+                               {"theta", row.theta},
+                               {"occupancy", row.occupancy},
+                               {"reads", row.reads},
+                               {"slide", row.slide}});
+  }
+  return {{"Benchmark Type", "hash"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
+}
+
+ExitCode run(const Settings& settings, const FlagValues& flags) {
+  const auto fail = [](const Status& status) { return refuse(exit_code_of(status), status.message()); };
+  const std::string& path = flags.text("json");
+  if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
+  const auto rows = count(flags, settings.seed);
+  if (!rows.ok()) return fail(rows.status());
+  fmt::print("{}", text_of(*rows, flags));
+  std::fflush(stdout);
+  if (path.empty()) return ExitCode::kOk;
+  const Status written = write_json(path, json_of(*rows, flags, settings.seed));
+  return written.ok() ? ExitCode::kOk : fail(written);
+}
+
+}  // namespace
+
+const BenchCommand& hash_command() {
+  static const BenchCommand command{
+      .name = "hash",
+      .summary = "READs per lookup of hash tables that other nodes search",
+      .description =
+          "Fills the hash index, and the hash tables of FaRM and Pilaf beside it, to 50, 75 and 90 % of their slots "
+          "and "
+          "counts the one-sided READs that finding a key takes, when all keys are equally popular and when they are "
+          "not. "
+          "Counted exactly; nothing is timed, so --workers, --seconds, --warmup and --repeat mean nothing here.",
+      .examples = {"--slots=100000 --tables=4", "--json=hash.json"},
+      .flags = {integer_flag("slots", 1 << 20, 64, std::uint64_t{1} << 32, "slots", "Of each table's main header."),
+                integer_flag("tables", 8, 1, 1000, "tables", "Each figure is the mean of so many."),
+                real_flag("theta", 0.99, 0, 0.999, "", "Skew of the popularities that are not uniform.")},
+      .run_instead = run,
+  };
+  return command;
+}
+
+}  // namespace granary::bench::hash

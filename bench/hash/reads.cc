@@ -1,0 +1,45 @@
+#include "bench/hash/reads.h"
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/random.h"
+
+namespace granary::bench::hash {
+namespace {
+
+/// A random order of the keys: at i stands the key of popularity rank i.
+std::vector<std::uint64_t> ranked_keys(std::uint64_t keys, std::uint64_t seed) {
+  std::vector<std::uint64_t> ranks(keys);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  base::Random random(seed);
+  for (std::uint64_t i = keys; i > 1; --i) std::swap(ranks[i - 1], ranks[random.below(i)]);
+  return ranks;
+}
+
+}  // namespace
+
+Result<double> reads_per_lookup(const TableKind& kind, const Filling& filling) {
+  const auto keys = static_cast<std::uint64_t>(static_cast<double>(filling.slots) * filling.occupancy);
+  double reads = 0, lookups = 0;
+  for (std::uint64_t number = 0; number < filling.tables; ++number) {
+    const std::uint64_t seed = filling.seed * 1000 + number;
+    const std::unique_ptr<CountedTable> table = kind.make(filling.slots, seed);
+    for (std::uint64_t key = 0; key < keys; ++key) {
+      if (!table->insert(key))
+        return Status(StatusCode::kUnavailable, std::string(kind.name) + ": no place for key " + std::to_string(key));
+    }
+    std::uint64_t rank = 0;
+    for (const std::uint64_t key : ranked_keys(keys, seed)) {
+      const double popularity = 1 / std::pow(static_cast<double>(++rank), filling.theta);
+      reads += popularity * table->reads(key);
+      lookups += popularity;
+    }
+  }
+  return reads / lookups;
+}
+
+}  // namespace granary::bench::hash
