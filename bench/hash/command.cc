@@ -9,6 +9,7 @@
 #include "bench/harness/progress.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
+#include "bench/hash/cache_misses.h"
 #include "bench/hash/reads.h"
 #include "src/base/build_info.h"
 
@@ -40,6 +41,15 @@ Result<std::vector<Row>> count(const FlagValues& flags, std::uint64_t seed) {
   return rows;
 }
 
+std::string text_of(const CacheLoad& load, const CacheMisses& cache) {
+  return fmt::format(
+      "\nlocation cache from empty: {} keys, one entry for 16 of them, {} clients, zipf {:.2f}, {} lookups\n"
+      "{:.3f} misses per lookup; {:.3f} if all popularities were known: {:.2f} times as many (DrTM, slide 48: "
+      "{:.3f})\n",
+      with_commas(load.keys), load.clients, load.theta, with_commas(load.lookups), cache.per_lookup(),
+      cache.oracle_per_lookup(), cache.of_oracle(), kSlideCacheCost);
+}
+
 std::string text_of(const std::vector<Row>& rows, const FlagValues& flags) {
   std::vector<std::vector<std::string>> cells{{"table", "popularity", "occupancy", "READs", "DrTM, slide 42"}};
   for (const Row& row : rows) {
@@ -52,7 +62,8 @@ std::string text_of(const std::vector<Row>& rows, const FlagValues& flags) {
       base::version_text(), flags.integer("tables"), with_commas(flags.integer("slots")), aligned(cells));
 }
 
-nlohmann::ordered_json json_of(const std::vector<Row>& rows, const FlagValues& flags, std::uint64_t seed) {
+nlohmann::ordered_json json_of(const std::vector<Row>& rows, const CacheLoad& load, const CacheMisses& cache,
+                               const FlagValues& flags, std::uint64_t seed) {
   nlohmann::ordered_json ours{{"version", base::version_text()},
                               {"slots", flags.integer("slots")},
                               {"tables", flags.integer("tables")},
@@ -64,6 +75,13 @@ nlohmann::ordered_json json_of(const std::vector<Row>& rows, const FlagValues& f
                                {"reads", row.reads},
                                {"slide", row.slide}});
   }
+  ours["cache"] = {{"keys", load.keys},
+                   {"clients", load.clients},
+                   {"theta", load.theta},
+                   {"lookups", load.lookups},
+                   {"misses_per_lookup", cache.per_lookup()},
+                   {"oracle_misses_per_lookup", cache.oracle_per_lookup()},
+                   {"slide", kSlideCacheCost}};
   return {{"Benchmark Type", "hash"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
 }
 
@@ -73,10 +91,15 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
   const auto rows = count(flags, settings.seed);
   if (!rows.ok()) return fail(rows.status());
-  fmt::print("{}", text_of(*rows, flags));
+  const CacheLoad load{.keys = flags.integer("cache_keys"),
+                       .lookups = flags.integer("cache_lookups"),
+                       .theta = flags.real("theta"),
+                       .seed = settings.seed};
+  const CacheMisses cache = count_cache_misses(load);
+  fmt::print("{}{}", text_of(*rows, flags), text_of(load, cache));
   std::fflush(stdout);
   if (path.empty()) return ExitCode::kOk;
-  const Status written = write_json(path, json_of(*rows, flags, settings.seed));
+  const Status written = write_json(path, json_of(*rows, load, cache, flags, settings.seed));
   return written.ok() ? ExitCode::kOk : fail(written);
 }
 
@@ -95,6 +118,10 @@ const BenchCommand& hash_command() {
       .examples = {"--slots=100000 --tables=4", "--json=hash.json"},
       .flags = {integer_flag("slots", 1 << 20, 64, std::uint64_t{1} << 32, "slots", "Of each table's main header."),
                 integer_flag("tables", 8, 1, 1000, "tables", "Each figure is the mean of so many."),
+                integer_flag("cache_keys", 1'000'000, 16, 1'000'000'000, "keys",
+                             "Looked up through the location cache, which has an entry for every 16 of them."),
+                integer_flag("cache_lookups", 20'000'000, 1, 1'000'000'000'000, "lookups",
+                             "Through the cache, in all."),
                 real_flag("theta", 0.99, 0, 0.999, "", "Skew of the popularities that are not uniform.")},
       .run_instead = run,
   };

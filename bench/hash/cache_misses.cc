@@ -1,0 +1,39 @@
+#include "bench/hash/cache_misses.h"
+
+#include <vector>
+
+#include "kvstore/remote/location_cache.h"
+#include "src/base/random.h"
+#include "src/base/zipf.h"
+
+namespace granary::bench::hash {
+namespace {
+
+constexpr std::uint64_t kKeysOfEntry = 16;
+
+}  // namespace
+
+CacheMisses count_cache_misses(const CacheLoad& load) {
+  using kvstore::remote::LocationCache;
+  LocationCache cache(load.keys / kKeysOfEntry * LocationCache::kEntryBytes);
+  std::vector<kvstore::remote::LocationCacheCounters> counters(load.clients);
+  std::vector<base::Random> random;
+  for (unsigned client = 0; client < load.clients; ++client) random.emplace_back(load.seed, client);
+  const base::Zipf popularity(load.keys, load.theta);
+  std::vector<bool> oracle_has(cache.entries());
+  CacheMisses counted{.lookups = load.lookups};
+  for (std::uint64_t lookup = 0; lookup < load.lookups; ++lookup) {
+    const std::uint64_t client = lookup % load.clients;
+    const std::uint64_t key = popularity.next(random[client]);
+    if (!cache.find(key, counters[client])) {
+      ++counted.misses;
+      cache.remember(key, {.offset = key * kvstore::remote::LocationCache::kEntryBytes}, counters[client]);
+    }
+    const bool popular = key < oracle_has.size();
+    if (!popular || !oracle_has[key]) ++counted.oracle;
+    if (popular) oracle_has[key] = true;
+  }
+  return counted;
+}
+
+}  // namespace granary::bench::hash

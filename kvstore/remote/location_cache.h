@@ -1,0 +1,83 @@
+#pragma once
+// Where the records of another node's table are, as far as this node has found out (DrTM, slides 43 to 48): a hit saves the
+// READs of the hash index. All workers of the node share it.
+//
+// The owner never invalidates anything: it does not know of the cache. A record that moved or died is found out by whoever
+// READs it, because key or incarnation differ (I3), and reported with forget(). So a location is a hint, and the cache may
+// also lose or keep what it likes; it only must not lead a key to another key's location, which would cost a READ every time.
+//
+// An entry has 16 bytes, eight of them make a set of two cache lines:
+//
+//   word 0   key ⊕ location: a location of one key and half of another's entry match no key at all
+//   word 1   63         50 49      48 47                          3 2     0
+//           +-------------+----------+-----------------------------+-------+
+//           | lossy inc.  |  in use  |  offset in the region / 8   |  use  |
+//           +-------------+----------+-----------------------------+-------+
+//
+// Both are loaded and stored on their own, without a lock: a torn pair is a miss. `use` counts hits up to 7; the least used entry of
+// a set makes room, and replacements age the set now and then. So a key that is asked for once does not drive out one that
+// is asked for often, and what was popular yesterday leaves in the end. Entries that are used much are not written any more.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "src/base/cache_line.h"
+
+namespace granary::kvstore::remote {
+
+/// A place in the owner's region, and the low bits of the incarnation of the record that was there.
+struct Location {
+  std::uint64_t offset = 0;       ///< below 2^48, a multiple of 8
+  std::uint64_t incarnation = 0;  ///< the low 14 bits count
+  bool operator==(const Location&) const = default;
+};
+
+/// Of one worker, which alone writes them (relaxed); statistics sum them up.
+struct LocationCacheCounters {
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> misses{0};
+  std::atomic<std::uint64_t> stale{0};         ///< hits that turned out wrong
+  std::atomic<std::uint64_t> replacements{0};  ///< entries that had to make room
+};
+
+class LocationCache {
+ public:
+  static constexpr std::uint64_t kEntryBytes = 16;
+  static constexpr unsigned kEntriesOfSet = 8;
+
+  /// As many sets as fit into `bytes`; at least one.
+  explicit LocationCache(std::uint64_t bytes);
+
+  /// What is remembered of the key (or the fingerprint of a long one). Any thread.
+  std::optional<Location> find(std::uint64_t key, LocationCacheCounters& worker) const;
+  /// Remembers where the key was found. Any thread.
+  void remember(std::uint64_t key, Location location, LocationCacheCounters& worker);
+  /// The location was READ and is not the key's any more. What others have remembered since stays. Any thread.
+  void forget(std::uint64_t key, Location stale, LocationCacheCounters& worker);
+  /// Forgets everything: the owner has a new region. While no other thread uses the cache.
+  void clear();
+
+  std::uint64_t entries() const { return sets_count_ * kEntriesOfSet; }
+
+ private:
+  struct Entry {
+    // Written by any worker, each word by a release store or CAS; read with acquire, which on x86-64 costs nothing.
+    std::atomic<std::uint64_t> check{0};
+    std::atomic<std::uint64_t> word{0};
+  };
+  struct alignas(2 * base::kCacheLine) Set {
+    std::array<Entry, kEntriesOfSet> entries;
+  };
+  static_assert(sizeof(Set) == kEntriesOfSet * kEntryBytes);
+
+  Set& set_of(std::uint64_t key) const;
+  static void age(Set& set);
+
+  const std::uint64_t sets_count_;
+  const std::unique_ptr<Set[]> sets_;
+};
+
+}  // namespace granary::kvstore::remote

@@ -1,0 +1,130 @@
+// One thread on the location cache: what is remembered, replaced, forgotten, counted. Not covered: how good the replacement is
+// (tests/bench/hash), threads (location_cache_stress_test).
+
+#include "kvstore/remote/location_cache.h"
+
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::kvstore::remote {
+namespace {
+
+constexpr std::uint64_t kOneSet = LocationCache::kEntriesOfSet * LocationCache::kEntryBytes;
+
+Location location_of(std::uint64_t key) { return {.offset = (key + 1) * 64, .incarnation = key % 100}; }
+
+TEST(LocationCache, HasAsManyEntriesAsFit) {
+  EXPECT_EQ(LocationCache(16 << 20).entries(), std::uint64_t{1} << 20) << "slide 47: 16 MB are a million entries";
+  EXPECT_EQ(LocationCache(0).entries(), LocationCache::kEntriesOfSet);
+}
+
+TEST(LocationCache, KeepsEveryBitOfALocation) {
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  const Location far{.offset = (std::uint64_t{1} << 48) - 8, .incarnation = (1 << 14) - 1};
+  cache.remember(~std::uint64_t{0}, far, worker);
+  cache.remember(0, {.offset = 0, .incarnation = 0}, worker);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(cache.find(~std::uint64_t{0}, worker), far);
+    EXPECT_EQ(cache.find(0, worker), (Location{0, 0}));
+  }
+  EXPECT_EQ(cache.find(1, worker), std::nullopt);
+}
+
+TEST(LocationCache, KeepsTheLatestLocationOfAKey) {
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  cache.remember(5, location_of(5), worker);
+  cache.remember(5, location_of(6), worker);
+  EXPECT_EQ(cache.find(5, worker), location_of(6));
+  cache.forget(5, location_of(6), worker);
+  EXPECT_EQ(cache.find(5, worker), std::nullopt) << "there was one entry only";
+}
+
+TEST(LocationCache, ForgetsOnlyWhatWasStale) {
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  cache.remember(5, location_of(6), worker);
+  cache.forget(5, location_of(5), worker);
+  EXPECT_EQ(cache.find(5, worker), location_of(6)) << "another worker has looked it up again";
+  Location other_incarnation = location_of(6);
+  ++other_incarnation.incarnation;
+  cache.forget(5, other_incarnation, worker);
+  EXPECT_EQ(cache.find(5, worker), location_of(6));
+}
+
+TEST(LocationCache, KeepsWhatIsUsedWhenManyPassBy) {
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  cache.remember(1, location_of(1), worker);
+  for (std::uint64_t stranger = 100; stranger < 400; ++stranger) {
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.find(1, worker), location_of(1));
+    cache.remember(stranger, location_of(stranger), worker);
+  }
+}
+
+TEST(LocationCache, LetsWhatWasUsedGoInTheEnd) {
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  for (std::uint64_t key = 0; key < 8; ++key) {
+    cache.remember(key, location_of(key), worker);
+    for (int i = 0; i < 20; ++i) cache.find(key, worker);
+  }
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    for (std::uint64_t key = 100; key < 108; ++key) {
+      if (!cache.find(key, worker)) cache.remember(key, location_of(key), worker);
+    }
+  }
+  std::uint64_t old_ones = 0;
+  for (std::uint64_t key = 0; key < 8; ++key) old_ones += cache.find(key, worker) ? 1 : 0;
+  EXPECT_LT(old_ones, 3u);
+}
+
+TEST(LocationCache, AnEntryThatIsHalfReplacedIsNobodys) {
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  for (std::uint64_t key = 0; key < 8; ++key) cache.remember(key, location_of(key), worker);
+  int looks = 0;
+  base::set_sync_hook([&](std::string_view point) {
+    if (point != "location_cache.half_stored") return;
+    ++looks;
+    EXPECT_EQ(cache.find(100, worker), std::nullopt);
+    for (std::uint64_t key = 0; key < 8; ++key) {
+      const auto found = cache.find(key, worker);
+      EXPECT_TRUE(!found || *found == location_of(key));
+    }
+  });
+  cache.remember(100, location_of(100), worker);
+  base::set_sync_hook({});
+  EXPECT_EQ(looks, 1);
+  EXPECT_EQ(cache.find(100, worker), location_of(100));
+}
+
+TEST(LocationCache, CountsWhatHappened) {
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker, other;
+  EXPECT_EQ(cache.find(1, worker), std::nullopt);
+  cache.remember(1, location_of(1), worker);
+  EXPECT_NE(cache.find(1, other), std::nullopt) << "shared";
+  cache.forget(1, location_of(1), other);
+  for (std::uint64_t key = 10; key < 19; ++key) cache.remember(key, location_of(key), worker);
+  EXPECT_EQ(worker.misses.load(), 1u);
+  EXPECT_EQ(worker.hits.load(), 0u);
+  EXPECT_EQ(worker.replacements.load(), 1u) << "nine into a set of eight";
+  EXPECT_EQ(other.hits.load(), 1u);
+  EXPECT_EQ(other.stale.load(), 1u);
+}
+
+TEST(LocationCache, ClearForgetsEverything) {
+  LocationCache cache(1 << 12);
+  LocationCacheCounters worker;
+  for (std::uint64_t key = 0; key < 200; ++key) cache.remember(key, location_of(key), worker);
+  cache.clear();
+  for (std::uint64_t key = 0; key < 200; ++key) EXPECT_EQ(cache.find(key, worker), std::nullopt);
+}
+
+}  // namespace
+}  // namespace granary::kvstore::remote
