@@ -2,7 +2,7 @@
 #
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
-# Labels: unit, stress (many threads), sim, cli, package, slow (left out of quick runs).
+# Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs).
 
 find_package(GTest REQUIRED)
 include(GoogleTest)
@@ -40,14 +40,36 @@ endforeach()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 
-  # `cmake --build … --target tests_unit` builds the programs with this label and nothing else.
-  foreach(label ${TEST_LABELS})
+  granary_test_folder(${TEST_NAME} "${TEST_LABELS}" "${TEST_USES}")
+endfunction()
+
+# granary_vm_test(NAME <name> SOURCES <file>... USES <library>... [TIMEOUT <seconds>] [LINKS <target>...])
+#
+# A GoogleTest program that needs RDMA devices: one ctest test with the label verbs, which runs all its cases in a virtual
+# machine (scripts/verbs_vm.sh), and is skipped where there is none.
+function(granary_vm_test)
+  cmake_parse_arguments(TEST "" "NAME;TIMEOUT" "SOURCES;USES;LINKS" ${ARGN})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 300)
+  endif()
+  add_executable(${TEST_NAME} ${TEST_SOURCES})
+  granary_link(${TEST_NAME} base ${TEST_USES})
+  target_link_libraries(${TEST_NAME} PRIVATE granary_test_main ${TEST_LINKS})
+  add_test(NAME ${TEST_NAME} COMMAND ${PROJECT_SOURCE_DIR}/scripts/verbs_vm.sh --seconds ${TEST_TIMEOUT} $<TARGET_FILE:${TEST_NAME}>)
+  set_tests_properties(${TEST_NAME} PROPERTIES LABELS verbs SKIP_RETURN_CODE 3)
+  granary_test_folder(${TEST_NAME} verbs "${TEST_USES}")
+endfunction()
+
+# granary_test_folder(<program> <labels> <uses>): `cmake --build … --target tests_unit` builds the programs with this label
+# and nothing else; and tests/layers learns what this folder may include.
+function(granary_test_folder program labels uses)
+  foreach(label ${labels})
     if(NOT TARGET tests_${label})
       add_custom_target(tests_${label})
     endif()
-    add_dependencies(tests_${label} ${TEST_NAME})
+    add_dependencies(tests_${label} ${program})
   endforeach()
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set_property(GLOBAL APPEND PROPERTY GRANARY_TEST_FOLDERS ${folder})
-  set_property(GLOBAL APPEND PROPERTY GRANARY_TEST_USES_${folder} base ${TEST_USES})
+  set_property(GLOBAL APPEND PROPERTY GRANARY_TEST_USES_${folder} base ${uses})
 endfunction()

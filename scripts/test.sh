@@ -77,7 +77,7 @@ fi
 slow=(-LE 'slow|verbs') sanitized_unit=(-L unit -LE slow) sanitized_stress=(-L stress -LE slow)
 targets_asan=(tests_unit) targets_tsan=(tests_stress) fuzz_seconds=5
 if [[ $full == yes ]]; then
-  slow=(-LE verbs) sanitized_unit=() sanitized_stress=() targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
+  slow=(-LE verbs) sanitized_unit=(-LE verbs) sanitized_stress=(-LE verbs) targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
 fi
 
 build check all && suite "whole suite (release with checks)" check "${slow[@]}"

@@ -1,0 +1,107 @@
+#include "rdma/verbs/acceptor.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace granary::rdma::verbs {
+namespace {
+
+constexpr int kBacklog = 128;
+
+std::span<const std::byte> private_data(const rdma_cm_event& event) {
+  return {static_cast<const std::byte*>(event.param.conn.private_data), event.param.conn.private_data_len};
+}
+
+bool same_endpoint(const Request& one, const Request& other) {
+  return one.node == other.node && one.generation == other.generation && one.endpoint == other.endpoint;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Acceptor>> Acceptor::listen(const NodeOptions& node, const DeviceContext& device, OwnRegion& own,
+                                                   rdma_cm_id& listener) {
+  auto completions = device.make_completion_queue(1);
+  if (!completions.ok()) return completions.status();
+  std::unique_ptr<Acceptor> acceptor(new Acceptor(node, device, own, std::move(completions).value()));
+  listener.context = static_cast<CmTarget*>(acceptor.get());
+  if (rdma_listen(&listener, kBacklog) != 0) return cm_error(fmt::format("listen at {}", device.choice().address));
+  return acceptor;
+}
+
+Acceptor::~Acceptor() {
+  for (const std::unique_ptr<Guest>& guest : guests_) rdma_disconnect(&guest->id());
+}
+
+void Acceptor::on_event(const rdma_cm_event& event) {
+  if (event.event != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+  CmId id(event.id);
+  const std::optional<Request> request = read_request(private_data(event));
+  Refusal refusal = request ? judge(*request, node_) : Refusal::kVersion;
+  if (refusal == Refusal::kNone) refusal = replace_older(*request);
+  if (refusal == Refusal::kNone) refusal = accept(id, event.param.conn, *request);
+  if (refusal == Refusal::kNone) return;
+  const Answer no = answer(refusal);
+  rdma_reject(id.get(), &no, kRefusalBytes);
+  refused_.push_back(std::move(id));  // it cannot be destroyed before its event is acknowledged
+}
+
+void Acceptor::clean_up() {
+  ended_.clear();
+  refused_.clear();
+}
+
+Refusal Acceptor::replace_older(const Request& request) {
+  for (auto guest = guests_.begin(); guest != guests_.end();) {
+    const auto next = std::next(guest);
+    if (same_endpoint((*guest)->request, request)) {
+      if ((*guest)->request.serial >= request.serial) return Refusal::kTooLate;
+      end(**guest);
+    }
+    guest = next;
+  }
+  return Refusal::kNone;
+}
+
+Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request& request) {
+  OwnRegion::Word welcome = own_.take();
+  ibv_qp_init_attr attributes = device_.queue_pair(completions_.get(), 0);
+  if (!welcome || rdma_create_qp(id.get(), device_.domain(), &attributes) != 0) return Refusal::kResources;
+  Answer yes = answer(Refusal::kNone);
+  yes.welcome = welcome.place();
+  rdma_conn_param parameters{};
+  parameters.private_data = &yes;
+  parameters.private_data_len = sizeof(yes);
+  parameters.responder_resources = std::min(offered.responder_resources, device_.choice().reads_in);
+  parameters.initiator_depth = 0;
+  parameters.rnr_retry_count = 7;
+  if (rdma_accept(id.get(), &parameters) != 0) return Refusal::kResources;
+  guests_.push_back(std::make_unique<Guest>(*this, std::move(id), request, std::move(welcome)));
+  return Refusal::kNone;
+}
+
+void Acceptor::end(const Guest& guest) {
+  const auto place = std::find_if(guests_.begin(), guests_.end(), [&](const auto& one) { return one.get() == &guest; });
+  if ((*place)->id().qp != nullptr) rdma_destroy_qp(&(*place)->id());
+  ended_.splice(ended_.end(), guests_, place);
+}
+
+Answer Acceptor::answer(Refusal refusal) const {
+  Answer answer{.node = node_.node, .generation = node_.generation, .refusal = refusal, .layout = node_.layout};
+  if (refusal == Refusal::kNone) device_.describe_regions(answer);
+  return answer;
+}
+
+void Acceptor::Guest::on_event(const rdma_cm_event& event) {
+  switch (event.event) {
+    case RDMA_CM_EVENT_ESTABLISHED: welcome_.value().store(1, std::memory_order_release); break;
+    case RDMA_CM_EVENT_DISCONNECTED:
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+    case RDMA_CM_EVENT_UNREACHABLE:
+    case RDMA_CM_EVENT_REJECTED:
+    case RDMA_CM_EVENT_DEVICE_REMOVAL: host_.end(*this); break;
+    default: break;
+  }
+}
+
+}  // namespace granary::rdma::verbs

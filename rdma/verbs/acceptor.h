@@ -1,0 +1,75 @@
+#pragma once
+// The side that is connected to: lets peers in and holds the queue pairs through which they reach this node's memory.
+//
+// A kernel tells the other side of a process's death only if it knew the connection as made. So who connects waits until it reads,
+// in a word of this node's own region, that this node has heard of that.
+//
+// I5: an endpoint has one connection to this node. When it asks for another, the queue pair of the one before is destroyed
+// first, so nothing of that takes effect any more when the endpoint hears that it is connected.
+
+#include <list>
+#include <memory>
+
+#include "rdma/verbs/cm_events.h"
+#include "rdma/verbs/device_context.h"
+#include "rdma/verbs/hello.h"
+#include "rdma/verbs/own_region.h"
+
+namespace granary::rdma::verbs {
+
+/// Used by the event thread only, but for being made and destroyed.
+class Acceptor final : public CmTarget {
+ public:
+  /// Begins to listen: `listener` is bound and its channel the event thread's. It gets the acceptor as its context.
+  static Result<std::unique_ptr<Acceptor>> listen(const NodeOptions& node, const DeviceContext& device, OwnRegion& own,
+                                                  rdma_cm_id& listener);
+  ~Acceptor() override;
+
+  /// A request to the listener.
+  void on_event(const rdma_cm_event& event) override;
+  /// Destroys the connections that have ended. Not while an event is being handled.
+  void clean_up();
+
+ private:
+  /// A peer's connection to this node.
+  class Guest final : public CmTarget {
+   public:
+    Guest(Acceptor& host, CmId id, const Request& asked, OwnRegion::Word welcome)
+        : request(asked),
+          host_(host),
+          id_(std::move(id)),
+          welcome_(std::move(welcome)) {
+      id_->context = static_cast<CmTarget*>(this);
+    }
+    void on_event(const rdma_cm_event& event) override;
+    rdma_cm_id& id() { return *id_; }
+    const Request request;
+
+   private:
+    Acceptor& host_;
+    const CmId id_;
+    const OwnRegion::Word welcome_;  ///< 1 when the peer's end of the connection would be told
+  };
+  using Guests = std::list<std::unique_ptr<Guest>>;
+
+  Acceptor(const NodeOptions& node, const DeviceContext& device, OwnRegion& own, CompletionQueue completions)
+      : node_(node),
+        device_(device),
+        own_(own),
+        completions_(std::move(completions)) {}
+  /// Destroys the queue pairs that the request replaces; kTooLate if one of them is newer.
+  Refusal replace_older(const Request& request);
+  Refusal accept(CmId& id, const rdma_conn_param& offered, const Request& request);
+  void end(const Guest& guest);
+  Answer answer(Refusal refusal) const;
+
+  const NodeOptions node_;
+  const DeviceContext& device_;
+  OwnRegion& own_;
+  const CompletionQueue completions_;  ///< stays empty: guests' queue pairs only serve
+  Guests guests_;
+  Guests ended_;
+  std::list<CmId> refused_;
+};
+
+}  // namespace granary::rdma::verbs

@@ -1,0 +1,17 @@
+#pragma once
+// Errors of devices, in words that say what to do.
+
+#include <cstdint>
+#include <string>
+
+#include <granary/status.h>
+
+namespace granary::rdma::verbs {
+
+/// What a work completion's status (ibv_wc_status) means here, and what to do. One sentence for each status there is.
+std::string completion_advice(int status);
+
+/// Why a region could not be registered: `error` is errno's value, `lock_limit` the process's RLIMIT_MEMLOCK.
+Status registration_error(int error, std::uint64_t bytes, std::uint64_t lock_limit);
+
+}  // namespace granary::rdma::verbs

@@ -1,0 +1,72 @@
+#include "rdma/verbs/cm_events.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "src/base/check.h"
+
+namespace granary::rdma::verbs {
+
+Status cm_error(const std::string& what) {
+  return Status(StatusCode::kUnavailable, fmt::format("cannot {}: {}", what, std::strerror(errno)));
+}
+
+std::uint64_t steady_us() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us) {
+  while (true) {
+    const std::uint64_t now = steady_us();
+    pollfd waiting{.fd = channel->fd, .events = POLLIN, .revents = 0};
+    const int left_ms = now >= deadline_us ? 0 : static_cast<int>((deadline_us - now + 999) / 1000);
+    if (::poll(&waiting, 1, left_ms) > 0) {
+      rdma_cm_event* event = nullptr;
+      return rdma_get_cm_event(channel, &event) == 0 ? CmEvent(event) : nullptr;
+    }
+    if (left_ms == 0) return nullptr;
+  }
+}
+
+EventThread::EventThread(rdma_event_channel* channel, std::function<void()> after_each)
+    : channel_(channel),
+      after_each_(std::move(after_each)),
+      wake_(::eventfd(0, EFD_CLOEXEC)),
+      thread_([this] { run(); }) {
+  base::always_check(wake_ >= 0, "an eventfd");
+}
+
+EventThread::~EventThread() {
+  const std::uint64_t one = 1;
+  base::always_check(::write(wake_, &one, sizeof(one)) == sizeof(one), "waking the event thread");
+  thread_.join();
+  ::close(wake_);
+}
+
+void EventThread::run() {
+  while (true) {
+    pollfd waiting[2] = {{.fd = channel_->fd, .events = POLLIN, .revents = 0},
+                         {.fd = wake_, .events = POLLIN, .revents = 0}};
+    if (::poll(waiting, 2, -1) < 0) continue;
+    if (waiting[1].revents != 0) return;
+    rdma_cm_event* raw = nullptr;
+    if (rdma_get_cm_event(channel_, &raw) != 0) continue;
+    {
+      const CmEvent event(raw);
+      // A request's id is new and has inherited its listener's context.
+      static_cast<CmTarget*>(event->id->context)->on_event(*event);
+    }
+    after_each_();
+  }
+}
+
+}  // namespace granary::rdma::verbs

@@ -1,0 +1,67 @@
+#pragma once
+// Events of rdma_cm: where they wait, and the thread that hands them to the connections they are about.
+
+#include <rdma/rdma_cma.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <granary/status.h>
+
+namespace granary::rdma::verbs {
+
+struct CloseChannel {
+  void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
+};
+using Channel = std::unique_ptr<rdma_event_channel, CloseChannel>;
+
+/// Destroys the queue pair first, if there is one. Waits until all events of the id have been acknowledged.
+struct CloseId {
+  void operator()(rdma_cm_id* id) const {
+    if (id->qp != nullptr) rdma_destroy_qp(id);
+    rdma_destroy_id(id);
+  }
+};
+using CmId = std::unique_ptr<rdma_cm_id, CloseId>;
+
+struct AckEvent {
+  void operator()(rdma_cm_event* event) const { rdma_ack_cm_event(event); }
+};
+using CmEvent = std::unique_ptr<rdma_cm_event, AckEvent>;
+
+/// "cannot WHAT: the reason in errno", kUnavailable.
+Status cm_error(const std::string& what);
+
+/// What an id's context points to once its events are the thread's.
+class CmTarget {
+ public:
+  virtual ~CmTarget() = default;
+  /// Called by the thread. The id cannot be destroyed meanwhile.
+  virtual void on_event(const rdma_cm_event& event) = 0;
+};
+
+/// Takes events off a channel in a thread of its own until it is destroyed.
+class EventThread {
+ public:
+  /// `after_each` is called when an event has been acknowledged: the place to destroy ids.
+  EventThread(rdma_event_channel* channel, std::function<void()> after_each);
+  ~EventThread();
+
+ private:
+  void run();
+
+  rdma_event_channel* const channel_;
+  const std::function<void()> after_each_;
+  const int wake_;  ///< an eventfd: written once, to end
+  std::thread thread_;
+};
+
+/// The next event of a channel, at most until `deadline_us` of steady time; none if the time is up.
+CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us);
+/// Microseconds of steady time.
+std::uint64_t steady_us();
+
+}  // namespace granary::rdma::verbs

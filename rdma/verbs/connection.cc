@@ -1,0 +1,99 @@
+#include "rdma/verbs/connection.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace granary::rdma::verbs {
+namespace {
+
+/// Fills in all of a work request but the links to others and the signal.
+void translate(const Operation& operation, std::uint64_t remote, std::uint32_t key, std::uint32_t inline_bytes,
+               ibv_send_wr& request) {
+  request.send_flags = operation.fenced ? IBV_SEND_FENCE : 0;
+  if (operation.kind == OperationKind::kRead || operation.kind == OperationKind::kWrite) {
+    request.wr.rdma.remote_addr = remote;
+    request.wr.rdma.rkey = key;
+  } else {
+    request.wr.atomic = {
+        .remote_addr = remote, .compare_add = operation.operand, .swap = operation.desired, .rkey = key};
+  }
+  switch (operation.kind) {
+    case OperationKind::kRead: request.opcode = IBV_WR_RDMA_READ; break;
+    case OperationKind::kWrite:
+      request.opcode = IBV_WR_RDMA_WRITE;
+      if (operation.bytes <= inline_bytes) request.send_flags |= IBV_SEND_INLINE;
+      break;
+    case OperationKind::kCompareSwap: request.opcode = IBV_WR_ATOMIC_CMP_AND_SWP; break;
+    case OperationKind::kFetchAdd: request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD; break;
+  }
+}
+
+}  // namespace
+
+void Connection::open(CmId cm, const Answer& answer) {
+  cm_ = std::move(cm);
+  regions_ = PeerRegions(peer, answer.generation);
+  for (std::size_t i = 0; i < answer.region_count; ++i) {
+    const RegionEntry& region = answer.regions[i];
+    regions_.add(region.id, region.bytes);
+    keys_.push_back({region.base, region.key});
+  }
+}
+
+void Connection::post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag) {
+  if (requests_.empty()) {
+    requests_.resize(device.limits().chain_length);
+    pieces_.resize(device.limits().chain_length);
+  }
+  const bool signalled = queue.push(chain.size(), signal, tag);
+  const std::uint64_t number = std::uint64_t{id & 0xffff} << SendQueue::kPositionBits | queue.posted();
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Operation& operation = chain[i];
+    const Key& region = keys_[static_cast<std::size_t>(regions_.find(operation.remote.region))];
+    pieces_[i] = {.addr = reinterpret_cast<std::uint64_t>(operation.local),
+                  .length = operation.bytes,
+                  .lkey = device.local_key(device.regions().find(operation.local, operation.bytes))};
+    ibv_send_wr& request = requests_[i];
+    request = {};
+    request.wr_id = number;
+    request.next = i + 1 < chain.size() ? &requests_[i + 1] : nullptr;
+    request.sg_list = &pieces_[i];
+    request.num_sge = 1;
+    translate(operation, region.base + operation.remote.offset, region.key, device.limits().inline_bytes, request);
+  }
+  if (signalled) requests_[chain.size() - 1].send_flags |= IBV_SEND_SIGNALED;
+  ibv_send_wr* refused = nullptr;
+  const int error = ibv_post_send(cm_->qp, requests_.data(), &refused);
+  if (error != 0) {
+    fail(fmt::format("the device does not take operations ({}): see the kernel log, then connect again",
+                     std::strerror(error)));
+    alarms_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void Connection::close() {
+  if (cm_ == nullptr) return;
+  rdma_disconnect(cm_.get());
+  rdma_destroy_qp(cm_.get());
+  cm_.reset();
+}
+
+void Connection::on_event(const rdma_cm_event& event) {
+  if (event.event != RDMA_CM_EVENT_DISCONNECTED && event.event != RDMA_CM_EVENT_DEVICE_REMOVAL) return;
+  severed_.store(true, std::memory_order_release);
+  alarms_.fetch_add(1, std::memory_order_release);
+}
+
+void Connection::fail(std::string why) {
+  if (!broken()) cause_ = std::move(why);
+}
+
+Status Connection::status() const {
+  if (!broken()) return {};
+  const char* ended = "the peer has ended or was cut off; connect again when it is back";
+  return Status(StatusCode::kUnavailable, fmt::format("the connection to node {} at {} is broken: {}", peer, place,
+                                                      cause_.empty() ? ended : cause_));
+}
+
+}  // namespace granary::rdma::verbs

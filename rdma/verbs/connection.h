@@ -1,0 +1,71 @@
+#pragma once
+// A queue pair from an endpoint to a peer.
+
+#include <atomic>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rdma/region_table.h"
+#include "rdma/verbs/cm_events.h"
+#include "rdma/verbs/device_context.h"
+#include "rdma/verbs/hello.h"
+#include "rdma/verbs/send_queue.h"
+
+namespace granary::rdma::verbs {
+
+class Connection final : public CmTarget {
+ public:
+  /// `alarms` rises when the event thread has seen the connection end.
+  Connection(ConnectionId name, NodeId to, std::string address, std::uint32_t outstanding,
+             std::atomic<std::uint32_t>& alarms)
+      : id(name),
+        peer(to),
+        place(std::move(address)),
+        queue(outstanding),
+        regions_(to, 0),
+        alarms_(alarms) {}
+  ~Connection() override { close(); }
+
+  /// Takes over what the handshake has made.
+  void open(CmId cm, const Answer& answer);
+  /// Posts a checked chain that fits, with one doorbell. A device that refuses breaks the connection.
+  void post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag);
+  /// Destroys the queue pair: the device touches no memory for it afterwards, and adds no completion.
+  void close();
+
+  const PeerRegions& regions() const { return regions_; }
+  /// The thread has seen the peer end, or the device go.
+  void on_event(const rdma_cm_event& event) override;
+  bool severed() const { return severed_.load(std::memory_order_acquire); }
+  /// Breaks the connection, for the first reason given.
+  void fail(std::string why);
+  bool broken() const { return severed() || !cause_.empty(); }
+  Status status() const;
+
+  const ConnectionId id;
+  const NodeId peer;
+  const std::string place;  ///< the peer's address, for messages
+  SendQueue queue;
+  std::uint32_t unpolled = 0;  ///< reports that poll() has still to hand out
+  bool buried = false;         ///< its queue pair is destroyed, and all its chains are reported
+  bool retired = false;        ///< nobody may use its id any more; it goes when its reports have been polled
+
+ private:
+  struct Key {
+    std::uint64_t base;
+    std::uint32_t key;
+  };
+
+  CmId cm_;
+  PeerRegions regions_;
+  std::vector<Key> keys_;  ///< by place in regions_
+  std::vector<ibv_send_wr> requests_;
+  std::vector<ibv_sge> pieces_;
+  std::string cause_;
+  std::atomic<std::uint32_t>& alarms_;
+  /// Written once by the event thread, before it raises alarms_; read by the endpoint's thread.
+  std::atomic<bool> severed_{false};
+};
+
+}  // namespace granary::rdma::verbs

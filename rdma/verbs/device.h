@@ -1,0 +1,61 @@
+#pragma once
+// Which device, port and address to use. The choice is made on plain values, so that tests can make it for devices that
+// no test machine has.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "rdma/verbs/options.h"
+
+namespace granary::rdma::verbs {
+
+struct GidFacts {
+  int index = 0;
+  bool roce_v2 = false;
+  std::string address;  ///< the IP address it stands for; empty if none, or one that holds on its link only
+};
+
+struct PortFacts {
+  std::uint8_t number = 0;
+  bool active = false;
+  bool infiniband = false;  ///< the link layer; otherwise Ethernet
+  std::uint32_t message_bytes = 0;
+  std::vector<GidFacts> gids;
+};
+
+struct DeviceFacts {
+  std::string name;
+  std::string trouble;  ///< why the device could not be asked; the rest is empty then
+  bool atomics = false;
+  std::uint32_t reads_out = 0;  ///< READs and atomics that a queue pair may have outstanding
+  std::uint32_t reads_in = 0;   ///< and those that it can serve
+  std::uint32_t queue_length = 0;
+  std::uint32_t completion_queue_length = 0;
+  std::uint64_t region_bytes = 0;
+  std::vector<PortFacts> ports;
+};
+
+/// What all queue pairs of a fabric share.
+struct DeviceChoice {
+  std::string device;
+  std::uint8_t port = 0;
+  std::string address;
+  std::uint64_t region_bytes = 0;
+  std::uint8_t reads_out = 0;
+  std::uint8_t reads_in = 0;
+  std::uint32_t outstanding = 0;
+  std::uint32_t connections = 0;
+  std::uint32_t operation_bytes = 0;
+};
+
+/// The first device and port that fit the options, or what is in the way and what to do about it.
+Result<DeviceChoice> choose_device(std::span<const DeviceFacts> devices, const VerbsOptions& options);
+
+/// Asks all devices of this machine.
+std::vector<DeviceFacts> list_devices();
+
+}  // namespace granary::rdma::verbs

@@ -1,0 +1,61 @@
+#pragma once
+// What the queue pairs of a fabric share: the device as rdma_cm opened it, the protection domain, the memory regions.
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+#include <vector>
+
+#include "rdma/region_table.h"
+#include "rdma/verbs/cm_events.h"
+#include "rdma/verbs/device.h"
+#include "rdma/verbs/hello.h"
+
+namespace granary::rdma::verbs {
+
+template <auto kFree>
+struct Free {
+  template <typename T>
+  void operator()(T* object) const {
+    kFree(object);
+  }
+};
+using ProtectionDomain = std::unique_ptr<ibv_pd, Free<ibv_dealloc_pd>>;
+using MemoryRegion = std::unique_ptr<ibv_mr, Free<ibv_dereg_mr>>;
+using CompletionQueue = std::unique_ptr<ibv_cq, Free<ibv_destroy_cq>>;
+
+class DeviceContext {
+ public:
+  /// `id` is bound to the choice's address; it outlives this.
+  static Result<std::unique_ptr<DeviceContext>> open(const DeviceChoice& choice, const rdma_cm_id& id);
+
+  const DeviceChoice& choice() const { return choice_; }
+  ibv_context* verbs() const { return verbs_; }
+  ibv_pd* domain() const { return domain_.get(); }
+  const Limits& limits() const { return limits_; }
+
+  Result<CompletionQueue> make_completion_queue(std::uint32_t places) const;
+  /// The most a queue pair of a fabric needs: `operations` outstanding, or none if it only serves.
+  ibv_qp_init_attr queue_pair(ibv_cq* completions, std::uint32_t operations) const;
+
+  /// Pins and registers a region; never with relaxed ordering (I5).
+  Status add_region(const RegionSpec& spec, memory::Region& region);
+  const LocalRegions& regions() const { return regions_; }
+  /// By place in regions().
+  std::uint32_t local_key(int place) const { return keys_[static_cast<std::size_t>(place)]->lkey; }
+  /// What an answer tells of the regions that peers may reach.
+  void describe_regions(Answer& answer) const;
+
+ private:
+  DeviceContext(const DeviceChoice& choice, ibv_context* verbs) : choice_(choice), verbs_(verbs) {}
+  Status find_limits();
+
+  const DeviceChoice choice_;
+  ibv_context* const verbs_;
+  ProtectionDomain domain_;
+  Limits limits_;
+  LocalRegions regions_;
+  std::vector<MemoryRegion> keys_;
+};
+
+}  // namespace granary::rdma::verbs

@@ -1,0 +1,81 @@
+#pragma once
+// The endpoint of verbs: one completion queue for all its connections.
+//
+// A broken connection is buried: its queue pair is destroyed, the completion queue emptied, and what is then not known to be
+// done is reported as broken. So no completion of it is in the queue any more, and the queue, with a place
+// for each operation of each living connection, cannot overflow.
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "rdma/verbs/connection.h"
+#include "rdma/verbs/device_context.h"
+#include "rdma/verbs/options.h"
+#include "rdma/verbs/own_region.h"
+
+namespace granary::rdma::verbs {
+
+class VerbsEndpoint final : public Endpoint {
+ public:
+  /// `options`, `device` and `events`, the channel of a running EventThread, outlive the endpoint. `number` is its own in this
+  /// life of the node.
+  static Result<std::unique_ptr<Endpoint>> open(const VerbsOptions& options, const DeviceContext& device,
+                                                OwnRegion& own, rdma_event_channel* events, std::uint32_t number);
+
+  const Limits& limits() const override { return device_.limits(); }
+  Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) override;
+  void disconnect(ConnectionId connection) override;
+  Status status(ConnectionId connection) const override;
+  Generation peer_generation(ConnectionId connection) const override;
+  std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
+  PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
+  std::size_t poll(std::span<Completion> completions) override;
+
+ private:
+  VerbsEndpoint(const VerbsOptions& options, const DeviceContext& device, OwnRegion::Word word,
+                rdma_event_channel* events, std::uint32_t number)
+      : options_(options),
+        device_(device),
+        word_(std::move(word)),
+        events_(events),
+        number_(number) {}
+
+  /// The connection with this id; nullptr if it was given up.
+  Connection* find(ConnectionId id) const;
+  Result<NodeAddress> address_of(NodeId peer) const;
+  /// OK if there may be another connection, to this peer; a broken one to it is given up.
+  Status make_way(NodeId peer);
+  std::unique_ptr<Connection> new_connection(NodeId peer, const NodeAddress& address);
+
+  /// Waits until the peer knows that the connection is made, and would be missed (acceptor.h).
+  Status await_welcome(Connection& connection, std::uint16_t place, std::uint64_t deadline_us);
+  /// Posts a READ of one word and waits for it, apart from what poll() reports.
+  Status read_word(Connection& connection, RemoteAddress from, std::uint64_t deadline_us);
+
+  /// Takes all there is from the completion queue.
+  void collect();
+  void settle(const ibv_wc& done);
+  void report(Connection& connection, std::uint64_t tag, CompletionStatus status);
+  /// Buries what has broken since the last time.
+  void attend_alarms();
+  void bury(Connection& connection);
+  void retire(Connection& connection);
+
+  const VerbsOptions& options_;
+  const DeviceContext& device_;
+  const OwnRegion::Word word_;  ///< where connect() reads to
+  rdma_event_channel* const events_;
+  const std::uint32_t number_;
+  CompletionQueue completions_;
+  /// Raised by the event thread or by this one when a connection breaks; acquire pairs with its release.
+  std::atomic<std::uint32_t> alarms_{0};
+  std::uint32_t attended_ = 0;
+  std::uint32_t serial_ = 0;                         ///< attempts to connect
+  std::vector<std::unique_ptr<Connection>> places_;  ///< by the lower half of the id; the upper half counts the uses
+  std::vector<std::uint16_t> uses_;
+  std::deque<Completion> reports_;
+};
+
+}  // namespace granary::rdma::verbs

@@ -1,0 +1,68 @@
+#pragma once
+// The region that every fabric of this kind has for itself: where it probes its device, and where peers that connect learn that
+// this node knows of the connection.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "rdma/fabric.h"
+
+namespace granary::rdma::verbs {
+
+/// Its id at every node. No other region may have it.
+inline constexpr RegionId kOwnRegion = 0xffff;
+
+class OwnRegion {
+ public:
+  /// A word of the region, taken for as long as this lives.
+  class Word {
+   public:
+    Word() = default;
+    Word(OwnRegion& from, std::uint16_t place) : from_(&from), place_(place) {}
+    ~Word() {
+      if (from_ != nullptr) from_->give_back(place_);
+    }
+    Word(Word&& other) noexcept : from_(std::exchange(other.from_, nullptr)), place_(other.place_) {}
+    Word& operator=(Word&& other) noexcept {
+      std::swap(from_, other.from_);
+      std::swap(place_, other.place_);
+      return *this;
+    }
+
+    explicit operator bool() const { return from_ != nullptr; }
+    std::uint16_t place() const { return place_; }
+    /// Written by this CPU with release, or by the device; read by either.
+    std::atomic_ref<std::uint64_t> value() const { return std::atomic_ref(*at()); }
+    std::uint64_t* at() const { return reinterpret_cast<std::uint64_t*>(from_->region_->base() + offset_of(place_)); }
+
+   private:
+    OwnRegion* from_ = nullptr;
+    std::uint16_t place_ = 0;
+  };
+
+  static Result<std::unique_ptr<OwnRegion>> map();
+
+  memory::Region& region() { return *region_; }
+  /// A word that is 0; none if all are taken. Thread-safe.
+  Word take();
+
+  static std::uint64_t offset_of(std::uint16_t place) { return kWordsFrom + std::uint64_t{place} * kApart; }
+
+ private:
+  static constexpr std::uint64_t kWordsFrom = 64 * 1024;  ///< before it is the probe's
+  static constexpr std::uint64_t kApart = 64;             ///< a cache line each
+  static constexpr std::size_t kMost = 16 * 1024;
+
+  explicit OwnRegion(std::unique_ptr<memory::Region> region) : region_(std::move(region)), taken_(kMost) {}
+  void give_back(std::uint16_t place);
+
+  const std::unique_ptr<memory::Region> region_;
+  std::mutex mutex_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace granary::rdma::verbs

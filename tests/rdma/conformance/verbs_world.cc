@@ -1,0 +1,41 @@
+// The suite over an RDMA device, Soft-RoCE in a virtual machine: peers are processes of their own.
+
+#include <chrono>
+#include <thread>
+
+#include "rdma/verbs/verbs_fabric.h"
+#include "tests/rdma/conformance/peer_process.h"
+#include "tests/rdma/conformance/verbs_nodes.h"
+
+namespace granary::rdma::conformance {
+namespace {
+
+class VerbsWorld final : public World {
+ public:
+  std::unique_ptr<Fabric> open_fabric(const NodeOptions& node) override {
+    auto fabric = verbs::open_verbs_fabric(verbs_options(node));
+    EXPECT_TRUE(fabric.ok()) << fabric.status().message();
+    return std::move(fabric).value();
+  }
+  void start_peer(const NodeOptions& node) override { peers_.start(node, {}); }
+  void kill_peer(NodeId node) override { peers_.kill(node); }
+  void stop_peer(NodeId node) override { peers_.signal(node, SIGSTOP); }
+  void resume_peer(NodeId node) override { peers_.signal(node, SIGCONT); }
+
+  void advance() override { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
+  std::uint64_t now_us() const override {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  }
+  /// The emulated kernel takes its time to end a process with its devices.
+  std::uint64_t death_notice_us() const override { return 500'000; }
+
+ private:
+  PeerProcesses peers_{PEER_PROGRAM};
+};
+
+}  // namespace
+
+std::unique_ptr<World> make_world() { return std::make_unique<VerbsWorld>(); }
+
+}  // namespace granary::rdma::conformance
