@@ -26,7 +26,7 @@
 // not been reported come out of poll() as kBroken, unless they had completed before: outcome unknown, each operation may
 // or may not have taken effect, now or later.
 // Nothing of a broken connection takes effect any more once connect() of the same endpoint to the same node has
-// succeeded again (I5), nor once the peer's new generation answers.
+// succeeded again (I5), or connect() of a later life of the initiator's node, nor once the peer's new generation answers.
 
 #include <cstdint>
 #include <memory>

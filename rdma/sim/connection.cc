@@ -14,13 +14,14 @@ constexpr const char* kNames[] = {"read", "write", "cas", "add"};
 
 }  // namespace
 
-Connection::Connection(SimNetwork& network, NodeId from, SimFabric& target, PeerRegions regions)
+Connection::Connection(SimNetwork& network, const NodeOptions& from, SimFabric& target, PeerRegions regions)
     : network_(network),
       number_(network.next_connection_number()),
-      from_(from),
+      from_(from.node),
+      from_life_(from.generation),
       target_(&target),
       regions_(std::move(regions)) {
-  network_.trace(fmt::format("connect {} to {} as c{}", from, to(), number_));
+  network_.trace(fmt::format("connect {} to {} as c{}", from_, to(), number_));
 }
 
 void Connection::post(std::span<const Operation> chain, Signal signal, std::uint64_t tag, std::uint32_t inline_bytes) {

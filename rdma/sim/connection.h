@@ -28,9 +28,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  Connection(SimNetwork& network, NodeId from, SimFabric& target, PeerRegions regions);
+  Connection(SimNetwork& network, const NodeOptions& from, SimFabric& target, PeerRegions regions);
 
   NodeId from() const { return from_; }
+  Generation from_life() const { return from_life_; }
   NodeId to() const { return regions_.node(); }
   const PeerRegions& regions() const { return regions_; }
   bool broken() const { return broken_; }
@@ -87,6 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   SimNetwork& network_;
   const std::uint32_t number_;
   const NodeId from_;
+  const Generation from_life_;
   SimFabric* target_;  ///< nullptr once its life has ended
   const PeerRegions regions_;
   std::deque<Chain> chains_;  ///< not reported

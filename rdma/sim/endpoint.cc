@@ -42,13 +42,14 @@ Result<ConnectionId> SimEndpoint::connect(NodeId peer, std::uint64_t) {
   for (const Numbered& connection : connections_) {
     if (connection.queue_pair->to() == peer) connection.queue_pair->sever();
   }
+  fabric_.network().sever_earlier_lives(fabric_.node().node, peer, fabric_.node().generation);
   SimFabric& target = *fabric_.network().find(peer);
   PeerRegions regions(peer, target.node().generation);
   for (std::size_t i = 0; i < target.regions().size(); ++i) {
     const LocalRegions::Entry& entry = target.regions()[i];
     if (entry.spec.access == Access::kRemote) regions.add(entry.spec.id, entry.bytes);
   }
-  auto connection = std::make_shared<Connection>(fabric_.network(), fabric_.node().node, target, std::move(regions));
+  auto connection = std::make_shared<Connection>(fabric_.network(), fabric_.node(), target, std::move(regions));
   fabric_.network().add(connection);
   connections_.push_back({std::move(connection)});
   return static_cast<ConnectionId>(connections_.size() - 1);

@@ -129,6 +129,12 @@ void SimNetwork::forget(SimFabric* fabric) {
   }
 }
 
+void SimNetwork::sever_earlier_lives(NodeId from, NodeId to, Generation life) {
+  for (const auto& connection : living_connections()) {
+    if (connection->from() == from && connection->to() == to && connection->from_life() != life) connection->sever();
+  }
+}
+
 std::vector<std::shared_ptr<Connection>> SimNetwork::living_connections() {
   std::erase_if(connections_, [](const auto& connection) { return connection->over(); });
   return connections_;

@@ -92,6 +92,8 @@ class SimNetwork {
   bool linked(NodeId from, NodeId to) const { return !cut_.contains({from, to}); }
   SimFabric* find(NodeId node) const;
   void forget(SimFabric* fabric);
+  /// Ends what earlier lives of `from` still have under way to `to`.
+  void sever_earlier_lives(NodeId from, NodeId to, Generation life);
   void add(std::shared_ptr<Connection> connection) { connections_.push_back(std::move(connection)); }
   std::uint32_t next_connection_number() { return connection_numbers_++; }
 

@@ -239,6 +239,22 @@ TEST(Sim, ACrashedNodeDoesNothingMoreAndItsNextLifeIsReachedAnew) {
   });
 }
 
+TEST(Sim, NothingOfAnEarlierLifeHappensOnceTheNextOneIsConnected) {
+  const std::uint64_t landed_before = count_seeds([](Cluster& c) {
+    *c.a.word(0) = 1;
+    EXPECT_EQ(c.a.post(c.to_b, {Operation::write(c.b.at(0), c.a.word(0), 8)}), PostResult::kPosted);
+    c.network.crash(1);
+    c.a.join(c.network, 1, 2);
+    c.network.run_for(5'000);
+    const std::uint64_t before = *c.b.word(0);
+    (void)c.a.connect(2);
+    c.network.run_for(kLong);
+    EXPECT_EQ(*c.b.word(0), before);
+    return before == 1;
+  });
+  EXPECT_GT(landed_before, 0u) << "a crashed node's WRITEs may land before that";
+}
+
 TEST(Sim, ClocksAreWrongByOffsetAndDrift) {
   SimNetwork network({.seed = 1});
   network.set_clock(1, {.offset = 3'600'000'000'000, .drift_per_million = -50});

@@ -1,0 +1,71 @@
+#include "rdma/mailbox/receiver.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "src/base/shared_words.h"
+
+namespace granary::rdma::mailbox {
+
+using base::kWord;
+
+Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes)
+    : session_word_(reinterpret_cast<std::uint64_t*>(ring + kSessionOffset)),
+      consumed_word_(reinterpret_cast<std::uint64_t*>(ring + kConsumedOffset)),
+      data_(reinterpret_cast<std::uint64_t*>(ring + kDataOffset)),
+      capacity_(ring_capacity(ring_bytes)),
+      most_bytes_(most_bytes) {}
+
+std::optional<std::string> Receiver::poll() {
+  if (static_cast<std::uint16_t>(base::load_word(session_word_)) != consumed_.session) serve_new_session();
+  while (!whole_) {
+    if (!status_.ok() || !take_fragment()) return {};
+  }
+  whole_ = false;
+  return std::exchange(message_, {});
+}
+
+/// The sender waits until it is served, and nothing of its earlier sessions arrives any more.
+void Receiver::serve_new_session() {
+  for (std::uint64_t w = 0; w < capacity_ / kWord; ++w) base::store_word(data_ + w, 0);
+  message_.clear();
+  whole_ = false;
+  status_ = {};
+  consumed_ = {.session = static_cast<std::uint16_t>(base::load_word(session_word_)), .position = 0};
+  base::store_word(consumed_word_, consumed_.pack());
+}
+
+bool Receiver::take_fragment() {
+  std::uint64_t* const seal_word = at(consumed_.position);
+  const std::uint64_t word = base::load_word(seal_word);
+  if (!Seal::present(word)) return false;
+  const Seal seal = Seal::unpack(word);
+  if (!check(seal)) return false;
+  const std::size_t before = message_.size();
+  message_.resize(before + seal.bytes);
+  base::copy_from_shared(message_.data() + before, seal_word + 1, seal.bytes);
+  const std::uint64_t room = kWord + base::round_up_to_word(seal.bytes);
+  for (std::uint64_t w = 0; w < room / kWord; ++w) base::store_word(seal_word + w, 0);
+  consumed_.position += room;
+  base::store_word(consumed_word_, consumed_.pack());
+  whole_ = seal.last;
+  return true;
+}
+
+bool Receiver::check(const Seal& seal) {
+  const std::uint64_t to_end = capacity_ - consumed_.position % capacity_;
+  if (seal.session != consumed_.session) {
+    status_ = Status(StatusCode::kFailedPrecondition,
+                     fmt::format("a message of session {} arrived in session {}", seal.session, consumed_.session));
+  } else if (kWord + base::round_up_to_word(seal.bytes) > to_end) {
+    status_ = Status(StatusCode::kInvalidArgument,
+                     fmt::format("a fragment of {} bytes runs over the end of its mailbox", seal.bytes));
+  } else if (message_.size() + seal.bytes > most_bytes_) {
+    status_ = Status(StatusCode::kInvalidArgument,
+                     fmt::format("a message is longer than the {} bytes that its mailbox takes", most_bytes_));
+  }
+  return status_.ok();
+}
+
+}  // namespace granary::rdma::mailbox

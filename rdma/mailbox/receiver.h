@@ -1,0 +1,42 @@
+#pragma once
+// The receiving end of a mailbox (ring.h).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <granary/status.h>
+
+#include "rdma/mailbox/ring.h"
+
+namespace granary::rdma::mailbox {
+
+class Receiver {
+ public:
+  /// `ring`: 64-byte aligned memory in a region that the sender reaches, zero at first. Messages longer than
+  /// `most_bytes` are an error of the sender.
+  Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes);
+
+  /// The next whole message, if it has arrived. Never waits.
+  std::optional<std::string> poll();
+  /// OK, or what the sender did wrong; then nothing more is taken until it takes a new session.
+  const Status& status() const { return status_; }
+
+ private:
+  std::uint64_t* at(std::uint64_t position) const { return data_ + position % capacity_ / 8; }
+  bool take_fragment();
+  bool check(const Seal& seal);
+  void serve_new_session();
+
+  std::uint64_t* const session_word_;
+  std::uint64_t* const consumed_word_;
+  std::uint64_t* const data_;
+  const std::uint64_t capacity_;
+  const std::uint64_t most_bytes_;
+  Consumed consumed_;
+  std::string message_;  ///< its pieces so far
+  bool whole_ = false;
+  Status status_;
+};
+
+}  // namespace granary::rdma::mailbox

@@ -1,0 +1,63 @@
+#pragma once
+// A mailbox: a ring in the receiver's registered memory, which one sender fills by one-sided WRITEs and the receiver
+// empties by looking. The same on all providers.
+//
+//   line 0          session: the sender takes the next number by fetch-add
+//   line 1          consumed: the session that the receiver serves, and how far it has read; the receiver's word
+//   from line 2 on  fragments, one after the other round the ring; all zero but for what is not consumed
+//
+// A fragment is a seal word and then a piece of a message. The sender WRITEs the piece, then the seal, on one connection:
+// WRITE then WRITE is in order, so whoever sees a seal sees all of its piece, however the bytes of a WRITE land. The
+// receiver copies the piece out, clears the fragment, and only then tells by `consumed` that the room may be used again;
+// so old bytes are never taken for a seal. The sender READs `consumed` when it runs out of room (back-pressure).
+//
+// A sender that connects (again) takes a new session and waits until the receiver serves it: the receiver then clears
+// the ring. What an earlier session, or an earlier life of the sender's node, left there is dropped, and nothing of it
+// arrives later (rdma/fabric.h, breakage).
+
+#include <bit>
+#include <cstdint>
+
+#include "rdma/fabric.h"
+
+namespace granary::rdma::mailbox {
+
+inline constexpr std::uint64_t kSessionOffset = 0;
+inline constexpr std::uint64_t kConsumedOffset = 64;
+inline constexpr std::uint64_t kDataOffset = 128;
+
+/// Room of a ring for fragments, from what it takes in memory. A multiple of 64; at least 64.
+constexpr std::uint64_t ring_capacity(std::uint64_t bytes) { return (bytes - kDataOffset) & ~std::uint64_t{63}; }
+
+/// consumed: | session 16 | bytes consumed in this session 48 |
+struct Consumed {
+  std::uint16_t session = 0;
+  std::uint64_t position = 0;
+
+  static constexpr std::uint64_t kPositionMask = (std::uint64_t{1} << 48) - 1;
+  constexpr std::uint64_t pack() const { return std::uint64_t{session} << 48 | position; }
+  static constexpr Consumed unpack(std::uint64_t word) {
+    return {static_cast<std::uint16_t>(word >> 48), word & kPositionMask};
+  }
+};
+static_assert(Consumed::unpack(Consumed{7, 99}.pack()).session == 7 &&
+              Consumed::unpack(Consumed{7, 99}.pack()).position == 99);
+
+/// seal: | session 16 | unused 14 | last 1 | present 1 | piece's bytes 32 |
+struct Seal {
+  std::uint16_t session = 0;
+  bool last = false;  ///< of its message
+  std::uint32_t bytes = 0;
+
+  static constexpr std::uint64_t kPresent = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kLast = std::uint64_t{1} << 33;
+  constexpr std::uint64_t pack() const { return std::uint64_t{session} << 48 | (last ? kLast : 0) | kPresent | bytes; }
+  static constexpr bool present(std::uint64_t word) { return (word & kPresent) != 0; }
+  static constexpr Seal unpack(std::uint64_t word) {
+    return {static_cast<std::uint16_t>(word >> 48), (word & kLast) != 0, static_cast<std::uint32_t>(word)};
+  }
+  bool operator==(const Seal&) const = default;
+};
+static_assert(Seal::unpack(Seal{9, true, 77}.pack()) == Seal{9, true, 77} && Seal::present(Seal{}.pack()));
+
+}  // namespace granary::rdma::mailbox

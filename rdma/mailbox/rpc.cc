@@ -1,0 +1,77 @@
+#include "rdma/mailbox/rpc.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace granary::rdma::mailbox {
+namespace {
+
+enum class Kind : std::uint64_t { kRequest = 1, kAnswer = 2 };
+
+/// What each message begins with.
+struct Header {
+  Kind kind;
+  Rpc::CallId call;
+};
+
+std::string with_header(Kind kind, Rpc::CallId call, std::string_view body) {
+  const Header header{kind, call};
+  std::string message(sizeof header, '\0');
+  std::memcpy(message.data(), &header, sizeof header);
+  message += body;
+  return message;
+}
+
+}  // namespace
+
+Rpc::Called Rpc::call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done) {
+  if (calls_.size() >= kMostCalls) return {SendResult::kFull};
+  const SendResult result = sender_.send(with_header(Kind::kRequest, last_call_ + 1, request));
+  if (result != SendResult::kTaken) return {result};
+  calls_[++last_call_] = {now_us + timeout_us, std::move(done)};
+  return {result, last_call_};
+}
+
+void Rpc::step(std::uint64_t now_us) {
+  while (const auto message = receiver_.poll()) take(*message);
+  send_answers();
+  sender_.step();
+  end_overdue(now_us);
+}
+
+/// What is too short or of no known kind is dropped: it comes from another process.
+void Rpc::take(std::string_view message) {
+  Header header;
+  if (message.size() < sizeof header) return;
+  std::memcpy(&header, message.data(), sizeof header);
+  const std::string_view body = message.substr(sizeof header);
+  if (header.kind == Kind::kRequest) {
+    answers_.push_back(with_header(Kind::kAnswer, header.call, handler_(body)));
+  } else if (header.kind == Kind::kAnswer) {
+    end(header.call, CallOutcome::kAnswered, body);
+  }
+}
+
+/// An answer that the sender will never take is dropped; the caller's time runs out.
+void Rpc::send_answers() {
+  while (!answers_.empty() && sender_.send(answers_.front()) != SendResult::kFull) answers_.pop_front();
+}
+
+void Rpc::end_overdue(std::uint64_t now_us) {
+  std::vector<CallId> over;
+  for (const auto& [id, call] : calls_) {
+    if (sender_.broken() || call.deadline_us <= now_us) over.push_back(id);
+  }
+  for (const CallId id : over) end(id, sender_.broken() ? CallOutcome::kBroken : CallOutcome::kTimedOut, {});
+}
+
+void Rpc::end(CallId call, CallOutcome outcome, std::string_view answer) {
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return;
+  const Done done = std::move(found->second.done);
+  calls_.erase(found);
+  done(outcome, answer);
+}
+
+}  // namespace granary::rdma::mailbox

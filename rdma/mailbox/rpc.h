@@ -1,0 +1,72 @@
+#pragma once
+// Requests and answers over a pair of mailboxes, one in each direction between two workers. Both may ask.
+//
+// An answer that comes after its call has ended (timed out, cancelled) is dropped. A call that did not end with an answer
+// may have been carried out or not: what is asked for must bear that.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "rdma/mailbox/receiver.h"
+#include "rdma/mailbox/sender.h"
+
+namespace granary::rdma::mailbox {
+
+enum class CallOutcome : std::uint8_t {
+  kAnswered,
+  kTimedOut,
+  kBroken,  ///< the connection is broken
+};
+
+/// Used by the thread of the sender's endpoint; time is given to it.
+class Rpc {
+ public:
+  using CallId = std::uint64_t;
+  /// Called once, inside step(), with the answer (empty if there is none). It may make and cancel calls.
+  using Done = std::function<void(CallOutcome outcome, std::string_view answer)>;
+  /// Answers a request; may not use this object.
+  using Handler = std::function<std::string(std::string_view request)>;
+
+  /// Calls under way at most; so the peer has to keep no more answers than that for us.
+  static constexpr std::size_t kMostCalls = 64;
+
+  Rpc(Sender& sender, Receiver& receiver, Handler handler)
+      : sender_(sender),
+        receiver_(receiver),
+        handler_(std::move(handler)) {}
+
+  struct Called {
+    SendResult result = SendResult::kTaken;
+    CallId id = 0;  ///< if taken
+  };
+  /// kFull also if there are kMostCalls under way.
+  Called call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done);
+  /// The call's Done is not called any more.
+  void cancel(CallId call) { calls_.erase(call); }
+  /// Takes what has arrived, answers, ends calls whose time is over.
+  void step(std::uint64_t now_us);
+
+ private:
+  struct Call {
+    std::uint64_t deadline_us = 0;
+    Done done;
+  };
+
+  void take(std::string_view message);
+  void send_answers();
+  void end_overdue(std::uint64_t now_us);
+  void end(CallId call, CallOutcome outcome, std::string_view answer);
+
+  Sender& sender_;
+  Receiver& receiver_;
+  const Handler handler_;
+  CallId last_call_ = 0;
+  std::map<CallId, Call> calls_;
+  std::deque<std::string> answers_;  ///< that the sender has not taken yet
+};
+
+}  // namespace granary::rdma::mailbox

@@ -1,0 +1,109 @@
+#include "rdma/mailbox/sender.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "src/base/shared_words.h"
+
+namespace granary::rdma::mailbox {
+
+using base::kWord;
+
+Sender::Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& place)
+    : endpoint_(endpoint),
+      connection_(connection),
+      place_(place),
+      capacity_(ring_capacity(place.ring_bytes)),
+      answer_(reinterpret_cast<std::uint64_t*>(place.staging)),
+      mirror_(place.staging + kDataOffset) {
+  step();
+}
+
+SendResult Sender::send(std::string_view message) {
+  if (state_ == State::kBroken) return SendResult::kBroken;
+  if (message.size() > place_.most_bytes) return SendResult::kTooLarge;
+  if (!idle()) step();
+  if (!idle()) return SendResult::kFull;
+  message_.assign(message);
+  sent_ = 0;
+  open_ = true;
+  step();
+  return state_ == State::kBroken ? SendResult::kBroken : SendResult::kTaken;
+}
+
+void Sender::step() {
+  if (state_ == State::kTakeSession) take_session();
+  if (state_ == State::kAwaitService) ask_consumed();
+  if (state_ != State::kOpen) return;
+  while (open_ && push_fragment()) {
+  }
+  if (open_ && state_ == State::kOpen) ask_consumed();
+}
+
+PostResult Sender::post(std::span<const Operation> chain, Signal signal) {
+  const PostResult result = endpoint_.post(connection_, chain, signal, place_.tag);
+  if (result != PostResult::kPosted && result != PostResult::kFull) state_ = State::kBroken;
+  return result;
+}
+
+void Sender::take_session() {
+  const Operation add = Operation::fetch_add(place_.ring.plus(kSessionOffset), 1, answer_);
+  if (post({&add, 1}, Signal::kYes) == PostResult::kPosted) state_ = State::kTakingSession;
+}
+
+void Sender::ask_consumed() {
+  if (asking_) return;
+  const Operation read = Operation::read(answer_, place_.ring.plus(kConsumedOffset), kWord);
+  asking_ = post({&read, 1}, Signal::kYes) == PostResult::kPosted;
+}
+
+void Sender::completed(const Completion& completion) {
+  if (completion.status == CompletionStatus::kBroken) {
+    state_ = State::kBroken;
+  } else if (state_ == State::kTakingSession) {
+    session_ = static_cast<std::uint16_t>(*answer_ + 1);
+    state_ = State::kAwaitService;
+  } else {
+    asking_ = false;
+    learn_consumed();
+  }
+  step();
+}
+
+/// The READ's completion also tells that all WRITEs before it have completed: their room in the mirror is free, too.
+void Sender::learn_consumed() {
+  const Consumed consumed = Consumed::unpack(*answer_);
+  if (consumed.session == session_) {
+    consumed_ = consumed.position;
+    if (state_ == State::kAwaitService) state_ = State::kOpen;
+  } else if (state_ == State::kOpen) {
+    state_ = State::kBroken;  // the receiver serves another sender
+  }
+}
+
+/// Puts as much of the message into the ring as has room before its end; false if nothing can be put now.
+bool Sender::push_fragment() {
+  const std::uint64_t at = written_ % capacity_;
+  const std::uint64_t room = std::min(capacity_ - (written_ - consumed_), capacity_ - at);
+  const std::uint64_t left = message_.size() - sent_;
+  if (room < kWord || (room == kWord && left != 0 && room != capacity_ - at)) return false;
+  const auto bytes = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>({left, room - kWord, endpoint_.limits().operation_bytes & ~std::uint32_t{kWord - 1}}));
+  const auto padded = static_cast<std::uint32_t>(base::round_up_to_word(bytes));
+  const Seal seal{.session = session_, .last = bytes == left, .bytes = bytes};
+  const std::uint64_t word = seal.pack();
+  std::memcpy(mirror_ + at, &word, kWord);
+  if (padded != 0) std::memset(mirror_ + at + padded, 0, kWord);
+  std::memcpy(mirror_ + at + kWord, message_.data() + sent_, bytes);
+  const RemoteAddress to = place_.ring.plus(kDataOffset + at);
+  const std::array chain = {Operation::write(to.plus(kWord), mirror_ + at + kWord, padded),
+                            Operation::write(to, mirror_ + at, kWord)};
+  if (post(std::span(chain).subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
+  sent_ += bytes;
+  written_ += kWord + padded;
+  open_ = !seal.last;
+  return true;
+}
+
+}  // namespace granary::rdma::mailbox

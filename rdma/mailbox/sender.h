@@ -1,0 +1,69 @@
+#pragma once
+// The sending end of a mailbox (ring.h).
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "rdma/fabric.h"
+#include "rdma/mailbox/ring.h"
+
+namespace granary::rdma::mailbox {
+
+enum class SendResult : std::uint8_t {
+  kTaken,     ///< copied; it will arrive, in order, or the connection breaks
+  kFull,      ///< earlier messages are not out yet: step(), then try again
+  kTooLarge,  ///< longer than the mailbox takes
+  kBroken,    ///< the connection is broken, or another sender has taken the mailbox; what was not answered may be lost
+};
+
+/// Where a sender works.
+struct SenderPlace {
+  RemoteAddress ring;            ///< of the receiver's ring
+  std::uint64_t ring_bytes = 0;  ///< as the receiver has it
+  std::uint64_t most_bytes = 0;  ///< of a message, as the receiver has it
+  char* staging = nullptr;       ///< registered, 8-byte aligned; `ring_bytes` long, for this sender alone
+  std::uint64_t tag = 0;         ///< of its completions; no other user of the endpoint has it
+};
+
+/// Used by the endpoint's thread. Whoever polls the endpoint gives it the completions with its tag.
+class Sender {
+ public:
+  Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& place);
+
+  SendResult send(std::string_view message);
+  /// Goes on with what is not out yet. Never waits.
+  void step();
+  /// A completion with this sender's tag.
+  void completed(const Completion& completion);
+
+  bool broken() const { return state_ == State::kBroken; }
+  /// All that was taken is in the receiver's ring, or on its way with nothing left to do here.
+  bool idle() const { return sent_ == message_.size() && !open_; }
+
+ private:
+  enum class State : std::uint8_t { kTakeSession, kTakingSession, kAwaitService, kOpen, kBroken };
+
+  PostResult post(std::span<const Operation> chain, Signal signal);
+  void take_session();
+  void ask_consumed();
+  void learn_consumed();
+  bool push_fragment();
+
+  Endpoint& endpoint_;
+  const ConnectionId connection_;
+  const SenderPlace place_;
+  const std::uint64_t capacity_;
+  std::uint64_t* const answer_;  ///< in staging: where fetch-add and READ put their word
+  char* const mirror_;           ///< in staging: as the ring's data, so that its room is free when the ring's is
+  State state_ = State::kTakeSession;
+  bool asking_ = false;  ///< a fetch-add or READ is under way
+  std::uint16_t session_ = 0;
+  std::uint64_t consumed_ = 0;
+  std::uint64_t written_ = 0;
+  std::string message_;  ///< the one that is not out yet
+  std::size_t sent_ = 0;
+  bool open_ = false;  ///< its last fragment is not out
+};
+
+}  // namespace granary::rdma::mailbox

@@ -1,0 +1,108 @@
+// Requests and answers over simulated mailboxes: both ways at once, time-outs, cancellation, breakage.
+
+#include "rdma/mailbox/rpc.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/rdma/mailbox/sim_mailbox.h"
+
+namespace granary::rdma::mailbox {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000;
+
+struct RpcPair : MailboxPair {
+  explicit RpcPair(std::uint64_t seed) : MailboxPair(seed) {}
+
+  void run(int steps, bool b_works = true) {
+    for (int i = 0; i < steps; ++i) {
+      step();
+      at_a.step(network.now() / 1000);
+      if (b_works) at_b.step(network.now() / 1000);
+    }
+  }
+  Rpc::Called call(Rpc& rpc, const std::string& request, std::uint64_t timeout_us = 100 * kSecond) {
+    return rpc.call(request, network.now() / 1000, timeout_us, [this](CallOutcome outcome, std::string_view answer) {
+      outcomes.push_back(outcome);
+      answers.emplace_back(answer);
+    });
+  }
+
+  int handled = 0;
+  std::vector<CallOutcome> outcomes;
+  std::vector<std::string> answers;
+  Rpc::Handler echo = [this](std::string_view request) {
+    ++handled;
+    return "re: " + std::string(request);
+  };
+  Rpc at_a{*a.sender, *a.receiver, echo};
+  Rpc at_b{*b.sender, *b.receiver, echo};
+};
+
+TEST(Rpc, BothSidesAskAndAreAnsweredThroughFullRings) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    RpcPair pair(seed);
+    const std::string large(700, 'q');
+    int asked = 0;
+    for (int i = 0; i < 200'000 && (asked < 100 || pair.outcomes.size() < 100); ++i) {
+      if (asked < 100 && pair.call(asked % 2 == 0 ? pair.at_a : pair.at_b, large).result == SendResult::kTaken) ++asked;
+      pair.run(1);
+    }
+    ASSERT_EQ(pair.outcomes, std::vector<CallOutcome>(100, CallOutcome::kAnswered));
+    EXPECT_EQ(pair.answers, std::vector<std::string>(100, "re: " + large));
+  }
+}
+
+TEST(Rpc, ACallTimesOutAndItsLateAnswerIsDropped) {
+  RpcPair pair(1);
+  pair.run(1'000);  // b serves a's session
+  ASSERT_EQ(pair.call(pair.at_a, "slow", 1'000).result, SendResult::kTaken);
+  pair.run(3'000, /*b_works=*/false);
+  ASSERT_EQ(pair.outcomes, std::vector{CallOutcome::kTimedOut});
+  ASSERT_EQ(pair.call(pair.at_a, "next").result, SendResult::kTaken);
+  pair.run(10'000);
+  EXPECT_EQ(pair.handled, 2) << "the first request was carried out all the same";
+  EXPECT_EQ(pair.answers, (std::vector<std::string>{"", "re: next"}));
+}
+
+TEST(Rpc, ACancelledCallHearsNothing) {
+  RpcPair pair(1);
+  const Rpc::Called called = pair.call(pair.at_a, "never mind");
+  ASSERT_EQ(called.result, SendResult::kTaken);
+  pair.at_a.cancel(called.id);
+  pair.run(10'000);
+  EXPECT_EQ(pair.handled, 1);
+  EXPECT_TRUE(pair.outcomes.empty());
+}
+
+TEST(Rpc, CallsUnderWayAreBounded) {
+  RpcPair pair(1);
+  std::size_t taken = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    taken += pair.call(pair.at_a, "x").result == SendResult::kTaken ? 1 : 0;
+    pair.step();
+    pair.at_a.step(0);
+    while (pair.b.receiver->poll()) {  // read, never answered
+    }
+  }
+  EXPECT_EQ(taken, Rpc::kMostCalls);
+}
+
+TEST(Rpc, CallsEndWhenThePeerDies) {
+  RpcPair pair(1);
+  ASSERT_EQ(pair.call(pair.at_a, "hello").result, SendResult::kTaken);
+  pair.run(2'000);
+  ASSERT_EQ(pair.outcomes.size(), 1u);
+  ASSERT_EQ(pair.call(pair.at_a, "are you there").result, SendResult::kTaken);
+  pair.network.crash(2);
+  for (int i = 0; i < 100'000 && pair.outcomes.size() < 2; ++i) {
+    (void)pair.at_a.call("more", 0, 100 * kSecond, [](CallOutcome, std::string_view) {});
+    pair.run(1, /*b_works=*/false);
+  }
+  ASSERT_EQ(pair.outcomes.size(), 2u);
+  EXPECT_EQ(pair.outcomes[1], CallOutcome::kBroken);
+}
+
+}  // namespace
+}  // namespace granary::rdma::mailbox
