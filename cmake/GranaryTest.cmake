@@ -1,14 +1,16 @@
-# granary_test(NAME <name> SOURCES <file>... LABELS <label>... USES <library>... [TIMEOUT <seconds>] [LINKS <target>...])
+# granary_test(NAME <name> SOURCES <file>... LABELS <label>... USES <library>... [TIMEOUT <seconds>] [LINKS <target>...]
+#              [HTM])
 #
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
+# HTM: in builds with test hooks, all of it runs once more with commits in simulated HTM regions, named <name>:htm:<case>.
 # Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs).
 
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
 function(granary_test)
-  cmake_parse_arguments(TEST "" "NAME;TIMEOUT" "SOURCES;LABELS;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "HTM" "NAME;TIMEOUT" "SOURCES;LABELS;USES;LINKS" ${ARGN})
   foreach(required NAME SOURCES LABELS USES)
     if(NOT TEST_${required})
       message(FATAL_ERROR "granary_test(${TEST_NAME}): ${required} is missing")
@@ -25,6 +27,12 @@ function(granary_test)
   target_link_libraries(${TEST_NAME} PRIVATE granary_test_main ${TEST_LINKS})
   gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}: TEST_LIST ${TEST_NAME}_CASES NO_PRETTY_TYPES
                        DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  set(lists ${TEST_NAME}_CASES)
+  if(TEST_HTM AND GRANARY_TEST_HOOKS)
+    gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}:htm: TEST_LIST ${TEST_NAME}_HTM_CASES NO_PRETTY_TYPES
+                         EXTRA_ARGS --htm=sim DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+    list(APPEND lists ${TEST_NAME}_HTM_CASES)
+  endif()
   # A list of labels does not get through gtest_discover_tests, so ctest sets them when it has the list of cases; and
   # the time limit grows with the work (tests/support/scale.h).
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${TEST_NAME}_labels.cmake)
@@ -34,7 +42,7 @@ if("$ENV{GRANARY_TEST_SCALE}" GREATER 1)
   set(scale $ENV{GRANARY_TEST_SCALE})
 endif()
 math(EXPR limit "@TEST_TIMEOUT@ * ${scale}")
-foreach(case IN LISTS @TEST_NAME@_CASES)
+foreach(case IN LISTS @lists@)
   set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@" TIMEOUT ${limit})
 endforeach()
 ]])

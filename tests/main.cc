@@ -3,6 +3,7 @@
 //   --inject_bug=NAME   switches one of src/base/test_hooks.h's bugs on, in builds that have them: then the tests
 //                       are expected to fail (tests/injected)
 //   --list_bugs         prints the names
+//   --htm=sim           databases of tests commit in simulated HTM regions (tests/support/htm_setting.h)
 
 #include <cstdio>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/test_hooks.h"
+#include "tests/support/htm_setting.h"
 
 /// LeakSanitizer's one suppression here. Options::simple_allocator takes records and nodes from malloc to measure what that
 /// costs; what is live when such a database closes goes with the process, as finding it would cost what is measured.
@@ -34,6 +36,10 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
+    if (argument == "--htm=sim") {
+      granary::tests::asked_htm = granary::Htm::kSim;
+      continue;
+    }
     constexpr std::string_view kInject = "--inject_bug=";
     if (argument == "--list_bugs") {
       for (const granary::base::Bug bug : granary::base::all_bugs()) std::puts(granary::base::name(bug).data());

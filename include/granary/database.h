@@ -85,6 +85,18 @@ class Worker {
   db::Engine* engine_ = nullptr;
 };
 
+/// What became of commits in hardware transactions (Options::htm), or in simulated ones.
+struct HtmStatistics {
+  std::string backend = "off";  ///< what runs: "rtm", "sim", "off"
+  std::uint64_t commits = 0;
+  std::uint64_t fallbacks = 0;  ///< commits that took locks instead, whether they succeeded or not
+  // Attempts that aborted, by cause.
+  std::uint64_t conflicts = 0;
+  std::uint64_t capacity = 0;
+  std::uint64_t explicit_aborts = 0;
+  std::uint64_t others = 0;
+};
+
 /// Counters since open, summed over workers; read without stopping them.
 struct Statistics {
   std::uint64_t commits = 0;
@@ -96,6 +108,7 @@ struct Statistics {
   std::uint64_t version_bytes = 0;                    ///< of records_bytes: old versions kept for snapshots
   std::uint64_t garbage_items = 0;                    ///< waiting for their reclamation epoch
   std::uint64_t versions_created = 0;
+  HtmStatistics htm;
   std::uint64_t epoch = 0;
   std::uint64_t stalled_ticks = 0;  ///< epoch periods in a row that a transaction has held the epoch back
   std::uint64_t durable_epoch = 0;  ///< D; 0 without a log, and so are the following

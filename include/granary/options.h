@@ -121,6 +121,10 @@ struct Options {
   /// only with the process.
   bool simple_allocator = false;
   TidSource tid_source = TidSource::kDecentralized;
+  /// Try to commit in one hardware transaction, without locks; with locks if it aborts again and again. What really runs
+  /// is in Statistics. Off by default, as nobody has measured it yet.
+  Htm htm = Htm::kOff;
+  HtmSimulation htm_simulation = {};  ///< for Htm::kSim
   /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from.
   bool small_log_records = false;
 };

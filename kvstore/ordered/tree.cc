@@ -16,7 +16,16 @@ Version BasicTree<Width>::version_of(const Leaf* leaf) {
 
 template <unsigned Width>
 bool BasicTree<Width>::unchanged(const Leaf* leaf, Version version) {
-  const NodeVersion::Word word = leaf->version.load();
+  return unchanged(leaf->version.load(), version);
+}
+
+template <unsigned Width>
+const std::atomic<std::uint64_t>& BasicTree<Width>::version_word(const Leaf* leaf) {
+  return leaf->version.word();
+}
+
+template <unsigned Width>
+bool BasicTree<Width>::unchanged(std::uint64_t word, Version version) {
   return (word & NodeVersion::kDirty) == 0 && NodeVersion::key_set(word) == version;
 }
 
@@ -45,6 +54,10 @@ template Version BasicTree<15>::version_of(const Leaf*);
 template Version BasicTree<3>::version_of(const Leaf*);
 template bool BasicTree<15>::unchanged(const Leaf*, Version);
 template bool BasicTree<3>::unchanged(const Leaf*, Version);
+template bool BasicTree<15>::unchanged(std::uint64_t, Version);
+template bool BasicTree<3>::unchanged(std::uint64_t, Version);
+template const std::atomic<std::uint64_t>& BasicTree<15>::version_word(const Leaf*);
+template const std::atomic<std::uint64_t>& BasicTree<3>::version_word(const Leaf*);
 template bool BasicTree<15>::replace(std::string_view, Value, Value);
 template bool BasicTree<3>::replace(std::string_view, Value, Value);
 

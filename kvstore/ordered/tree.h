@@ -147,6 +147,9 @@ class BasicTree {
   static Version version_of(const Leaf* leaf);
   /// True if the leaf's version is still `version` and nobody is changing it; never waits.
   static bool unchanged(const Leaf* leaf, Version version);
+  /// The same in two steps, for HTM regions: the word, and what it says.
+  static const std::atomic<std::uint64_t>& version_word(const Leaf* leaf);
+  static bool unchanged(std::uint64_t word, Version version);
 
   /// Walks the whole tree without concurrent writers and verifies its structure (order, bounds, links, permutations,
   /// parents, layer prefixes). Returns an empty string, or what is wrong where.

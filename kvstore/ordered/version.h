@@ -48,6 +48,7 @@ class NodeVersion {
   explicit NodeVersion(Word word) : word_(word) {}
 
   Word load() const { return word_.load(std::memory_order_acquire); }
+  const std::atomic<Word>& word() const { return word_; }
   bool is_leaf() const { return (load() & kLeaf) != 0; }
   bool is_root() const { return (load() & kRoot) != 0; }
   bool is_deleted() const { return (load() & kDeleted) != 0; }

@@ -14,27 +14,30 @@ inline constexpr bool kTestHooks = GRANARY_TEST_HOOKS;
 /// Mistakes one could make in this code; each must be caught by the test suite (docs/testing.md).
 enum class Bug : std::uint8_t {
   kNone,
-  kSkipReadValidation,     ///< commit does not compare the TIDs it read
-  kSkipOwnLockCheck,       ///< validation takes a record locked by another transaction as unchanged
-  kSkipNodeValidation,     ///< commit does not check the node set: phantoms
-  kReadDataBeforeVersion,  ///< a read copies the value before it loads the TID word, and does not check again
-  kUnlockWithoutNewTid,    ///< a committed write leaves the old TID
-  kInstallBeforeLocks,     ///< a write becomes visible before all locks are taken
-  kIgnoreObservedTids,     ///< the new TID is not greater than those read
-  kSnapshotReadsNext,      ///< a snapshot sees one snapshot period too much
-  kOverwriteSnapshot,      ///< an old version that a snapshot needs is overwritten
-  kFreeTooEarly,           ///< garbage is freed without waiting for its reclamation epoch
-  kUnhookChanged,          ///< an absent record is unhooked although it was born again
-  kInsertKeepsVersion,     ///< an insert into a leaf does not change its version
-  kHalfCopy,               ///< a read copies only the first cache line
-  kAckBeforeSync,          ///< the durable epoch is published before the log is synced
-  kIgnoreSyncError,        ///< a failed sync counts as done
-  kDurableIsGreatest,      ///< D is the greatest of what the loggers have, not the least
-  kReplayAnyOrder,         ///< recovery does not compare TIDs: the last one replayed wins
-  kReplayPastDurable,      ///< recovery replays epochs that were not durable everywhere
-  kSkipChecksum,           ///< recovery does not check the entries' checksums
-  kOneLineVersion,         ///< a change in a hash bucket is marked in the bucket's first line only
-  kSkipDirectorySync,      ///< created and renamed files are not made durable in their directory
+  kSkipReadValidation,      ///< commit does not compare the TIDs it read
+  kSkipOwnLockCheck,        ///< validation takes a record locked by another transaction as unchanged
+  kSkipNodeValidation,      ///< commit does not check the node set: phantoms
+  kReadDataBeforeVersion,   ///< a read copies the value before it loads the TID word, and does not check again
+  kUnlockWithoutNewTid,     ///< a committed write leaves the old TID
+  kInstallBeforeLocks,      ///< a write becomes visible before all locks are taken
+  kIgnoreObservedTids,      ///< the new TID is not greater than those read
+  kSnapshotReadsNext,       ///< a snapshot sees one snapshot period too much
+  kOverwriteSnapshot,       ///< an old version that a snapshot needs is overwritten
+  kFreeTooEarly,            ///< garbage is freed without waiting for its reclamation epoch
+  kUnhookChanged,           ///< an absent record is unhooked although it was born again
+  kInsertKeepsVersion,      ///< an insert into a leaf does not change its version
+  kHalfCopy,                ///< a read copies only the first cache line
+  kRegionOverwritesUnseen,  ///< a commit in an HTM region does not look at what it overwrites
+  kRegionIgnoresEpoch,      ///< nor whether E is still the epoch of its TID
+  kWaitInRegion,            ///< it waits there (I6)
+  kAckBeforeSync,           ///< the durable epoch is published before the log is synced
+  kIgnoreSyncError,         ///< a failed sync counts as done
+  kDurableIsGreatest,       ///< D is the greatest of what the loggers have, not the least
+  kReplayAnyOrder,          ///< recovery does not compare TIDs: the last one replayed wins
+  kReplayPastDurable,       ///< recovery replays epochs that were not durable everywhere
+  kSkipChecksum,            ///< recovery does not check the entries' checksums
+  kOneLineVersion,          ///< a change in a hash bucket is marked in the bucket's first line only
+  kSkipDirectorySync,       ///< created and renamed files are not made durable in their directory
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

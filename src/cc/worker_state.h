@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "htm/region.h"
 #include "kvstore/common/node_memory.h"
 #include "kvstore/ordered/tree.h"
 #include "src/base/cache_line.h"
@@ -37,7 +40,8 @@ struct Shared {
   epoch::EpochManager& epochs;
   memory::SlabPool& slabs;
   base::Waiter& waiter;
-  log::Log* log = nullptr;  ///< none: nothing is logged
+  log::Log* log = nullptr;            ///< none: nothing is logged
+  const htm::Support* htm = nullptr;  ///< none: commits take locks
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
@@ -64,6 +68,8 @@ struct WorkerState {
   epoch::LimboList<AbsentRecord> absents;  ///< by epoch of the deletion (snapshot reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
   TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
+  std::unique_ptr<htm::Region> region;     ///< where commits are tried first, if there is HTM
+  std::vector<TidWord> planned_words;      ///< of the commit in a region: the TID words of what it will overwrite
 
   // Written by this worker with plain relaxed stores; statistics readers take a relaxed look.
   std::atomic<std::uint64_t> versions_created{0};

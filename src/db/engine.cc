@@ -42,11 +42,25 @@ bool holds_keys(const kvstore::ordered::Tree& tree, epoch::EpochManager& epochs)
   return any.found();
 }
 
+void add(const htm::Counters& counters, HtmStatistics& sum) {
+  const auto aborts = [&](htm::Cause cause) {
+    return counters.aborts[static_cast<std::size_t>(cause)].load(std::memory_order_relaxed);
+  };
+  sum.commits += counters.commits.load(std::memory_order_relaxed);
+  sum.fallbacks += counters.fallbacks.load(std::memory_order_relaxed);
+  sum.conflicts += aborts(htm::Cause::kConflict);
+  sum.capacity += aborts(htm::Cause::kCapacity);
+  sum.explicit_aborts += aborts(htm::Cause::kExplicit);
+  sum.others += aborts(htm::Cause::kOther);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
+  auto htm = htm::Support::open(options.htm, options.htm_simulation);
+  if (!htm.ok()) return htm.status();
   std::unique_ptr<Storage> storage;
   if (!options.directory.empty()) {
     auto opened = Storage::open(options, files);
@@ -65,16 +79,17 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
                  "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower "
                  "(mend: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)\n");
   }
-  std::unique_ptr<Engine> engine(new Engine(options, std::move(*region), limit, std::move(storage)));
+  std::unique_ptr<Engine> engine(new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm)));
   if (const Status recovered = engine->recover(); !recovered.ok()) return recovered;
   engine->start();
   return engine;
 }
 
 Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
-               std::unique_ptr<Storage> storage)
+               std::unique_ptr<Storage> storage, std::unique_ptr<htm::Support> htm)
     : options_(options),
       storage_(std::move(storage)),
+      htm_(std::move(htm)),
       region_(std::move(region)),
       slabs_(*region_, {.limit_bytes = limit_bytes,
                         .reserve_bytes = limit_bytes / kReserveShare,
@@ -89,7 +104,8 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                            .small_log_records = options.small_log_records},
               .epochs = epochs_,
               .slabs = slabs_,
-              .waiter = waiter_},
+              .waiter = waiter_,
+              .htm = htm_->backend() == htm::Backend::kOff ? nullptr : htm_.get()},
       schema_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
       schema_nodes_(std::make_unique<kvstore::NodeMemory>(*schema_slabs_, epochs_)) {}
 
@@ -417,7 +433,9 @@ Statistics Engine::statistics() const {
     sum.versions_created += state.versions_created.load(std::memory_order_relaxed);
     sum.ring_waits += state.ring_waits.load(std::memory_order_relaxed);
     sum.garbage_items += state.garbage_items.load(std::memory_order_relaxed);
+    if (state.region != nullptr) add(state.region->counters(), sum.htm);
   }
+  sum.htm.backend = htm::name(htm_->backend());
   sum.records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, records));
   sum.index_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, nodes));
   sum.version_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, versions));

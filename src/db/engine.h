@@ -17,6 +17,7 @@
 #include <granary/options.h>
 #include <granary/status.h>
 
+#include "htm/support.h"
 #include "src/base/waiter.h"
 #include "src/cc/worker_state.h"
 #include "src/db/storage.h"
@@ -64,7 +65,7 @@ class Engine {
 
  private:
   Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
-         std::unique_ptr<Storage> storage);
+         std::unique_ptr<Storage> storage, std::unique_ptr<htm::Support> htm);
   /// Makes the tables that the storage knows, fills them, begins to log.
   Status recover();
   Status fill();
@@ -81,6 +82,7 @@ class Engine {
 
   const Options options_;
   const std::unique_ptr<Storage> storage_;  // null: in memory only
+  const std::unique_ptr<htm::Support> htm_;
   const std::unique_ptr<memory::Region> region_;
   memory::SlabPool slabs_;
   epoch::EpochManager epochs_;

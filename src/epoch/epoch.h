@@ -54,6 +54,9 @@ class EpochManager {
   /// E. Written by tick() only (release); acquire here, so that what was done before the advance is seen.
   Epoch current() const { return current_.load(std::memory_order_acquire); }
 
+  /// The word that holds E, for HTM regions.
+  const std::atomic<Epoch>& word() const { return current_; }
+
   /// Opens the slot: publishes e_w by the rule of I13 and returns it. Owner of the slot only.
   Epoch enter(Slot& slot) {
     Epoch epoch = current();

@@ -80,6 +80,12 @@ class Ring {
     tail_ += bytes;
     header_->tail.store(tail_, std::memory_order_release);
   }
+  /// The same inside an HTM region, through its `memory`; published() must follow once the region has committed.
+  template <typename Memory>
+  void publish_in(Memory& memory, std::uint64_t bytes) {
+    memory.store(header_->tail, tail_ + bytes);
+  }
+  void published(std::uint64_t bytes) { tail_ += bytes; }
 
   // --- the logger ---
   /// The whole entries that are not in the log yet.

@@ -9,7 +9,9 @@ WorkerCore::WorkerCore(std::uint32_t id, cc::Shared& shared)
     : id_(id),
       state_(shared),
       collect_slot_(shared.epochs.acquire_slot()),
-      random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {}
+      random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {
+  if (shared.htm != nullptr) state_.region = std::make_unique<htm::Region>(*shared.htm, id, shared.waiter);
+}
 
 WorkerCore::~WorkerCore() {
   abort_all();

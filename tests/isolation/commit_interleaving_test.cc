@@ -11,6 +11,7 @@ class CommitInterleaving : public Isolation {
  protected:
   void SetUp() override {
     if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+    if (asked_htm != Htm::kOff) GTEST_SKIP() << "it is about locks; region_commit_test.cc is about regions";
   }
   /// Reads with any outcome; doomed is fine, a value is returned.
   std::string try_read(Transaction& t, std::string_view key) {

@@ -20,9 +20,9 @@ using bench::history::MicroOp;
 
 class Interleaver {
  public:
-  Interleaver(unsigned seed, std::size_t clients)
+  Interleaver(unsigned seed, std::size_t clients, const Options& options)
       : random_(seed),
-        db_(clients),
+        db_(clients, options),
         lists_(db_.table("lists")),
         slots_(3, 20),
         open_(clients) {
@@ -125,17 +125,26 @@ class Interleaver {
   int depth_ = 0;
 };
 
-TEST(RandomInterleaving, IsStrictlySerializable) {
+void expect_strictly_serializable(const Options& options) {
   std::size_t committed = 0, aborted = 0;
-  for (unsigned seed = 0; seed < 80 && !HasFailure(); ++seed) {
-    const bench::history::Verdict verdict = check(Interleaver(seed, 2 + seed % 5).run(2000));
+  for (unsigned seed = 0; seed < 80 && !testing::Test::HasFailure(); ++seed) {
+    const bench::history::Verdict verdict = check(Interleaver(seed, 2 + seed % 5, options).run(2000));
     EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
     committed += verdict.committed;
     aborted += verdict.aborted;
   }
-  if (HasFailure()) return;
+  if (testing::Test::HasFailure()) return;
   EXPECT_GT(committed, 1000u);
   EXPECT_GT(aborted, 1000u) << "hardly a conflict; the test saw nothing";
+}
+
+TEST(RandomInterleaving, IsStrictlySerializable) { expect_strictly_serializable(manual_options()); }
+
+TEST(RandomInterleaving, IsStrictlySerializableWithRegions) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+  Options options = manual_options();
+  options.htm = Htm::kSim;
+  expect_strictly_serializable(options);
 }
 
 }  // namespace

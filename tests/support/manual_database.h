@@ -10,6 +10,8 @@
 #include <granary/granary.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/htm_setting.h"
+
 namespace granary::tests {
 
 inline Options manual_options() {
@@ -19,6 +21,7 @@ inline Options manual_options() {
   options.max_open_epochs = 0;
   options.memory_limit_bytes = std::uint64_t{256} << 20;
   options.huge_pages = HugePages::kOff;
+  set_htm(options);
   return options;
 }
 

@@ -11,6 +11,8 @@
 #include <granary/granary.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/htm_setting.h"
+
 namespace granary::tests {
 
 /// Short epochs, so that snapshots, reclamation and revocation happen all the time.
@@ -21,6 +23,7 @@ inline Options stress_options() {
   options.max_open_epochs = 0;
   options.memory_limit_bytes = std::uint64_t{512} << 20;
   options.huge_pages = HugePages::kOff;
+  set_htm(options);
   return options;
 }
 

@@ -1,11 +1,14 @@
 #include "src/cc/silo/commit.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
+#include "src/cc/silo/choose_tid.h"
+#include "src/cc/silo/commit_in_region.h"
 #include "src/cc/silo/install.h"
 #include "src/cc/silo/log_entry.h"
 
@@ -53,30 +56,6 @@ bool holds(const std::vector<LockEntry>& locks, const Record* record) {
   return at != locks.end() && at->record == record;
 }
 
-/// I1: greater than every TID read or overwritten and than this worker's last, in the given epoch; 0 if the epoch has none left.
-TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker,
-                   epoch::Epoch epoch) {
-  TidWord greatest = worker.last_tid;
-  if (!injected(Bug::kIgnoreObservedTids)) {
-    for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
-    for (const WriteEntry& write : writes) {
-      greatest = std::max(greatest, record::tid_of(write.record->tid(std::memory_order_relaxed)));
-    }
-  }
-  if (worker.shared.settings.global_tids) {
-    // Only uniqueness and growth matter here, so relaxed; records are published by their own TID words.
-    TidWord last = worker.shared.global_tid.load(std::memory_order_relaxed);
-    TidWord next;
-    do {
-      next = std::max({last, greatest, record::make_tid(epoch, 0)}) + record::make_tid(0, 1);
-    } while (!worker.shared.global_tid.compare_exchange_weak(last, next, std::memory_order_relaxed));
-    return record::epoch_of(next) == epoch ? next : 0;
-  }
-  if (record::epoch_of(greatest) < epoch) return record::make_tid(epoch, 1);
-  const bool left = record::epoch_of(greatest) == epoch && record::sequence_of(greatest) < record::kMaxSequence;
-  return left ? greatest + record::make_tid(0, 1) : 0;
-}
-
 }  // namespace
 
 /// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf, if its version is.
@@ -108,6 +87,11 @@ namespace {
     const AbortReason refused = reserve_log(writes, worker);
     if (refused != AbortReason::kNone) [[unlikely]]
       return {.reason = refused};
+  }
+
+  if (worker.region != nullptr) [[unlikely]] {
+    const std::optional<CommitOutcome> ended = commit_in_region(access, worker);
+    if (ended) return *ended;
   }
 
   const AbortReason locked = lock_writes(access, worker.shared.waiter);

@@ -43,21 +43,6 @@ void give_back(std::vector<WriteEntry>& writes, std::size_t count, WorkerState& 
   }
 }
 
-/// Copies the locked record's present version aside and links it before it. Snapshot readers reach it only through
-/// `previous`, whose release store comes after the copy is complete; it never changes again.
-void keep_version(WriteEntry& write, TidWord old) {
-  Record& from = *write.record;
-  Record& to = *write.version;
-  const std::size_t bytes = from.size();
-  base::store_word(&to.size_word, bytes);
-  for (std::size_t i = 0; i < base::round_up_to_word(bytes) / base::kWord; ++i) {
-    base::store_word(to.value_words() + i, base::load_word(from.value_words() + i));
-  }
-  to.set_previous(from.previous());
-  to.store_tid(old & ~(record::kLocked | record::kLatest));
-  from.set_previous(&to);
-}
-
 /// Overwrites the locked record. The store of the TID word releases the lock and publishes value and size with it.
 void overwrite(WriteEntry& write, TidWord new_word) {
   Record& record = *write.record;
@@ -93,22 +78,20 @@ void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_wo
 
 void install_one(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   const TidWord old = write.record->tid(std::memory_order_relaxed) & ~record::kLocked;
-  TidWord new_word = tid | record::kLatest | (write.remove ? record::kAbsent : 0);
-  if (injected(Bug::kUnlockWithoutNewTid) && !record::is_absent(old)) {
-    new_word = old | (write.remove ? record::kAbsent : 0);
-  }
-  Record* head = write.record;
+  const TidWord new_word = installed_word(write, old, tid);
   if (write.replacement != nullptr) {
-    head = write.replacement;
     replace(write, worker, old, new_word, must_keep(worker, old, period));
-  } else {
-    if (write.version != nullptr) {
-      keep_version(write, old);
-      register_version(worker, record::epoch_of(tid), write.version);
-    }
-    overwrite(write, new_word);
+    if (write.remove)
+      register_absent(worker, record::epoch_of(tid), write.replacement, write.tree, new_word, write.key);
+    return;
   }
-  if (write.remove) register_absent(worker, record::epoch_of(tid), head, write.tree, new_word, write.key);
+  if (write.version != nullptr) {
+    base::always_check(copy_version(write, worker, old), "a locked record keeps its size");
+    // Snapshot readers reach the copy only through this release store; it never changes again.
+    write.record->set_previous(write.version);
+  }
+  overwrite(write, new_word);
+  register_garbage(write, worker, new_word);
 }
 
 }  // namespace
@@ -134,6 +117,35 @@ AbortReason prepare(std::vector<WriteEntry>& writes, WorkerState& worker, epoch:
     }
   }
   return AbortReason::kNone;
+}
+
+void unprepare(std::vector<WriteEntry>& writes, WorkerState& worker) { give_back(writes, writes.size(), worker); }
+
+TidWord installed_word(const WriteEntry& write, TidWord old, TidWord tid) {
+  const TidWord absent = write.remove ? record::kAbsent : 0;
+  if (injected(Bug::kUnlockWithoutNewTid) && !record::is_absent(old)) return old | absent;
+  return tid | record::kLatest | absent;
+}
+
+bool copy_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
+  const Record& from = *write.record;
+  Record& to = *write.version;
+  const std::size_t bytes = from.size();
+  if (record::record_bytes(bytes) > worker.shared.slabs.capacity(&to)) [[unlikely]]
+    return false;
+  base::store_word(&to.size_word, bytes);
+  for (std::size_t i = 0; i < base::round_up_to_word(bytes) / base::kWord; ++i) {
+    base::store_word(to.value_words() + i, base::load_word(from.value_words() + i));
+  }
+  to.set_previous(from.previous());
+  to.store_tid(old & ~(record::kLocked | record::kLatest));
+  return true;
+}
+
+void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_word) {
+  const epoch::Epoch epoch = record::epoch_of(new_word);
+  if (write.version != nullptr) register_version(worker, epoch, write.version);
+  if (write.remove) register_absent(worker, epoch, write.record, write.tree, new_word, write.key);
 }
 
 void install(std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {

@@ -48,9 +48,8 @@ AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& work
   return AbortReason::kNone;
 }
 
-void append_log(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
-  log::Ring& ring = *worker.ring;
-  char* const entry = ring.at_tail();
+std::size_t write_log_entry(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
+  char* const entry = worker.ring->at_tail();
   const EntryHeader header{static_cast<std::uint32_t>(body_bytes(writes, worker)), 0,
                            tid | static_cast<std::uint64_t>(EntryKind::kTransaction)};
   char* to = put(entry, &header, sizeof header);
@@ -58,7 +57,11 @@ void append_log(const std::vector<WriteEntry>& writes, WorkerState& worker, TidW
     for (const WriteEntry& write : writes) to = put_write(to, write);
   }
   std::memset(to, 0, static_cast<std::size_t>(entry + header.bytes() - to));
-  ring.publish(header.bytes());
+  return header.bytes();
+}
+
+void append_log(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
+  worker.ring->publish(write_log_entry(writes, worker, tid));
 }
 
 }  // namespace granary::cc::silo

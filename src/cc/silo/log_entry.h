@@ -13,7 +13,10 @@ namespace granary::cc::silo {
 /// Waits until the ring has room for these writes. Before the first lock, so that nobody waits for a disk behind a lock.
 AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& worker);
 
-/// Writes and publishes the entry; room was reserved. The transaction can no longer abort.
+/// Writes the entry behind the ring's end, where nobody looks, and tells its bytes; room was reserved.
+std::size_t write_log_entry(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid);
+
+/// Writes and publishes the entry. The transaction can no longer abort.
 void append_log(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid);
 
 }  // namespace granary::cc::silo

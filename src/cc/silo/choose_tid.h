@@ -1,0 +1,37 @@
+#pragma once
+// The TID of a committing transaction (Silo 4.2, I1).
+
+#include <algorithm>
+#include <vector>
+
+#include "src/base/test_hooks.h"
+#include "src/cc/access_set.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc::silo {
+
+/// I1: greater than every TID read or overwritten and than this worker's last, in the given epoch; 0 if the epoch has none left.
+inline TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker,
+                          epoch::Epoch epoch) {
+  TidWord greatest = worker.last_tid;
+  if (!base::injected(base::Bug::kIgnoreObservedTids)) {
+    for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
+    for (const WriteEntry& write : writes) {
+      greatest = std::max(greatest, record::tid_of(write.record->tid(std::memory_order_relaxed)));
+    }
+  }
+  if (worker.shared.settings.global_tids) {
+    // Only uniqueness and growth matter here, so relaxed; records are published by their own TID words.
+    TidWord last = worker.shared.global_tid.load(std::memory_order_relaxed);
+    TidWord next;
+    do {
+      next = std::max({last, greatest, record::make_tid(epoch, 0)}) + record::make_tid(0, 1);
+    } while (!worker.shared.global_tid.compare_exchange_weak(last, next, std::memory_order_relaxed));
+    return record::epoch_of(next) == epoch ? next : 0;
+  }
+  if (record::epoch_of(greatest) < epoch) return record::make_tid(epoch, 1);
+  const bool left = record::epoch_of(greatest) == epoch && record::sequence_of(greatest) < record::kMaxSequence;
+  return left ? greatest + record::make_tid(0, 1) : 0;
+}
+
+}  // namespace granary::cc::silo

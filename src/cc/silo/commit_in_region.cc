@@ -1,0 +1,171 @@
+// Everything that can be done before is: the TID, the log entry, copies of old versions, all for the epoch and the TID words
+// that are there now. The region then finds them unchanged and unlocked, checks what was read, and stores. It sees
+// whoever holds a lock bit, and whoever takes one while it runs makes it abort; so the two kinds of commit mix.
+
+#include "src/cc/silo/commit_in_region.h"
+
+#include <cstring>
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/silo/choose_tid.h"
+#include "src/cc/silo/install.h"
+#include "src/cc/silo/log_entry.h"
+
+namespace granary::cc::silo {
+namespace {
+
+using base::Bug;
+using base::injected;
+using htm::Verdict;
+
+/// Why a region's body says no.
+enum Refusal : std::uint8_t { kPlanOutdated, kWriteLocked, kReadChanged, kReadLocked, kNodeChanged };
+
+/// What the region relies on, beside worker.planned_words.
+struct Plan {
+  epoch::Epoch epoch = 0;
+  TidWord tid = 0;
+  std::size_t log_bytes = 0;
+};
+
+/// Notes the TID words of what will be overwritten. False if one is locked or was replaced: then to wait, or the reason
+/// to abort, is the locking commit's business.
+bool note_words(const std::vector<WriteEntry>& writes, std::vector<TidWord>& words) {
+  words.clear();
+  for (const WriteEntry& write : writes) {
+    const TidWord word = write.record->tid();
+    if (record::is_locked(word) || !record::is_latest(word)) return false;
+    words.push_back(word);
+  }
+  return true;
+}
+
+/// Takes the memory and copies the old versions that snapshots may need. The records are not locked: should one change,
+/// its TID word does, and the region sees it. False if there is no memory or if a record must be replaced in its tree.
+bool prepare_in_place(std::vector<WriteEntry>& writes, WorkerState& worker, epoch::Epoch epoch) {
+  if (prepare(writes, worker, epoch) != AbortReason::kNone) return false;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const bool copied = writes[i].version == nullptr || copy_version(writes[i], worker, worker.planned_words[i]);
+    if (writes[i].replacement == nullptr && copied) continue;
+    unprepare(writes, worker);
+    return false;
+  }
+  return true;
+}
+
+// --- inside the region; I6: loads and stores, nothing else ---
+
+template <typename Memory>
+Verdict check_reads(Memory& memory, const AccessSet& access) {
+  for (const ReadEntry& read : access.reads) {
+    const TidWord word = memory.load(&read.record->tid_word);
+    if (word == read.tid || injected(Bug::kSkipReadValidation)) [[likely]]
+      continue;
+    if ((word & ~record::kLocked) != read.tid) return Verdict::give_up(kReadChanged);
+    if (!injected(Bug::kSkipOwnLockCheck)) return Verdict::retry(kReadLocked);
+  }
+  for (const NodeEntry& node : access.nodes) {
+    if (injected(Bug::kSkipNodeValidation)) break;
+    if (!Tree::unchanged(memory.load(Tree::version_word(node.leaf)), node.version))
+      return Verdict::give_up(kNodeChanged);
+  }
+  return Verdict::done();
+}
+
+template <typename Memory>
+Verdict check_writes(Memory& memory, const std::vector<WriteEntry>& writes, const std::vector<TidWord>& words) {
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const TidWord word = memory.load(&writes[i].record->tid_word);
+    if (word == words[i] || injected(Bug::kRegionOverwritesUnseen)) [[likely]]
+      continue;
+    return record::is_locked(word) ? Verdict::retry(kWriteLocked) : Verdict::give_up(kPlanOutdated);
+  }
+  return Verdict::done();
+}
+
+template <typename Memory>
+void store_value(Memory& memory, std::uint64_t* to, std::string_view value) {
+  while (!value.empty()) {
+    std::uint64_t word = 0;
+    const std::size_t bytes = std::min(value.size(), base::kWord);
+    std::memcpy(&word, value.data(), bytes);
+    memory.store(to++, word);
+    value.remove_prefix(bytes);
+  }
+}
+
+template <typename Memory>
+void install_in_region(Memory& memory, const WriteEntry& write, TidWord new_word) {
+  Record& record = *write.record;
+  const std::string_view value = write.remove ? std::string_view() : write.value;
+  if (write.version != nullptr) memory.store(&record.previous_word, reinterpret_cast<std::uint64_t>(write.version));
+  memory.store(&record.size_word, (memory.load(&record.size_word) & ~record::kSizeMask) | value.size());
+  store_value(memory, record.value_words(), value);
+  memory.store(&record.tid_word, new_word);
+}
+
+/// All of the commit that others can see. The region's end is the serialization point: E is still the TID's epoch there.
+template <typename Memory>
+Verdict commit_body(Memory& memory, AccessSet& access, WorkerState& worker, const Plan& plan) {
+  const std::vector<WriteEntry>& writes = access.writes.entries();
+  if (memory.load(worker.shared.epochs.word()) != plan.epoch && !injected(Bug::kRegionIgnoresEpoch))
+    return Verdict::give_up(kPlanOutdated);
+  if (const Verdict reads = check_reads(memory, access); !reads.is_done()) return reads;
+  if (const Verdict unchanged = check_writes(memory, writes, worker.planned_words); !unchanged.is_done())
+    return unchanged;
+  if (injected(Bug::kWaitInRegion)) worker.shared.waiter.pause(0);
+  base::sync_point("region.checked");
+  // The log first (I8): other processes may see these stores one by one, should this one die meanwhile.
+  if (worker.ring != nullptr) worker.ring->publish_in(memory, plan.log_bytes);
+  for (std::size_t i = 0; i < writes.size(); ++i)
+    install_in_region(memory, writes[i], installed_word(writes[i], worker.planned_words[i], plan.tid));
+  base::sync_point("region.stored");
+  return Verdict::done();
+}
+
+// --- outside again ---
+
+CommitOutcome committed(const std::vector<WriteEntry>& writes, WorkerState& worker, const Plan& plan) {
+  worker.last_tid = plan.tid;
+  if (worker.ring != nullptr) worker.ring->published(plan.log_bytes);
+  for (std::size_t i = 0; i < writes.size(); ++i)
+    register_garbage(writes[i], worker, installed_word(writes[i], worker.planned_words[i], plan.tid));
+  base::sync_point("region.committed");
+  return {.tid = plan.tid, .epoch = plan.epoch};
+}
+
+/// The reason to abort, if a region has seen one that waiting does not mend.
+AbortReason reason_of(const htm::Ending& ending) {
+  if (ending.cause != htm::Cause::kExplicit || !ending.verdict.is_final()) return AbortReason::kNone;
+  if (ending.verdict.code() == kReadChanged) return AbortReason::kReadChanged;
+  return ending.verdict.code() == kNodeChanged ? AbortReason::kNodeChanged : AbortReason::kNone;
+}
+
+std::optional<CommitOutcome> with_locks(WorkerState& worker) {
+  worker.region->count_fallback();
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker) {
+  std::vector<WriteEntry>& writes = access.writes.entries();
+  if (!note_words(writes, worker.planned_words)) return with_locks(worker);
+  Plan plan{.epoch = worker.shared.epochs.current()};
+  plan.tid = choose_tid(access, writes, worker, plan.epoch);
+  if (plan.tid == 0 || !prepare_in_place(writes, worker, plan.epoch)) return with_locks(worker);
+  base::invariant("I1", plan.tid > worker.last_tid && record::epoch_of(plan.tid) == plan.epoch);
+  if (worker.ring != nullptr) plan.log_bytes = write_log_entry(writes, worker, plan.tid);
+  base::sync_point("region.planned");
+
+  const htm::Ending ending =
+      worker.region->run([&](auto& memory) { return commit_body(memory, access, worker, plan); });
+  if (ending.committed) return committed(writes, worker, plan);
+  unprepare(writes, worker);
+  const AbortReason reason = reason_of(ending);
+  if (reason == AbortReason::kNone) return with_locks(worker);
+  return CommitOutcome{.reason = reason};
+}
+
+}  // namespace granary::cc::silo
