@@ -1,0 +1,52 @@
+#include "rdma/fiber/fabric_wait.h"
+
+#include <array>
+#include <utility>
+
+namespace granary::rdma::fiber {
+
+void FiberEndpoint::poll() {
+  std::array<Completion, 16> completions;
+  std::size_t count = 0;
+  do {
+    count = endpoint_.poll(completions);
+    for (const Completion& completion : std::span(completions).first(count)) {
+      if ((completion.tag & 1) == 0) {
+        reinterpret_cast<Chains*>(completion.tag)->completed(completion.status);
+      } else if (others_) {
+        others_(completion);
+      }
+    }
+  } while (count == completions.size());
+}
+
+PostResult Chains::post(ConnectionId connection, std::span<const Operation> chain) {
+  static_assert(alignof(Chains) > 1, "its address is an even tag");
+  const auto tag = reinterpret_cast<std::uint64_t>(this);
+  PostResult result = endpoint_.endpoint().post(connection, chain, Signal::kYes, tag);
+  while (result == PostResult::kFull) {
+    scheduler_.yield();
+    result = endpoint_.endpoint().post(connection, chain, Signal::kYes, tag);
+  }
+  if (result == PostResult::kPosted) {
+    ++under_way_;
+  } else {
+    failed_ = true;
+  }
+  return result;
+}
+
+bool Chains::wait() {
+  if (under_way_ != 0) {
+    waiting_ = scheduler_.current();
+    scheduler_.park();
+  }
+  return !std::exchange(failed_, false);
+}
+
+void Chains::completed(CompletionStatus status) {
+  if (status == CompletionStatus::kBroken) failed_ = true;
+  if (--under_way_ == 0 && waiting_ != nullptr) scheduler_.wake(std::exchange(waiting_, nullptr));
+}
+
+}  // namespace granary::rdma::fiber

@@ -1,0 +1,87 @@
+#include "rdma/fiber/fiber.h"
+
+#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/tsan_interface.h>
+#include <sys/mman.h>
+
+#include <boost/context/detail/fcontext.hpp>
+#include <utility>
+
+#include "src/base/check.h"
+#include "src/base/sanitizers.h"
+
+namespace granary::rdma::fiber {
+namespace {
+
+namespace context = boost::context::detail;
+
+constexpr std::size_t kGuardBytes = 4096;
+
+char* map_stack() {
+  void* at = ::mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  base::always_check(at != MAP_FAILED, "no memory for a fiber's stack");
+  base::always_check(::mprotect(at, kGuardBytes, PROT_NONE) == 0, "no guard page for a fiber's stack");
+  return static_cast<char*>(at) + kGuardBytes;
+}
+
+}  // namespace
+
+/// Where a body begins, on its own stack.
+struct Entry {
+  static void run(context::transfer_t from) {
+    auto* const self = static_cast<Fiber*>(from.data);
+    self->outside_ = from.fctx;
+    Fiber::arrive(self->body_side_, &self->resumer_side_);
+    self->body_();
+    self->ended_ = true;
+    Fiber::leave(self->body_side_, self->resumer_side_, /*for_good=*/true);
+    context::jump_fcontext(self->outside_, nullptr);
+  }
+};
+
+Fiber::Fiber(std::function<void()> body)
+    : body_(std::move(body)),
+      stack_(map_stack()),
+      inside_(context::make_fcontext(stack_ + kStackBytes, kStackBytes, &Entry::run)) {
+  body_side_.bottom = stack_;
+  body_side_.bytes = kStackBytes;
+  if constexpr (base::kThreadSanitizer) body_side_.thread_state = __tsan_create_fiber(0);
+}
+
+Fiber::~Fiber() {
+  base::always_check(ended_ || !begun_, "a fiber ends before it is destroyed");
+  if constexpr (base::kThreadSanitizer) __tsan_destroy_fiber(body_side_.thread_state);
+  ::munmap(stack_ - kGuardBytes, kGuardBytes + kStackBytes);
+}
+
+void Fiber::leave(Side& from, const Side& to, bool for_good) {
+  if constexpr (base::kAddressSanitizer) {
+    __sanitizer_start_switch_fiber(for_good ? nullptr : &from.address_stack, to.bottom, to.bytes);
+  }
+  if constexpr (base::kThreadSanitizer) __tsan_switch_to_fiber(to.thread_state, 0);
+}
+
+/// `from`: learns where the stack lies from which the body was resumed; nullptr where that is known.
+void Fiber::arrive(Side& at, Side* from) {
+  if constexpr (base::kAddressSanitizer) {
+    __sanitizer_finish_switch_fiber(at.address_stack, from == nullptr ? nullptr : &from->bottom,
+                                    from == nullptr ? nullptr : &from->bytes);
+  }
+}
+
+void Fiber::resume() {
+  begun_ = true;
+  if constexpr (base::kThreadSanitizer) resumer_side_.thread_state = __tsan_get_current_fiber();
+  leave(resumer_side_, body_side_, /*for_good=*/false);
+  inside_ = context::jump_fcontext(inside_, this).fctx;
+  arrive(resumer_side_, nullptr);
+}
+
+void Fiber::suspend() {
+  leave(body_side_, resumer_side_, /*for_good=*/false);
+  outside_ = context::jump_fcontext(outside_, nullptr).fctx;
+  arrive(body_side_, &resumer_side_);
+}
+
+}  // namespace granary::rdma::fiber

@@ -1,0 +1,53 @@
+#pragma once
+// A fiber: a body with a stack of its own that runs on the thread that resumes it, until it suspends or ends.
+//
+// A thin layer over Boost.Context's fcontext, which tells AddressSanitizer and ThreadSanitizer of each switch, so that
+// both know on which stack they are. Exceptions do not leave a body.
+
+#include <cstddef>
+#include <functional>
+
+namespace granary::rdma::fiber {
+
+/// Bytes of a fiber's stack, below which lies a page that must not be touched.
+inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+
+/// Always resumed by the same thread.
+class Fiber {
+ public:
+  explicit Fiber(std::function<void()> body);
+  /// The body has ended, or never begun.
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// Runs the body until it suspends or ends. Called outside of it.
+  void resume();
+  /// Goes back to who resumed it. Called by the body.
+  void suspend();
+  bool ended() const { return ended_; }
+
+ private:
+  /// What the sanitizers want to know of one side of a switch.
+  struct Side {
+    void* address_stack = nullptr;  ///< ASan's fake stack, while the side is not running
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    void* thread_state = nullptr;  ///< TSan's
+  };
+  friend struct Entry;
+  /// Before and after a switch.
+  static void leave(Side& from, const Side& to, bool for_good);
+  static void arrive(Side& at, Side* from);
+
+  const std::function<void()> body_;
+  char* const stack_;
+  void* inside_ = nullptr;   ///< the body's context, while it is suspended
+  void* outside_ = nullptr;  ///< the resumer's, while the body runs
+  Side body_side_;
+  Side resumer_side_;
+  bool begun_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace granary::rdma::fiber

@@ -1,0 +1,56 @@
+#pragma once
+// A worker's fibers: they run one at a time, each until it waits. When none can run, the worker polls and idles.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "rdma/fiber/fiber.h"
+#include "src/base/waiter.h"
+
+namespace granary::rdma::fiber {
+
+class Scheduler {
+ public:
+  /// `poll` looks for what fibers wait for and wakes them; it is called between turns, also when all fibers yield, so in a
+  /// simulation it lets time pass. `idle` is paused at while there is nothing to run: on a thread base::ThreadWaiter,
+  /// which spins briefly and then gives the processor away.
+  Scheduler(std::function<void()> poll, base::Waiter& idle) : poll_(std::move(poll)), idle_(idle) {}
+
+  /// A fiber more; before or during run().
+  void spawn(std::function<void()> body);
+  /// Runs until all fibers have ended.
+  void run();
+
+  // For fibers.
+
+  /// The fiber that is running; nullptr outside of fibers.
+  Fiber* current() const { return current_; }
+  /// Lets the others run, and what they wait for be looked for.
+  void yield();
+  /// Waits until somebody calls wake() with this fiber.
+  void park();
+  /// Makes a parked fiber run again; once for each park().
+  void wake(Fiber* fiber) { ready_.push_back(fiber); }
+
+ private:
+  const std::function<void()> poll_;
+  base::Waiter& idle_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::deque<Fiber*> ready_;
+  Fiber* current_ = nullptr;
+};
+
+/// The engine's waits, in a fiber: each pause lets the worker's other fibers run.
+class FiberWaiter final : public base::Waiter {
+ public:
+  explicit FiberWaiter(Scheduler& scheduler) : scheduler_(scheduler) {}
+  void pause(std::uint32_t) override { scheduler_.yield(); }
+
+ private:
+  Scheduler& scheduler_;
+};
+
+}  // namespace granary::rdma::fiber

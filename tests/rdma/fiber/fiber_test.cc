@@ -1,0 +1,191 @@
+// Fibers: switching, stacks, order; and waiting on the fabric in them, over the simulator, where time passes between the
+// fibers' turns. Under the sanitizers these tests show that they follow the switches.
+
+#include "rdma/fiber/fiber.h"
+
+#include <array>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rdma/fiber/fabric_wait.h"
+#include "rdma/sim/sim_network.h"
+
+namespace granary::rdma::fiber {
+namespace {
+
+TEST(Fiber, RunsFromSuspensionToSuspension) {
+  std::string order;
+  Fiber* self = nullptr;
+  Fiber fiber([&] {
+    order += 'b';
+    self->suspend();
+    order += 'd';
+  });
+  self = &fiber;
+  order += 'a';
+  fiber.resume();
+  order += 'c';
+  EXPECT_FALSE(fiber.ended());
+  fiber.resume();
+  EXPECT_TRUE(fiber.ended());
+  EXPECT_EQ(order, "abcd");
+}
+
+TEST(Fiber, OneThatNeverBeganIsJustDestroyed) {
+  const Fiber fiber([] {});
+}
+
+/// Uses a good part of the stack at each depth.
+std::uint64_t sum_deep(int depth, Scheduler& scheduler) {
+  std::array<std::uint64_t, 256> local;
+  std::iota(local.begin(), local.end(), static_cast<std::uint64_t>(depth));
+  scheduler.yield();
+  const std::uint64_t below = depth == 0 ? 0 : sum_deep(depth - 1, scheduler);
+  return below + std::accumulate(local.begin(), local.end(), std::uint64_t{0});
+}
+
+TEST(Scheduler, StacksOfManyFibersAreTheirOwn) {
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  std::vector<std::uint64_t> sums;
+  for (int i = 0; i < 50; ++i) scheduler.spawn([&] { sums.push_back(sum_deep(20, scheduler)); });
+  scheduler.run();
+  ASSERT_EQ(sums.size(), 50u);
+  for (const std::uint64_t sum : sums) EXPECT_EQ(sum, sums[0]);
+}
+
+TEST(Scheduler, FibersTakeTurnsAndMayMakeOthers) {
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  std::string order;
+  const auto body = [&](char name) {
+    return [&, name] {
+      for (int i = 0; i < 3; ++i) {
+        order += name;
+        scheduler.yield();
+      }
+      if (name == 'a') scheduler.spawn([&] { order += '!'; });
+    };
+  };
+  scheduler.spawn(body('a'));
+  scheduler.spawn(body('b'));
+  scheduler.run();
+  EXPECT_EQ(order, "ababab!");
+}
+
+TEST(Scheduler, AnEnginesWaitLetsTheOthersRun) {
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  bool unlocked = false;
+  scheduler.spawn([&] {
+    FiberWaiter waiter(scheduler);
+    for (std::uint32_t turn = 0; !unlocked && turn < base::kBoundedPauses; ++turn) waiter.pause(turn);
+    EXPECT_TRUE(unlocked);
+  });
+  scheduler.spawn([&] { unlocked = true; });
+  scheduler.run();
+}
+
+/// Two simulated nodes; the fibers are of the first one.
+class FabricWait : public testing::Test, public base::Waiter {
+ protected:
+  FabricWait() {
+    for (NodeId id : {NodeId{1}, NodeId{2}}) {
+      regions_.push_back(memory::Region::map({.reserve_bytes = 1, .huge_pages = HugePages::kOff}).value());
+      fabrics_.push_back(network_.open_fabric({.node = id, .generation = 1}).value());
+      EXPECT_TRUE(fabrics_.back()->register_region({.id = 1}, *regions_.back()).ok());
+      EXPECT_TRUE(fabrics_.back()->listen().ok());
+    }
+    endpoint_ = fabrics_[0]->open_endpoint().value();
+    connection_ = endpoint_->connect(2, 0).value();
+    shared_ = std::make_unique<FiberEndpoint>(
+        *endpoint_, [this](const Completion& completion) { others_.push_back(completion.tag); });
+  }
+  void pause(std::uint32_t) override { network_.step(); }
+
+  static RemoteAddress at(std::size_t word) { return {.node = 2, .region = 1, .generation = 1, .offset = 8 * word}; }
+  std::uint64_t* word(std::size_t n) const { return reinterpret_cast<std::uint64_t*>(regions_[0]->base()) + n; }
+
+  sim::SimNetwork network_{{.seed = 1}};
+  std::vector<std::unique_ptr<memory::Region>> regions_;
+  std::vector<std::unique_ptr<Fabric>> fabrics_;
+  std::unique_ptr<Endpoint> endpoint_;
+  ConnectionId connection_ = 0;
+  std::vector<std::uint64_t> others_;
+  std::unique_ptr<FiberEndpoint> shared_;
+  Scheduler scheduler_{[this] {
+                         shared_->poll();
+                         network_.step();
+                       },
+                       *this};
+};
+
+TEST_F(FabricWait, ManyFibersWaitAtTheSameTime) {
+  constexpr std::size_t kFibers = 100;  // more than the connection has room for
+  const auto time_of = [&](std::size_t fibers) {
+    const std::uint64_t begin = network_.now();
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < fibers; ++i) {
+      scheduler_.spawn([&, i] {
+        for (int round = 0; round < 5; ++round) {
+          Chains chains(scheduler_, *shared_);
+          const Operation add = Operation::fetch_add(at(i), 1, word(i));
+          EXPECT_EQ(chains.post(connection_, {&add, 1}), PostResult::kPosted);
+          EXPECT_TRUE(chains.wait());
+        }
+        ++ended;
+      });
+    }
+    scheduler_.run();
+    EXPECT_EQ(ended, fibers);
+    return network_.now() - begin;
+  };
+  const std::uint64_t alone = time_of(1);
+  EXPECT_LT(time_of(kFibers), alone * kFibers / 4) << "waits do not overlap";
+  EXPECT_EQ(*word(kFibers - 1), 4u);
+}
+
+TEST_F(FabricWait, SeveralChainsAreWaitedForOnce) {
+  scheduler_.spawn([&] {
+    Chains chains(scheduler_, *shared_);
+    for (std::size_t i = 0; i < 10; ++i) {
+      const Operation add = Operation::fetch_add(at(0), 1, word(i));
+      EXPECT_EQ(chains.post(connection_, {&add, 1}), PostResult::kPosted);
+    }
+    EXPECT_TRUE(chains.wait());
+    EXPECT_EQ(*word(9), 9u);
+  });
+  scheduler_.run();
+}
+
+TEST_F(FabricWait, ABrokenConnectionEndsTheWaitAsFailed) {
+  scheduler_.spawn([&] {
+    Chains chains(scheduler_, *shared_);
+    const Operation add = Operation::fetch_add(at(0), 1, word(0));
+    EXPECT_EQ(chains.post(connection_, {&add, 1}), PostResult::kPosted);
+    network_.lose_connections(1, 2);
+    EXPECT_FALSE(chains.wait());
+    EXPECT_EQ(chains.post(connection_, {&add, 1}), PostResult::kBroken);
+    EXPECT_FALSE(chains.wait());
+  });
+  scheduler_.run();
+}
+
+TEST_F(FabricWait, CompletionsThatAreNoFibersGoToTheOthers) {
+  const Operation add = Operation::fetch_add(at(0), 1, word(0));
+  ASSERT_EQ(endpoint_->post(connection_, {&add, 1}, Signal::kYes, 77), PostResult::kPosted);
+  scheduler_.spawn([&] {
+    while (others_.empty()) {
+      scheduler_.yield();
+      network_.step();
+    }
+  });
+  scheduler_.run();
+  EXPECT_EQ(others_, std::vector<std::uint64_t>{77});
+}
+
+}  // namespace
+}  // namespace granary::rdma::fiber
