@@ -1,6 +1,7 @@
 #include "src/cli/commands.h"
 
 #include "bench/append/command.h"
+#include "bench/fabric/command.h"
 #include "bench/factor/command.h"
 #include "bench/hash/command.h"
 #include "bench/recovery/command.h"
@@ -13,10 +14,9 @@ namespace granary::cli {
 const std::vector<const bench::BenchCommand*>& bench_commands() {
   static const bench::BenchCommand factor = bench::factor::factor_command(bench::tpcc::tpcc_command());
   static const std::vector<const bench::BenchCommand*> commands{
-      &bench::tpcc::tpcc_command(), &bench::ycsb::ycsb_command(),
-      &bench::ycsb::kv_command(),   &bench::append_command(),
-      &bench::soak::soak_command(), &bench::recovery::recovery_command(),
-      &bench::hash::hash_command(), &factor};
+      &bench::tpcc::tpcc_command(), &bench::ycsb::ycsb_command(),     &bench::ycsb::kv_command(),
+      &bench::append_command(),     &bench::soak::soak_command(),     &bench::recovery::recovery_command(),
+      &bench::hash::hash_command(), &bench::fabric::fabric_command(), &factor};
   return commands;
 }
 

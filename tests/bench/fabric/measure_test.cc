@@ -1,0 +1,26 @@
+// That each figure is made, of operations that took some time; not how long.
+
+#include "bench/fabric/measure.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_directory.h"
+
+namespace granary::bench::fabric {
+namespace {
+
+TEST(FabricBench, MeasuresEveryOperationEachWay) {
+  const tests::TemporaryDirectory directory;
+  const auto figures =
+      measure({.region_bytes = 4u << 20, .operations = 1'000, .seed = 1, .run_directory = directory.path()});
+  ASSERT_TRUE(figures.ok()) << figures.status().message();
+  EXPECT_EQ(figures->size(), 3u * 3 * 2 + 2 + 3);
+  for (const Figure& figure : *figures) EXPECT_GT(figure.nanoseconds, 0) << figure.operation << " " << figure.how;
+}
+
+TEST(FabricBench, ADirectoryThatIsNotThereIsAnError) {
+  EXPECT_FALSE(measure({.region_bytes = 1u << 20, .operations = 16, .seed = 1, .run_directory = "/none"}).ok());
+}
+
+}  // namespace
+}  // namespace granary::bench::fabric
