@@ -96,5 +96,34 @@ TEST(VerbsStart, TellsACallerThatItsAddressLeadsToAnotherNode) {
   expect((*endpoint)->connect(7, 5'000'000).status(), StatusCode::kUnavailable, "no address is known of node 7");
 }
 
+/// A node that listens, and an endpoint of it connected to node 3.
+struct Caller {
+  explicit Caller(std::uint16_t service) {
+    VerbsOptions wanted = options(1);
+    wanted.service = service;
+    wanted.peers = {{3, std::getenv("VM_ADDRESS"), 21003}};
+    fabric = open_verbs_fabric(wanted).value();
+    EXPECT_TRUE(fabric->listen().ok());
+    endpoint = fabric->open_endpoint().value();
+  }
+  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<Endpoint> endpoint;
+};
+
+// I5. Two processes play one: both say that they are the same endpoint of the same life of node 1.
+TEST(VerbsStart, ANewerConnectionOfAnEndpointEndsTheOneBeforeAndALateOneIsRefused) {
+  const auto peer = open_verbs_fabric(options(3));
+  ASSERT_TRUE(peer.ok() && (*peer)->listen().ok());
+  const Caller first(21001), second(21002);
+  const Result<ConnectionId> old = first.endpoint->connect(3, 5'000'000);
+  ASSERT_TRUE(old.ok()) << old.status().message();
+  expect(second.endpoint->connect(3, 5'000'000).status(), StatusCode::kFailedPrecondition, "came late");
+  const Result<ConnectionId> newer = second.endpoint->connect(3, 5'000'000);
+  ASSERT_TRUE(newer.ok()) << newer.status().message();
+  for (int wait = 0; wait < 500 && first.endpoint->status(*old).ok(); ++wait) ::usleep(10'000);
+  EXPECT_EQ(first.endpoint->status(*old).code(), StatusCode::kUnavailable);
+  EXPECT_TRUE(second.endpoint->status(*newer).ok());
+}
+
 }  // namespace
 }  // namespace granary::rdma::verbs
