@@ -23,7 +23,8 @@ inline StoreFigures figures_of(const Database& database) {
           .checkpoints = statistics.checkpoints,
           .checkpoint_bytes = statistics.checkpoint_bytes,
           .checkpoint_seconds = statistics.checkpoint_seconds,
-          .page_kind = database.page_kind()};
+          .page_kind = database.page_kind(),
+          .htm = statistics.htm};
 }
 
 }  // namespace granary::bench

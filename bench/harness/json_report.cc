@@ -73,7 +73,15 @@ Json store_json(const StoreFigures& store) {
           {"ring_waits", store.ring_waits},
           {"checkpoints", store.checkpoints},
           {"checkpoint_bytes", store.checkpoint_bytes},
-          {"checkpoint_seconds", store.checkpoint_seconds}};
+          {"checkpoint_seconds", store.checkpoint_seconds},
+          {"htm",
+           {{"backend", store.htm.backend},
+            {"commits", store.htm.commits},
+            {"fallbacks", store.htm.fallbacks},
+            {"conflicts", store.htm.conflicts},
+            {"capacity", store.htm.capacity},
+            {"explicit_aborts", store.htm.explicit_aborts},
+            {"others", store.htm.others}}}};
 }
 
 Json samples_json(const std::vector<Sample>& samples) {

@@ -28,6 +28,12 @@ HugePages huge_pages_from(const std::string& text) {
   return HugePages::kTry;
 }
 
+Htm htm_from(const std::string& text) {
+  if (text == "auto") return Htm::kAuto;
+  if (text == "rtm") return Htm::kRtm;
+  return text == "sim" ? Htm::kSim : Htm::kOff;
+}
+
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t from = 0; from < text.size();) {
@@ -101,6 +107,9 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                              "Memory touched before loading, so that no page fault meets a request."));
   flags.push_back(integer_flag("epoch_ms", 40, 1, 10000, "milliseconds", "Time between epochs."));
   flags.push_back(integer_flag("snapshot_epochs", 25, 1, 10000, "epochs", "A snapshot is taken every so many epochs."));
+  flags.push_back(choice_flag("htm", "off", {"off", "auto", "rtm", "sim"},
+                              "Commits in hardware transactions before locks: auto, if Intel TSX works here; sim, "
+                              "simulated, in builds for tests only."));
   flags.push_back(choice_flag("durability", "none", {"none", "tmpfs", "disk"},
                               "Logs: none; tmpfs: to files in memory, which survive the process; disk: to --directory, "
                               "synced, which survives power loss."));
@@ -153,6 +162,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   options.prefault_bytes = flags.bytes("prefault");
   options.huge_pages = huge_pages_from(flags.text("huge_pages"));
   options.max_workers = kMaxWorkers;
+  options.htm = htm_from(flags.text("htm"));
   if (options.prefault_bytes > available_memory()) {
     return Status(StatusCode::kInvalidArgument, fmt::format("--prefault={}: only {:.1f} GiB of memory are available",
                                                             flags.all().find("prefault")->second.text,

@@ -70,6 +70,7 @@ struct StoreFigures {
   std::uint64_t checkpoint_bytes = 0;
   double checkpoint_seconds = 0;  ///< during which one was in progress
   std::string page_kind;
+  HtmStatistics htm = {};
 };
 
 /// One second of a run, for workloads that judge a course of time (soak).

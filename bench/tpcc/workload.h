@@ -27,7 +27,8 @@ class TpccWorkload final : public Workload {
   bool reload_each_repeat() const override { return true; }
   StoreFigures figures() const override { return store_ == nullptr ? StoreFigures{} : store_->figures(); }
   const Database* logged_database() const override {
-    if constexpr (requires { store_->logged_database(); }) return store_->logged_database();
+    // No store: it could not even be opened.
+    if constexpr (requires { store_->logged_database(); }) return store_ ? store_->logged_database() : nullptr;
     return nullptr;
   }
 

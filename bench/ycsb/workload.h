@@ -35,7 +35,8 @@ class YcsbWorkload final : public Workload {
   bool reload_each_repeat() const override { return parameters_.mix.share(Operation::kInsert) != 0; }
   StoreFigures figures() const override { return store_->figures(); }
   const Database* logged_database() const override {
-    if constexpr (requires { store_->logged_database(); }) return store_->logged_database();
+    // No store: it could not even be opened.
+    if constexpr (requires { store_->logged_database(); }) return store_ ? store_->logged_database() : nullptr;
     return nullptr;
   }
 

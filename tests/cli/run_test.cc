@@ -43,6 +43,15 @@ TEST(Run, YcsbWritesBenchBasesKeysAndOurs) {
   for (const auto& finding : ours["repeats"][1]["findings"]) EXPECT_TRUE(finding["holds"]) << finding.dump();
 }
 
+TEST(Run, WhatHtmReallyRanIsInTheJson) {
+  const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --htm=auto") + kTiny);
+  const auto& htm = json["granary"]["repeats"][0]["memory"]["at_end"]["htm"];
+  const bool works = htm["backend"] == "rtm";
+  EXPECT_TRUE(works || htm["backend"] == "off") << htm.dump();
+  const Ran asked = granary(std::string("bench ycsb --repeat=1 --htm=rtm") + kTiny);
+  EXPECT_EQ(asked.exit_code, works ? 0 : 3) << "a machine without it is refused: " << asked.err;
+}
+
 class EveryMix : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryMix, RunsAndVerifiesOnEngineAndBareIndex) {
