@@ -9,6 +9,7 @@
 #include "bench/harness/command.h"
 #include "bench/harness/workload.h"
 #include "bench/kv/store.h"
+#include "bench/ycsb/parameters.h"
 
 namespace granary::bench::ycsb {
 
@@ -49,7 +50,7 @@ class BareStore {
     kv::Access& access_;
   };
 
-  static Result<std::unique_ptr<BareStore>> open(const Settings& settings, std::uint32_t /*value_bytes*/) {
+  static Result<std::unique_ptr<BareStore>> open(const Settings& settings, const Parameters& /*parameters*/) {
     Result<std::unique_ptr<kv::Store>> store = kv::Store::open(settings.options);
     if (!store.ok()) return store.status();
     return std::make_unique<BareStore>(std::move(*store));

@@ -17,8 +17,25 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
   }
+  if (parameters.hash && parameters.mix.share(Operation::kScan) != 0) {
+    return Status(StatusCode::kInvalidArgument,
+                  "--index=hash: mix e scans, which a hash index cannot; use --index=ordered");
+  }
+  if (parameters.hash && !settings.options.directory.empty()) {
+    return Status(StatusCode::kInvalidArgument,
+                  "--index=hash: a hash index cannot be recovered yet; use --durability=none");
+  }
+  if (parameters.hash && bare) {
+    return Status(StatusCode::kInvalidArgument, "--index=hash: the bare index (--variant=key-value) is ordered");
+  }
   if (bare) return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<BareStore>>(name, settings, parameters));
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<EngineStore>>(name, settings, parameters));
+}
+
+std::vector<Flag> ycsb_flags() {
+  std::vector<Flag> flags = parameter_flags();
+  flags.push_back(index_flag());
+  return flags;
 }
 
 VariantSet ycsb_variants() {
@@ -38,7 +55,7 @@ const BenchCommand& ycsb_command() {
           "read-modify-writes of 100-byte values, uniform over the keys.",
       .examples = {"--workers=2 --seconds=30", "--mix=a --theta=0.9 --verify", "--keys=10000000 --load_order=random",
                    "--variant=key-value   (the same work on the bare index)"},
-      .flags = parameter_flags(),
+      .flags = ycsb_flags(),
       .variants = ycsb_variants(),
       .latency_sample = kLatencySample,
       .make =

@@ -11,6 +11,7 @@
 #include "bench/harness/command.h"
 #include "bench/harness/database_figures.h"
 #include "bench/harness/workload.h"
+#include "bench/ycsb/parameters.h"
 
 namespace granary::bench::ycsb {
 
@@ -40,6 +41,13 @@ class EngineStore {
         if (t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
       });
     }
+    /// Reads it; false if there is no such record.
+    bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
+      bool found = false;
+      const Ending ending =
+          run(aborts, [&](Transaction& t) { found = t.get(table_, key, buffer).outcome == Outcome::kOk; });
+      return ending == Ending::kCommitted && found;
+    }
     /// Visits at most `limit` records from `from` on.
     template <typename Visit>
     Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts& aborts) {
@@ -59,10 +67,13 @@ class EngineStore {
     base::Random random_;
   };
 
-  static Result<std::unique_ptr<EngineStore>> open(const Settings& settings, std::uint32_t value_bytes) {
+  static Result<std::unique_ptr<EngineStore>> open(const Settings& settings, const Parameters& parameters) {
     Result<std::unique_ptr<Database>> database = open_fresh(settings.options);
     if (!database.ok()) return database.status();
-    Result<Table> table = (*database)->create_table("usertable", {.max_value_bytes = value_bytes});
+    Result<Table> table =
+        (*database)->create_table("usertable", {.max_value_bytes = parameters.value_bytes,
+                                                .index = parameters.hash ? IndexKind::kHash : IndexKind::kOrdered,
+                                                .expected_keys = parameters.keys});
     if (!table.ok()) return table.status();
     return std::make_unique<EngineStore>(std::move(*database), *table);
   }

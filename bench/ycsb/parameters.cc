@@ -37,6 +37,11 @@ std::vector<Flag> parameter_flags() {
   };
 }
 
+Flag index_flag() {
+  return choice_flag("index", "ordered", {"ordered", "hash"},
+                     "The table's index. Mix e scans, so it needs an ordered one.");
+}
+
 Parameters parameters_from(const FlagValues& flags, std::uint64_t seed) {
   Parameters parameters;
   for (const Mix& mix : mixes()) {
@@ -47,6 +52,7 @@ Parameters parameters_from(const FlagValues& flags, std::uint64_t seed) {
   parameters.theta = flags.given("theta") ? flags.real("theta") : parameters.mix.default_theta;
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";
+  parameters.hash = flags.declared("index") && flags.text("index") == "hash";
   parameters.seed = seed;
   return parameters;
 }

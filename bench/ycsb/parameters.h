@@ -38,10 +38,13 @@ struct Parameters {
   double theta = 0;
   std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;
+  bool hash = false;  ///< the table has a hash index; mixes that scan cannot
   std::uint64_t seed = 1;
 };
 
 std::vector<Flag> parameter_flags();
+/// Which index the engine's table has; the bare index is ordered.
+Flag index_flag();
 Parameters parameters_from(const FlagValues& flags, std::uint64_t seed);
 
 /// Bytes that so many records will take, index included.

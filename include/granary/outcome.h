@@ -22,6 +22,7 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kOutOfMemory,      ///< the memory limit is reached; the transaction can still abort
   kUnknownTable,     ///< the table handle is empty or belongs to another database
   kTooManyAccesses,  ///< the transaction holds kMaxAccesses operations
+  kUnordered,        ///< a scan of a table with a hash index, which keeps no order
 };
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).

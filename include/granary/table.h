@@ -42,9 +42,18 @@ class TypedTable : public Table {
   explicit TypedTable(Table table) : Table(table) {}
 };
 
+/// How a table finds a key.
+enum class IndexKind : std::uint8_t {
+  kOrdered,  ///< a trie of B+-trees: point operations and scans
+  kHash,     ///< a hash table: faster point operations, no scans; not in a database with a directory
+};
+
 struct TableOptions {
   /// Largest value in bytes; 0 = kMaxValueBytes. A larger one is Outcome::kValueTooLarge.
   std::uint32_t max_value_bytes = 0;
+  IndexKind index = IndexKind::kOrdered;
+  /// For a hash index: how many keys it is made for (1 to 2^36). It takes more, ever more slowly. 32 bytes each, at once.
+  std::uint64_t expected_keys = 65536;
 };
 
 /// How the bytes of an index part are turned into order-preserving key bytes.

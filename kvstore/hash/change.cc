@@ -1,7 +1,5 @@
 #include "kvstore/hash/change.h"
 
-#include <atomic>
-
 #include "src/base/test_hooks.h"
 
 namespace granary::kvstore::hash {
@@ -13,13 +11,9 @@ using base::store_word;
 
 /// Acquire pairs with the release store by which the previous holder closed line 0.
 Change::Change(const Table& table, Bucket& main) : table_(table), main_(main) {
-  std::atomic_ref<std::uint64_t> lock(main.lines[0].opened);
   for (Backoff backoff;; backoff.pause()) {
-    before_ = lock.load(std::memory_order_relaxed);
-    if (!is_odd(before_) &&
-        lock.compare_exchange_strong(before_, before_ + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-      break;
-    }
+    before_ = load_word(&main.lines[0].opened);
+    if (!is_odd(before_) && base::compare_exchange_word(&main.lines[0].opened, before_, before_ + 1)) break;
   }
   after_ = before_;
 }

@@ -82,9 +82,11 @@ class Table {
 
   /// True if the bucket's chain has not changed since it had this version, and nobody is changing it; never waits.
   static bool unchanged(const Bucket* bucket, Version version) {
-    // The first word that a change stores to; acquire keeps it behind the reads whose result it confirms.
-    return base::load_word(&bucket->lines[0].opened) == version;
+    // Acquire keeps it behind the reads whose result it confirms.
+    return base::load_word(version_word(bucket)) == version;
   }
+  /// What unchanged() compares: the first word that a change stores to.
+  static const std::uint64_t* version_word(const Bucket* bucket) { return &bucket->lines[0].opened; }
 
   /// Visits all keys of buckets [first, last) of the main header, each chain as it was at one moment.
   void visit(std::uint64_t first, std::uint64_t last, FunctionRef<void(std::string_view key, Value value)> each) const;

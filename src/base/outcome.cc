@@ -32,9 +32,10 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 
-constexpr std::array<std::string_view, 12> kOutcomes = {
+constexpr std::array<std::string_view, 13> kOutcomes = {
     "ok",           "not_found",       "already_exists",   "aborted",       "finished",      "wrong_thread",
-    "key_too_long", "value_too_large", "buffer_too_small", "out_of_memory", "unknown_table", "too_many_accesses"};
+    "key_too_long", "value_too_large", "buffer_too_small", "out_of_memory", "unknown_table", "too_many_accesses",
+    "unordered"};
 
 }  // namespace
 

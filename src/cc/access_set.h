@@ -6,14 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "kvstore/ordered/tree.h"
+#include "src/cc/index.h"
 #include "src/record/record.h"
 
 namespace granary::cc {
 
-using kvstore::ordered::Leaf;
-using kvstore::ordered::Tree;
-using kvstore::ordered::Version;
 using record::Record;
 using record::TidWord;
 
@@ -23,7 +20,7 @@ struct ReadEntry {
   TidWord tid;
 };
 
-/// A leaf and the version under which its keys, or the lack of one, were seen.
+/// A leaf (or bucket: Index) and the version under which its keys, or the lack of one, were seen.
 struct NodeEntry {
   const Leaf* leaf;
   Version version;
@@ -31,12 +28,12 @@ struct NodeEntry {
 
 struct WriteEntry {
   Record* record = nullptr;
-  Tree* tree = nullptr;
+  Index* index = nullptr;
   std::uint32_t table = 0;  ///< its number in the log
   std::string_view key;     ///< in the transaction's arena
   std::string_view value;   ///< in the transaction's arena; unused for a removal
   bool remove = false;
-  bool placeholder = false;  ///< this transaction put the record into the tree
+  bool placeholder = false;  ///< this transaction put the record into the index
   // Set while committing, under the record's lock.
   Record* version = nullptr;      ///< where the old version will be kept
   Record* replacement = nullptr;  ///< the record that will take its place

@@ -9,10 +9,10 @@ std::size_t block_bytes(WorkerState& worker, const Record* record) { return work
 
 void free_record(WorkerState& worker, Record* record) { worker.slabs.free(memory::SlabKind::kRecord, record); }
 
-/// Removes an absent record from its tree, if it is still the one that was registered. The tree is asked first: only a
+/// Removes an absent record from its index, if it is still the one that was registered. The index is asked first: only a
 /// record that it still leads to is certainly not freed (the caller's slot is entered), so only then may its TID be read.
 void unhook(WorkerState& worker, const AbsentRecord& absent) {
-  const auto found = absent.tree->find(absent.key);
+  const auto found = absent.index->find(absent.key);
   if (found.value != reinterpret_cast<kvstore::ordered::Value>(absent.record)) return;
   Record* const record = absent.record;
   TidWord expected = absent.tid;
@@ -22,17 +22,17 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   base::sync_point("gc.locked");
   // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
   record->store_tid((expected | record::kLocked) & ~record::kLatest);
-  absent.tree->remove(absent.key, found.value, worker.nodes);
+  absent.index->remove(absent.key, found.value, worker.nodes);
   record->store_tid(expected & ~record::kLatest);
   register_unhooked(worker, record);
 }
 
 }  // namespace
 
-void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid,
+void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Index* index, TidWord tid,
                      std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
-  worker.absents.add(epoch, {record, tree, tid, std::string(key)});
+  worker.absents.add(epoch, {record, index, tid, std::string(key)});
 }
 
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version) {

@@ -10,15 +10,15 @@ namespace granary::cc {
 
 /// Registers an absent record for unhooking once snapshots no longer need what it superseded. `epoch` is that of
 /// its TID; `tid` its whole TID word, unlocked.
-void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Tree* tree, TidWord tid,
+void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Index* index, TidWord tid,
                      std::string_view key);
 /// Registers an old version that was superseded in `epoch`.
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
-/// Registers a record that the tree no longer leads to.
+/// Registers a record that the index no longer leads to.
 void register_unhooked(WorkerState& worker, Record* record);
 
 /// Frees at most about `budget` items that have become safe. Returns true if there may be more. Called between
-/// transactions, by the worker's thread; enters `slot` while it touches the tree.
+/// transactions, by the worker's thread; enters `slot` while it touches the index.
 bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget);
 
 }  // namespace granary::cc

@@ -9,9 +9,9 @@
 
 #include "htm/region.h"
 #include "kvstore/common/node_memory.h"
-#include "kvstore/ordered/tree.h"
 #include "src/base/cache_line.h"
 #include "src/base/waiter.h"
+#include "src/cc/index.h"
 #include "src/epoch/epoch.h"
 #include "src/epoch/limbo.h"
 #include "src/log/log.h"
@@ -20,8 +20,6 @@
 
 namespace granary::cc {
 
-using kvstore::NodeMemory;
-using kvstore::ordered::Tree;
 using record::Record;
 using record::TidWord;
 
@@ -46,10 +44,10 @@ struct Shared {
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
 
-/// An absent record that may be unhooked from its tree once no snapshot needs it, if it has not changed since.
+/// An absent record that may be unhooked from its index once no snapshot needs it, if it has not changed since.
 struct AbsentRecord {
   Record* record;
-  Tree* tree;
+  Index* index;
   TidWord tid;  ///< the TID word this registration was made for (I3)
   std::string key;
 };

@@ -31,12 +31,13 @@ class AnyKey final : public kvstore::ordered::ScanVisitor {
   bool found_ = false;
 };
 
-bool holds_keys(const kvstore::ordered::Tree& tree, epoch::EpochManager& epochs) {
+bool holds_keys(cc::Index& index, epoch::EpochManager& epochs) {
+  if (!index.ordered()) return index.hash().statistics().keys != 0;
   epoch::Slot* const slot = epochs.acquire_slot();
   if (slot == nullptr) return true;
   epochs.enter(*slot);
   AnyKey any;
-  tree.scan({}, kvstore::ordered::Direction::kForward, any);
+  index.tree().scan({}, kvstore::ordered::Direction::kForward, any);
   epochs.leave(*slot);
   epochs.release_slot(slot);
   return any.found();
@@ -292,7 +293,7 @@ void Engine::report_stall() {
                who.c_str(), static_cast<unsigned long long>(epochs_.current()));
 }
 
-Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t max_value_bytes) {
+Status Engine::check_new(std::string_view name, std::uint32_t max_value_bytes) const {
   if (name.empty() || name.size() > kMaxNameBytes) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("a table's or index's name has {} bytes; expected 1 to {}", name.size(), kMaxNameBytes));
@@ -308,9 +309,15 @@ Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t m
     return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}",
                                                             name, max_value_bytes, kMaxValueBytes));
   }
+  return {};
+}
+
+Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t max_value_bytes,
+                                          std::span<kvstore::hash::Bucket> main_header) {
+  if (const Status good = check_new(name, max_value_bytes); !good.ok()) return good;
   auto table = std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), std::string(name),
                                                 max_value_bytes == 0 ? kMaxValueBytes : max_value_bytes, shared_,
-                                                *schema_nodes_);
+                                                *schema_nodes_, main_header, region_->base());
   if (!table->tree().ok()) {
     return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", name));
   }
@@ -346,10 +353,35 @@ Result<txn::TableCore*> Engine::declare(std::string_view name, const recovery::T
 
 Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableOptions& table_options) {
   const std::lock_guard lock(schema_mutex_);
+  if (table_options.index == IndexKind::kHash) return create_hash_table(name, table_options);
   recovery::TableEntry entry;
   entry.name = name;
   entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
   return declare(name, entry);
+}
+
+Result<txn::TableCore*> Engine::create_hash_table(std::string_view name, const TableOptions& table_options) {
+  if (storage_ != nullptr) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("table '{}': a hash index cannot be recovered yet; in a database with a directory "
+                              "(Options::directory) use IndexKind::kOrdered",
+                              name));
+  }
+  constexpr std::uint64_t kMostKeys = std::uint64_t{1} << 36;
+  if (table_options.expected_keys == 0 || table_options.expected_keys > kMostKeys) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': expected_keys is {}; expected 1 to {}", name,
+                                                            table_options.expected_keys, kMostKeys));
+  }
+  if (const Status good = check_new(name, table_options.max_value_bytes); !good.ok()) return good;
+  const std::uint64_t buckets = kvstore::hash::Table::buckets_for(table_options.expected_keys);
+  char* const header = slabs_.take_run(buckets * sizeof(kvstore::hash::Bucket));
+  if (header == nullptr) {
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("table '{}': no memory for the hash index of {} keys; raise memory_limit_bytes or lower "
+                              "expected_keys",
+                              name, table_options.expected_keys));
+  }
+  return add_table(name, table_options.max_value_bytes, {reinterpret_cast<kvstore::hash::Bucket*>(header), buckets});
 }
 
 Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_view name,
@@ -368,7 +400,7 @@ Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_v
   entry.base = base->id();
   entry.index = index_options;
   if (undeclared_.contains(name)) return declare(name, entry);
-  if (holds_keys(base->tree(), epochs_)) {
+  if (holds_keys(base->index(), epochs_)) {
     return Status(
         StatusCode::kFailedPrecondition,
         fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));

@@ -76,7 +76,11 @@ class Engine {
   void run_background();
   void report_stall();
   void collect_for_idle();
-  Result<txn::TableCore*> add_table(std::string_view name, std::uint32_t max_value_bytes);
+  /// `main_header`: empty for an ordered table.
+  Result<txn::TableCore*> add_table(std::string_view name, std::uint32_t max_value_bytes,
+                                    std::span<kvstore::hash::Bucket> main_header = {});
+  Status check_new(std::string_view name, std::uint32_t max_value_bytes) const;
+  Result<txn::TableCore*> create_hash_table(std::string_view name, const TableOptions& table_options);
   Result<txn::TableCore*> declare(std::string_view name, const recovery::TableEntry& entry);
   std::vector<txn::TableCore*> all_tables() const;
 

@@ -73,18 +73,28 @@ SlabPool::~SlabPool() = default;
 
 std::size_t SlabPool::simple_capacity(const void* block) { return ::malloc_usable_size(const_cast<void*>(block)); }
 
+char* SlabPool::take(std::size_t bytes, std::uint64_t limit) {
+  // The limit counts extents; relaxed, because only the sum matters.
+  const std::uint64_t before = reserved_.fetch_add(bytes, std::memory_order_relaxed);
+  char* const extent = before + bytes > limit ? nullptr : region_.take(bytes);
+  if (extent == nullptr) {
+    reserved_.fetch_sub(bytes, std::memory_order_relaxed);
+    exhausted_.store(true, std::memory_order_relaxed);
+  }
+  return extent;
+}
+
+char* SlabPool::take_run(std::size_t bytes) {
+  const std::uint64_t all = options_.limit_bytes != 0 ? options_.limit_bytes : region_.size();
+  if (bytes > all) return nullptr;
+  return take((bytes + kExtentBytes - 1) / kExtentBytes * kExtentBytes, all - options_.reserve_bytes);
+}
+
 char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes) {
   *bytes = cut_bytes(class_index);
   const std::uint64_t all = options_.limit_bytes != 0 ? options_.limit_bytes : region_.size();
-  const std::uint64_t limit = urgency == Urgency::kUrgent ? all : all - options_.reserve_bytes;
-  // The limit counts extents; relaxed, because only the sum matters.
-  const std::uint64_t before = reserved_.fetch_add(*bytes, std::memory_order_relaxed);
-  char* extent = before + *bytes > limit ? nullptr : region_.take(*bytes);
-  if (extent == nullptr) {
-    reserved_.fetch_sub(*bytes, std::memory_order_relaxed);
-    exhausted_.store(true, std::memory_order_relaxed);
-    return nullptr;
-  }
+  char* const extent = take(*bytes, urgency == Urgency::kUrgent ? all : all - options_.reserve_bytes);
+  if (extent == nullptr) return nullptr;
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;
   for (std::size_t i = 0; i < *bytes >> kExtentShift; ++i) {
     extent_class_[first + i] = static_cast<std::uint8_t>(class_index);
@@ -123,7 +133,9 @@ void SlabCache::release() {
 void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
   base::outside_region();
   if (pool_.options_.simple) [[unlikely]] {
-    void* block = std::aligned_alloc(kSlabGrain, (bytes + kSlabGrain - 1) / kSlabGrain * kSlabGrain);
+    // Whole cache lines are aligned as extents align them: hash buckets rely on it.
+    const std::size_t grain = bytes % base::kCacheLine == 0 ? base::kCacheLine : kSlabGrain;
+    void* block = std::aligned_alloc(grain, (bytes + grain - 1) / grain * grain);
     if (block != nullptr) account(kind, static_cast<std::int64_t>(SlabPool::simple_capacity(block)));
     return block;
   }

@@ -60,6 +60,9 @@ class SlabPool {
     return class_bytes_[extent_class_[extent]];
   }
 
+  /// Zeroed memory for the life of the pool, which holds no blocks; within the limit. nullptr when that is reached. Thread-safe.
+  char* take_run(std::size_t bytes);
+
   /// Bytes cut into extents so far (what the process really holds for slabs).
   std::uint64_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
   const SlabOptions& options() const { return options_; }
@@ -72,6 +75,7 @@ class SlabPool {
  private:
   friend class SlabCache;
   using Blocks = std::vector<void*>;
+  char* take(std::size_t bytes, std::uint64_t limit);
   static std::size_t simple_capacity(const void* block);
   /// A run of extents for one class, `bytes` long; nullptr when the limit is reached.
   char* take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes);

@@ -1,5 +1,5 @@
 #pragma once
-// Remembers where the keys that a transaction just looked up are, so that "get, then put" descends the tree
+// Remembers where the keys that a transaction just looked up are, so that "get, then put" searches the index
 // once. Only keys of at most eight bytes, which are compared whole. Entries are hints about records, not
 // about their state: users test the record's `latest` bit as after a descent. Valid while the transaction's epoch slot stays entered.
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "kvstore/ordered/tree.h"
+#include "src/cc/index.h"
 #include "src/record/record.h"
 
 namespace granary::txn {
@@ -22,20 +22,20 @@ class LookupCache {
 
   /// The place where this key's record is remembered: the record, or nullptr, which the caller replaces once it
   /// knows better. Good until the next call.
-  record::Record*& place(const kvstore::ordered::Tree& tree, std::string_view key) {
+  record::Record*& place(const cc::Index& index, std::string_view key) {
     if (key.size() > kMaxKey) return forgotten_ = nullptr;
     const std::uint64_t bits = bits_of(key);
-    Entry& entry = entries_[slot(tree, bits)];
+    Entry& entry = entries_[slot(index, bits)];
     const bool same =
-        entry.bits == bits && entry.generation == generation_ && entry.tree == &tree && entry.size == key.size();
-    if (!same) entry = {&tree, bits, nullptr, generation_, static_cast<std::uint32_t>(key.size())};
+        entry.bits == bits && entry.generation == generation_ && entry.index == &index && entry.size == key.size();
+    if (!same) entry = {&index, bits, nullptr, generation_, static_cast<std::uint32_t>(key.size())};
     return entry.record;
   }
 
  private:
   static constexpr std::size_t kEntries = 128;
   struct Entry {
-    const kvstore::ordered::Tree* tree = nullptr;
+    const cc::Index* index = nullptr;
     std::uint64_t bits = 0;
     record::Record* record = nullptr;
     std::uint32_t generation = 0;
@@ -51,8 +51,8 @@ class LookupCache {
     }
     return bits;
   }
-  static std::size_t slot(const kvstore::ordered::Tree& tree, std::uint64_t bits) {
-    return ((bits ^ reinterpret_cast<std::uintptr_t>(&tree)) * 0x9E3779B97F4A7C15ull) >> (64 - 7);
+  static std::size_t slot(const cc::Index& index, std::uint64_t bits) {
+    return ((bits ^ reinterpret_cast<std::uintptr_t>(&index)) * 0x9E3779B97F4A7C15ull) >> (64 - 7);
   }
   static_assert(kEntries == std::size_t{1} << 7);
 

@@ -26,7 +26,7 @@ void find_by_table(std::span<MultiGet> gets, const std::string_view* keys, kvsto
   for (std::size_t from = 0, to = 0; from < gets.size(); from = to) {
     TableCore* const table = gets[from].table.core();
     while (to < gets.size() && gets[to].table.core() == table) ++to;
-    table->tree().find_many({keys + from, to - from}, {found + from, to - from});
+    table->index().find_many({keys + from, to - from}, {found + from, to - from});
     for (std::size_t i = from; i < to; ++i) {
       if (found[i].value != 0) table->prefetch(record_of(found[i].value));
     }
@@ -53,14 +53,14 @@ Outcome Context::note_node(const cc::Leaf* leaf, cc::Version version) {
 
 /// The record the tree has for the key; if none, the miss is noted in the node set (Silo 4.6).
 Record* Context::find(TableCore& table, std::string_view key) {
-  const kvstore::ordered::Lookup at = table.tree().find(key);
+  const kvstore::ordered::Lookup at = table.index().find(key);
   if (at.value == 0) [[unlikely]]
     access_.nodes.push_back({at.leaf, at.version});
   return record_of(at.value);
 }
 
 Record* Context::look_up(TableCore& table, std::string_view key) {
-  Record*& remembered = lookups_.place(table.tree(), key);
+  Record*& remembered = lookups_.place(table.index(), key);
   if (remembered == nullptr) remembered = find(table, key);
   return remembered;
 }
@@ -72,7 +72,7 @@ GetResult Context::read(TableCore& table, std::string_view key, Record* record, 
       return copy_own(*own, buffer);
     const record::StableRead seen = record::read_stable(*record, buffer.data(), buffer.size(), worker_.shared().waiter);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
-      record = lookups_.place(table.tree(), key) = find(table, key);
+      record = lookups_.place(table.index(), key) = find(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
@@ -136,7 +136,7 @@ Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
       if (record == nullptr) {
         access_.nodes.push_back({found[i].leaf, found[i].version});
       } else {
-        lookups_.place(table.tree(), keys[i]) = record;
+        lookups_.place(table.index(), keys[i]) = record;
       }
       gets[i].result = read(table, keys[i], record, gets[i].buffer);
       if (state_ != State::kOpen) [[unlikely]]
@@ -149,9 +149,9 @@ Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
 void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view key) {
   if (admit(serial, table, key) != Outcome::kOk) return;
   // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.
-  const kvstore::ordered::Lookup at = table->tree().find(key);
+  const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return;
-  lookups_.place(table->tree(), key) = record_of(at.value);
+  lookups_.place(table->index(), key) = record_of(at.value);
   table->prefetch(record_of(at.value));
 }
 

@@ -55,7 +55,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   }
 
   bool visit_record(TableCore& table, std::string_view key, Record* record) {
-    if (index_ == nullptr) context_.lookups_.place(table.tree(), key) = record;
+    if (index_ == nullptr) context_.lookups_.place(table.index(), key) = record;
     const std::ptrdiff_t size = read(table, key, record);
     if (size < 0) return result_.outcome == Outcome::kOk;
     ++result_.count;
@@ -91,6 +91,8 @@ ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange
   const Outcome admitted = admit(serial, table, longest_bound(range));
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
+  if (!table->index().ordered()) [[unlikely]]
+    return {Outcome::kUnordered, 0};
   if (range.limit == 0) return {};
   ScanCursor cursor(*this, *table, nullptr, range.limit, visit);
   table->tree().scan(tree_range(range), direction(range), cursor);

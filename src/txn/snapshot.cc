@@ -140,7 +140,7 @@ GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::str
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
   const Entered entered(worker_.shared().epochs, slot_);
-  const kvstore::ordered::Lookup at = table->tree().find(key);
+  const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return {Outcome::kNotFound, 0};
   const auto* record = reinterpret_cast<const Record*>(at.value);
   return result_of(
@@ -178,7 +178,7 @@ Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> ge
       keys[count] = gets[count].key;
     }
     const Entered entered(worker_.shared().epochs, slot_);
-    table->tree().find_many({keys.data(), count}, {found.data(), count});
+    table->index().find_many({keys.data(), count}, {found.data(), count});
     for (std::size_t i = 0; i < count; ++i) {
       if (found[i].value != 0) table->prefetch(reinterpret_cast<const Record*>(found[i].value));
     }
@@ -204,6 +204,8 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
   const Outcome admitted = admit_snapshot(serial, table, longest_bound(range));
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
+  if (!table->index().ordered()) [[unlikely]]
+    return {Outcome::kUnordered, 0};
   ScanResult result;
   Batch batch(snapshot_epoch_, worker_.shared().waiter);
   std::string resume;

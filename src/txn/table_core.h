@@ -1,17 +1,18 @@
 #pragma once
-// A table or a secondary index inside the engine: a tree from keys to records, and what it is for.
+// A table or a secondary index inside the engine: an index from keys to records, and what it is for.
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <granary/table.h>
 
-#include "kvstore/ordered/tree.h"
+#include "src/cc/index.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::txn {
@@ -20,15 +21,21 @@ class TableCore {
  public:
   TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
             kvstore::NodeMemory& memory)
+      : TableCore(id, std::move(name), max_value_bytes, shared, memory, {}, nullptr) {}
+  /// With a hash index, if it gets a main header in the region that begins at `region_base`.
+  TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
+            kvstore::NodeMemory& memory, std::span<kvstore::hash::Bucket> main, const void* region_base)
       : shared_(&shared),
         max_value_bytes_(max_value_bytes),
         id_(id),
-        tree_(memory),
+        index_(main.empty() ? cc::Index(memory) : cc::Index(memory, main, region_base)),
         name_(std::move(name)) {}
 
   std::uint32_t id() const { return id_; }
   const std::string& name() const { return name_; }
-  kvstore::ordered::Tree& tree() { return tree_; }
+  cc::Index& index() { return index_; }
+  /// Of an ordered table.
+  kvstore::ordered::Tree& tree() { return index_.tree(); }
   std::uint32_t max_value_bytes() const { return max_value_bytes_; }
   /// Brings a record that is about to be read closer, header and value, as far as is worth it.
   void prefetch(const record::Record* record) const {
@@ -54,7 +61,7 @@ class TableCore {
   const cc::Shared* const shared_;
   const std::uint32_t max_value_bytes_;
   const std::uint32_t id_;
-  kvstore::ordered::Tree tree_;
+  cc::Index index_;
   const std::string name_;
   std::vector<TableCore*> indexes_;
   TableCore* base_ = nullptr;

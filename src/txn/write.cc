@@ -92,8 +92,8 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
   cc::WorkerState& state = worker_.state();
   Record* const record = make_placeholder(state, value.size());
   if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
-  const InsertResult result = table.tree().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record),
-                                                            state.nodes, insert_hints_.of(table.id()));
+  const InsertResult result = table.index().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record),
+                                                             state.nodes, insert_hints_.of(table.id()));
   if (result.what != InsertResult::What::kInserted) {
     state.slabs.free(memory::SlabKind::kRecord, record);
     if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
@@ -101,26 +101,26 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
     return Outcome::kAlreadyExists;
   }
   access_.writes.add({.record = record,
-                      .tree = &table.tree(),
+                      .index = &table.index(),
                       .table = table.id(),
                       .key = arena_.copy(key),
                       .value = arena_.copy(value),
                       .remove = false,
                       .placeholder = true});
-  lookups_.place(table.tree(), key) = record;
+  lookups_.place(table.index(), key) = record;
   return note_own_insert(result);
 }
 
 Outcome Context::write_record(TableCore& table, std::string_view key, std::string_view value, WriteMode mode) {
-  kvstore::ordered::Tree& tree = table.tree();
+  cc::Index& index = table.index();
   if (access_.writes.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  Record* record = lookups_.place(tree, key);
+  Record* record = lookups_.place(index, key);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) {
       const bool must_exist = mode == WriteMode::kUpdate || mode == WriteMode::kRemove;
       if (mode != WriteMode::kInsert) {
-        const kvstore::ordered::Lookup at = tree.find(key);
+        const kvstore::ordered::Lookup at = index.find(key);
         if (at.value == 0 && must_exist) {
           const Outcome noted = note_node(at.leaf, at.version);
           return noted == Outcome::kOk ? Outcome::kNotFound : noted;
@@ -136,7 +136,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
         }
         if (placed != Outcome::kAlreadyExists) return placed;
       }
-      lookups_.place(tree, key) = record;
+      lookups_.place(index, key) = record;
     }
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, mode);
     if (mode != WriteMode::kPut) {
@@ -156,7 +156,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
     }
     const bool remove = mode == WriteMode::kRemove;
     access_.writes.add({.record = record,
-                        .tree = &tree,
+                        .index = &index,
                         .table = table.id(),
                         .key = arena_.copy(key),
                         .value = remove ? std::string_view{} : arena_.copy(value),

@@ -11,7 +11,7 @@
 namespace granary {
 namespace {
 
-constexpr int kOutcomes = static_cast<int>(Outcome::kTooManyAccesses) + 1;
+constexpr int kOutcomes = static_cast<int>(Outcome::kUnordered) + 1;
 
 bool is_identifier(std::string_view text) {
   if (text.empty()) return false;

@@ -2,6 +2,7 @@
 // that names what was wrong.
 
 #include "tests/support/manual_database.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::tests {
 namespace {
@@ -70,6 +71,29 @@ TEST(BadSchema, TooLargeAMaximum) {
   expect_error(db->create_table("t", {.max_value_bytes = kMaxValueBytes + 1}), StatusCode::kInvalidArgument,
                "max_value_bytes");
   EXPECT_TRUE(db->create_table("t", {.max_value_bytes = kMaxValueBytes}).ok()) << "the name is still free";
+}
+
+TEST(BadSchema, HashTables) {
+  ManualDatabase db(1);
+  const auto create = [&](const TableOptions& options) { return db->create_table("t", options); };
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  expect_error(create({.index = IndexKind::kHash, .expected_keys = 0}), kInvalid, "expected_keys");
+  expect_error(create({.index = IndexKind::kHash, .expected_keys = (std::uint64_t{1} << 36) + 1}), kInvalid,
+               "expected_keys");
+  expect_error(create({.index = IndexKind::kHash, .expected_keys = 1u << 30}), StatusCode::kResourceExhausted,
+               "memory_limit_bytes");
+  expect_error(create({.max_value_bytes = kMaxValueBytes + 1, .index = IndexKind::kHash}), kInvalid, "max_value_bytes");
+  EXPECT_TRUE(create({.index = IndexKind::kHash}).ok()) << "the name is still free";
+  expect_error(create({.index = IndexKind::kHash}), StatusCode::kAlreadyExists, "'t'");
+}
+
+TEST(BadSchema, HashTablesInADirectory) {
+  const TemporaryDirectory directory;
+  Options options = manual_options();
+  options.directory = directory.path() + "/db";
+  ManualDatabase db(1, options);
+  expect_error(db->create_table("t", {.index = IndexKind::kHash}), StatusCode::kInvalidArgument, "Options::directory");
+  EXPECT_TRUE(db->create_table("t").ok()) << "the name is still free";
 }
 
 TEST(BadSchema, Indexes) {

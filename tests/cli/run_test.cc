@@ -76,6 +76,21 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, EveryVariant,
                          testing::Values("key-value", "memsilo", "global-tid", "no-snapshots", "no-snapshots,no-gc",
                                          "no-overwrites", "simple-allocator", "key-value,simple-allocator"));
 
+TEST(Run, AHashIndexRunsAndVerifies) {
+  for (const char* flags : {" --mix=silo", " --mix=d", " --variant=simple-allocator,no-overwrites"}) {
+    const Ran ran = granary(std::string("bench ycsb --index=hash --repeat=1 --verify") + flags + kTiny);
+    EXPECT_EQ(ran.exit_code, 0) << flags << ": " << ran.err;
+    EXPECT_NE(ran.out.find("conditions hold"), std::string::npos) << ran.out;
+  }
+}
+
+TEST(Run, TheHashBenchmarkShowsTheSlidesFigures) {
+  const nlohmann::json json = json_of("bench hash --slots=4096 --tables=2 --cache_keys=10000 --cache_lookups=100000");
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["granary"]["lookups"].size(), 18u) << "three tables, three occupancies, two popularities";
+  EXPECT_GT(json["granary"]["cache"]["misses_per_lookup"].get<double>(), 0);
+}
+
 TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
   const std::string path = scratch(".json");
   // Without --foreground timeout signals twice, the process and its group; and a second signal ends a run at once.

@@ -190,6 +190,31 @@ class SimpleSlab : public Slab {
   SimpleSlab() : Slab({.simple = true}) {}
 };
 
+TEST_F(Slab, BlocksOfWholeCacheLinesAreAlignedToThem) {
+  const auto expect_aligned = [](SlabCache& cache) {
+    for (const std::size_t lines : {1u, 2u, 3u, 4u}) {
+      for (int i = 0; i < 50; ++i) {
+        void* const block = cache.allocate(SlabKind::kNode, lines * base::kCacheLine);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % base::kCacheLine, 0u) << lines << " lines";
+      }
+    }
+  };
+  SlabCache cache(pool_);
+  expect_aligned(cache);
+  SlabPool simple_pool(*region_, {.simple = true});
+  SlabCache simple(simple_pool);
+  expect_aligned(simple);
+}
+
+TEST_F(Slab, RunsCountAsReservedAndAreZero) {
+  char* const run = pool_.take_run(100);
+  ASSERT_NE(run, nullptr);
+  EXPECT_TRUE(std::all_of(run, run + 100, [](char byte) { return byte == 0; }));
+  EXPECT_EQ(pool_.bytes_reserved(), SlabPool::kExtentBytes);
+  EXPECT_EQ(pool_.take_run(std::size_t{1} << 50), nullptr);
+  EXPECT_EQ(pool_.bytes_reserved(), SlabPool::kExtentBytes);
+}
+
 TEST_F(SimpleSlab, UsesMallocWithTheSameContract) {
   SlabCache cache(pool_), other(pool_);
   for (const std::size_t bytes : {1u, 100u, 5000u, 1000000u}) {

@@ -58,7 +58,7 @@ bool holds(const std::vector<LockEntry>& locks, const Record* record) {
 
 }  // namespace
 
-/// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf, if its version is.
+/// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf or bucket, if its version is.
 AbortReason validate(const AccessSet& access) {
   if (!injected(Bug::kSkipReadValidation)) {
     for (const ReadEntry& read : access.reads) {
@@ -71,7 +71,7 @@ AbortReason validate(const AccessSet& access) {
   }
   if (!injected(Bug::kSkipNodeValidation)) {
     for (const NodeEntry& node : access.nodes) {
-      if (!Tree::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
+      if (!Index::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
     }
   }
   return AbortReason::kNone;
@@ -146,8 +146,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker) {
 void abandon(AccessSet& access, WorkerState& worker) {
   for (const WriteEntry& write : access.writes.entries()) {
     if (!write.placeholder) continue;
-    register_absent(worker, worker.shared.epochs.current(), write.record, write.tree, record::kAbsent | record::kLatest,
-                    write.key);
+    register_absent(worker, worker.shared.epochs.current(), write.record, write.index,
+                    record::kAbsent | record::kLatest, write.key);
   }
 }
 

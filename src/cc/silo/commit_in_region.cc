@@ -67,8 +67,7 @@ Verdict check_reads(Memory& memory, const AccessSet& access) {
   }
   for (const NodeEntry& node : access.nodes) {
     if (injected(Bug::kSkipNodeValidation)) break;
-    if (!Tree::unchanged(memory.load(Tree::version_word(node.leaf)), node.version))
-      return Verdict::give_up(kNodeChanged);
+    if (!Index::unchanged_in(memory, node.leaf, node.version)) return Verdict::give_up(kNodeChanged);
   }
   return Verdict::done();
 }

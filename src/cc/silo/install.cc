@@ -64,9 +64,9 @@ void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_wo
   if (!write.remove) base::copy_to_shared(to.value_words(), write.value.data(), write.value.size());
   to.set_previous(keep_old ? &from : from.previous());
   to.store_tid(new_word);
-  const bool replaced = write.tree->replace(write.key, reinterpret_cast<kvstore::ordered::Value>(&from),
-                                            reinterpret_cast<kvstore::ordered::Value>(&to));
-  base::always_check(replaced, "a locked latest record is the one its tree leads to");
+  const bool replaced = write.index->replace(write.key, reinterpret_cast<kvstore::ordered::Value>(&from),
+                                             reinterpret_cast<kvstore::ordered::Value>(&to));
+  base::always_check(replaced, "a locked latest record is the one its index leads to");
   // Readers that still hold the old record find it no longer latest and look the key up again.
   from.store_tid(old & ~(record::kLocked | record::kLatest));
   if (keep_old) {
@@ -82,7 +82,7 @@ void install_one(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epo
   if (write.replacement != nullptr) {
     replace(write, worker, old, new_word, must_keep(worker, old, period));
     if (write.remove)
-      register_absent(worker, record::epoch_of(tid), write.replacement, write.tree, new_word, write.key);
+      register_absent(worker, record::epoch_of(tid), write.replacement, write.index, new_word, write.key);
     return;
   }
   if (write.version != nullptr) {
@@ -145,7 +145,7 @@ bool copy_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
 void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_word) {
   const epoch::Epoch epoch = record::epoch_of(new_word);
   if (write.version != nullptr) register_version(worker, epoch, write.version);
-  if (write.remove) register_absent(worker, epoch, write.record, write.tree, new_word, write.key);
+  if (write.remove) register_absent(worker, epoch, write.record, write.index, new_word, write.key);
 }
 
 void install(std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
