@@ -16,24 +16,29 @@ std::string spare_name(std::uint32_t logger, std::uint64_t number) {
 bool is_spare_name(std::string_view name) { return name.starts_with(kSparePrefix) && name.ends_with(".glog"); }
 
 Status SegmentSpace::replenish() {
-  const std::lock_guard lock(mutex_);
-  while (spares_.size() < options_.spares) {
+  const std::lock_guard replenishing(replenishing_);
+  for (;; ++next_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (spares_.size() >= options_.spares) return {};
+    }
     const std::string path = options_.directory + "/" + spare_name(options_.logger, next_);
     if (const Status reserved = options_.files->reserve(path, options_.segment_bytes); !reserved.ok()) return reserved;
-    ++next_;
+    const std::lock_guard lock(mutex_);
     spares_.push_back(path);
   }
-  return {};
 }
 
 Result<std::unique_ptr<base::File>> SegmentSpace::take(const std::string& path) {
   std::string spare;
   {
     const std::lock_guard lock(mutex_);
-    if (spares_.empty()) return options_.files->create_direct(path);
-    spare = spares_.back();
-    spares_.pop_back();
+    if (!spares_.empty()) {
+      spare = spares_.back();
+      spares_.pop_back();
+    }
   }
+  if (spare.empty()) return options_.files->create_direct(path);
   if (const Status renamed = options_.files->rename(spare, path); !renamed.ok()) return renamed;
   return options_.files->open_reserved(path);
 }

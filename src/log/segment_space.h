@@ -36,9 +36,10 @@ class SegmentSpace {
 
  private:
   const Options options_;
-  std::mutex mutex_;  // guards what follows
-  std::vector<std::string> spares_;
+  std::mutex replenishing_;  // held while files are set aside, which may take long; taken before mutex_; guards next_
   std::uint64_t next_ = 0;
+  std::mutex mutex_;  // guards spares_; never held while the device works, so that a logger does not wait for it
+  std::vector<std::string> spares_;
 };
 
 }  // namespace granary::log

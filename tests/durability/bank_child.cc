@@ -17,6 +17,7 @@
 
 #include "src/base/random.h"
 #include "src/base/test_hooks.h"
+#include "tests/support/htm_setting.h"
 
 namespace granary::tests {
 namespace {
@@ -120,6 +121,7 @@ Options bank_options(const std::string& directory, const std::string& rings) {
   options.max_open_epochs = 0;  // whoever audits the bank takes his time
   options.memory_limit_bytes = std::uint64_t{512} << 20;
   options.huge_pages = HugePages::kOff;
+  set_htm(options);
   return options;
 }
 
