@@ -42,8 +42,9 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# What the guest runs, quoted for its shell; it reads this file over 9p.
-{ printf 'cd %q || exit 3\n' "$PWD"; printf 'exec'; printf ' %q' "$@"; echo; } > "$job/command"
+# What the guest runs, quoted for its shell (any sh, so not by %q); it reads this file over 9p.
+quoted() { local word; for word in "$@"; do printf " '%s'" "${word//\'/\'\\\'\'}"; done; }
+{ echo "cd$(quoted "$PWD") || exit 3"; echo "exec$(quoted "$@")"; } > "$job/command"
 
 # The initial file system: busybox, the modules in the order of their names, and init.
 mkdir -p "$job/initramfs/bin" "$job/initramfs/modules"

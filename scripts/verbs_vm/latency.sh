@@ -15,7 +15,7 @@ perftest() {
   local command=(timeout 30 "$1" -d "$device" -x 1 -n 5000 -p "$port" "${@:2}") server
   taskset -c 0 "${command[@]}" > /dev/null 2>&1 &
   server=$!
-  sleep 2
+  for ((attempt = 0; attempt < 100; ++attempt)); do [[ -z $(ss -Hltn "sport = :$port") ]] || break; sleep 0.1; done
   taskset -c 1 "${command[@]}" "$VM_ADDRESS" 2>&1 | awk '$2 == 5000 { print $5; found = 1 } { all = all $0 "\n" } END { if (!found) { print all > "/dev/stderr"; exit 1 } }'
   wait "$server"
 }

@@ -13,6 +13,11 @@ run() {
   [[ $code -ne 3 || $expected -eq 3 ]] || { echo "$output"; echo "skipped"; exit 3; }
   [[ $code -eq $expected ]] || { echo "$output"; echo "exit code $code, not $expected: verbs_vm.sh $*"; exit 1; }
 }
+# In the machine: the server may come later than the client, so the client asks again for a bounded time.
+ping='ping_peer() {
+  for attempt in $(seq 100); do rping -c -a "$1" -C 1 -v && return; sleep 0.2; done
+  return 1
+}; '
 expect() { grep -q -E -- "$1" <<< "$output" || { echo "$output"; echo "not in the output: $1"; exit 1; }; }
 
 case $1 in
@@ -26,19 +31,20 @@ case $1 in
     here=$(mktemp -d)
     trap 'rm -rf "$here"' EXIT
     cd "$here" || exit 1
-    run 7 sh -c 'echo "$0 $PWD" >&2; echo written > new; cat new; exit 7' 'a  "b"'
-    expect "^a  \"b\" $here\$"
+    run 7 sh -c 'echo "$0 $PWD" >&2; echo written > new; cat new; exit 7' $'two\nlines  "it\'s"'
+    expect '^two$'
+    expect "^lines  \"it's\" $here\$"
     expect '^written$'
     [[ ! -e $here/new ]] || { echo "the machine wrote a file of the host"; exit 1; }
     ;;
   device)
-    run 0 sh -c 'ibv_devinfo -v -d rxe0; rping -s -C 1 & sleep 1; rping -c -a $VM_ADDRESS -C 1 -v'
+    run 0 sh -c "$ping"'ibv_devinfo -v -d rxe0; rping -s -C 1 & ping_peer $VM_ADDRESS'
     expect 'atomic_cap:.*ATOMIC_HCA'
     expect 'PORT_ACTIVE'
     expect '^ping data: rdma-ping-0'
     ;;
   two)  # each its own number and address; a wire between them; the first exit code that is not 0
-    run 5 --two sh -c 'echo at $VM_ADDRESS; if [ $VM = 0 ]; then rping -s -C 1; else sleep 2; rping -c -a $VM_PEER -C 1 -v && exit 5; fi'
+    run 5 --two sh -c "$ping"'echo at $VM_ADDRESS; if [ $VM = 0 ]; then rping -s -C 1; else ping_peer $VM_PEER && exit 5; fi'
     expect '^0\| at 10\.77\.0\.1$'
     expect '^1\| at 10\.77\.0\.2$'
     expect '^1\| ping data: rdma-ping-0'
