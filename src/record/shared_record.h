@@ -1,0 +1,105 @@
+#pragma once
+// A record of a shared table, which other nodes reach one-sided: a 40-byte header in one cache line, the key, and the value
+// with room for the table's greatest.
+//
+//   word 0  state              other nodes: CAS and WRITE; the owner only loads it (src/record/state_word.h)
+//   word 1  previous version   owner's CPU only
+//   word 2  TID word           owner's CPU; the WRITE of an x-lock holder
+//   word 3  size, incarnation  as the TID word
+//   word 4  fingerprint 32 of the key | checksum 32   as the TID word
+//   word 5… key, padded with zeros to whole words
+//        …  value, padded
+//
+// Words 1 to 3 are a Record, and it is the Record's address that indexes and access sets hold; as blocks are multiples of 64
+// bytes, bit 3 of that address tells a shared record from a local one. From the TID word on it is contiguous what an x-lock
+// holder writes back (I5), without the state and the previous version. An ascending copy loads the state before the TID
+// word (I4).
+//
+// The key's length is not stored: whoever looks at a record wants a certain key, and its length says where the
+// value begins. A block that was reused for a key of another length has another fingerprint and another checksum.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/cache_line.h"
+#include "src/base/crc32c.h"
+#include "src/base/shared_words.h"
+#include "src/record/record.h"
+#include "src/record/state_word.h"
+
+namespace granary::record {
+
+inline constexpr std::size_t kSharedGrain = base::kCacheLine;
+
+struct SharedRecord {
+  std::uint64_t state_word;
+  Record head;
+  std::uint64_t check_word;
+
+  std::uint64_t* key_words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+  const std::uint64_t* key_words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
+
+  /// Acquire: what the next holder's CAS or WRITE stored is not seen before it, nor a later load of ours done earlier (I4).
+  StateWord state() const { return base::load_word(&state_word); }
+};
+static_assert(sizeof(SharedRecord) == 40, "state, previous version, TID word, size and incarnation, check word");
+
+inline constexpr unsigned kIncarnationShift = kSizeBits;
+inline constexpr std::uint64_t kIncarnationMax = ~std::uint64_t{0} >> kIncarnationShift;
+
+constexpr std::uint64_t incarnation_of(std::uint64_t size_word) { return size_word >> kIncarnationShift; }
+constexpr std::size_t size_of(std::uint64_t size_word) { return static_cast<std::size_t>(size_word & kSizeMask); }
+constexpr std::uint64_t make_size_word(std::uint64_t incarnation, std::size_t size) {
+  return incarnation << kIncarnationShift | size;
+}
+
+inline bool is_shared(const Record* record) {
+  return (reinterpret_cast<std::uintptr_t>(record) & offsetof(SharedRecord, head)) != 0;
+}
+inline SharedRecord& shared_of(Record& record) {
+  return *reinterpret_cast<SharedRecord*>(reinterpret_cast<char*>(&record) - offsetof(SharedRecord, head));
+}
+inline const SharedRecord& shared_of(const Record& record) { return shared_of(const_cast<Record&>(record)); }
+
+/// Where the value of a shared record with a key of that length begins, in bytes from the state word.
+constexpr std::size_t shared_value_offset(std::size_t key_bytes) {
+  return sizeof(SharedRecord) + base::round_up_to_word(key_bytes);
+}
+/// Bytes of a shared record: all of them are there whatever the present value's size is.
+constexpr std::size_t shared_record_bytes(std::size_t key_bytes, std::size_t max_value_bytes) {
+  return shared_value_offset(key_bytes) + base::round_up_to_word(max_value_bytes);
+}
+
+inline std::uint64_t* value_words(SharedRecord& record, std::size_t key_bytes) {
+  return record.key_words() + base::round_up_to_word(key_bytes) / base::kWord;
+}
+inline const std::uint64_t* value_words(const SharedRecord& record, std::size_t key_bytes) {
+  return record.key_words() + base::round_up_to_word(key_bytes) / base::kWord;
+}
+
+/// What the check word says of the key, its length included.
+inline std::uint32_t key_fingerprint(std::string_view key) {
+  const std::uint64_t length = key.size();
+  return base::crc32c(base::crc32c(0, &length, sizeof length), key.data(), key.size());
+}
+
+/// The checksum (I4) in two steps: over key and value, which takes its time and can be done before an HTM region or
+/// before the TID is known; then over TID word (lock bit masked), size and incarnation.
+inline std::uint32_t checksum_of_content(std::string_view key, std::string_view value) {
+  return base::crc32c(base::crc32c(0, key.data(), key.size()), value.data(), value.size());
+}
+inline std::uint32_t checksum_with_header(std::uint32_t content, TidWord tid, std::uint64_t size_word) {
+  const std::uint64_t words[] = {tid & ~kLocked, size_word};
+  return base::crc32c(content, words, sizeof words);
+}
+
+constexpr std::uint64_t make_check_word(std::uint32_t fingerprint, std::uint32_t checksum) {
+  return std::uint64_t{fingerprint} << 32 | checksum;
+}
+constexpr std::uint32_t fingerprint_of(std::uint64_t check_word) {
+  return static_cast<std::uint32_t>(check_word >> 32);
+}
+constexpr std::uint32_t checksum_of(std::uint64_t check_word) { return static_cast<std::uint32_t>(check_word); }
+
+}  // namespace granary::record
