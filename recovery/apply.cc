@@ -61,7 +61,7 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
   std::array<Lookup, kBatch> found;
   for (std::size_t i = 0; i < batch.count; ++i) keys[i] = batch.writes[i].key;
   worker_.shared.epochs.enter(*slot_);
-  table.tree().find_many({keys.data(), batch.count}, {found.data(), batch.count});
+  table.index().find_many({keys.data(), batch.count}, {found.data(), batch.count});
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (found[i].value != 0) table.prefetch(record_of(found[i].value));
   }
@@ -75,7 +75,7 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
   return done ? Outcome::kOk : Outcome::kOutOfMemory;
 }
 
-/// A record that is in no tree yet; nullptr if there is no memory.
+/// A record that is in no index yet; nullptr if there is no memory.
 Record* Applier::make_record(const LoggedWrite& write) {
   void* const block = worker_.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(write.value.size()));
   if (block == nullptr) return nullptr;
@@ -90,12 +90,12 @@ void Applier::note_absent(txn::TableCore& table, const LoggedWrite& write, Recor
   absents_.push_back({&table, record, std::string(write.key)});
 }
 
-/// `record` is where the tree led, perhaps a moment ago; nullptr if the key was missing. False if memory is used up.
+/// `record` is where the index led, perhaps a moment ago; nullptr if the key was missing. False if memory is used up.
 bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record* record, LeafHint& hint) {
   if (record == nullptr) {
     Record* const made = make_record(write);
     if (made == nullptr) return false;
-    const InsertResult inserted = table.tree().insert_if_absent(write.key, value_of(made), worker_.nodes, &hint);
+    const InsertResult inserted = table.index().insert_if_absent(write.key, value_of(made), worker_.nodes, &hint);
     if (inserted.what == InsertResult::What::kInserted) {
       if (write.removed) note_absent(table, write, made);
       ++applied_;
@@ -108,7 +108,7 @@ bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record*
   for (std::uint32_t turn = 0;; ++turn) {
     const TidWord word = record->tid();
     if (!record::is_latest(word)) {
-      record = record_of(table.tree().find(write.key).value);  // another thread has put a larger one in its place
+      record = record_of(table.index().find(write.key).value);  // another thread has put a larger one in its place
       continue;
     }
     if (is_older(write, word)) return true;  // also if it is locked: its holder only makes it newer
@@ -128,8 +128,8 @@ bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record&
       record.unlock_unchanged();
       return false;
     }
-    const bool replaced = table.tree().replace(write.key, value_of(&record), value_of(now));
-    base::always_check(replaced, "a locked latest record is the one its tree leads to");
+    const bool replaced = table.index().replace(write.key, value_of(&record), value_of(now));
+    base::always_check(replaced, "a locked latest record is the one its index leads to");
     record.store_tid(old & ~record::kLatest);
     replaced_.push_back(&record);
   }
@@ -141,11 +141,11 @@ bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record&
 void Applier::finish() {
   worker_.shared.epochs.enter(*slot_);
   for (const Absent& absent : absents_) {
-    kvstore::ordered::Tree& tree = absent.table->tree();
-    // The tree is asked first: a record that it does not lead to may be free already.
-    if (tree.find(absent.key).value != value_of(absent.record) || !record::is_absent(absent.record->tid())) continue;
+    cc::Index& index = absent.table->index();
+    // The index is asked first: a record that it does not lead to may be free already.
+    if (index.find(absent.key).value != value_of(absent.record) || !record::is_absent(absent.record->tid())) continue;
     absent.record->store_tid(absent.record->tid() & ~record::kLatest);
-    tree.remove(absent.key, value_of(absent.record), worker_.nodes);
+    index.remove(absent.key, value_of(absent.record), worker_.nodes);
     worker_.slabs.free(memory::SlabKind::kRecord, absent.record);
   }
   for (Record* const record : replaced_) worker_.slabs.free(memory::SlabKind::kRecord, record);

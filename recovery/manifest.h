@@ -34,7 +34,11 @@ struct TableEntry {
   std::string name;
   std::uint32_t max_value_bytes = 0;
   std::optional<std::uint32_t> base;
-  IndexOptions index;  ///< if base
+  IndexOptions index = {};  ///< if base
+  /// Has a hash index, whose main header is made for so many keys; none: an ordered one.
+  std::optional<std::uint64_t> hash_keys = {};
+
+  IndexKind kind() const { return hash_keys ? IndexKind::kHash : IndexKind::kOrdered; }
 };
 
 struct CheckpointEntry {

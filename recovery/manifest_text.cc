@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -117,7 +118,14 @@ ordered_json table_json(const TableEntry& table) {
     out["base"] = *table.base;
     out["index"] = index_json(table.index);
   }
+  if (table.hash_keys) out["hash"] = {{"keys", *table.hash_keys}};
   return out;
+}
+
+std::uint32_t version_for(const Manifest& manifest) {
+  const bool hash = std::any_of(manifest.tables.begin(), manifest.tables.end(),
+                                [](const TableEntry& table) { return table.hash_keys.has_value(); });
+  return hash ? kManifestVersion : kOldestManifestVersion;
 }
 
 std::string checksum_line(std::string_view text) {
@@ -287,6 +295,13 @@ IndexOptions parse_index(const json& value, const std::string& place, Complaint&
   return index;
 }
 
+std::uint64_t parse_hash(const json& value, const std::string& place, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  const std::uint64_t keys = fields.number("keys", kMaxExpectedKeys, 1);
+  fields.end();
+  return keys;
+}
+
 TableEntry parse_table(const json& value, const std::string& place, std::size_t position, Complaint& complaint) {
   Fields fields(value, place, complaint);
   TableEntry table;
@@ -300,6 +315,12 @@ TableEntry parse_table(const json& value, const std::string& place, std::size_t 
     });
     if (*table.base >= position)
       complaint.add(fmt::format("{} is an index of table {}, which does not stand before it", place, *table.base));
+  }
+  if (fields.has("hash")) {
+    fields.object("hash", [&](const json& hash, const std::string& where) {
+      table.hash_keys = parse_hash(hash, where, complaint);
+    });
+    if (table.base) complaint.add(fmt::format("{} is an index of a table and has a hash index", place));
   }
   fields.end();
   if (table.id != position) complaint.add(fmt::format("{}.id is {}; expected {}", place, table.id, position));
@@ -320,7 +341,7 @@ CheckpointEntry parse_checkpoint(const json& value, const std::string& place, Co
 Manifest parse_fields(const json& document, Complaint& complaint) {
   Fields fields(document, "it", complaint);
   Manifest manifest;
-  fields.number("format", kManifestVersion, kManifestVersion);
+  const std::uint64_t version = fields.number("format", kManifestVersion, kOldestManifestVersion);
   manifest.database = parse_id(fields.bytes("database"), complaint);
   fields.array("log_directories", [&](const json& directory, const std::string& where) {
     manifest.log_directories.push_back(fields.bytes_of(directory, where));
@@ -342,6 +363,8 @@ Manifest parse_fields(const json& document, Complaint& complaint) {
     });
   }
   fields.end();
+  if (version != version_for(manifest))
+    complaint.add(fmt::format("format is {}; its tables need {}", version, version_for(manifest)));
   return manifest;
 }
 
@@ -356,7 +379,7 @@ std::optional<std::uint64_t> version_of(const json& document) {
 }  // namespace
 
 std::string manifest_text(const Manifest& manifest) {
-  ordered_json document = {{"format", kManifestVersion},
+  ordered_json document = {{"format", version_for(manifest)},
                            {"database", to_text(manifest.database)},
                            {"log_directories", ordered_json::array()},
                            {"reliable_directory", escape(manifest.reliable_directory)},
@@ -393,8 +416,11 @@ Result<Manifest> parse_manifest(std::string_view text, const std::string& path) 
   }
   const json document = json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return damaged("it is no JSON, although its checksum is right");
-  if (const auto version = version_of(document); version && *version != kManifestVersion)
-    return damaged(fmt::format("it has format version {}, expected {}", *version, kManifestVersion));
+  if (const auto version = version_of(document);
+      version && (*version < kOldestManifestVersion || *version > kManifestVersion)) {
+    return damaged(
+        fmt::format("it has format version {}, expected {} to {}", *version, kOldestManifestVersion, kManifestVersion));
+  }
   Complaint complaint;
   Manifest manifest = parse_fields(document, complaint);
   if (!complaint.what.empty()) return damaged(complaint.what);

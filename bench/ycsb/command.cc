@@ -21,10 +21,6 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
     return Status(StatusCode::kInvalidArgument,
                   "--index=hash: mix e scans, which a hash index cannot; use --index=ordered");
   }
-  if (parameters.hash && !settings.options.directory.empty()) {
-    return Status(StatusCode::kInvalidArgument,
-                  "--index=hash: a hash index cannot be recovered yet; use --durability=none");
-  }
   if (parameters.hash && bare) {
     return Status(StatusCode::kInvalidArgument, "--index=hash: the bare index (--variant=key-value) is ordered");
   }

@@ -149,9 +149,11 @@ class Database {
 
   /// A new table, or, once, the recovered one of that name if it was created with the same options.
   Result<Table> create_table(std::string_view name, const TableOptions& options = {});
+  /// The same with typed keys and values: `options.max_value_bytes` is a value's size, whatever it says.
   template <typename K, typename V>
-  Result<TypedTable<K, V>> create_table(std::string_view name) {
-    auto table = create_table(name, TableOptions{.max_value_bytes = sizeof(V)});
+  Result<TypedTable<K, V>> create_table(std::string_view name, TableOptions options = {}) {
+    options.max_value_bytes = sizeof(V);
+    auto table = create_table(name, options);
     if (!table.ok()) return table.status();
     return TypedTable<K, V>(*table);
   }

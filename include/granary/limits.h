@@ -20,6 +20,8 @@ inline constexpr std::size_t kMaxValueBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxNameBytes = 255;
 /// Tables and secondary indexes of one Database together.
 inline constexpr std::uint32_t kMaxTables = 4096;
+/// Keys that a hash index can be made for (TableOptions::expected_keys).
+inline constexpr std::uint64_t kMaxExpectedKeys = std::uint64_t{1} << 36;
 /// Operations (reads, writes, scanned nodes, each counted apart) of one transaction.
 inline constexpr std::size_t kMaxAccesses = std::size_t{1} << 26;
 

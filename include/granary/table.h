@@ -45,7 +45,7 @@ class TypedTable : public Table {
 /// How a table finds a key.
 enum class IndexKind : std::uint8_t {
   kOrdered,  ///< a trie of B+-trees: point operations and scans
-  kHash,     ///< a hash table: faster point operations, no scans; not in a database with a directory
+  kHash,     ///< a hash table: faster point operations, no scans
 };
 
 struct TableOptions {

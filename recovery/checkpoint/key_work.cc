@@ -35,7 +35,7 @@ bool KeyWork::take_table(unsigned me, epoch::Slot& slot) {
                                  : tables_.size();
     if (next >= tables_.size()) break;
     epochs_.enter(slot);
-    std::optional<KeyRange> range = whole_range(tables_[next]->tree());
+    std::optional<TableRange> range = whole_range(tables_[next]->index());
     epochs_.leave(slot);
     if (!range) continue;
     const std::lock_guard lock(share(me).mutex);
@@ -51,13 +51,13 @@ bool KeyWork::take_half(unsigned me, epoch::Slot& slot) {
   for (std::size_t i = 1; i < shares_.size(); ++i) {
     Share& victim = share(static_cast<unsigned>((me + i) % shares_.size()));
     txn::TableCore* table = nullptr;
-    std::optional<KeyRange> half;
+    std::optional<TableRange> half;
     {
       const std::lock_guard lock(victim.mutex);
       table = victim.table;
       if (table == nullptr) continue;
       epochs_.enter(slot);
-      half = split(table->tree(), &victim.range);
+      half = split(table->index(), &victim.range);
       epochs_.leave(slot);
       if (!half) continue;
       busy_.fetch_add(1, std::memory_order_acq_rel);

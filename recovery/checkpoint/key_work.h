@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "recovery/checkpoint/key_range.h"
+#include "recovery/checkpoint/table_range.h"
 #include "src/base/cache_line.h"
 #include "src/epoch/epoch.h"
 #include "src/txn/table_core.h"
@@ -24,7 +24,7 @@ class KeyWork {
   struct alignas(base::kCacheLine) Share {
     std::mutex mutex;
     txn::TableCore* table = nullptr;  ///< null: nothing
-    KeyRange range;
+    TableRange range;
   };
 
   KeyWork(std::span<txn::TableCore* const> tables, epoch::EpochManager& epochs, unsigned threads);

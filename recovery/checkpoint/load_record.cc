@@ -35,7 +35,7 @@ Loaded load_record(txn::TableCore& table, record::TidWord tid, std::string_view 
   Record* const made = make_record(tid, value, worker);
   if (made == nullptr) return Loaded::kOutOfMemory;
   for (std::uint32_t turn = 0;; ++turn) {
-    const InsertResult at = table.tree().insert_if_absent(key, value_of(made), worker.nodes, hint);
+    const InsertResult at = table.index().insert_if_absent(key, value_of(made), worker.nodes, hint);
     if (at.what == InsertResult::What::kInserted) [[likely]]
       return Loaded::kLoaded;
     if (at.what == InsertResult::What::kOutOfMemory) {
@@ -51,8 +51,8 @@ Loaded load_record(txn::TableCore& table, record::TidWord tid, std::string_view 
       }
       base::sync_point("load_record.present");
       if (there->try_lock(word)) {
-        const bool replaced = table.tree().replace(key, at.present, value_of(made));
-        base::always_check(replaced, "a locked latest record is the one its tree leads to");
+        const bool replaced = table.index().replace(key, at.present, value_of(made));
+        base::always_check(replaced, "a locked latest record is the one its index leads to");
         there->store_tid(word & ~record::kLatest);
         cc::register_unhooked(worker, there);
         return Loaded::kLoaded;

@@ -10,59 +10,11 @@
 #include "recovery/checkpoint/key_work.h"
 #include "recovery/checkpoint/pacer.h"
 #include "recovery/checkpoint/partition_file.h"
+#include "recovery/checkpoint/piece.h"
 #include "src/base/test_hooks.h"
-#include "src/record/stable_read.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
-
-/// Copies the records of one piece into the block; stops at the piece's end, to be continued behind last_key().
-class Piece final : public kvstore::ordered::ScanVisitor {
- public:
-  /// Keys looked at with the slot entered, absent ones included.
-  static constexpr std::size_t kKeys = 256;
-
-  Piece(epoch::Epoch snapshot, base::Waiter& waiter, BlockBuffer& block, TableCount& count)
-      : snapshot_(snapshot),
-        waiter_(waiter),
-        block_(block),
-        count_(count) {}
-
-  void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
-
-  bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
-    copy(key, *reinterpret_cast<const record::Record*>(value));
-    stopped_ = ++seen_ == kKeys || block_.full();
-    if (stopped_) last_key_.assign(key);
-    return !stopped_;
-  }
-
-  bool stopped() const { return stopped_; }
-  std::string& last_key() { return last_key_; }
-
- private:
-  void copy(std::string_view key, const record::Record& head) {
-    record::StableRead seen;
-    std::size_t room = 0;
-    do {
-      const std::span<char> place = block_.value_place(key.size(), room);
-      seen = record::read_snapshot(head, snapshot_, place.data(), place.size(), waiter_);
-      room = seen.size;
-    } while (seen.state == record::ReadState::kTooSmall);
-    if (seen.state != record::ReadState::kValue) return;
-    block_.add(record::tid_of(seen.tid), key, seen.size);
-    ++count_.records;
-    count_.bytes += key.size() + seen.size;
-  }
-
-  const epoch::Epoch snapshot_;
-  base::Waiter& waiter_;
-  BlockBuffer& block_;
-  TableCount& count_;
-  std::size_t seen_ = 0;
-  bool stopped_ = false;
-  std::string last_key_;
-};
 
 Status check(const WriteOptions& options, const cc::Shared& shared) {
   if (!shared.settings.snapshots) {
@@ -194,16 +146,11 @@ class Writer {
     const std::lock_guard lock(share.mutex);
     Piece piece(snapshot_, shared_.waiter, block, mine->tables[share.table->id()]);
     shared_.epochs.enter(slot);
-    share.table->tree().scan(share.range.bounds(), kvstore::ordered::Direction::kForward, piece);
+    const bool more = piece.run(share.table->index(), &share.range);
     shared_.epochs.leave(slot);
     base::sync_point("checkpoint.piece");
-    if (!piece.stopped()) {
-      work_.finish(share);
-      return false;
-    }
-    share.range.from.swap(piece.last_key());
-    share.range.from_inclusive = false;
-    return true;
+    if (!more) work_.finish(share);
+    return more;
   }
 
   /// Writes the block, if it holds anything, and begins the next one of the same table.

@@ -43,6 +43,19 @@ bool holds_keys(cc::Index& index, epoch::EpochManager& epochs) {
   return any.found();
 }
 
+Status check_expected_keys(std::string_view name, std::uint64_t keys) {
+  if (keys >= 1 && keys <= kMaxExpectedKeys) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("table '{}': expected_keys is {}; expected 1 to {}", name, keys, kMaxExpectedKeys)};
+}
+
+Status no_room_for_header(std::string_view name, std::uint64_t keys) {
+  return {StatusCode::kResourceExhausted,
+          fmt::format("table '{}': no memory for the hash index of {} keys; raise memory_limit_bytes or lower "
+                      "expected_keys",
+                      name, keys)};
+}
+
 void add(const htm::Counters& counters, HtmStatistics& sum) {
   const auto aborts = [&](htm::Cause cause) {
     return counters.aborts[static_cast<std::size_t>(cause)].load(std::memory_order_relaxed);
@@ -146,7 +159,7 @@ Status Engine::recover() {
   if (storage_ == nullptr) return {};
   for (const recovery::TableEntry& entry : storage_->tables()) {
     const std::lock_guard lock(schema_mutex_);
-    auto table = add_table(entry.name, entry.max_value_bytes);
+    auto table = add_table(entry);
     if (!table.ok()) return table.status();
     undeclared_.insert(entry.name);
     if (!entry.base) continue;
@@ -293,7 +306,8 @@ void Engine::report_stall() {
                who.c_str(), static_cast<unsigned long long>(epochs_.current()));
 }
 
-Status Engine::check_new(std::string_view name, std::uint32_t max_value_bytes) const {
+Status Engine::check_new(const recovery::TableEntry& entry) const {
+  const std::string& name = entry.name;
   if (name.empty() || name.size() > kMaxNameBytes) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("a table's or index's name has {} bytes; expected 1 to {}", name.size(), kMaxNameBytes));
@@ -305,46 +319,57 @@ Status Engine::check_new(std::string_view name, std::uint32_t max_value_bytes) c
     return Status(StatusCode::kResourceExhausted,
                   fmt::format("there are already {} tables and indexes, the most allowed", kMaxTables));
   }
-  if (max_value_bytes > kMaxValueBytes) {
+  if (entry.max_value_bytes > kMaxValueBytes) {
     return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}",
-                                                            name, max_value_bytes, kMaxValueBytes));
+                                                            name, entry.max_value_bytes, kMaxValueBytes));
   }
   return {};
 }
 
-Result<txn::TableCore*> Engine::add_table(std::string_view name, std::uint32_t max_value_bytes,
-                                          std::span<kvstore::hash::Bucket> main_header) {
-  if (const Status good = check_new(name, max_value_bytes); !good.ok()) return good;
-  auto table = std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), std::string(name),
-                                                max_value_bytes == 0 ? kMaxValueBytes : max_value_bytes, shared_,
-                                                *schema_nodes_, main_header, region_->base());
+std::span<kvstore::hash::Bucket> Engine::make_main_header(std::uint64_t keys) {
+  const std::uint64_t buckets = kvstore::hash::Table::buckets_for(keys);
+  char* const header = slabs_.take_run(buckets * sizeof(kvstore::hash::Bucket));
+  if (header == nullptr) return {};
+  return {reinterpret_cast<kvstore::hash::Bucket*>(header), buckets};
+}
+
+Result<txn::TableCore*> Engine::add_table(const recovery::TableEntry& entry) {
+  if (const Status good = check_new(entry); !good.ok()) return good;
+  std::span<kvstore::hash::Bucket> main_header;
+  if (entry.hash_keys) {
+    main_header = make_main_header(*entry.hash_keys);
+    if (main_header.empty()) return no_room_for_header(entry.name, *entry.hash_keys);
+  }
+  auto table =
+      std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), entry.name, entry.max_value_bytes,
+                                       shared_, *schema_nodes_, main_header, region_->base());
   if (!table->tree().ok()) {
-    return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", name));
+    return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", entry.name));
   }
   tables_.push_back(std::move(table));
-  tables_by_name_.emplace(name, tables_.back().get());
+  tables_by_name_.emplace(entry.name, tables_.back().get());
   return tables_.back().get();
 }
 
 /// Makes a new table or index durable, or takes the recovered one if it is the same.
-Result<txn::TableCore*> Engine::declare(std::string_view name, const recovery::TableEntry& entry) {
-  if (const auto recovered = undeclared_.find(name); recovered != undeclared_.end()) {
-    txn::TableCore* const table = tables_by_name_.find(name)->second;
+Result<txn::TableCore*> Engine::declare(const recovery::TableEntry& entry) {
+  if (const auto recovered = undeclared_.find(entry.name); recovered != undeclared_.end()) {
+    txn::TableCore* const table = tables_by_name_.find(entry.name)->second;
     const recovery::TableEntry known = storage_->table(table->id());
     if (const std::string other = difference(known, entry); !other.empty()) {
-      return Status(
-          StatusCode::kFailedPrecondition,
-          fmt::format("'{}' was recovered from '{}' with another definition: {}", name, options_.directory, other));
+      return Status(StatusCode::kFailedPrecondition,
+                    fmt::format("'{}' was recovered from '{}' with another definition: {}", entry.name,
+                                options_.directory, other));
     }
     undeclared_.erase(recovered);
     return table;
   }
-  auto table = add_table(name, entry.max_value_bytes);
+  auto table = add_table(entry);
   if (!table.ok() || storage_ == nullptr) return table;
   recovery::TableEntry added = entry;
   added.id = (*table)->id();
   if (const Status saved = storage_->add_table(added); !saved.ok()) {
-    tables_by_name_.erase(tables_by_name_.find(name));  // nobody has seen it
+    tables_by_name_.erase(entry.name);  // nobody has seen it
     tables_.pop_back();
     return saved;
   }
@@ -352,36 +377,15 @@ Result<txn::TableCore*> Engine::declare(std::string_view name, const recovery::T
 }
 
 Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableOptions& table_options) {
-  const std::lock_guard lock(schema_mutex_);
-  if (table_options.index == IndexKind::kHash) return create_hash_table(name, table_options);
   recovery::TableEntry entry;
   entry.name = name;
   entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
-  return declare(name, entry);
-}
-
-Result<txn::TableCore*> Engine::create_hash_table(std::string_view name, const TableOptions& table_options) {
-  if (storage_ != nullptr) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("table '{}': a hash index cannot be recovered yet; in a database with a directory "
-                              "(Options::directory) use IndexKind::kOrdered",
-                              name));
+  if (table_options.index == IndexKind::kHash) {
+    if (const Status good = check_expected_keys(name, table_options.expected_keys); !good.ok()) return good;
+    entry.hash_keys = table_options.expected_keys;
   }
-  constexpr std::uint64_t kMostKeys = std::uint64_t{1} << 36;
-  if (table_options.expected_keys == 0 || table_options.expected_keys > kMostKeys) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': expected_keys is {}; expected 1 to {}", name,
-                                                            table_options.expected_keys, kMostKeys));
-  }
-  if (const Status good = check_new(name, table_options.max_value_bytes); !good.ok()) return good;
-  const std::uint64_t buckets = kvstore::hash::Table::buckets_for(table_options.expected_keys);
-  char* const header = slabs_.take_run(buckets * sizeof(kvstore::hash::Bucket));
-  if (header == nullptr) {
-    return Status(StatusCode::kResourceExhausted,
-                  fmt::format("table '{}': no memory for the hash index of {} keys; raise memory_limit_bytes or lower "
-                              "expected_keys",
-                              name, table_options.expected_keys));
-  }
-  return add_table(name, table_options.max_value_bytes, {reinterpret_cast<kvstore::hash::Bucket*>(header), buckets});
+  const std::lock_guard lock(schema_mutex_);
+  return declare(entry);
 }
 
 Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_view name,
@@ -399,13 +403,13 @@ Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_v
   entry.max_value_bytes = kMaxKeyBytes;
   entry.base = base->id();
   entry.index = index_options;
-  if (undeclared_.contains(name)) return declare(name, entry);
+  if (undeclared_.contains(name)) return declare(entry);
   if (holds_keys(base->index(), epochs_)) {
     return Status(
         StatusCode::kFailedPrecondition,
         fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
   }
-  auto index = declare(name, entry);
+  auto index = declare(entry);
   if (!index.ok()) return index.status();
   (*index)->make_index_of(base, index_options);
   base->add_index(*index);

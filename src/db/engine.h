@@ -76,12 +76,11 @@ class Engine {
   void run_background();
   void report_stall();
   void collect_for_idle();
-  /// `main_header`: empty for an ordered table.
-  Result<txn::TableCore*> add_table(std::string_view name, std::uint32_t max_value_bytes,
-                                    std::span<kvstore::hash::Bucket> main_header = {});
-  Status check_new(std::string_view name, std::uint32_t max_value_bytes) const;
-  Result<txn::TableCore*> create_hash_table(std::string_view name, const TableOptions& table_options);
-  Result<txn::TableCore*> declare(std::string_view name, const recovery::TableEntry& entry);
+  Result<txn::TableCore*> add_table(const recovery::TableEntry& entry);
+  Status check_new(const recovery::TableEntry& entry) const;
+  /// For a hash index of so many keys; empty if there is no memory.
+  std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);
+  Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
   std::vector<txn::TableCore*> all_tables() const;
 
   const Options options_;

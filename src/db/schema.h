@@ -7,7 +7,8 @@
 
 namespace granary::db {
 
-/// What the declared definition has other than the recovered one; empty if nothing. Ids and names are not compared.
+/// What the declared definition has other than the recovered one; empty if nothing. Ids, names and expected
+/// keys are not compared.
 std::string difference(const recovery::TableEntry& recovered, const recovery::TableEntry& declared);
 
 }  // namespace granary::db

@@ -2,7 +2,6 @@
 // that names what was wrong.
 
 #include "tests/support/manual_database.h"
-#include "tests/support/temporary_directory.h"
 
 namespace granary::tests {
 namespace {
@@ -85,15 +84,6 @@ TEST(BadSchema, HashTables) {
   expect_error(create({.max_value_bytes = kMaxValueBytes + 1, .index = IndexKind::kHash}), kInvalid, "max_value_bytes");
   EXPECT_TRUE(create({.index = IndexKind::kHash}).ok()) << "the name is still free";
   expect_error(create({.index = IndexKind::kHash}), StatusCode::kAlreadyExists, "'t'");
-}
-
-TEST(BadSchema, HashTablesInADirectory) {
-  const TemporaryDirectory directory;
-  Options options = manual_options();
-  options.directory = directory.path() + "/db";
-  ManualDatabase db(1, options);
-  expect_error(db->create_table("t", {.index = IndexKind::kHash}), StatusCode::kInvalidArgument, "Options::directory");
-  EXPECT_TRUE(db->create_table("t").ok()) << "the name is still free";
 }
 
 TEST(BadSchema, Indexes) {

@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, EveryVariant,
                                          "no-overwrites", "simple-allocator", "key-value,simple-allocator"));
 
 TEST(Run, AHashIndexRunsAndVerifies) {
-  for (const char* flags : {" --mix=silo", " --mix=d", " --variant=simple-allocator,no-overwrites"}) {
+  for (const char* flags :
+       {" --mix=silo", " --mix=d --durability=tmpfs", " --variant=simple-allocator,no-overwrites"}) {
     const Ran ran = granary(std::string("bench ycsb --index=hash --repeat=1 --verify") + flags + kTiny);
     EXPECT_EQ(ran.exit_code, 0) << flags << ": " << ran.err;
     EXPECT_NE(ran.out.find("conditions hold"), std::string::npos) << ran.out;

@@ -79,9 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --variant=key-value,no-gc", "--variant=key-value,no-gc: the two exclude each other"},
         Mistake{"bench ycsb --scan_length=5", "--scan_length: mix silo does not scan; use --mix=e"},
         Mistake{"bench ycsb --index=hash --mix=e",
-                "--index=hash: mix e scans, which a hash index cannot; use --index=ordered"},
-        Mistake{"bench ycsb --index=hash --durability=tmpfs",
-                "--index=hash: a hash index cannot be recovered yet; use --durability=none"}));
+                "--index=hash: mix e scans, which a hash index cannot; use --index=ordered"}));
 
 TEST(Usage, WhatDoesNotFitIntoMemoryIsRefusedBeforeLoading) {
   const Ran ran = granary("bench ycsb --keys=10000000000");

@@ -126,7 +126,8 @@ Options bank_options(const std::string& directory, const std::string& rings) {
 }
 
 Result<Bank> open_bank(Database& database) {
-  auto accounts = database.create_table<std::uint64_t, std::int64_t>("accounts");
+  auto accounts = database.create_table<std::uint64_t, std::int64_t>(
+      "accounts", {.index = IndexKind::kHash, .expected_keys = kBankAccounts / 4});
   if (!accounts.ok()) return accounts.status();
   auto counters = database.create_table<std::uint64_t, std::uint64_t>("counters");
   if (!counters.ok()) return counters.status();

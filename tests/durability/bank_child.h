@@ -20,7 +20,7 @@ struct Transfer {
 inline std::uint64_t transfer_key(std::uint64_t worker, std::uint64_t number) { return worker << 48 | number; }
 
 struct Bank {
-  TypedTable<std::uint64_t, std::int64_t> accounts;
+  TypedTable<std::uint64_t, std::int64_t> accounts;   ///< a hash table; the others are ordered
   TypedTable<std::uint64_t, std::uint64_t> counters;  ///< worker -> how many transfers it has made
   TypedTable<std::uint64_t, Transfer> transfers;
   Index by_account;  ///< transfers by the account that they are from

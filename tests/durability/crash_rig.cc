@@ -14,9 +14,20 @@ constexpr std::size_t kWorkers = 3;
 constexpr std::uint64_t kKeys = 60;  // few: overwritten, removed and born again all the time
 constexpr std::uint64_t kSmallest = std::uint64_t{64} << 10;
 constexpr std::size_t kIndexed = 8;  // bytes of the value
+constexpr const char* kTheOne = "the one";
 
 bool changes_files(FileCall call) {
   return call != FileCall::kRead && call != FileCall::kOpen && call != FileCall::kList;
+}
+
+std::string key_name(std::uint64_t number) { return "key " + std::to_string(number); }
+
+/// Hash tables with few buckets or enough.
+TableOptions random_table(base::Random& random) {
+  TableOptions options;
+  if (random.below(2) == 0) options.index = IndexKind::kHash;
+  options.expected_keys = random.below(2) == 0 ? 1 : kKeys;
+  return options;
 }
 
 Options random_options(base::Random& random, const std::string& rings) {
@@ -41,6 +52,8 @@ CrashRig::CrashRig(std::uint64_t seed)
       options_(random_options(random_, rings_.path())),
       files_(std::make_unique<FaultFiles>()),
       image_random_(seed, 1) {
+  base::Random tables(seed, 2);
+  for (TableOptions& options : table_options_) options = random_table(tables);
   files_->set_observer([this](FileCall call, const std::string&) { on_call(call); });
 }
 
@@ -63,7 +76,7 @@ Status CrashRig::open() {
   database_ = std::move(*opened);
   tables_.clear();
   for (std::size_t i = 0; i < kModelTables; ++i) {
-    const auto table = database_->create_table("table " + std::to_string(i));
+    const auto table = database_->create_table("table " + std::to_string(i), table_options_[i]);
     if (!table.ok()) return release_database(), table.status();
     tables_.push_back(*table);
     if (i != 0) continue;
@@ -112,8 +125,8 @@ AbortReason CrashRig::commit_one() {
   open_[0] = Open{workers_[0].begin(), {}};
   operate(*open_[0]);
   const std::string value = random_value();
-  EXPECT_EQ(open_[0]->transaction.put(tables_[1], "the one", value), Outcome::kOk);
-  open_[0]->done.writes.push_back({1, "the one", value});
+  EXPECT_EQ(open_[0]->transaction.put(tables_[1], kTheOne, value), Outcome::kOk);
+  open_[0]->done.writes.push_back({1, kTheOne, value});
   return commit(0);
 }
 
@@ -127,7 +140,7 @@ std::string CrashRig::random_value() {
 /// One operation; the transaction may be doomed by it, and then does not commit.
 void CrashRig::operate(Open& open) {
   const std::size_t table = random_.below(kModelTables);
-  const std::string key = "key " + std::to_string(random_.below(kKeys));
+  const std::string key = key_name(random_.below(kKeys));
   std::string value = random_value();
   Outcome done = Outcome::kNotFound;
   switch (random_.below(5)) {
@@ -212,10 +225,26 @@ void CrashRig::look_ahead() {
   must_ = 0;
 }
 
+/// A hash table: of the keys that there can be.
+void CrashRig::read_by_key(Transaction& t, std::size_t table, std::map<std::string, std::string>& records) {
+  const auto read = [&](const std::string& key) {
+    std::string value;
+    const Outcome outcome = t.get(tables_[table], key, value);
+    EXPECT_TRUE(outcome == Outcome::kOk || outcome == Outcome::kNotFound) << name(outcome);
+    if (outcome == Outcome::kOk) records.emplace(key, std::move(value));
+  };
+  for (std::uint64_t i = 0; i < kKeys; ++i) read(key_name(i));
+  read(kTheOne);
+}
+
 State CrashRig::read_all() {
   State state;
   Transaction t = workers_[0].begin();
   for (std::size_t table = 0; table < kModelTables; ++table) {
+    if (table_options_[table].index == IndexKind::kHash) {
+      read_by_key(t, table, state[table]);
+      continue;
+    }
     const ScanResult scanned = t.scan(tables_[table], {}, [&](std::string_view key, std::string_view value) {
       state[table].emplace(key, value);
       return true;

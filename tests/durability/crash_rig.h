@@ -1,6 +1,6 @@
 #pragma once
 // A small database whose file system is in memory and whose rings a test may take away: random transactions of several
-// workers, all on one thread; crashes at any call of the file system; and the model that tells what must be left.
+// workers on tables of either kind of index, all on one thread; crashes at any call of the file system; and the model that tells what must be left.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ class CrashRig {
     kProcess,    ///< every call's effect is there, and the rings
   };
 
-  /// Everything that is random comes from the seed: options, transactions, crashes.
+  /// Everything that is random comes from the seed: options, kinds of indexes, transactions, crashes.
   explicit CrashRig(std::uint64_t seed);
   ~CrashRig();
 
@@ -81,11 +81,13 @@ class CrashRig {
   AbortReason commit(std::size_t worker);
   void release_database();
   std::string check_index();
+  void read_by_key(Transaction& t, std::size_t table, std::map<std::string, std::string>& records);
   std::string random_value();
 
   base::Random random_;
   RingDirectory rings_;
   Options options_;
+  std::array<TableOptions, kModelTables> table_options_;
   std::unique_ptr<FaultFiles> files_;
   Model model_;
   // What was known before the last crash, until the database that it left is open.

@@ -213,7 +213,7 @@ TEST(DatabaseFaults, ADiskThatFillsUpAndIsGivenRoomAgain) {
     ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
     rig.act(100);
     rig.files().set_capacity(50'000 + 10'000 * (seed % 8));
-    for (int i = 0; i < 400 && rig.database().log_status().ok(); ++i) rig.act(20);
+    for (int i = 0; i < 1000 && rig.database().log_status().ok(); ++i) rig.act(20);
     ASSERT_EQ(rig.database().log_status().code(), StatusCode::kDiskFull);
     EXPECT_EQ(rig.commit_one(), AbortReason::kLogFailed);
     rig.crash(seed % 2 == 0 ? Crash::kPowerLoss : Crash::kProcess);

@@ -100,6 +100,31 @@ TEST_F(DurableSchema, RefusesAnother) {
   EXPECT_TRUE(database->create_index(people, "by letter", kByFirstByte).ok());  // a refusal does not use it up
 }
 
+TEST_F(DurableSchema, KeepsTheKindOfAnIndex) {
+  const TableOptions hash{.index = IndexKind::kHash, .expected_keys = 1000};
+  {
+    const auto database = open();
+    const Table table = database->create_table("hashed", hash).value();
+    ASSERT_TRUE(database->create_table("ordered").ok());
+    ASSERT_TRUE(database->create_index(table, "by letter", kByFirstByte).ok());
+    Worker worker = database->register_worker().value();
+    ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "1", "ada")); }));
+  }
+  const auto database = open();
+  const Status ordered = database->create_table("hashed").status();
+  EXPECT_EQ(ordered.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(ordered.message(), AllOf(HasSubstr("'hashed'"), HasSubstr("a hash table, not ordered")));
+  EXPECT_THAT(database->create_table("ordered", hash).status().message(), HasSubstr("ordered, not a hash table"));
+  const Table table = database->create_table("hashed", {.index = IndexKind::kHash, .expected_keys = 7}).value();
+  ASSERT_TRUE(database->create_index(table, "by letter", kByFirstByte).ok());
+  Worker worker = database->register_worker().value();
+  Transaction t = worker.begin();
+  std::string value;
+  EXPECT_EQ(t.get(table, "1", value), Outcome::kOk);
+  EXPECT_EQ(scan_text(t, table), "(" + std::string(name(Outcome::kUnordered)) + ")");
+  EXPECT_EQ(scan_text(t, database->index("by letter").value()), "1=ada ");
+}
+
 TEST_F(DurableSchema, OneOpeningAtATime) {
   const auto database = open();
   const Status second = refused();

@@ -101,6 +101,10 @@ void add_manifest(const Corpus& corpus, bool checkpoint) {
   manifest.boot = "boot";
   corpus.add("manifest", checkpoint ? "with-checkpoint" : "without-checkpoint", kMended,
              recovery::manifest_text(manifest));
+  if (!checkpoint) return;
+  const auto id = static_cast<std::uint32_t>(manifest.tables.size());
+  manifest.tables.push_back({.id = id, .name = "hashed", .max_value_bytes = 8, .base = {}, .hash_keys = 1000});
+  corpus.add("manifest", "with-hash-table", kMended, recovery::manifest_text(manifest));
 }
 
 void add_record(BlockBuffer& block, std::uint64_t epoch, const std::string& key, const std::string& value) {

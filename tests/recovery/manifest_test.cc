@@ -32,6 +32,13 @@ Manifest example() {
   return manifest;
 }
 
+/// With a hash table.
+Manifest example_with_hash() {
+  Manifest manifest = example();
+  manifest.tables.push_back({.id = 2, .name = "hashed", .max_value_bytes = 8, .base = {}, .hash_keys = 1000});
+  return manifest;
+}
+
 /// A file with a right checksum around whatever JSON.
 std::string sealed(std::string json) {
   json += "\n";
@@ -67,8 +74,52 @@ TEST(Manifest, ReadsWhatWasWritten) {
   EXPECT_EQ(read->database, example().database);
 }
 
+TEST(Manifest, KeepsHashTables) {
+  const std::string text = manifest_text(example_with_hash());
+  EXPECT_THAT(text, HasSubstr("\"format\": 2"));
+  const auto read = parse_manifest(text, "M");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->tables[2].kind(), IndexKind::kHash);
+  EXPECT_EQ(read->tables[2].hash_keys, 1000u);
+  EXPECT_EQ(read->tables[0].kind(), IndexKind::kOrdered);
+  EXPECT_EQ(manifest_text(*read), text);
+}
+
+/// Byte for byte what was written before there were hash tables; still written where there are none.
+TEST(Manifest, ReadsAndWritesTheFirstFormat) {
+  const std::string text = R"({
+ "format": 1,
+ "database": "01000000000000000000000000000000",
+ "log_directories": [
+  "/db"
+ ],
+ "reliable_directory": "/dev/shm/x",
+ "boot": "b",
+ "generations": [
+  {
+   "number": 1,
+   "loggers": 2,
+   "first_epoch": 1
+  }
+ ],
+ "tables": [
+  {
+   "id": 0,
+   "name": "accounts",
+   "max_value_bytes": 100
+  }
+ ]
+}
+crc32c ba20f58c
+)";
+  const auto read = parse_manifest(text, "M");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->tables.at(0).kind(), IndexKind::kOrdered);
+  EXPECT_EQ(manifest_text(*read), text);
+}
+
 TEST(Manifest, EveryTruncationIsDamage) {
-  const std::string text = manifest_text(example());
+  const std::string text = manifest_text(example_with_hash());
   for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
     const auto parsed = parse_manifest(std::string_view(text).substr(0, bytes), "M");
     ASSERT_FALSE(parsed.ok()) << bytes;
@@ -78,7 +129,7 @@ TEST(Manifest, EveryTruncationIsDamage) {
 }
 
 TEST(Manifest, EveryFlippedBitIsDamage) {
-  const std::string text = manifest_text(example());
+  const std::string text = manifest_text(example_with_hash());
   for (std::size_t bit = 0; bit < 8 * text.size(); ++bit) {
     std::string flipped = text;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
@@ -90,7 +141,7 @@ TEST(Manifest, EveryFlippedBitIsDamage) {
 
 /// Behind a right checksum nothing is believed either: no crash, and never a manifest that says something else.
 TEST(Manifest, NonsenseWithARightChecksumIsDamage) {
-  const std::string text = manifest_text(example());
+  const std::string text = manifest_text(example_with_hash());
   const std::string json = text.substr(0, text.rfind("\ncrc32c"));
   ASSERT_TRUE(parse_manifest(sealed(json), "M").ok());
   for (std::size_t i = 0; i < json.size(); ++i) {
@@ -106,14 +157,18 @@ TEST(Manifest, NonsenseWithARightChecksumIsDamage) {
 }
 
 TEST(Manifest, SaysWhatIsWrong) {
-  const std::string text = manifest_text(example());
+  const std::string text = manifest_text(example_with_hash());
   const std::string json = text.substr(0, text.rfind("\ncrc32c"));
   const auto with = [&](std::string_view from, std::string_view to) {
     std::string changed = json;
     replace(changed, from, to);
     return parse_manifest(sealed(changed), "M").status().message();
   };
-  EXPECT_THAT(with("\"format\": 1", "\"format\": 2"), HasSubstr("format version 2, expected 1"));
+  EXPECT_THAT(with("\"format\": 2", "\"format\": 3"), HasSubstr("format version 3, expected 1 to 2"));
+  EXPECT_THAT(with("\"format\": 2", "\"format\": 1"), HasSubstr("format is 1; its tables need 2"));
+  EXPECT_THAT(with("\"keys\": 1000", "\"keys\": 0"), HasSubstr("tables[2].hash.keys is 0; expected 1 to"));
+  EXPECT_THAT(with("\"keys\": 1000", "\"kezs\": 1000"), HasSubstr("tables[2].hash.keys is missing"));
+  EXPECT_THAT(with("\"base\": 0", "\"hash\": {\"keys\": 1}, \"base\": 0"), HasSubstr("tables[1] is an index of"));
   EXPECT_THAT(with("\"cut\": 40", "\"cut\": \"x\""),
               HasSubstr("generations[1].cut is a string; expected a whole number"));
   EXPECT_THAT(with("\"cut\": 40", "\"cut\": -1"), HasSubstr("generations[1].cut"));

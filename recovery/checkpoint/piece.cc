@@ -1,0 +1,67 @@
+#include "recovery/checkpoint/piece.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/record/stable_read.h"
+
+namespace granary::recovery::checkpoint {
+
+bool Piece::run(cc::Index& index, TableRange* range) {
+  if (index.ordered()) return run_keys(index.tree(), &std::get<KeyRange>(*range));
+  return run_buckets(index.hash(), &std::get<BucketRange>(*range));
+}
+
+bool Piece::run_keys(const kvstore::ordered::Tree& tree, KeyRange* range) {
+  tree.scan(range->bounds(), kvstore::ordered::Direction::kForward, *this);
+  if (!over()) return false;
+  range->from.swap(last_key_);
+  range->from_inclusive = false;
+  return true;
+}
+
+bool Piece::on_entry(std::string_view key, kvstore::ordered::Value value) {
+  copy(key, *reinterpret_cast<const record::Record*>(value));
+  ++seen_;
+  if (over()) last_key_.assign(key);
+  return !over();
+}
+
+/// A few buckets at a time; when the block is full amid them, their other keys are for the next piece.
+bool Piece::run_buckets(const kvstore::hash::Table& table, BucketRange* range) {
+  constexpr std::uint64_t kAtOnce = 8;
+  const auto take = [&](std::string_view key, kvstore::hash::Value value) {
+    if (block_.full()) {
+      range->keys.emplace_back(key);
+    } else {
+      copy(key, *reinterpret_cast<const record::Record*>(value));
+      ++seen_;
+    }
+  };
+  for (const std::string& key : std::exchange(range->keys, {})) {
+    if (const kvstore::hash::Lookup found = table.find(key); found.value != 0) take(key, found.value);
+  }
+  while (!over() && range->from != range->to) {
+    const std::uint64_t end = std::min(range->from + kAtOnce, range->to);
+    table.visit(range->from, end, take);
+    seen_ += end - range->from;
+    range->from = end;
+  }
+  return !range->keys.empty() || range->from != range->to;
+}
+
+void Piece::copy(std::string_view key, const record::Record& head) {
+  record::StableRead seen;
+  std::size_t room = 0;
+  do {
+    const std::span<char> place = block_.value_place(key.size(), room);
+    seen = record::read_snapshot(head, snapshot_, place.data(), place.size(), waiter_);
+    room = seen.size;
+  } while (seen.state == record::ReadState::kTooSmall);
+  if (seen.state != record::ReadState::kValue) return;
+  block_.add(record::tid_of(seen.tid), key, seen.size);
+  ++count_.records;
+  count_.bytes += key.size() + seen.size;
+}
+
+}  // namespace granary::recovery::checkpoint
