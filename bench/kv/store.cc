@@ -8,13 +8,14 @@
 
 namespace granary::bench::kv {
 
+using kvstore::hash::Bucket;
 using kvstore::ordered::InsertResult;
 using memory::SlabKind;
 using record::Record;
 using record::TidWord;
 
 Access::Access(Store& store)
-    : tree_(store.tree()),
+    : index_(store.index()),
       epochs_(store.epochs_),
       slot_(store.epochs_.acquire_slot()),
       slabs_(store.slabs_),
@@ -53,13 +54,13 @@ bool Access::insert(std::string_view key, std::string_view value) {
   base::copy_to_shared(fresh->value_words(), value.data(), value.size());
   const Entered entered(*this);
   fresh->store_tid(record::make_tid(epochs_.current(), 1) | record::kLatest);
-  const InsertResult done = tree_.insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(fresh), nodes_);
+  const InsertResult done = index_.insert_if_absent(key, reinterpret_cast<cc::Value>(fresh), nodes_, nullptr);
   if (done.what == InsertResult::What::kInserted) return true;
   slabs_.free(SlabKind::kRecord, fresh);
   return false;
 }
 
-Result<std::unique_ptr<Store>> Store::open(const Options& options) {
+Result<std::unique_ptr<Store>> Store::open(const Options& options, std::optional<std::uint64_t> hash_keys) {
   const std::uint64_t limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : available_memory() / 4 * 3;
   auto region = memory::Region::map({.reserve_bytes = limit,
                                      .huge_pages = options.huge_pages,
@@ -67,8 +68,23 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options) {
                                      .numa_node = options.numa_node});
   if (!region.ok()) return region.status();
   std::unique_ptr<Store> store(new Store(options, std::move(*region), limit));
-  if (!store->tree_->ok()) return Status(StatusCode::kResourceExhausted, "no memory for the root of the index");
+  if (const Status made = store->make_index(hash_keys); !made.ok()) return made;
   return store;
+}
+
+Status Store::make_index(std::optional<std::uint64_t> hash_keys) {
+  const Status no_memory(StatusCode::kResourceExhausted, "no memory for the root of the index; see --memory_limit");
+  if (hash_keys) {
+    const std::uint64_t buckets = kvstore::hash::Table::buckets_for(*hash_keys);
+    char* const header = slabs_.take_run(buckets * sizeof(Bucket));
+    if (header == nullptr) return no_memory;
+    main_header_bytes_ = buckets * sizeof(Bucket);
+    const std::span<Bucket> main(reinterpret_cast<Bucket*>(header), buckets);
+    index_ = std::make_unique<cc::Index>(*root_nodes_, main, region_->base());
+  } else {
+    index_ = std::make_unique<cc::Index>(*root_nodes_);
+  }
+  return index_->tree().ok() ? Status() : no_memory;
 }
 
 Store::Store(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)
@@ -77,7 +93,6 @@ Store::Store(const Options& options, std::unique_ptr<memory::Region> region, std
       epochs_({.snapshot_epochs = options.snapshot_epochs, .max_open_epochs = 0}),
       root_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
       root_nodes_(std::make_unique<kvstore::NodeMemory>(*root_slabs_, epochs_)),
-      tree_(std::make_unique<kvstore::ordered::Tree>(*root_nodes_)),
       epoch_thread_([this, epoch_ms = options.epoch_ms] { advance_epochs(epoch_ms); }) {}
 
 Store::~Store() {
@@ -117,7 +132,7 @@ StoreFigures Store::figures() const {
   }
   return {.memory_bytes = slabs_.bytes_reserved(),
           .records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(records, 0)),
-          .index_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(nodes, 0)),
+          .index_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(nodes, 0)) + main_header_bytes_,
           .version_bytes = 0,
           .garbage_items = 0,
           .epoch = epochs_.current(),

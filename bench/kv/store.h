@@ -1,12 +1,13 @@
 #pragma once
-// The bare key-value store that Silo's evaluation compares with (5.2): the ordered index straight over records in the
-// same slabs, without transactions. Each operation is atomic by itself: reads copy a stable version, writers hold the
+// The bare key-value store that Silo's evaluation compares with (5.2): the index, ordered or hash, straight over records in
+// the same slabs, without transactions. Each operation is atomic by itself: reads copy a stable version, writers hold the
 // record's lock bit, and every operation lies in an entered epoch slot, so that memory may be reclaimed.
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -17,8 +18,8 @@
 
 #include "bench/harness/workload.h"
 #include "kvstore/common/node_memory.h"
-#include "kvstore/ordered/tree.h"
 #include "src/base/waiter.h"
+#include "src/cc/index.h"
 #include "src/epoch/epoch.h"
 #include "src/memory/region.h"
 #include "src/memory/slab.h"
@@ -48,8 +49,8 @@ class Access {
   }
   /// False if the key is there or memory has run out.
   bool insert(std::string_view key, std::string_view value);
-  /// Visits at most `limit` keys in order, from the first one not below `from`. `visit` gets key and value and returns
-  /// false to stop.
+  /// Visits at most `limit` keys in order, from the first one not below `from`; of an ordered index. `visit` gets key and
+  /// value and returns false to stop.
   template <typename Visit>
   std::size_t scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit);
   /// Frees what has become safe.
@@ -70,12 +71,12 @@ class Access {
     Access& access_;
   };
 
-  record::Record* find(std::string_view key) const { return reinterpret_cast<record::Record*>(tree_.find(key).value); }
+  record::Record* find(std::string_view key) const { return reinterpret_cast<record::Record*>(index_.find(key).value); }
   record::TidWord lock(record::Record& record);
   /// A stable copy of the value, however long a writer is in the way; its size.
   std::size_t copy(const record::Record& record, std::span<char> buffer);
 
-  kvstore::ordered::Tree& tree_;
+  cc::Index& index_;
   epoch::EpochManager& epochs_;
   epoch::Slot* const slot_;
   memory::SlabCache slabs_;
@@ -85,7 +86,8 @@ class Access {
 
 class Store {
  public:
-  static Result<std::unique_ptr<Store>> open(const Options& options);
+  /// With an ordered index, or with a hash index for so many keys.
+  static Result<std::unique_ptr<Store>> open(const Options& options, std::optional<std::uint64_t> hash_keys = {});
   ~Store();
 
   /// An access that nobody uses at present. Thread-safe, as is giving it back.
@@ -93,11 +95,12 @@ class Store {
   void give_access(Access* access);
   StoreFigures figures() const;
 
-  kvstore::ordered::Tree& tree() { return *tree_; }
+  cc::Index& index() { return *index_; }
 
  private:
   friend class Access;
   Store(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes);
+  Status make_index(std::optional<std::uint64_t> hash_keys);
   void advance_epochs(std::uint32_t epoch_ms);
 
   std::unique_ptr<memory::Region> region_;
@@ -105,7 +108,8 @@ class Store {
   epoch::EpochManager epochs_;
   std::unique_ptr<memory::SlabCache> root_slabs_;
   std::unique_ptr<kvstore::NodeMemory> root_nodes_;
-  std::unique_ptr<kvstore::ordered::Tree> tree_;
+  std::unique_ptr<cc::Index> index_;
+  std::uint64_t main_header_bytes_ = 0;
 
   mutable std::mutex mutex_;  // guards the lists of accesses
   std::vector<std::unique_ptr<Access>> accesses_;
@@ -149,7 +153,7 @@ std::size_t Access::scan(std::string_view from, std::size_t limit, std::span<cha
   if (limit == 0) return 0;
   const Entered entered(*this);
   Visitor visitor(*this, buffer, limit, visit);
-  tree_.scan({.from = from, .to = {}}, kvstore::ordered::Direction::kForward, visitor);
+  index_.tree().scan({.from = from, .to = {}}, kvstore::ordered::Direction::kForward, visitor);
   return limit - visitor.left;
 }
 

@@ -58,7 +58,7 @@ class PartitionedStore {
 
   /// Set-up only: not thread-safe.
   template <typename K, typename V>
-  Result<PartitionedTable<K, V>> create_table(const std::string& name, std::uint32_t partition) {
+  Result<PartitionedTable<K, V>> create_table(const std::string& name, std::uint32_t partition, TableIndex = {}) {
     Result<PartitionTree> tree = create_tree(name, partition);
     if (!tree.ok()) return tree.status();
     return PartitionedTable<K, V>{*tree};

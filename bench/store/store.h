@@ -27,6 +27,12 @@ enum class Verdict : std::uint8_t {
   kRetry,     ///< an operation failed, or what was read does not fit together: lost a conflict
 };
 
+/// How a table finds its rows, in stores that have a choice.
+struct TableIndex {
+  bool hash = false;       ///< by key only: the table is never scanned
+  std::uint64_t rows = 0;  ///< if `hash`: how many it will have
+};
+
 /// How many times a request is tried before it counts as given up.
 inline constexpr std::uint32_t kMaxAttempts = 100'000;
 
@@ -81,7 +87,7 @@ concept Store = requires(S& store, typename S::Session& session, const Footprint
                   concept_detail::Key, concept_detail::Row>;
   /// A table of all partitions (where the store does not split it), or of one.
   {
-    store.template create_table<concept_detail::Key, concept_detail::Row>(std::string(), std::uint32_t{})
+    store.template create_table<concept_detail::Key, concept_detail::Row>(std::string(), std::uint32_t{}, TableIndex{})
   } -> std::same_as<Result<typename S::template Table<concept_detail::Key, concept_detail::Row>>>;
   /// True if create_table must be called for each partition.
   { store.splits_tables() } -> std::same_as<bool>;

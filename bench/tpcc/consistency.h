@@ -35,7 +35,9 @@ class Inspector {
     rows.number = number;
     if (!get(tables_.district[part], part, district_key(w, d), rows.district))
       return audit_.fail(2, "a district is missing");
-    take_all(tables_.customer[part], part, customer_key(w, d, 0), customer_key(w, d + 1, 0), rows.customers);
+    visit_numbered(tables_.customer[part], part, customer_key(w, d, 0), customer_key(w, d + 1, 0),
+                   parameters_.scale.customers,
+                   [&](CustomerKey key, const Customer& row) { rows.customers.emplace_back(key, row); });
     take_all(tables_.customer_by_name[part], part, customer_name_key(w, d, 0, 0), customer_name_key(w, d + 1, 0, 0),
              rows.names);
     take_all(tables_.order[part], part, order_key(w, d, 0), order_key(w, d + 1, 0), rows.orders);
@@ -53,15 +55,15 @@ class Inspector {
     if (!get(tables_.warehouse[part], part, warehouse_key(number), warehouse))
       return audit_.fail(1, "a warehouse is missing");
     std::vector<District> districts;
-    visit_all(tables_.district[part], part, district_key(number, 0), district_key(number + 1, 0),
-              [&](DistrictKey, const District& row) { districts.push_back(row); });
+    visit_numbered(tables_.district[part], part, district_key(number, 0), district_key(number + 1, 0), kDistricts,
+                   [&](DistrictKey, const District& row) { districts.push_back(row); });
     audit_.check_warehouse(number, warehouse, districts, payments);
     StockSums sums;
-    visit_all(tables_.stock[part], part, stock_key(number, 0), stock_key(number + 1, 0),
-              [&](StockKey, const Stock& row) {
-                sums.quantity += row.ytd;
-                sums.orders += row.orders;
-              });
+    visit_numbered(tables_.stock[part], part, stock_key(number, 0), stock_key(number + 1, 0), parameters_.scale.items,
+                   [&](StockKey, const Stock& row) {
+                     sums.quantity += row.ytd;
+                     sums.orders += row.orders;
+                   });
     audit_.check_stock(number, sums);
   }
 
@@ -94,6 +96,17 @@ class Inspector {
       for (const auto& [key, row] : chunk) visit(key, row);
       if (!chunk.empty()) from = K{static_cast<std::uint64_t>(chunk.back().first) + 1};
     } while (chunk.size() == kChunk);
+  }
+  /// The same of a table that may have a hash index, which cannot be scanned: its keys are `from` + 1 to `from` + `count`.
+  template <typename K, typename V, typename Visit>
+  void visit_numbered(const typename S::template Table<K, V>& table, std::uint32_t part, K from, K to,
+                      std::uint64_t count, Visit&& visit) {
+    if (!parameters_.mixed_index) return visit_all(table, part, from, to, visit);
+    for (std::uint64_t number = 1; number <= count; ++number) {
+      const K key{static_cast<std::uint64_t>(from) + number};
+      V row;
+      if (get(table, part, key, row)) visit(key, row);
+    }
   }
   template <typename K, typename V>
   void take_all(const typename S::template Table<K, V>& table, std::uint32_t part, K from, K to, Rows<K, V>& rows) {

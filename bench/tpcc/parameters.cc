@@ -37,6 +37,9 @@ std::vector<Flag> parameter_flags() {
       switch_flag("new_order_only", false, "New-orders only: --mix=100,0,0,0,0."),
       switch_flag("fast_ids", false, "Order numbers from a counter outside the transaction; as --variant=fast-ids."),
       choice_flag("stock_level", "snapshot", {"snapshot", "transaction"}, "How stock-level reads."),
+      choice_flag("index", "ordered", {"ordered", "mixed"},
+                  "mixed: hash tables where nothing is scanned and nothing grows (warehouse, district, customer, item, "
+                  "stock), ordered ones elsewhere."),
       integer_flag("items", Scale{}.items, 100, 100'000, "items",
                    "Items, and stocks of a warehouse; fewer than 100000 only for tests."),
       integer_flag("customers", Scale{}.customers, 30, 3'000, "customers",
@@ -102,6 +105,9 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
   }
   parameters.fast_ids = flags.enabled("fast_ids") || settings.variants.has(Variant::kFastIds);
   const bool partitioned = settings.variants.has(Variant::kPartitionedStore);
+  parameters.mixed_index = flags.text("index") == "mixed";
+  if (parameters.mixed_index && partitioned)
+    return usage("--index=mixed: the partitioned store has ordered tables only; use --index=ordered");
   const bool has_snapshots = settings.options.snapshots && !partitioned;
   parameters.snapshot_stock_level = flags.text("stock_level") == "snapshot" && has_snapshots;
   if (flags.given("stock_level") && flags.text("stock_level") == "snapshot" && !has_snapshots) {

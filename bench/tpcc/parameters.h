@@ -31,6 +31,8 @@ struct Parameters {
   /// New-order numbers from a counter outside the transaction (Silo 5.4).
   bool fast_ids = false;
   bool snapshot_stock_level = true;
+  /// Hash tables where nothing is scanned (Tables::create).
+  bool mixed_index = false;
   /// How long the data will grow, for the estimate of memory.
   double run_seconds = 0;
 };

@@ -6,6 +6,7 @@
 #include "bench/store/spread.h"
 #include "bench/store/store.h"
 #include "bench/tpcc/keys.h"
+#include "bench/tpcc/parameters.h"
 #include "bench/tpcc/schema.h"
 
 namespace granary::bench::tpcc {
@@ -25,28 +26,34 @@ class Tables {
   /// Physical tables that create() will make.
   static constexpr std::uint32_t kPartitionedTables = 12;
 
-  Status create(S& store, std::uint32_t warehouses) {
-    auto items = store.template create_table<ItemKey, Item>("item", 0);
+  /// With Parameters::mixed_index, tables that no transaction scans and whose rows do not grow in number are hash tables.
+  /// What grows without end stays ordered, scanned or not (history, orders): its rows come in the order of their keys.
+  Status create(S& store, const Parameters& parameters) {
+    const Scale& scale = parameters.scale;
+    const std::uint32_t parts = store.splits_tables() ? parameters.warehouses : 1;
+    const std::uint64_t warehouses = parameters.warehouses / parts;
+    const std::uint64_t customers = warehouses * kDistricts * scale.customers;
+    const auto by_key = [&](std::uint64_t rows) { return store::TableIndex{parameters.mixed_index, rows}; };
+    auto items = store.template create_table<ItemKey, Item>("item", 0, by_key(scale.items));
     if (!items.ok()) return items.status();
     item = *items;
     Status done;
-    const std::uint32_t parts = store.splits_tables() ? warehouses : 1;
     for (std::uint32_t part = 0; part < parts && done.ok(); ++part) {
-      const auto add = [&](auto& table, const char* name) {
-        if (done.ok()) done = add_part(store, table, name, part);
+      const auto add = [&](auto& table, const char* name, store::TableIndex index = {}) {
+        if (done.ok()) done = add_part(store, table, name, part, index);
       };
-      add(warehouse, "warehouse");
-      add(district, "district");
-      add(customer, "customer");
-      add(customer_data, "customer_data");
+      add(warehouse, "warehouse", by_key(warehouses));
+      add(district, "district", by_key(warehouses * kDistricts));
+      add(customer, "customer", by_key(customers));
+      add(customer_data, "customer_data", by_key(customers));
       add(customer_by_name, "customer_by_name");
       add(history, "history");
       add(new_order, "new_order");
       add(order, "oorder");
       add(order_by_customer, "order_by_customer");
       add(order_line, "order_line");
-      add(stock, "stock");
-      add(stock_text, "stock_text");
+      add(stock, "stock", by_key(warehouses * scale.items));
+      add(stock_text, "stock_text", by_key(warehouses * scale.items));
     }
     return done;
   }
@@ -67,8 +74,8 @@ class Tables {
 
  private:
   template <typename K, typename V>
-  static Status add_part(S& store, Parts<K, V>& parts, const char* name, std::uint32_t part) {
-    auto table = store.template create_table<K, V>(name, part);
+  static Status add_part(S& store, Parts<K, V>& parts, const char* name, std::uint32_t part, store::TableIndex index) {
+    auto table = store.template create_table<K, V>(name, part, index);
     if (!table.ok()) return table.status();
     parts.add(*table);
     return {};

@@ -77,7 +77,7 @@ Status TpccWorkload<S>::load(unsigned threads, Progress& progress) {
   if (!opened.ok()) return opened.status();
   store_ = std::move(*opened);
   tables_ = {};
-  const Status created = tables_.create(*store_, parameters_.warehouses);
+  const Status created = tables_.create(*store_, parameters_);
   if (!created.ok()) return created;
   state_ = std::make_unique<RunState>(parameters_);
   const auto make_worker = [&]() -> Result<std::function<Status(std::size_t)>> {

@@ -26,6 +26,8 @@ class BareStore {
       access_.read(key, buffer);
       return Ending::kCommitted;
     }
+    /// A read that tells if the key is there.
+    bool find(std::string_view key, std::span<char> buffer, AbortCounts&) { return access_.read(key, buffer); }
     Ending update(std::string_view key, std::string_view value, AbortCounts&) {
       access_.update(key, value);
       return Ending::kCommitted;
@@ -50,8 +52,9 @@ class BareStore {
     kv::Access& access_;
   };
 
-  static Result<std::unique_ptr<BareStore>> open(const Settings& settings, const Parameters& /*parameters*/) {
-    Result<std::unique_ptr<kv::Store>> store = kv::Store::open(settings.options);
+  static Result<std::unique_ptr<BareStore>> open(const Settings& settings, const Parameters& parameters) {
+    const auto hash_keys = parameters.hash ? std::optional(parameters.keys) : std::nullopt;
+    Result<std::unique_ptr<kv::Store>> store = kv::Store::open(settings.options, hash_keys);
     if (!store.ok()) return store.status();
     return std::make_unique<BareStore>(std::move(*store));
   }

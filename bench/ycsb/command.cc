@@ -21,17 +21,8 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
     return Status(StatusCode::kInvalidArgument,
                   "--index=hash: mix e scans, which a hash index cannot; use --index=ordered");
   }
-  if (parameters.hash && bare) {
-    return Status(StatusCode::kInvalidArgument, "--index=hash: the bare index (--variant=key-value) is ordered");
-  }
   if (bare) return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<BareStore>>(name, settings, parameters));
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<EngineStore>>(name, settings, parameters));
-}
-
-std::vector<Flag> ycsb_flags() {
-  std::vector<Flag> flags = parameter_flags();
-  flags.push_back(index_flag());
-  return flags;
 }
 
 VariantSet ycsb_variants() {
@@ -51,7 +42,7 @@ const BenchCommand& ycsb_command() {
           "read-modify-writes of 100-byte values, uniform over the keys.",
       .examples = {"--workers=2 --seconds=30", "--mix=a --theta=0.9 --verify", "--keys=10000000 --load_order=random",
                    "--variant=key-value   (the same work on the bare index)"},
-      .flags = ycsb_flags(),
+      .flags = parameter_flags(),
       .variants = ycsb_variants(),
       .latency_sample = kLatencySample,
       .make =
@@ -70,7 +61,7 @@ const BenchCommand& kv_command() {
           "What the index and the memory alone can do: the baseline of the Silo paper's section 5.2. Reads copy the "
           "same "
           "bytes, atomically per value, from the same slabs.",
-      .examples = {"--workers=2 --seconds=30", "--mix=c --keys=10000000"},
+      .examples = {"--workers=2 --seconds=30", "--mix=c --keys=10000000 --index=hash"},
       .flags = parameter_flags(),
       .variants = {Variant::kKeyValue, Variant::kSimpleAllocator},
       .latency_sample = kLatencySample,

@@ -33,13 +33,9 @@ std::vector<Flag> parameter_flags() {
       real_flag("theta", 0, 0, 0.999, "",
                 "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and 0.99 for a to f."),
       integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
+      choice_flag("index", "ordered", {"ordered", "hash"}, "The index. Mix e scans, so it needs an ordered one."),
       choice_flag("load_order", "sequential", {"sequential", "random"}, "Order in which keys are loaded."),
   };
-}
-
-Flag index_flag() {
-  return choice_flag("index", "ordered", {"ordered", "hash"},
-                     "The table's index. Mix e scans, so it needs an ordered one.");
 }
 
 Parameters parameters_from(const FlagValues& flags, std::uint64_t seed) {
@@ -52,7 +48,7 @@ Parameters parameters_from(const FlagValues& flags, std::uint64_t seed) {
   parameters.theta = flags.given("theta") ? flags.real("theta") : parameters.mix.default_theta;
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";
-  parameters.hash = flags.declared("index") && flags.text("index") == "hash";
+  parameters.hash = flags.text("index") == "hash";
   parameters.seed = seed;
   return parameters;
 }

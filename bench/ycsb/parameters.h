@@ -43,8 +43,6 @@ struct Parameters {
 };
 
 std::vector<Flag> parameter_flags();
-/// Which index the engine's table has; the bare index is ordered.
-Flag index_flag();
 Parameters parameters_from(const FlagValues& flags, std::uint64_t seed);
 
 /// Bytes that so many records will take, index included.

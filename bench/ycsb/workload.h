@@ -128,11 +128,9 @@ void YcsbWorkload<Store>::visit_all(Session& session, Visit&& visit) {
   constexpr std::size_t kChunk = 1000;
   std::vector<char> buffer(parameters_.value_bytes);
   AbortCounts aborts{};
-  if constexpr (requires { session.find({}, buffer, aborts); }) {
-    for (std::uint64_t number = 0; parameters_.hash && number < keys_.count(); ++number) {
-      const KeyBytes key(number);
-      if (session.find(key.view(), buffer, aborts)) visit(key.view(), std::string_view(buffer.data(), buffer.size()));
-    }
+  for (std::uint64_t number = 0; parameters_.hash && number < keys_.count(); ++number) {
+    const KeyBytes key(number);
+    if (session.find(key.view(), buffer, aborts)) visit(key.view(), std::string_view(buffer.data(), buffer.size()));
   }
   std::uint64_t next = 0;
   for (std::size_t seen = kChunk; !parameters_.hash && seen == kChunk;) {

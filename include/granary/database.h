@@ -103,7 +103,7 @@ struct Statistics {
   std::uint64_t snapshots = 0;
   std::array<std::uint64_t, kAbortReasons> aborts{};  ///< by AbortReason
   std::uint64_t records_bytes = 0;                    ///< in use by records and versions, after slab rounding
-  std::uint64_t index_bytes = 0;                      ///< in use by index nodes
+  std::uint64_t index_bytes = 0;                      ///< in use by index nodes, and by main headers of hash tables
   std::uint64_t reserved_bytes = 0;                   ///< cut from the region for slabs
   std::uint64_t version_bytes = 0;                    ///< of records_bytes: old versions kept for snapshots
   std::uint64_t garbage_items = 0;                    ///< waiting for their reclamation epoch

@@ -330,6 +330,7 @@ std::span<kvstore::hash::Bucket> Engine::make_main_header(std::uint64_t keys) {
   const std::uint64_t buckets = kvstore::hash::Table::buckets_for(keys);
   char* const header = slabs_.take_run(buckets * sizeof(kvstore::hash::Bucket));
   if (header == nullptr) return {};
+  main_header_bytes_.fetch_add(buckets * sizeof(kvstore::hash::Bucket), std::memory_order_relaxed);
   return {reinterpret_cast<kvstore::hash::Bucket*>(header), buckets};
 }
 
@@ -473,7 +474,8 @@ Statistics Engine::statistics() const {
   }
   sum.htm.backend = htm::name(htm_->backend());
   sum.records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, records));
-  sum.index_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, nodes));
+  sum.index_bytes =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, nodes)) + main_header_bytes_.load(std::memory_order_relaxed);
   sum.version_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, versions));
   sum.reserved_bytes = slabs_.bytes_reserved();
   sum.epoch = epochs_.current();

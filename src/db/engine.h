@@ -95,6 +95,8 @@ class Engine {
   mutable std::mutex schema_mutex_;  // guards the tables and the memory of their roots
   std::unique_ptr<memory::SlabCache> schema_slabs_;
   std::unique_ptr<kvstore::NodeMemory> schema_nodes_;
+  std::atomic<std::uint64_t> main_header_bytes_{
+      0};  // all ever made; added to under the mutex, read for statistics: relaxed
   std::vector<std::unique_ptr<txn::TableCore>> tables_;
   std::map<std::string, txn::TableCore*, std::less<>> tables_by_name_;
   std::set<std::string, std::less<>> undeclared_;  // recovered, and not yet asked for by create_table or create_index

@@ -77,12 +77,21 @@ INSTANTIATE_TEST_SUITE_P(Ycsb, EveryVariant,
                                          "no-overwrites", "simple-allocator", "key-value,simple-allocator"));
 
 TEST(Run, AHashIndexRunsAndVerifies) {
-  for (const char* flags :
-       {" --mix=silo", " --mix=d --durability=tmpfs", " --variant=simple-allocator,no-overwrites"}) {
+  for (const char* flags : {" --mix=silo", " --mix=d --durability=tmpfs", " --variant=simple-allocator,no-overwrites",
+                            " --variant=key-value"}) {
     const Ran ran = granary(std::string("bench ycsb --index=hash --repeat=1 --verify") + flags + kTiny);
     EXPECT_EQ(ran.exit_code, 0) << flags << ": " << ran.err;
     EXPECT_NE(ran.out.find("conditions hold"), std::string::npos) << ran.out;
   }
+}
+
+TEST(Run, TpccWithHashTablesWhereNothingIsScanned) {
+  const nlohmann::json json = json_of(
+      "bench tpcc --index=mixed --items=200 --customers=30 --workers=2 --seconds=0.2 --warmup=0 --repeat=1 --verify "
+      "--durability=tmpfs --noprogress");
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["granary"]["parameters"]["index"], "mixed");
+  EXPECT_TRUE(json["granary"]["repeats"][0]["verified"]);
 }
 
 TEST(Run, TheHashBenchmarkShowsTheSlidesFigures) {

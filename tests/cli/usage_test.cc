@@ -78,6 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, compress"},
         Mistake{"bench ycsb --variant=key-value,no-gc", "--variant=key-value,no-gc: the two exclude each other"},
         Mistake{"bench ycsb --scan_length=5", "--scan_length: mix silo does not scan; use --mix=e"},
+        Mistake{"bench tpcc --index=mixed --variant=partitioned-store",
+                "--index=mixed: the partitioned store has ordered tables only; use --index=ordered"},
         Mistake{"bench ycsb --index=hash --mix=e",
                 "--index=hash: mix e scans, which a hash index cannot; use --index=ordered"}));
 

@@ -70,6 +70,14 @@ TEST(TpccRun, SplitTablesAndManyRemoteLines) {
   run_and_check<store::GranaryStore>(parameters, true);
 }
 
+TEST(TpccRun, HashTablesWhereNothingIsScanned) {
+  for (const bool split : {false, true}) {
+    Parameters parameters = small_parameters(2, 3);
+    parameters.mixed_index = true;
+    run_and_check<store::GranaryStore>(parameters, split);
+  }
+}
+
 TEST(TpccRun, FastIds) {
   Parameters parameters = small_parameters(1, 3);
   parameters.fast_ids = true;
