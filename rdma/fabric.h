@@ -22,6 +22,11 @@
 // on the connection have completed. The room that a chain takes is given back by poll(), when it reports the chain or,
 // for an unsignalled one, some time after it has completed; so after kFull one polls and tries again.
 //
+// Sleep. WRITEs take effect without a sign to the target, so a worker that wants to know looks; one with nothing to do
+// sleeps at its endpoint, and whoever has something for it rings. Ringing costs system calls on both sides and is for
+// those who know that the other sleeps, by a READ after their WRITEs of a word that it set before it looked for the last
+// time (rdma/mailbox/ring.h does that). A ring takes effect after the WRITEs posted before it.
+//
 // Breakage. When a connection breaks (peer dead or cut off, network lost, disconnected), its signalled chains that have
 // not been reported come out of poll() as kBroken, unless they had completed before: outcome unknown, each operation may
 // or may not have taken effect, now or later.
@@ -43,6 +48,9 @@ using NodeId = std::uint16_t;
 using RegionId = std::uint16_t;
 /// Counts the lives of a node: a restarted one has a greater generation, and its regions with it. Never 0.
 using Generation = std::uint32_t;
+
+/// The region that each fabric has for itself; no other may have this id.
+inline constexpr RegionId kOwnRegion = 0xffff;
 
 /// A place in a region of a node's current life. An address of an earlier life reaches nothing.
 struct RemoteAddress {
@@ -89,6 +97,8 @@ struct Operation {
 };
 
 using ConnectionId = std::uint32_t;
+/// An endpoint, among those that its node ever opened, or in `shm` has open.
+using BellId = std::uint32_t;
 
 /// Whether poll() reports the chain.
 enum class Signal : std::uint8_t { kYes, kNo };
@@ -153,6 +163,15 @@ class Endpoint {
                           std::uint64_t tag) = 0;
   /// Takes completions of any connections, as many as there are and fit; never waits. Returns how many.
   virtual std::size_t poll(std::span<Completion> completions) = 0;
+
+  /// By what peers ring this endpoint.
+  virtual BellId bell() const = 0;
+  /// Ends the sleep of that endpoint of the peer; like post(), it can be kFull or kBroken. A bell that is not there is
+  /// nobody's. Completes unsignalled.
+  virtual PostResult ring(ConnectionId connection, BellId bell) = 0;
+  /// Gives the processor away until a ring comes, a connection breaks, or poll() has something to do; at once if one of
+  /// that has happened since the last sleep. At times for no reason. False if the time was up.
+  virtual bool sleep(std::uint64_t timeout_us) = 0;
 
  protected:
   Endpoint() = default;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <utility>
 
 #include "src/base/shared_words.h"
@@ -13,6 +14,7 @@ using base::kWord;
 Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes)
     : session_word_(reinterpret_cast<std::uint64_t*>(ring + kSessionOffset)),
       consumed_word_(reinterpret_cast<std::uint64_t*>(ring + kConsumedOffset)),
+      sleep_word_(reinterpret_cast<std::uint64_t*>(ring + kSleepOffset)),
       data_(reinterpret_cast<std::uint64_t*>(ring + kDataOffset)),
       capacity_(ring_capacity(ring_bytes)),
       most_bytes_(most_bytes) {}
@@ -24,6 +26,23 @@ std::optional<std::string> Receiver::poll() {
   }
   whole_ = false;
   return std::exchange(message_, {});
+}
+
+bool Receiver::has_something() const {
+  if (static_cast<std::uint16_t>(base::load_word(session_word_)) != consumed_.session) return true;
+  return whole_ || (status_.ok() && Seal::present(base::load_word(at(consumed_.position))));
+}
+
+/// Read by the sender's READ. An exchange, so that the looks that follow see all that was there before it (ring.h).
+void Receiver::lie_down(BellId bell) {
+  const base::lines::Store seen(sleep_word_);
+  sleep_ = {bell, sleep_.count + 1};
+  std::atomic_ref<std::uint64_t>(*sleep_word_).exchange(sleep_.pack(), std::memory_order_seq_cst);
+}
+
+void Receiver::get_up() {
+  ++sleep_.count;
+  base::store_word(sleep_word_, sleep_.pack());
 }
 
 /// The sender waits until it is served, and nothing of its earlier sessions arrives any more.

@@ -19,6 +19,12 @@ class Receiver {
 
   /// The next whole message, if it has arrived. Never waits.
   std::optional<std::string> poll();
+  /// Whether poll() would have something to do.
+  bool has_something() const;
+  /// Tells the sender that this worker sleeps at the bell from now on, until get_up(). It must look once more before it
+  /// does: has_something() of all its mailboxes.
+  void lie_down(BellId bell);
+  void get_up();
   /// OK, or what the sender did wrong; then nothing more is taken until it takes a new session.
   const Status& status() const { return status_; }
 
@@ -30,10 +36,12 @@ class Receiver {
 
   std::uint64_t* const session_word_;
   std::uint64_t* const consumed_word_;
+  std::uint64_t* const sleep_word_;
   std::uint64_t* const data_;
   const std::uint64_t capacity_;
   const std::uint64_t most_bytes_;
   Consumed consumed_;
+  Sleep sleep_;
   std::string message_;  ///< its pieces so far
   bool whole_ = false;
   Status status_;

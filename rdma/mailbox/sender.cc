@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::rdma::mailbox {
 
@@ -33,12 +34,10 @@ SendResult Sender::send(std::string_view message) {
 }
 
 void Sender::step() {
+  if (!endpoint_.status(connection_).ok()) state_ = State::kBroken;
   if (state_ == State::kTakeSession) take_session();
-  if (state_ == State::kAwaitService) ask_consumed();
-  if (state_ != State::kOpen) return;
-  while (open_ && push_fragment()) {
-  }
-  if (open_ && state_ == State::kOpen) ask_consumed();
+  push();
+  if (state_ == State::kAwaitService || (state_ == State::kOpen && (open_ || look_again_))) ask();
 }
 
 PostResult Sender::post(std::span<const Operation> chain, Signal signal) {
@@ -52,10 +51,11 @@ void Sender::take_session() {
   if (post({&add, 1}, Signal::kYes) == PostResult::kPosted) state_ = State::kTakingSession;
 }
 
-void Sender::ask_consumed() {
+void Sender::ask() {
   if (asking_) return;
-  const Operation read = Operation::read(answer_, place_.ring.plus(kConsumedOffset), kWord);
+  const Operation read = Operation::read(answer_, place_.ring.plus(kConsumedOffset), 2 * kWord);
   asking_ = post({&read, 1}, Signal::kYes) == PostResult::kPosted;
+  if (asking_) look_again_ = false;
 }
 
 void Sender::completed(const Completion& completion) {
@@ -66,19 +66,36 @@ void Sender::completed(const Completion& completion) {
     state_ = State::kAwaitService;
   } else {
     asking_ = false;
-    learn_consumed();
+    learn();
   }
-  step();
+  push();
+  if (look_again_) ask();
 }
 
 /// The READ's completion also tells that all WRITEs before it have completed: their room in the mirror is free, too.
-void Sender::learn_consumed() {
-  const Consumed consumed = Consumed::unpack(*answer_);
-  if (consumed.session == session_) {
+void Sender::learn() {
+  const Consumed consumed = Consumed::unpack(answer_[0]);
+  const Sleep sleep = Sleep::unpack(answer_[1]);
+  const bool served = consumed.session == session_;
+  if (served) {
     consumed_ = consumed.position;
     if (state_ == State::kAwaitService) state_ = State::kOpen;
   } else if (state_ == State::kOpen) {
     state_ = State::kBroken;  // the receiver serves another sender
+  }
+  if (sleep.asleep() && sleep.count != rung_ && (!served || consumed_ != written_)) wake_receiver(sleep);
+}
+
+void Sender::wake_receiver(Sleep sleep) {
+  if (endpoint_.ring(connection_, sleep.bell) == PostResult::kPosted) {
+    rung_ = sleep.count;
+  } else {
+    look_again_ = true;
+  }
+}
+
+void Sender::push() {
+  while (state_ == State::kOpen && open_ && push_fragment()) {
   }
 }
 
@@ -102,6 +119,7 @@ bool Sender::push_fragment() {
   if (post(std::span(chain).subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
   sent_ += bytes;
   written_ += kWord + padded;
+  look_again_ = !asking_ || !base::injected(base::Bug::kRingByEarlierLook);
   open_ = !seal.last;
   return true;
 }

@@ -26,13 +26,15 @@ struct SenderPlace {
   std::uint64_t tag = 0;         ///< of its completions; no other user of the endpoint has it
 };
 
-/// Used by the endpoint's thread. Whoever polls the endpoint gives it the completions with its tag.
+/// Used by the endpoint's thread. Whoever polls the endpoint gives it the completions with its tag, and goes on polling
+/// after a send(): that is when a receiver that sleeps is rung.
 class Sender {
  public:
   Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& place);
 
   SendResult send(std::string_view message);
-  /// Goes on with what is not out yet. Never waits.
+  /// Goes on with what is not out yet. Never waits. While idle() is false and nothing else happens, somebody has to call
+  /// it now and then: nobody tells the sender when there is room again.
   void step();
   /// A completion with this sender's tag.
   void completed(const Completion& completion);
@@ -46,18 +48,23 @@ class Sender {
 
   PostResult post(std::span<const Operation> chain, Signal signal);
   void take_session();
-  void ask_consumed();
-  void learn_consumed();
+  /// READs the receiver's words; learn() gets them.
+  void ask();
+  void learn();
+  void wake_receiver(Sleep sleep);
+  void push();
   bool push_fragment();
 
   Endpoint& endpoint_;
   const ConnectionId connection_;
   const SenderPlace place_;
   const std::uint64_t capacity_;
-  std::uint64_t* const answer_;  ///< in staging: where fetch-add and READ put their word
+  std::uint64_t* const answer_;  ///< in staging: where fetch-add and READ put their words
   char* const mirror_;           ///< in staging: as the ring's data, so that its room is free when the ring's is
   State state_ = State::kTakeSession;
-  bool asking_ = false;  ///< a fetch-add or READ is under way
+  bool asking_ = false;      ///< a READ is under way
+  bool look_again_ = false;  ///< a seal was written after the last READ was posted, or a ring had no room
+  std::uint32_t rung_ = 0;   ///< the sleep of the receiver for which it was rung last
   std::uint16_t session_ = 0;
   std::uint64_t consumed_ = 0;
   std::uint64_t written_ = 0;

@@ -73,4 +73,19 @@ std::size_t ShmEndpoint::poll(std::span<Completion> completions) {
   return count;
 }
 
+PostResult ShmEndpoint::ring(ConnectionId connection, BellId bell) {
+  const Connection& at = *connections_[connection];
+  if (at.broken()) return PostResult::kBroken;
+  if (bell < kMostBells) at.peer->bell(bell).ring();
+  return PostResult::kPosted;
+}
+
+/// What breaks a connection rings too (OwnBells::ring_all), after the connection is seen as broken.
+bool ShmEndpoint::sleep(std::uint64_t timeout_us) {
+  base::outside_region();
+  const bool in_time = !done_.empty() || bell_.bell().wait(heard_, timeout_us);
+  heard_ = bell_.bell().rings();
+  return in_time;
+}
+
 }  // namespace granary::rdma::shm

@@ -19,7 +19,11 @@ class ShmEndpoint final : public Endpoint {
   using FindPeer = std::function<Result<std::shared_ptr<Peer>>(NodeId node, std::uint64_t timeout_us)>;
 
   /// `local` outlives the endpoint and does not change.
-  ShmEndpoint(const LocalRegions& local, FindPeer find_peer) : local_(local), find_peer_(std::move(find_peer)) {}
+  ShmEndpoint(const LocalRegions& local, OwnBells::Taken bell, FindPeer find_peer)
+      : local_(local),
+        bell_(std::move(bell)),
+        heard_(bell_.bell().rings()),
+        find_peer_(std::move(find_peer)) {}
 
   const Limits& limits() const override;
   Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) override;
@@ -29,6 +33,9 @@ class ShmEndpoint final : public Endpoint {
   std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
   PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
   std::size_t poll(std::span<Completion> completions) override;
+  BellId bell() const override { return bell_.id(); }
+  PostResult ring(ConnectionId connection, BellId bell) override;
+  bool sleep(std::uint64_t timeout_us) override;
 
  private:
   struct Connection {
@@ -49,6 +56,8 @@ class ShmEndpoint final : public Endpoint {
   };
 
   const LocalRegions& local_;
+  const OwnBells::Taken bell_;
+  std::uint32_t heard_;  ///< the bell's count when the last sleep ended
   const FindPeer find_peer_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::deque<Done> done_;

@@ -18,9 +18,9 @@
 namespace granary::rdma::shm {
 
 /// Changes with the hello and with what operations promise each other through shared memory.
-inline constexpr std::uint32_t kProtocolVersion = 1;
-/// Regions of a node that peers can reach.
-inline constexpr std::size_t kMostRegions = 32;
+inline constexpr std::uint32_t kProtocolVersion = 2;
+/// Regions of a node that peers can reach, one of them the fabric's own.
+inline constexpr std::size_t kMostRegions = 33;
 
 struct Hello {
   std::array<char, 8> magic = {'g', 'r', 'a', 'n', 's', 'h', 'm', '\n'};

@@ -30,6 +30,7 @@ Result<std::shared_ptr<Peer>> Peer::map(const ReceivedHello& received, Descripto
   for (std::size_t i = 0; i < received.files.size(); ++i) {
     if (Status status = peer->map_region(hello.regions[i], received.files[i].get()); !status.ok()) return status;
   }
+  if (Status status = peer->find_own_region(); !status.ok()) return status;
   return peer;
 }
 
@@ -45,6 +46,15 @@ Status Peer::map_region(const Hello::Region& region, int file) {
   }
   regions_.add(region.id, region.bytes);
   bases_.push_back(static_cast<char*>(base));
+  return {};
+}
+
+Status Peer::find_own_region() {
+  const int place = regions_.find(kOwnRegion);
+  if (place < 0 || regions_[static_cast<std::size_t>(place)].bytes < OwnBells::kBytes) {
+    return Status(StatusCode::kFailedPrecondition, fmt::format("{} has no bells", name()));
+  }
+  own_region_ = bases_[static_cast<std::size_t>(place)];
   return {};
 }
 

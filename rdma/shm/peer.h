@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rdma/region_table.h"
+#include "rdma/shm/bell.h"
 #include "rdma/shm/descriptor.h"
 #include "rdma/shm/hello.h"
 
@@ -30,6 +31,9 @@ class Peer {
     return bases_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
   }
 
+  /// Of a peer's endpoint; `id` is below kMostBells.
+  Bell bell(BellId id) const { return {own_region_, id}; }
+
   /// Set once by the watcher; read by every post and poll. Acquire pairs with the release of mark_dead().
   bool dead() const { return dead_.load(std::memory_order_acquire); }
   void mark_dead() { dead_.store(true, std::memory_order_release); }
@@ -42,9 +46,11 @@ class Peer {
  private:
   Peer(NodeId node, Generation generation, Descriptor socket);
   Status map_region(const Hello::Region& region, int file);
+  Status find_own_region();
 
   PeerRegions regions_;
   std::vector<char*> bases_;  ///< in the order of regions_
+  char* own_region_ = nullptr;
   const Descriptor socket_;
   const int process_;
   const Descriptor process_watch_;

@@ -11,10 +11,12 @@
 #include <mutex>
 #include <thread>
 
+#include "rdma/shm/bell.h"
 #include "rdma/shm/endpoint.h"
 #include "rdma/shm/hello.h"
 #include "rdma/shm/peer.h"
 #include "rdma/shm/watcher.h"
+#include "src/base/check.h"
 #include "src/base/file.h"
 
 namespace granary::rdma::shm {
@@ -26,13 +28,16 @@ constexpr auto kRetry = std::chrono::milliseconds(1);
 
 class ShmFabric final : public Fabric {
  public:
-  ShmFabric(const ShmOptions& options, std::unique_ptr<base::File> lock, std::unique_ptr<Watcher> watcher)
+  ShmFabric(const ShmOptions& options, std::unique_ptr<base::File> lock, std::unique_ptr<Watcher> watcher,
+            std::unique_ptr<OwnBells> bells)
       : options_(options),
         lock_(std::move(lock)),
-        watcher_(std::move(watcher)) {
+        watcher_(std::move(watcher)),
+        bells_(std::move(bells)) {
     hello_.node = options.node.node;
     hello_.generation = options.node.generation;
     hello_.layout = options.node.layout;
+    base::always_check(register_region({.id = kOwnRegion}, bells_->region()).ok(), "the first region is taken");
   }
   ~ShmFabric() override;
 
@@ -55,6 +60,7 @@ class ShmFabric final : public Fabric {
   const ShmOptions options_;
   const std::unique_ptr<base::File> lock_;
   const std::unique_ptr<Watcher> watcher_;
+  const std::unique_ptr<OwnBells> bells_;
   LocalRegions local_;
   Hello hello_;             ///< with the regions; fixed by listen()
   std::vector<int> files_;  ///< theirs, in the same order
@@ -83,7 +89,7 @@ Status ShmFabric::register_region(const RegionSpec& spec, memory::Region& region
     }
     if (files_.size() == kMostRegions) {
       return Status(StatusCode::kResourceExhausted,
-                    fmt::format("region {} is one too many: peers can reach {}", spec.id, kMostRegions));
+                    fmt::format("region {} is one too many: peers can reach {}", spec.id, kMostRegions - 1));
     }
   }
   if (Status status = local_.add(spec, region); !status.ok()) return status;
@@ -108,8 +114,11 @@ Status ShmFabric::listen() {
 
 Result<std::unique_ptr<Endpoint>> ShmFabric::open_endpoint() {
   if (!thread_.joinable()) return Status(StatusCode::kFailedPrecondition, "endpoints are opened after listen()");
+  Result<OwnBells::Taken> bell = bells_->take();
+  if (!bell.ok()) return bell.status();
   return std::unique_ptr<Endpoint>(std::make_unique<ShmEndpoint>(
-      local_, [this](NodeId node, std::uint64_t timeout_us) { return find_peer(node, timeout_us); }));
+      local_, std::move(bell).value(),
+      [this](NodeId node, std::uint64_t timeout_us) { return find_peer(node, timeout_us); }));
 }
 
 void ShmFabric::let_in() {
@@ -189,6 +198,7 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
     peer->mark_dead();
     watcher_->remove(peer->socket());
     watcher_->remove(peer->process_watch());
+    bells_->ring_all();
   };
   watcher_->add(peer->socket(), died);
   if (peer->process_watch() >= 0) watcher_->add(peer->process_watch(), died);
@@ -207,8 +217,10 @@ Result<std::unique_ptr<Fabric>> open_shm_fabric(const ShmOptions& options) {
   if (!lock.ok()) return lock.status();
   Result<std::unique_ptr<Watcher>> watcher = Watcher::create();
   if (!watcher.ok()) return watcher.status();
-  return std::unique_ptr<Fabric>(
-      std::make_unique<ShmFabric>(options, std::move(lock).value(), std::move(watcher).value()));
+  Result<std::unique_ptr<OwnBells>> bells = OwnBells::map();
+  if (!bells.ok()) return bells.status();
+  return std::unique_ptr<Fabric>(std::make_unique<ShmFabric>(options, std::move(lock).value(),
+                                                             std::move(watcher).value(), std::move(bells).value()));
 }
 
 }  // namespace granary::rdma::shm

@@ -6,6 +6,7 @@
 
 #include "rdma/sim/sim_fabric.h"
 #include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::rdma::sim {
 namespace {
@@ -29,7 +30,8 @@ void Connection::post(std::span<const Operation> chain, Signal signal, std::uint
     post_operation(operation, operation.kind == OperationKind::kWrite && operation.bytes <= inline_bytes);
   }
   chains_.push_back({tag, static_cast<std::uint32_t>(chain.size()), signal});
-  last_completion_ = std::max(last_completion_, last_end_ + network_.some_delay());
+  const std::uint64_t done = base::injected(base::Bug::kCompletionBeforeEffect) ? network_.now() : last_end_;
+  last_completion_ = std::max(last_completion_, done + network_.some_delay());
   network_.at(last_completion_, [self = shared_from_this(), number = posted_chains_++] {
     if (self->broken_ || self->replies_lost_) return;
     self->chains_[number - self->reported_chains_].done = true;
@@ -44,17 +46,20 @@ void Connection::post(std::span<const Operation> chain, Signal signal, std::uint
 /// When the first line may move: WRITEs wait for WRITEs, all else for everything.
 std::uint64_t Connection::begin_of(const Operation& operation) {
   const std::uint64_t arrives = network_.now() + network_.some_delay();
-  const bool overtakes = operation.kind == OperationKind::kWrite && !operation.fenced &&
-                         network_.random().chance(network_.options().overtake);
+  const bool fenced = operation.fenced && !base::injected(base::Bug::kWriteIgnoresFence);
+  const bool overtakes =
+      operation.kind == OperationKind::kWrite && !fenced && network_.random().chance(network_.options().overtake);
   return std::max(arrives, (overtakes ? last_write_end_ : last_end_) + 1);
 }
 
 void Connection::post_operation(const Operation& operation, bool copy) {
   const std::uint64_t begin = begin_of(operation);
+  const bool torn = operation.kind == OperationKind::kRead && base::injected(base::Bug::kTornHeaderRead);
+  const std::uint32_t together = torn ? base::kWord : kLine;
   std::uint64_t end = begin;
   for (std::uint32_t at = 0; at < operation.bytes;) {
-    const auto into_line = static_cast<std::uint32_t>((operation.remote.offset + at) % kLine);
-    const std::uint32_t bytes = std::min(operation.bytes - at, kLine - into_line);
+    const auto into_line = static_cast<std::uint32_t>((operation.remote.offset + at) % together);
+    const std::uint32_t bytes = std::min(operation.bytes - at, together - into_line);
     const std::uint64_t time = begin + network_.random().below(network_.options().tear + 1);
     add_piece(operation, at, bytes, time, copy);
     end = std::max(end, time);
@@ -118,8 +123,18 @@ void Connection::copy_from_buffer(Piece& piece) {
   for (std::size_t i = 0; i < piece.bytes / base::kWord; ++i) (*piece.data)[i] = base::load_word(mine + i);
 }
 
+void Connection::ring(BellId bell) {
+  last_write_end_ = std::max(network_.now() + network_.some_delay(), last_write_end_ + 1);
+  last_end_ = std::max(last_end_, last_write_end_);
+  network_.at(last_write_end_, [self = shared_from_this(), bell] {
+    if (self->network_.now() > self->cut_ || self->target_ == nullptr) return;
+    self->network_.trace(fmt::format("c{} rings {}", self->number_, bell));
+    self->target_->ring(bell);
+  });
+}
+
 std::optional<Connection::Report> Connection::take_report() {
-  if (chains_.empty() || (!chains_.front().done && !broken_)) return {};
+  if (!has_report()) return {};
   const Chain chain = chains_.front();
   chains_.pop_front();
   ++reported_chains_;
@@ -137,6 +152,10 @@ void Connection::break_now(const std::string& why) {
   for (const auto& piece : under_way_) {  // the buffers are the initiator's again
     if (piece->operation.kind == OperationKind::kWrite && !piece->data) copy_from_buffer(*piece);
   }
+}
+
+void Connection::sever() {
+  if (!base::injected(base::Bug::kBrokenGoesOn)) cut_ = std::min(cut_, network_.now());
 }
 
 void Connection::lose_requests() {

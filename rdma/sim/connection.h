@@ -41,6 +41,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Sets a checked chain going; `inline_bytes` as in Limits.
   void post(std::span<const Operation> chain, Signal signal, std::uint64_t tag, std::uint32_t inline_bytes);
+  /// Rings a bell of the target, after the WRITEs so far.
+  void ring(BellId bell);
+  bool has_report() const { return !chains_.empty() && (chains_.front().done || broken_); }
   /// The next chain to report, if it has completed or the connection is broken.
   struct Report {
     std::uint64_t tag;
@@ -53,7 +56,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Breaks it for the initiator; part of what is under way still happens.
   void break_now(const std::string& why);
   /// Nothing of it happens any more.
-  void sever() { cut_ = std::min(cut_, network_.now()); }
+  void sever();
   /// The link to the target, or back, is down: it breaks when that is noticed.
   void lose_requests();
   void lose_replies();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "src/base/region_mark.h"
 
 namespace granary::rdma::sim {
@@ -93,6 +95,33 @@ std::size_t SimEndpoint::poll(std::span<Completion> completions) {
     }
   }
   return count;
+}
+
+PostResult SimEndpoint::ring(ConnectionId connection, BellId bell) {
+  if (at(connection).broken()) return PostResult::kBroken;
+  at(connection).ring(bell);
+  return PostResult::kPosted;
+}
+
+bool SimEndpoint::roused() {
+  bool roused = std::exchange(rung_, false);
+  for (Numbered& connection : connections_) {
+    const bool broke = connection.queue_pair->broken() && !std::exchange(connection.breakage_noticed, true);
+    roused |= broke || connection.queue_pair->has_report();
+  }
+  return roused;
+}
+
+bool SimEndpoint::sleep(std::uint64_t timeout_us) {
+  base::outside_region();
+  SimNetwork& network = fabric_.network();
+  const std::uint64_t end = network.now() + timeout_us * 1000;
+  network.at(end, [] {});
+  while (!roused()) {
+    if (network.now() >= end) return false;
+    network.wait();
+  }
+  return true;
 }
 
 void SimEndpoint::crash() {

@@ -1,5 +1,5 @@
 #pragma once
-// The endpoint of a simulated node. Nothing happens in its calls: time passes in SimNetwork::step() only.
+// The endpoint of a simulated node. Nothing happens in its calls but sleep(): time passes in SimNetwork::step() only.
 
 #include <memory>
 #include <vector>
@@ -12,7 +12,7 @@ namespace granary::rdma::sim {
 
 class SimEndpoint final : public Endpoint {
  public:
-  explicit SimEndpoint(SimFabric& fabric) : fabric_(fabric) {}
+  SimEndpoint(SimFabric& fabric, BellId bell) : fabric_(fabric), bell_(bell) {}
   ~SimEndpoint() override;
 
   const Limits& limits() const override;
@@ -24,20 +24,30 @@ class SimEndpoint final : public Endpoint {
   std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
   PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
   std::size_t poll(std::span<Completion> completions) override;
+  BellId bell() const override { return bell_; }
+  PostResult ring(ConnectionId connection, BellId bell) override;
+  /// Lets virtual time pass (SimNetwork::set_wait).
+  bool sleep(std::uint64_t timeout_us) override;
 
   /// Its node has crashed.
   void crash();
+  void hear_ring() { rung_ = true; }
 
  private:
   Connection& at(ConnectionId connection) const { return *connections_[connection].queue_pair; }
   Status refusal(NodeId peer) const;
+  /// Whether something has happened since this was asked last.
+  bool roused();
 
   struct Numbered {
     std::shared_ptr<Connection> queue_pair;
     std::uint32_t outstanding = 0;
+    bool breakage_noticed = false;  ///< by a sleep that ended
   };
 
   SimFabric& fabric_;
+  const BellId bell_;
+  bool rung_ = false;
   std::vector<Numbered> connections_;  ///< by ConnectionId
 };
 

@@ -1,5 +1,7 @@
 #include "rdma/sim/sim_fabric.h"
 
+#include <fmt/format.h>
+
 #include "rdma/sim/endpoint.h"
 #include "src/base/shared_words.h"
 
@@ -13,6 +15,9 @@ constexpr std::uint64_t kDestroyed = 0xdbdbdbdbdbdbdbdbu;
 
 Status SimFabric::register_region(const RegionSpec& spec, memory::Region& region) {
   if (listening_) return Status(StatusCode::kFailedPrecondition, "regions are registered before listen()");
+  if (spec.id == kOwnRegion) {
+    return Status(StatusCode::kAlreadyExists, fmt::format("region {} is the fabric's own; take another id", spec.id));
+  }
   return regions_.add(spec, region);
 }
 
@@ -23,7 +28,7 @@ Status SimFabric::listen() {
 
 Result<std::unique_ptr<Endpoint>> SimFabric::open_endpoint() {
   if (!listening_) return Status(StatusCode::kFailedPrecondition, "endpoints are opened after listen()");
-  auto endpoint = std::make_unique<SimEndpoint>(*this);
+  auto endpoint = std::make_unique<SimEndpoint>(*this, ++bells_);
   endpoints_.push_back(endpoint.get());
   return std::unique_ptr<Endpoint>(std::move(endpoint));
 }
@@ -33,6 +38,12 @@ char* SimFabric::base(RegionId region) const {
     if (regions_[i].spec.id == region) return regions_[i].base;
   }
   return nullptr;
+}
+
+void SimFabric::ring(BellId bell) {
+  for (SimEndpoint* endpoint : endpoints_) {
+    if (endpoint->bell() == bell) endpoint->hear_ring();
+  }
 }
 
 void SimFabric::crash() {

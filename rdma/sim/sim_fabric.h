@@ -29,6 +29,8 @@ class SimFabric final : public Fabric {
   bool crashed() const { return crashed_; }
   /// The memory of a region that peers can reach.
   char* base(RegionId region) const;
+  /// A peer's ring has arrived.
+  void ring(BellId bell);
   void crash();
   void forget(SimEndpoint* endpoint) { std::erase(endpoints_, endpoint); }
 
@@ -37,6 +39,7 @@ class SimFabric final : public Fabric {
   const NodeOptions node_;
   LocalRegions regions_;
   std::vector<SimEndpoint*> endpoints_;
+  BellId bells_ = 0;  ///< given to endpoints so far
   bool listening_ = false;
   bool crashed_ = false;
 };

@@ -71,6 +71,10 @@ class SimNetwork {
   /// Runs all events of the next `time` and stops there.
   void run_for(std::uint64_t time);
 
+  /// How a sleeping endpoint lets a moment pass: by step(), unless something else is set. Whoever runs several nodes in
+  /// fibers lets the others run here.
+  void set_wait(std::function<void()> wait) { wait_ = std::move(wait); }
+
   /// Ends a node's life at once: what is in its regions is destroyed, unless they are reliable.
   void crash(NodeId node);
   /// From now on nothing gets from one node to the other, until heal(). Connections that need it break.
@@ -87,6 +91,7 @@ class SimNetwork {
   std::uint64_t trace_hash() const { return trace_hash_; }
 
   // For this folder.
+  void wait() { wait_(); }
   void at(std::uint64_t time, std::function<void()> action);
   std::uint64_t some_delay();
   bool linked(NodeId from, NodeId to) const { return !cut_.contains({from, to}); }
@@ -110,6 +115,7 @@ class SimNetwork {
   std::map<NodeId, Generation> last_life_;
   std::map<NodeId, ClockError> clocks_;
   std::set<std::pair<NodeId, NodeId>> cut_;
+  std::function<void()> wait_ = [this] { step(); };
   std::vector<std::shared_ptr<Connection>> connections_;
   std::uint32_t connection_numbers_ = 0;
   std::string trace_text_;

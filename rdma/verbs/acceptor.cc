@@ -20,10 +20,10 @@ bool same_endpoint(const Request& one, const Request& other) {
 }  // namespace
 
 Result<std::unique_ptr<Acceptor>> Acceptor::listen(const NodeOptions& node, const DeviceContext& device, OwnRegion& own,
-                                                   rdma_cm_id& listener) {
+                                                   const Bells& bells, rdma_cm_id& listener) {
   auto completions = device.make_completion_queue(1);
   if (!completions.ok()) return completions.status();
-  std::unique_ptr<Acceptor> acceptor(new Acceptor(node, device, own, std::move(completions).value()));
+  std::unique_ptr<Acceptor> acceptor(new Acceptor(node, device, own, bells, std::move(completions).value()));
   listener.context = static_cast<CmTarget*>(acceptor.get());
   if (rdma_listen(&listener, kBacklog) != 0) return cm_error(fmt::format("listen at {}", device.choice().address));
   return acceptor;
@@ -66,6 +66,8 @@ Refusal Acceptor::replace_older(const Request& request) {
 Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request& request) {
   OwnRegion::Word welcome = own_.take();
   ibv_qp_init_attr attributes = device_.queue_pair(completions_.get(), 0);
+  attributes.recv_cq = bells_.completions();
+  attributes.srq = bells_.receive_queue();
   if (!welcome || rdma_create_qp(id.get(), device_.domain(), &attributes) != 0) return Refusal::kResources;
   Answer yes = answer(Refusal::kNone);
   yes.welcome = welcome.place();

@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 
+#include "rdma/verbs/bells.h"
 #include "rdma/verbs/cm_events.h"
 #include "rdma/verbs/device_context.h"
 #include "rdma/verbs/hello.h"
@@ -22,7 +23,7 @@ class Acceptor final : public CmTarget {
  public:
   /// Begins to listen: `listener` is bound and its channel the event thread's. It gets the acceptor as its context.
   static Result<std::unique_ptr<Acceptor>> listen(const NodeOptions& node, const DeviceContext& device, OwnRegion& own,
-                                                  rdma_cm_id& listener);
+                                                  const Bells& bells, rdma_cm_id& listener);
   ~Acceptor() override;
 
   /// A request to the listener.
@@ -52,10 +53,12 @@ class Acceptor final : public CmTarget {
   };
   using Guests = std::list<std::unique_ptr<Guest>>;
 
-  Acceptor(const NodeOptions& node, const DeviceContext& device, OwnRegion& own, CompletionQueue completions)
+  Acceptor(const NodeOptions& node, const DeviceContext& device, OwnRegion& own, const Bells& bells,
+           CompletionQueue completions)
       : node_(node),
         device_(device),
         own_(own),
+        bells_(bells),
         completions_(std::move(completions)) {}
   /// Destroys the queue pairs that the request replaces; kTooLate if one of them is newer.
   Refusal replace_older(const Request& request);
@@ -66,7 +69,8 @@ class Acceptor final : public CmTarget {
   const NodeOptions node_;
   const DeviceContext& device_;
   OwnRegion& own_;
-  const CompletionQueue completions_;  ///< stays empty: guests' queue pairs only serve
+  const Bells& bells_;
+  const CompletionQueue completions_;  ///< stays empty: guests' queue pairs send nothing
   Guests guests_;
   Guests ended_;
   std::list<CmId> refused_;

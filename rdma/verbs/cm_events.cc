@@ -37,9 +37,12 @@ CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us) {
   }
 }
 
-EventThread::EventThread(rdma_event_channel* channel, std::function<void()> after_each)
+EventThread::EventThread(rdma_event_channel* channel, std::function<void()> after_each, int descriptor,
+                         std::function<void()> answer)
     : channel_(channel),
       after_each_(std::move(after_each)),
+      descriptor_(descriptor),
+      answer_(std::move(answer)),
       wake_(::eventfd(0, EFD_CLOEXEC)),
       thread_([this] { run(); }) {
   base::always_check(wake_ >= 0, "an eventfd");
@@ -54,19 +57,25 @@ EventThread::~EventThread() {
 
 void EventThread::run() {
   while (true) {
-    pollfd waiting[2] = {{.fd = channel_->fd, .events = POLLIN, .revents = 0},
+    pollfd waiting[3] = {{.fd = channel_->fd, .events = POLLIN, .revents = 0},
+                         {.fd = descriptor_, .events = POLLIN, .revents = 0},
                          {.fd = wake_, .events = POLLIN, .revents = 0}};
-    if (::poll(waiting, 2, -1) < 0) continue;
-    if (waiting[1].revents != 0) return;
-    rdma_cm_event* raw = nullptr;
-    if (rdma_get_cm_event(channel_, &raw) != 0) continue;
-    {
-      const CmEvent event(raw);
-      // A request's id is new and has inherited its listener's context.
-      static_cast<CmTarget*>(event->id->context)->on_event(*event);
-    }
-    after_each_();
+    if (::poll(waiting, 3, -1) < 0) continue;
+    if (waiting[2].revents != 0) return;
+    if (waiting[1].revents != 0) answer_();
+    if (waiting[0].revents != 0) take_event();
   }
+}
+
+void EventThread::take_event() {
+  rdma_cm_event* raw = nullptr;
+  if (rdma_get_cm_event(channel_, &raw) != 0) return;
+  {
+    const CmEvent event(raw);
+    // A request's id is new and has inherited its listener's context.
+    static_cast<CmTarget*>(event->id->context)->on_event(*event);
+  }
+  after_each_();
 }
 
 }  // namespace granary::rdma::verbs

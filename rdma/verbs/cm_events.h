@@ -46,15 +46,20 @@ class CmTarget {
 /// Takes events off a channel in a thread of its own until it is destroyed.
 class EventThread {
  public:
-  /// `after_each` is called when an event has been acknowledged: the place to destroy ids.
-  EventThread(rdma_event_channel* channel, std::function<void()> after_each);
+  /// `after_each` is called when an event has been acknowledged: the place to destroy ids. `answer` is called when
+  /// `descriptor` is readable.
+  EventThread(rdma_event_channel* channel, std::function<void()> after_each, int descriptor,
+              std::function<void()> answer);
   ~EventThread();
 
  private:
   void run();
+  void take_event();
 
   rdma_event_channel* const channel_;
   const std::function<void()> after_each_;
+  const int descriptor_;
+  const std::function<void()> answer_;
   const int wake_;  ///< an eventfd: written once, to end
   std::thread thread_;
 };

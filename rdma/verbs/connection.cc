@@ -1,5 +1,7 @@
 #include "rdma/verbs/connection.h"
 
+#include <arpa/inet.h>
+
 #include <cstring>
 
 #include <fmt/format.h>
@@ -40,8 +42,22 @@ void Connection::post(const DeviceContext& device, std::span<const Operation> ch
     translate(operation, region.base + operation.remote.offset, region.key, device.limits().inline_bytes, request);
   }
   if (signalled) requests_[chain.size() - 1].send_flags |= IBV_SEND_SIGNALED;
+  submit(requests_.front());
+}
+
+void Connection::ring(BellId bell) {
+  const bool signalled = queue.push(1, Signal::kNo, 0);
+  ibv_send_wr request{};
+  request.wr_id = std::uint64_t{id & 0xffff} << SendQueue::kPositionBits | queue.posted();
+  request.opcode = IBV_WR_SEND_WITH_IMM;
+  request.imm_data = htonl(bell);
+  if (signalled) request.send_flags |= IBV_SEND_SIGNALED;
+  submit(request);
+}
+
+void Connection::submit(ibv_send_wr& first) {
   ibv_send_wr* refused = nullptr;
-  const int error = ibv_post_send(cm_->qp, requests_.data(), &refused);
+  const int error = ibv_post_send(cm_->qp, &first, &refused);
   if (error != 0) {
     fail(fmt::format("the device does not take operations ({}): see the kernel log, then connect again",
                      std::strerror(error)));
@@ -60,6 +76,7 @@ void Connection::on_event(const rdma_cm_event& event) {
   if (event.event != RDMA_CM_EVENT_DISCONNECTED && event.event != RDMA_CM_EVENT_DEVICE_REMOVAL) return;
   severed_.store(true, std::memory_order_release);
   alarms_.fetch_add(1, std::memory_order_release);
+  alarm_.raise();
 }
 
 void Connection::fail(std::string why) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rdma/region_table.h"
+#include "rdma/verbs/bells.h"
 #include "rdma/verbs/cm_events.h"
 #include "rdma/verbs/device_context.h"
 #include "rdma/verbs/hello.h"
@@ -16,21 +17,24 @@ namespace granary::rdma::verbs {
 
 class Connection final : public CmTarget {
  public:
-  /// `alarms` rises when the event thread has seen the connection end.
+  /// `alarms` rises when the event thread has seen the connection end, and then `alarm` is raised.
   Connection(ConnectionId name, NodeId to, std::string address, std::uint32_t outstanding,
-             std::atomic<std::uint32_t>& alarms)
+             std::atomic<std::uint32_t>& alarms, const Alarm& alarm)
       : id(name),
         peer(to),
         place(std::move(address)),
         queue(outstanding),
         regions_(to, 0),
-        alarms_(alarms) {}
+        alarms_(alarms),
+        alarm_(alarm) {}
   ~Connection() override { close(); }
 
   /// Takes over what the handshake has made.
   void open(CmId cm, const Answer& answer);
   /// Posts a checked chain that fits, with one doorbell. A device that refuses breaks the connection.
   void post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag);
+  /// The same with a ring, which has room.
+  void ring(BellId bell);
   /// Destroys the queue pair: the device touches no memory for it afterwards, and adds no completion.
   void close();
 
@@ -52,6 +56,8 @@ class Connection final : public CmTarget {
   bool retired = false;        ///< nobody may use its id any more; it goes when its reports have been polled
 
  private:
+  void submit(ibv_send_wr& first);
+
   struct Key {
     std::uint64_t base;
     std::uint32_t key;
@@ -64,6 +70,7 @@ class Connection final : public CmTarget {
   std::vector<ibv_sge> pieces_;
   std::string cause_;
   std::atomic<std::uint32_t>& alarms_;
+  const Alarm& alarm_;
   /// Written once by the event thread, before it raises alarms_; read by the endpoint's thread.
   std::atomic<bool> severed_{false};
 };

@@ -52,8 +52,8 @@ Status DeviceContext::find_limits() {
       fmt::format("make a queue pair of {} with {} operations outstanding", choice_.device, choice_.outstanding));
 }
 
-Result<CompletionQueue> DeviceContext::make_completion_queue(std::uint32_t places) const {
-  CompletionQueue queue(ibv_create_cq(verbs_, static_cast<int>(places), nullptr, nullptr, 0));
+Result<CompletionQueue> DeviceContext::make_completion_queue(std::uint32_t places, ibv_comp_channel* channel) const {
+  CompletionQueue queue(ibv_create_cq(verbs_, static_cast<int>(places), nullptr, channel, 0));
   if (queue == nullptr)
     return cm_error(fmt::format("make a completion queue of {} with {} places", choice_.device, places));
   return queue;

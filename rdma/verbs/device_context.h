@@ -22,6 +22,7 @@ struct Free {
 };
 using ProtectionDomain = std::unique_ptr<ibv_pd, Free<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Free<ibv_dereg_mr>>;
+using CompletionChannel = std::unique_ptr<ibv_comp_channel, Free<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, Free<ibv_destroy_cq>>;
 
 class DeviceContext {
@@ -34,8 +35,9 @@ class DeviceContext {
   ibv_pd* domain() const { return domain_.get(); }
   const Limits& limits() const { return limits_; }
 
-  Result<CompletionQueue> make_completion_queue(std::uint32_t places) const;
-  /// The most a queue pair of a fabric needs: `operations` outstanding, or none if it only serves.
+  /// Notifies `channel`, if there is one, when asked to.
+  Result<CompletionQueue> make_completion_queue(std::uint32_t places, ibv_comp_channel* channel = nullptr) const;
+  /// For `operations` outstanding; with none, it only serves.
   ibv_qp_init_attr queue_pair(ibv_cq* completions, std::uint32_t operations) const;
 
   /// Pins and registers a region; never with relaxed ordering (I5).

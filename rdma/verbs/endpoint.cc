@@ -1,11 +1,14 @@
 #include "rdma/verbs/endpoint.h"
 
+#include <poll.h>
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "rdma/verbs/advice.h"
 #include "rdma/verbs/handshake.h"
+#include "src/base/region_mark.h"
 
 namespace granary::rdma::verbs {
 namespace {
@@ -15,13 +18,16 @@ constexpr ConnectionId kPlaceMask = 0xffff;
 }  // namespace
 
 Result<std::unique_ptr<Endpoint>> VerbsEndpoint::open(const VerbsOptions& options, const DeviceContext& device,
-                                                      OwnRegion& own, rdma_event_channel* events,
+                                                      OwnRegion& own, Bells& bells, rdma_event_channel* events,
                                                       std::uint32_t number) {
   OwnRegion::Word word = own.take();
   if (!word)
     return Status(StatusCode::kResourceExhausted, "this node has too many endpoints and connections; use fewer");
-  std::unique_ptr<VerbsEndpoint> endpoint(new VerbsEndpoint(options, device, std::move(word), events, number));
-  auto completions = device.make_completion_queue(device.choice().connections * device.limits().outstanding);
+  std::unique_ptr<VerbsEndpoint> endpoint(new VerbsEndpoint(options, device, std::move(word), bells, events, number));
+  endpoint->notices_.reset(ibv_create_comp_channel(device.verbs()));
+  if (endpoint->notices_ == nullptr) return cm_error("make a completion channel");
+  auto completions =
+      device.make_completion_queue(device.choice().connections * device.limits().outstanding, endpoint->notices_.get());
   if (!completions.ok()) return completions.status();
   endpoint->completions_ = std::move(completions).value();
   return std::unique_ptr<Endpoint>(std::move(endpoint));
@@ -65,7 +71,7 @@ std::unique_ptr<Connection> VerbsEndpoint::new_connection(NodeId peer, const Nod
     uses_.push_back(0);
   }
   const ConnectionId id = static_cast<ConnectionId>(place) | ConnectionId{uses_[place]++} << 16;
-  return std::make_unique<Connection>(id, peer, place_of(address), device_.limits().outstanding, alarms_);
+  return std::make_unique<Connection>(id, peer, place_of(address), device_.limits().outstanding, alarms_, alarm_);
 }
 
 Result<ConnectionId> VerbsEndpoint::connect(NodeId peer, std::uint64_t timeout_us) {
@@ -165,14 +171,49 @@ std::size_t VerbsEndpoint::poll(std::span<Completion> completions) {
   return count;
 }
 
-void VerbsEndpoint::collect() {
+PostResult VerbsEndpoint::ring(ConnectionId id, BellId bell) {
+  Connection* connection = find(id);
+  if (connection == nullptr || connection->broken()) return PostResult::kBroken;
+  if (!connection->queue.fits(1)) return PostResult::kFull;
+  connection->ring(bell);
+  return PostResult::kPosted;
+}
+
+/// The queue is armed before it is looked into for the last time: a completion is seen, or makes a notice. Rings and
+/// breakages leave the alarm raised, which is cleared before those who called look at what they are about.
+bool VerbsEndpoint::sleep(std::uint64_t timeout_us) {
+  base::outside_region();
+  ibv_req_notify_cq(completions_.get(), 0);
+  const bool in_time = collect() || !reports_.empty() || await_notice(timeout_us);
+  attend_alarms();
+  return in_time;
+}
+
+bool VerbsEndpoint::await_notice(std::uint64_t timeout_us) {
+  pollfd waiting[2] = {{.fd = notices_->fd, .events = POLLIN, .revents = 0},
+                       {.fd = alarm_.descriptor(), .events = POLLIN, .revents = 0}};
+  const timespec timeout{static_cast<time_t>(timeout_us / 1'000'000), static_cast<long>(timeout_us % 1'000'000 * 1000)};
+  if (::ppoll(waiting, 2, &timeout, nullptr) == 0) return false;
+  if (waiting[0].revents != 0) {
+    ibv_cq* queue = nullptr;
+    void* context = nullptr;
+    if (ibv_get_cq_event(notices_.get(), &queue, &context) == 0) ibv_ack_cq_events(queue, 1);
+  }
+  if (waiting[1].revents != 0) alarm_.clear();
+  return true;
+}
+
+bool VerbsEndpoint::collect() {
   constexpr int kBatch = 16;
   ibv_wc done[kBatch];
   int count = kBatch;
+  bool any = false;
   while (count == kBatch) {
     count = ibv_poll_cq(completions_.get(), kBatch, done);
     for (int i = 0; i < count; ++i) settle(done[i]);
+    any |= count > 0;
   }
+  return any;
 }
 
 void VerbsEndpoint::settle(const ibv_wc& done) {

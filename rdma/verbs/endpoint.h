@@ -19,10 +19,12 @@ namespace granary::rdma::verbs {
 
 class VerbsEndpoint final : public Endpoint {
  public:
-  /// `options`, `device` and `events`, the channel of a running EventThread, outlive the endpoint. `number` is its own in this
+  /// `options`, `device`, `bells` and `events`, the channel of a running EventThread, outlive the endpoint. `number` is its own in this
   /// life of the node.
   static Result<std::unique_ptr<Endpoint>> open(const VerbsOptions& options, const DeviceContext& device,
-                                                OwnRegion& own, rdma_event_channel* events, std::uint32_t number);
+                                                OwnRegion& own, Bells& bells, rdma_event_channel* events,
+                                                std::uint32_t number);
+  ~VerbsEndpoint() override { bells_.remove(number_); }
 
   const Limits& limits() const override { return device_.limits(); }
   Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) override;
@@ -32,15 +34,21 @@ class VerbsEndpoint final : public Endpoint {
   std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
   PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
   std::size_t poll(std::span<Completion> completions) override;
+  BellId bell() const override { return number_; }
+  PostResult ring(ConnectionId connection, BellId bell) override;
+  bool sleep(std::uint64_t timeout_us) override;
 
  private:
-  VerbsEndpoint(const VerbsOptions& options, const DeviceContext& device, OwnRegion::Word word,
+  VerbsEndpoint(const VerbsOptions& options, const DeviceContext& device, OwnRegion::Word word, Bells& bells,
                 rdma_event_channel* events, std::uint32_t number)
       : options_(options),
         device_(device),
         word_(std::move(word)),
+        bells_(bells),
         events_(events),
-        number_(number) {}
+        number_(number) {
+    bells_.add(number_, alarm_);
+  }
 
   /// The connection with this id; nullptr if it was given up.
   Connection* find(ConnectionId id) const;
@@ -54,8 +62,9 @@ class VerbsEndpoint final : public Endpoint {
   /// Posts a READ of one word and waits for it, apart from what poll() reports.
   Status read_word(Connection& connection, RemoteAddress from, std::uint64_t deadline_us);
 
-  /// Takes all there is from the completion queue.
-  void collect();
+  /// Takes all there is from the completion queue; whether there was anything.
+  bool collect();
+  bool await_notice(std::uint64_t timeout_us);
   void settle(const ibv_wc& done);
   void report(Connection& connection, std::uint64_t tag, CompletionStatus status);
   /// Buries what has broken since the last time.
@@ -66,8 +75,11 @@ class VerbsEndpoint final : public Endpoint {
   const VerbsOptions& options_;
   const DeviceContext& device_;
   const OwnRegion::Word word_;  ///< where connect() reads to
+  Bells& bells_;
   rdma_event_channel* const events_;
   const std::uint32_t number_;
+  const Alarm alarm_;  ///< raised by the event thread: a ring has come, or a connection has ended
+  CompletionChannel notices_;
   CompletionQueue completions_;
   /// Raised by the event thread or by this one when a connection breaks; acquire pairs with its release.
   std::atomic<std::uint32_t> alarms_{0};

@@ -13,9 +13,6 @@
 
 namespace granary::rdma::verbs {
 
-/// Its id at every node. No other region may have it.
-inline constexpr RegionId kOwnRegion = 0xffff;
-
 class OwnRegion {
  public:
   /// A word of the region, taken for as long as this lives.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rdma/verbs/acceptor.h"
+#include "rdma/verbs/bells.h"
 #include "rdma/verbs/device.h"
 #include "rdma/verbs/device_context.h"
 #include "rdma/verbs/endpoint.h"
@@ -36,6 +37,7 @@ class VerbsFabric final : public Fabric {
   CmId listener_;
   std::unique_ptr<OwnRegion> own_;
   std::unique_ptr<DeviceContext> device_;
+  std::unique_ptr<Bells> bells_;
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<EventThread> events_;
   std::atomic<std::uint32_t> endpoints_{0};
@@ -79,16 +81,20 @@ Status VerbsFabric::register_region(const RegionSpec& spec, memory::Region& regi
 
 Status VerbsFabric::listen() {
   if (events_ != nullptr) return Status(StatusCode::kFailedPrecondition, "the fabric listens already");
-  auto acceptor = Acceptor::listen(options_.node, *device_, *own_, *listener_);
+  auto bells = Bells::open(*device_);
+  if (!bells.ok()) return bells.status();
+  bells_ = std::move(bells).value();
+  auto acceptor = Acceptor::listen(options_.node, *device_, *own_, *bells_, *listener_);
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(acceptor).value();
-  events_ = std::make_unique<EventThread>(channel_.get(), [this] { acceptor_->clean_up(); });
+  events_ = std::make_unique<EventThread>(
+      channel_.get(), [this] { acceptor_->clean_up(); }, bells_->descriptor(), [this] { bells_->answer(); });
   return probe(*this, *own_, options_.tolerate_swap_stores);
 }
 
 Result<std::unique_ptr<Endpoint>> VerbsFabric::open_endpoint() {
   if (events_ == nullptr) return Status(StatusCode::kFailedPrecondition, "endpoints are opened after listen()");
-  return VerbsEndpoint::open(options_, *device_, *own_, channel_.get(),
+  return VerbsEndpoint::open(options_, *device_, *own_, *bells_, channel_.get(),
                              endpoints_.fetch_add(1, std::memory_order_relaxed) + 1);
 }
 

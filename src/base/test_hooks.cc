@@ -39,6 +39,12 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kSkipChecksum, "skip-checksum"},
     NamedBug{Bug::kOneLineVersion, "one-line-version"},
     NamedBug{Bug::kSkipDirectorySync, "skip-directory-sync"},
+    NamedBug{Bug::kSleepWithoutLook, "sleep-without-look"},
+    NamedBug{Bug::kRingByEarlierLook, "ring-by-earlier-look"},
+    NamedBug{Bug::kWriteIgnoresFence, "write-ignores-fence"},
+    NamedBug{Bug::kCompletionBeforeEffect, "completion-before-effect"},
+    NamedBug{Bug::kTornHeaderRead, "torn-header-read"},
+    NamedBug{Bug::kBrokenGoesOn, "broken-goes-on"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.
@@ -89,7 +95,13 @@ std::initializer_list<Bug> all_bugs() {
                                 Bug::kReplayPastDurable,
                                 Bug::kSkipChecksum,
                                 Bug::kOneLineVersion,
-                                Bug::kSkipDirectorySync};
+                                Bug::kSkipDirectorySync,
+                                Bug::kSleepWithoutLook,
+                                Bug::kRingByEarlierLook,
+                                Bug::kWriteIgnoresFence,
+                                Bug::kCompletionBeforeEffect,
+                                Bug::kTornHeaderRead,
+                                Bug::kBrokenGoesOn};
   return kAll;
 }
 

@@ -38,6 +38,12 @@ enum class Bug : std::uint8_t {
   kSkipChecksum,            ///< recovery does not check the entries' checksums
   kOneLineVersion,          ///< a change in a hash bucket is marked in the bucket's first line only
   kSkipDirectorySync,       ///< created and renamed files are not made durable in their directory
+  kSleepWithoutLook,        ///< a worker that has said it sleeps does not look once more
+  kRingByEarlierLook,       ///< a sender rings by a READ from before its message
+  kWriteIgnoresFence,       ///< a fenced WRITE overtakes READs and atomics
+  kCompletionBeforeEffect,  ///< a chain completes before its operations took effect
+  kTornHeaderRead,          ///< a READ within a line loads words at different moments
+  kBrokenGoesOn,            ///< what a broken connection has under way happens after its successor is there
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

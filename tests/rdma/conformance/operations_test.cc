@@ -133,6 +133,21 @@ TEST_F(Conformance, AWriteIsVisibleBeforeTheNextOne) {
   }
 }
 
+TEST_F(Conformance, AReadWithinALineLoadsLowerWordsNoLaterThanHigherOnes) {
+  const auto writer = open_endpoint();
+  const ConnectionId writes = connect(*writer);
+  for (std::uint64_t i = 1; i <= kRounds; ++i) {
+    *word(100) = i;
+    const Operation downwards[] = {Operation::write(at(56), word(100), 8), Operation::write(at(0), word(100), 8)};
+    ASSERT_EQ(writer->post(writes, downwards, Signal::kYes, i), PostResult::kPosted);
+    std::vector<Operation> looks;
+    for (std::size_t look = 0; look < 8; ++look) looks.push_back(Operation::read(word(8 * look), at(0), 64));
+    ASSERT_TRUE(run(looks));
+    for (std::size_t look = 0; look < 8; ++look) ASSERT_LE(*word(8 * look), *word(8 * look + 7));
+    ASSERT_TRUE(next(*writer));
+  }
+}
+
 TEST_F(Conformance, CompletionsComeInTheOrderPosted) {
   const std::uint64_t chains = endpoint_->limits().outstanding / 2;
   for (std::uint64_t i = 0; i < chains; ++i) {

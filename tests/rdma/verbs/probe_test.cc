@@ -30,6 +30,9 @@ class PlayedEndpoint final : public Endpoint {
     return PostResult::kPosted;
   }
   std::size_t poll(std::span<Completion>) override { return std::exchange(done_, false) ? 1 : 0; }
+  BellId bell() const override { return 0; }
+  PostResult ring(ConnectionId, BellId) override { return PostResult::kPosted; }
+  bool sleep(std::uint64_t) override { return true; }
 
  private:
   void carry_out(const Operation& operation, char* remote) {

@@ -1,0 +1,39 @@
+#include "rdma/mailbox/sleeper.h"
+
+#include <algorithm>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::rdma::mailbox {
+
+void Sleeper::pause(std::uint32_t turn) {
+  base::outside_region();
+  ++counts_.pauses;
+  if (turn < kSpins) {
+    base::spin_pause();
+  } else {
+    sleep();
+  }
+}
+
+void Sleeper::sleep() {
+  for (Receiver* receiver : receivers_) receiver->lie_down(endpoint_.bell());
+  if (base::injected(base::Bug::kSleepWithoutLook) || !has_something()) {
+    ++counts_.sleeps;
+    const std::uint64_t time_us = longest_sleep_us();
+    if (!endpoint_.sleep(time_us) && time_us == most_sleep_us_) ++counts_.slept_through;
+  }
+  for (Receiver* receiver : receivers_) receiver->get_up();
+}
+
+bool Sleeper::has_something() const {
+  return std::any_of(receivers_.begin(), receivers_.end(), [](const Receiver* one) { return one->has_something(); });
+}
+
+std::uint64_t Sleeper::longest_sleep_us() const {
+  const bool all_out =
+      std::all_of(senders_.begin(), senders_.end(), [](const Sender* one) { return one->idle() || one->broken(); });
+  return all_out ? most_sleep_us_ : std::min(most_sleep_us_, kAskAgain_us);
+}
+
+}  // namespace granary::rdma::mailbox

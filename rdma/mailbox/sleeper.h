@@ -1,0 +1,52 @@
+#pragma once
+// What a worker of mailboxes does when there is nothing to do: it looks for a while, then it sleeps at its endpoint
+// until a message comes for it, or something else happens there.
+
+#include <cstdint>
+#include <vector>
+
+#include "rdma/fabric.h"
+#include "rdma/mailbox/receiver.h"
+#include "rdma/mailbox/sender.h"
+#include "src/base/waiter.h"
+
+namespace granary::rdma::mailbox {
+
+/// Used by the endpoint's thread, between its polls of the endpoint and of these mailboxes.
+class Sleeper final : public base::Waiter {
+ public:
+  static constexpr std::uint32_t kSpins = 64;         ///< pauses of a wait before it sleeps
+  static constexpr std::uint64_t kAskAgain_us = 100;  ///< longest sleep while a sender waits for room
+  static constexpr std::uint64_t kMostSleep_us = 50'000;
+
+  /// All mailboxes that the worker serves over this endpoint; they outlive this.
+  Sleeper(Endpoint& endpoint, std::vector<Receiver*> receivers, std::vector<const Sender*> senders,
+          std::uint64_t most_sleep_us = kMostSleep_us)
+      : endpoint_(endpoint),
+        receivers_(std::move(receivers)),
+        senders_(std::move(senders)),
+        most_sleep_us_(most_sleep_us) {}
+
+  /// Once after each time that nothing was found to do; `turn` counts them.
+  void pause(std::uint32_t turn) override;
+
+  struct Counts {
+    std::uint64_t pauses = 0;
+    std::uint64_t sleeps = 0;
+    std::uint64_t slept_through = 0;  ///< sleeps of the longest time that nothing ended before
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  void sleep();
+  bool has_something() const;
+  std::uint64_t longest_sleep_us() const;
+
+  Endpoint& endpoint_;
+  const std::vector<Receiver*> receivers_;
+  const std::vector<const Sender*> senders_;
+  const std::uint64_t most_sleep_us_;
+  Counts counts_;
+};
+
+}  // namespace granary::rdma::mailbox

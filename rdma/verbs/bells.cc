@@ -1,0 +1,83 @@
+#include "rdma/verbs/bells.h"
+
+#include <arpa/inet.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "src/base/check.h"
+
+namespace granary::rdma::verbs {
+
+Alarm::Alarm() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  base::always_check(descriptor_ >= 0, "an eventfd");
+}
+
+Alarm::~Alarm() { ::close(descriptor_); }
+
+void Alarm::raise() const {
+  const std::uint64_t one = 1;
+  (void)!::write(descriptor_, &one, sizeof one);
+}
+
+void Alarm::clear() const {
+  std::uint64_t count = 0;
+  (void)!::read(descriptor_, &count, sizeof count);
+}
+
+Result<std::unique_ptr<Bells>> Bells::open(const DeviceContext& device) {
+  std::unique_ptr<Bells> bells(new Bells);
+  bells->channel_.reset(ibv_create_comp_channel(device.verbs()));
+  if (bells->channel_ == nullptr) return cm_error("make a completion channel");
+  auto completions = device.make_completion_queue(kKept, bells->channel_.get());
+  if (!completions.ok()) return completions.status();
+  bells->completions_ = std::move(completions).value();
+  ibv_srq_init_attr attributes{};
+  attributes.attr.max_wr = kKept;
+  attributes.attr.max_sge = 1;
+  bells->received_.reset(ibv_create_srq(device.domain(), &attributes));
+  if (bells->received_ == nullptr) return cm_error(fmt::format("make a shared receive queue of {} places", kKept));
+  for (int i = 0; i < kKept; ++i) {
+    if (Status status = bells->await_one(); !status.ok()) return status;
+  }
+  if (ibv_req_notify_cq(bells->completions(), 0) != 0) return cm_error("be notified of rings");
+  return bells;
+}
+
+Status Bells::await_one() {
+  ibv_recv_wr empty{};
+  ibv_recv_wr* refused = nullptr;
+  return ibv_post_srq_recv(received_.get(), &empty, &refused) == 0 ? Status() : cm_error("await a ring");
+}
+
+void Bells::add(BellId bell, const Alarm& alarm) {
+  const std::lock_guard lock(mutex_);
+  alarms_[bell] = &alarm;
+}
+
+void Bells::remove(BellId bell) {
+  const std::lock_guard lock(mutex_);
+  alarms_.erase(bell);
+}
+
+/// Armed again before the queue is emptied: a ring that comes in between is in the queue, or makes the next event.
+void Bells::answer() {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;
+  ibv_ack_cq_events(queue, 1);
+  ibv_req_notify_cq(queue, 0);
+  ibv_wc arrived;
+  while (ibv_poll_cq(queue, 1, &arrived) > 0) {
+    if (arrived.status == IBV_WC_SUCCESS && (arrived.wc_flags & IBV_WC_WITH_IMM) != 0) ring(ntohl(arrived.imm_data));
+    (void)await_one();
+  }
+}
+
+void Bells::ring(BellId bell) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = alarms_.find(bell); found != alarms_.end()) found->second->raise();
+}
+
+}  // namespace granary::rdma::verbs

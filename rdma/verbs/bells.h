@@ -1,0 +1,65 @@
+#pragma once
+// How rings arrive: as empty messages to the queue pairs that serve peers, with the bell as immediate data.
+//
+// All of them share one receive queue and one completion queue with a place for each entry of it, so neither overflows.
+// Who rings knows that this node's endpoint sleeps, so rings are rare; if more than kKept have come that the event
+// thread has not taken yet (the process is stopped, say), peers' devices hold the next ones back and try again.
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "rdma/verbs/device_context.h"
+
+namespace granary::rdma::verbs {
+
+/// What wakes a sleeping endpoint of this node: a descriptor that is readable after raise(), until clear().
+class Alarm {
+ public:
+  Alarm();
+  ~Alarm();
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+  void raise() const;
+  void clear() const;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
+/// Thread-safe.
+class Bells {
+ public:
+  static Result<std::unique_ptr<Bells>> open(const DeviceContext& device);
+
+  /// Rings for this bell raise the alarm from now on, until remove().
+  void add(BellId bell, const Alarm& alarm);
+  void remove(BellId bell);
+
+  /// For queue pairs that rings come to.
+  ibv_srq* receive_queue() const { return received_.get(); }
+  ibv_cq* completions() const { return completions_.get(); }
+  /// Readable when rings have come; then answer(), in the event thread.
+  int descriptor() const { return channel_->fd; }
+  void answer();
+
+ private:
+  static constexpr int kKept = 1024;
+
+  Bells() = default;
+  Status await_one();
+  void ring(BellId bell);
+
+  CompletionChannel channel_;
+  CompletionQueue completions_;
+  std::unique_ptr<ibv_srq, Free<ibv_destroy_srq>> received_;
+  std::mutex mutex_;
+  std::map<BellId, const Alarm*> alarms_;
+};
+
+}  // namespace granary::rdma::verbs
