@@ -3,21 +3,22 @@
 
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <string_view>
 
 #include "kvstore/hash/bucket.h"
 
 namespace granary::kvstore::hash {
 
-/// A key of 8 bytes is its own word. Any other is told by a fingerprint, and its bytes are compared as well. Fingerprints are
-/// of this build's standard library: they are not stored on disk, and nodes compare builds when they meet.
+/// XXH3 with 64 bits and seed 0, the same in every build and version: nodes look for each other's keys by it.
+std::uint64_t fingerprint(std::string_view bytes);
+
+/// A key of 8 bytes is its own word. Any other is told by its fingerprint, and its bytes are compared as well.
 struct HashedKey {
   explicit HashedKey(std::string_view key) : bytes(key) {
     if (key.size() == sizeof word) [[likely]] {
       std::memcpy(&word, key.data(), sizeof word);
     } else {
-      word = std::hash<std::string_view>{}(key);
+      word = fingerprint(key);
     }
   }
   EntryType type() const { return bytes.size() == sizeof word ? EntryType::kRecord : EntryType::kNamed; }

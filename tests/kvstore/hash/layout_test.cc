@@ -22,6 +22,18 @@ TEST(HashEntry, IncarnationsKeepTheirLowBits) {
   EXPECT_EQ(Entry(EntryType::kRecord, 64, (std::uint64_t{1} << 39) + 5).type(), EntryType::kRecord);
 }
 
+/// Nodes of other builds rely on these words and places.
+TEST(HashedKeys, AreTheSameInEveryBuild) {
+  EXPECT_EQ(HashedKey("").word, 0x2d06800538d394c2u);
+  EXPECT_EQ(HashedKey("a").word, 0xe6c632b61e964e1fu);
+  EXPECT_EQ(HashedKey("customer 0000017").word, 0x0d0b2168632139afu);
+  EXPECT_EQ(HashedKey(std::string(300, 'k')).word, 0x3e901c94ff54faa0u);
+  EXPECT_EQ(HashedKey("12345678").word, 0x3837363534333231u);
+  const Home home(0x3837363534333231u, 1'000'003);
+  EXPECT_EQ(home.bucket, 414463u);
+  EXPECT_EQ(home.line, 1u);
+}
+
 TEST(HashHome, SpreadsOverBucketsAndLines) {
   std::map<std::uint64_t, int> buckets, lines;
   for (std::uint64_t number = 0; number < 70000; ++number) {
