@@ -7,6 +7,7 @@
 # Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs).
 
 find_package(GTest REQUIRED)
+set(GRANARY_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, after all others")
 include(GoogleTest)
 
 function(granary_test)
@@ -25,6 +26,7 @@ function(granary_test)
   add_executable(${TEST_NAME} ${TEST_SOURCES})
   granary_link(${TEST_NAME} base ${TEST_USES})
   target_link_libraries(${TEST_NAME} PRIVATE granary_test_main ${TEST_LINKS})
+  target_compile_options(${TEST_NAME} PRIVATE ${GRANARY_TEST_FLAGS})
   gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}: TEST_LIST ${TEST_NAME}_CASES NO_PRETTY_TYPES
                        DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   set(lists ${TEST_NAME}_CASES)

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "src/base/cache_line.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::htm {
 namespace {
@@ -38,6 +39,7 @@ void Simulator::touch() {
 }
 
 std::uint64_t Simulator::load(const std::uint64_t* word) {
+  const base::RegionPause hardware_would_do_this;
   touch();
   for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
     if (store->word == word) return store->value;
@@ -50,6 +52,7 @@ std::uint64_t Simulator::load(const std::uint64_t* word) {
 }
 
 void Simulator::store(std::uint64_t* word, std::uint64_t value) {
+  const base::RegionPause hardware_would_do_this;
   touch();
   use(line_of(word), lines::entry_of(word));
   use_for_store(line_of(word));
@@ -89,14 +92,17 @@ bool Simulator::lines_hold() const {
 }
 
 Attempt Simulator::commit() {
+  const base::RegionPause hardware_would_do_this;
   if (accesses_left_ != kNever) return {.cause = Cause::kOther};
   if (!lock_written_lines() || !lines_hold()) {
     unlock(false);
     return {.cause = Cause::kConflict};
   }
   // In the order of the body, as nobody but a reader of a log that is shared with other processes could tell.
-  for (const BufferedStore& store : stores_)
+  for (const BufferedStore& store : stores_) {
     std::atomic_ref<std::uint64_t>(*store.word).store(store.value, std::memory_order_release);
+    base::sync_point("region.storing");
+  }
   unlock(true);
   return {.committed = true};
 }

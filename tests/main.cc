@@ -6,10 +6,13 @@
 //   --htm=sim           databases of tests commit in simulated HTM regions (tests/support/htm_setting.h)
 
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 #include "tests/support/htm_setting.h"
 
@@ -18,6 +21,17 @@
 extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
   return "leak:granary::memory::SlabCache::allocate\n";
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // those bring allocators of their own
+/// I6: nothing allocates inside an HTM region. The array and nothrow forms end here, too.
+void* operator new(std::size_t bytes) {
+  granary::base::outside_region();
+  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 

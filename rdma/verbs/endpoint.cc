@@ -149,6 +149,7 @@ std::uint64_t VerbsEndpoint::peer_region_bytes(ConnectionId id, RegionId region)
 }
 
 PostResult VerbsEndpoint::post(ConnectionId id, std::span<const Operation> chain, Signal signal, std::uint64_t tag) {
+  base::outside_region();
   Connection* connection = find(id);
   if (connection == nullptr || connection->broken()) return PostResult::kBroken;
   const PostResult checked = check_chain(chain, limits(), device_.regions(), connection->regions());
@@ -159,6 +160,7 @@ PostResult VerbsEndpoint::post(ConnectionId id, std::span<const Operation> chain
 }
 
 std::size_t VerbsEndpoint::poll(std::span<Completion> completions) {
+  base::outside_region();
   if (reports_.size() < completions.size()) collect();
   attend_alarms();
   const std::size_t count = std::min(completions.size(), reports_.size());

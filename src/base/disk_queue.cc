@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "src/base/region_mark.h"
+
 namespace granary::base {
 namespace {
 
@@ -22,6 +24,7 @@ DiskQueue::~DiskQueue() {
 }
 
 int DiskQueue::begin_write(std::span<const char> bytes, std::uint64_t offset) {
+  outside_region();
   if (!ring_) return write_plainly(bytes, offset);
   bytes_ = bytes;
   offset_ = offset;
@@ -35,6 +38,7 @@ int DiskQueue::finish() {
 }
 
 int DiskQueue::sync() {
+  outside_region();
   if (!ring_) return ::fdatasync(descriptor_) == 0 ? 0 : errno;
   io_uring_sqe* const sqe = request(kSync);
   ::io_uring_prep_fsync(sqe, descriptor_, IORING_FSYNC_DATASYNC);

@@ -15,6 +15,7 @@
 #include <filesystem>
 
 #include "src/base/direct_file.h"
+#include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::base {
@@ -58,6 +59,7 @@ class SystemFile final : public File {
   int descriptor() const { return descriptor_; }
 
   Status append(std::span<const char> bytes) override {
+    outside_region();
     while (!bytes.empty()) {
       const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
@@ -69,9 +71,13 @@ class SystemFile final : public File {
   }
   std::uint64_t flushed() const override { return appended_; }
 
-  Status sync() override { return ::fdatasync(descriptor_) == 0 ? Status() : failed("sync", path_); }
+  Status sync() override {
+    outside_region();
+    return ::fdatasync(descriptor_) == 0 ? Status() : failed("sync", path_);
+  }
 
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> bytes) override {
+    outside_region();
     std::size_t done = 0;
     while (done < bytes.size()) {
       const ssize_t got =

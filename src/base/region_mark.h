@@ -3,6 +3,8 @@
 // real one each time; a simulated one would not notice. In builds with test hooks a region marks its thread, and whatever
 // a region may not do begins with outside_region(); in other builds both vanish.
 
+#include <utility>
+
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 
@@ -22,6 +24,22 @@ class RegionMark {
   }
   RegionMark(const RegionMark&) = delete;
   RegionMark& operator=(const RegionMark&) = delete;
+};
+
+/// While one lives, the thread counts as outside of its regions: what imitates them, and what tests do in their midst.
+class RegionPause {
+ public:
+  RegionPause() {
+    if constexpr (kTestHooks) depth_ = std::exchange(region_depth(), 0);
+  }
+  ~RegionPause() {
+    if constexpr (kTestHooks) region_depth() = depth_;
+  }
+  RegionPause(const RegionPause&) = delete;
+  RegionPause& operator=(const RegionPause&) = delete;
+
+ private:
+  int depth_ = 0;
 };
 
 /// The first line of what may not happen inside a region.

@@ -23,6 +23,7 @@
 #include "src/base/random.h"
 #include "src/base/test_hooks.h"
 #include "tests/durability/bank_child.h"
+#include "tests/support/htm_setting.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/scale.h"
 #include "tests/support/temporary_directory.h"
@@ -184,6 +185,7 @@ TEST_F(Kill, AtRandomMoments) {
 /// How often a child passes there soon.
 std::uint64_t passes(std::string_view point) {
   if (point.starts_with("storage.")) return 1;
+  if (point == "region.storing") return 300;
   return point.starts_with("ring.") ? 2 : 12;
 }
 
@@ -191,6 +193,8 @@ class KillAt : public Kill, public testing::WithParamInterface<const char*> {};
 
 TEST_P(KillAt, TheNamedPlace) {
   if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
+  const bool in_region = std::string_view(GetParam()).starts_with("region.");
+  if (in_region && asked_htm != Htm::kSim) GTEST_SKIP() << "only commits in regions come there";
   base::Random random(7);
   ASSERT_NO_FATAL_FAILURE(run_child("", 1, 99, milliseconds(60)));
   const std::uint64_t rounds = scaled(4);
@@ -209,17 +213,25 @@ TEST_P(KillAt, TheNamedPlace) {
   EXPECT_LT(killed_by_us() - 1, rounds) << "no child ever came to this place";
 }
 
+std::string test_name(const testing::TestParamInfo<const char*>& instance) {
+  std::string text = instance.param;
+  for (char& c : text) c = c == '.' ? '_' : c;
+  return text;
+}
+
 INSTANTIATE_TEST_SUITE_P(Points, KillAt,
                          testing::Values("commit.locked", "commit.validated", "commit.logged", "install.copied",
                                          "commit.installed", "logger.appended", "logger.consumed", "logger.synced",
                                          "logger.published", "logger.rotates", "ring.made_aside", "ring.linked",
                                          "storage.log_opened", "storage.manifest_written", "checkpoint.piece",
                                          "checkpoint.written", "checkpoint.installed"),
-                         [](const auto& instance) {
-                           std::string text = instance.param;
-                           for (char& c : text) c = c == '.' ? '_' : c;
-                           return text;
-                         });
+                         test_name);
+
+/// Only with --htm=sim. At "region.storing" one store more of a region has reached memory, as others see it one by one.
+INSTANTIATE_TEST_SUITE_P(InRegions, KillAt,
+                         testing::Values("region.planned", "region.checked", "region.stored", "region.storing",
+                                         "region.committed"),
+                         test_name);
 
 }  // namespace
 }  // namespace granary::tests

@@ -10,6 +10,7 @@
 
 #include "htm/simulator.h"
 #include "htm/support.h"
+#include "src/base/sanitizers.h"
 #include "src/base/shared_words.h"
 #include "src/base/waiter.h"
 
@@ -228,6 +229,15 @@ TEST_F(SimulatorDeathTest, WhatARegionMayNotDoIsNoticed) {  // I6
   EXPECT_DEATH((void)attempt([](Simulator&) {
                  base::ThreadWaiter().pause(0);
                  return Verdict::done();
+               }),
+               "I6");
+}
+
+TEST_F(SimulatorDeathTest, AllocationsInARegionAreNoticed) {  // I6
+  if (base::kAddressSanitizer || base::kThreadSanitizer) GTEST_SKIP() << "the sanitizer's allocator does not ask";
+  EXPECT_DEATH((void)attempt([](Simulator&) {
+                 const std::vector<char> memory(100);
+                 return memory.empty() ? Verdict::retry(0) : Verdict::done();
                }),
                "I6");
 }
