@@ -1,0 +1,89 @@
+#include "rdma/fiber/rounds.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/check.h"
+
+namespace granary::rdma::fiber {
+namespace {
+
+void end(Step*& step, Failure failure) { std::exchange(step, nullptr)->fail(failure); }
+
+}  // namespace
+
+void Rounds::run(std::span<Step* const> steps) {
+  open_.assign(steps.begin(), steps.end());
+  for (std::uint32_t turn = 0; !open_.empty();) {
+    pause_ = false;
+    round(open_);
+    std::erase(open_, nullptr);
+    if (pause_) waiter_.pause(turn++);
+  }
+}
+
+/// The nodes in turn, each inside of the one before: all have been posted to when the last one is waited for.
+void Rounds::round(std::span<Step*> open) {
+  if (open.empty()) return;
+  const auto reaches = [node = open.front()->node()](const Step* step) { return step->node() == node; };
+  auto others = std::find_if_not(open.begin(), open.end(), reaches);
+  if (others != open.end()) others = std::stable_partition(others, open.end(), reaches);
+  const std::span<Step*> mine(open.begin(), others);
+  Chains chains(scheduler_, endpoint_);
+  post(mine, chains);
+  round({others, open.end()});
+  const bool done = chains.wait();
+  for (Step*& step : mine) {
+    if (step == nullptr) continue;
+    if (!done) {
+      end(step, Failure::kBroken);
+      continue;
+    }
+    const Next next = step->settle();
+    if (next == Next::kEnded) step = nullptr;
+    pause_ |= next == Next::kAfterPause;
+  }
+}
+
+void Rounds::post(std::span<Step*> steps, Chains& chains) {
+  const std::optional<ConnectionId> connection = peers_.find(steps.front()->node());
+  if (!connection) {
+    for (Step*& step : steps) end(step, Failure::kBroken);
+    return;
+  }
+  const Generation life = peers_.endpoint().peer_generation(*connection);
+  const std::size_t most = peers_.endpoint().limits().chain_length;
+  const auto flush = [&](std::size_t count) {
+    if (count == 0) return;
+    const PostResult result = chains.post(*connection, std::span(chain_).first(count));
+    base::always_check(result == PostResult::kPosted || result == PostResult::kBroken,
+                       "the buffers of steps lie in registered memory");
+    chain_.erase(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  chain_.clear();
+  for (Step*& step : steps) {
+    if (step->generation() != life) {
+      end(step, Failure::kStale);
+      continue;
+    }
+    const std::size_t before = chain_.size();
+    step->append(chain_);
+    if (!reachable(*connection, std::span(chain_).subspan(before))) {
+      chain_.resize(before);
+      end(step, Failure::kRefused);
+    } else if (chain_.size() > most) {
+      flush(before);
+    }
+  }
+  flush(chain_.size());
+}
+
+bool Rounds::reachable(ConnectionId connection, std::span<const Operation> operations) const {
+  return std::all_of(operations.begin(), operations.end(), [&](const Operation& operation) {
+    const RemoteAddress& at = operation.remote;
+    const std::uint64_t region = peers_.endpoint().peer_region_bytes(connection, at.region);
+    return at.offset % 8 == 0 && at.offset <= region && operation.bytes <= region - at.offset;
+  });
+}
+
+}  // namespace granary::rdma::fiber

@@ -1,0 +1,46 @@
+#pragma once
+// Runs steps in rounds: what all of them want goes out before anything is waited for, in as few chains as there are nodes to
+// reach, so that a round costs one round trip, to however many nodes.
+
+#include <span>
+#include <vector>
+
+#include "rdma/fiber/fabric_wait.h"
+#include "rdma/fiber/peers.h"
+#include "rdma/fiber/step.h"
+#include "src/base/waiter.h"
+
+namespace granary::rdma::fiber {
+
+/// Of one fiber, which alone calls it.
+class Rounds {
+ public:
+  Rounds(Scheduler& scheduler, FiberEndpoint& endpoint, const Peers& peers, base::Waiter& waiter)
+      : scheduler_(scheduler),
+        endpoint_(endpoint),
+        peers_(peers),
+        waiter_(waiter) {}
+
+  /// Until all have ended. Operations of steps to one node take effect in the order of the steps (rdma/fabric.h).
+  void run(std::span<Step* const> steps);
+  void run(Step& step) {
+    Step* const one = &step;
+    run({&one, 1});
+  }
+
+ private:
+  void round(std::span<Step*> open);
+  void post(std::span<Step*> steps, Chains& chains);
+  bool reachable(ConnectionId connection, std::span<const Operation> operations) const;
+
+  Scheduler& scheduler_;
+  FiberEndpoint& endpoint_;
+  const Peers& peers_;
+  base::Waiter& waiter_;
+  // Of run(); kept for their memory.
+  std::vector<Step*> open_;  ///< nullptr: has ended in this round
+  std::vector<Operation> chain_;
+  bool pause_ = false;  ///< a step wants one
+};
+
+}  // namespace granary::rdma::fiber

@@ -1,0 +1,51 @@
+#pragma once
+// A step: one one-sided protocol of a few round trips, such as locking a record, written so that many of them travel
+// together. It says what it wants to post, and is told when that has completed; Rounds does the rest.
+
+#include <cstdint>
+#include <vector>
+
+#include "rdma/fabric.h"
+
+namespace granary::rdma::fiber {
+
+/// Why the fabric did not do what a step asked for.
+enum class Failure : std::uint8_t {
+  kBroken,   ///< no connection, or it broke: what the step has posted took effect, or not
+  kStale,    ///< the step's addresses are of another life of the node than the connection reaches
+  kRefused,  ///< an address lies outside of the peer's regions: what led there is damaged
+};
+
+/// What a step wants when its operations have completed.
+enum class Next : std::uint8_t {
+  kEnded,
+  kAtOnce,      ///< a round more
+  kAfterPause,  ///< the same, when others had time to go on
+};
+
+class Step {
+ public:
+  /// Reaches the node and the life that `at` names.
+  explicit Step(const RemoteAddress& at) : node_(at.node), generation_(at.generation) {}
+  virtual ~Step() = default;
+
+  NodeId node() const { return node_; }
+  Generation generation() const { return generation_; }
+
+  /// Adds the operations of this round, a few; their buffers live until settle() or fail().
+  virtual void append(std::vector<Operation>& chain) = 0;
+  /// They have completed. A step bounds the number of its rounds itself.
+  virtual Next settle() = 0;
+  /// They have not; the step has ended.
+  virtual void fail(Failure failure) = 0;
+
+ protected:
+  Step(const Step&) = default;
+  Step& operator=(const Step&) = default;
+
+ private:
+  NodeId node_;
+  Generation generation_;
+};
+
+}  // namespace granary::rdma::fiber
