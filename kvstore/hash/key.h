@@ -27,6 +27,15 @@ struct HashedKey {
   std::uint64_t word = 0;
 };
 
+/// A key that is not 8 bytes long, and the value that it leads to: what the entry of its slot points at. The key never changes; the
+/// value does while the chain's versions are odd.
+struct Name {
+  std::uint64_t value;
+  std::uint64_t size;
+  char* bytes() { return reinterpret_cast<char*>(this + 1); }
+  std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), size}; }
+};
+
 /// Mixes all bits of a word into all bits (the finalizer of splitmix64).
 constexpr std::uint64_t mix(std::uint64_t word) {
   word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;

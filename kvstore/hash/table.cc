@@ -2,7 +2,7 @@
 
 namespace granary::kvstore::hash {
 
-Table::Name* Table::make_name(const HashedKey& key, Value value, NodeMemory& memory) const {
+Name* Table::make_name(const HashedKey& key, Value value, NodeMemory& memory) const {
   auto* const name = static_cast<Name*>(memory.allocate(sizeof(Name) + base::round_up_to_word(key.bytes.size())));
   if (name == nullptr) return nullptr;
   name->size = key.bytes.size();

@@ -105,14 +105,6 @@ class Table {
  private:
   friend class Change;
 
-  /// A key that is not 8 bytes long, and the value that it leads to.
-  struct Name {
-    Value value;
-    std::uint64_t size;
-    char* bytes() { return reinterpret_cast<char*>(this + 1); }
-    std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), size}; }
-  };
-
   /// What one line of a bucket said about a key; nothing if it was changing.
   struct Sight {
     bool stable = false;

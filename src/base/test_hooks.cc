@@ -45,6 +45,14 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kCompletionBeforeEffect, "completion-before-effect"},
     NamedBug{Bug::kTornHeaderRead, "torn-header-read"},
     NamedBug{Bug::kBrokenGoesOn, "broken-goes-on"},
+    NamedBug{Bug::kSkipRemoteChecksum, "skip-remote-checksum"},
+    NamedBug{Bug::kIgnoreIncarnation, "ignore-incarnation"},
+    NamedBug{Bug::kUnlockBeforeWriteBack, "unlock-before-write-back"},
+    NamedBug{Bug::kHeaderBeforeLock, "header-before-lock"},
+    NamedBug{Bug::kTidBeforeState, "tid-before-state"},
+    NamedBug{Bug::kIgnoreLockBit, "ignore-lock-bit"},
+    NamedBug{Bug::kResumeUnseen, "resume-unseen"},
+    NamedBug{Bug::kAcceptTornBucket, "accept-torn-bucket"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.
@@ -101,7 +109,15 @@ std::initializer_list<Bug> all_bugs() {
                                 Bug::kWriteIgnoresFence,
                                 Bug::kCompletionBeforeEffect,
                                 Bug::kTornHeaderRead,
-                                Bug::kBrokenGoesOn};
+                                Bug::kBrokenGoesOn,
+                                Bug::kSkipRemoteChecksum,
+                                Bug::kIgnoreIncarnation,
+                                Bug::kUnlockBeforeWriteBack,
+                                Bug::kHeaderBeforeLock,
+                                Bug::kTidBeforeState,
+                                Bug::kIgnoreLockBit,
+                                Bug::kResumeUnseen,
+                                Bug::kAcceptTornBucket};
   return kAll;
 }
 

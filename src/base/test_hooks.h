@@ -44,6 +44,14 @@ enum class Bug : std::uint8_t {
   kCompletionBeforeEffect,  ///< a chain completes before its operations took effect
   kTornHeaderRead,          ///< a READ within a line loads words at different moments
   kBrokenGoesOn,            ///< what a broken connection has under way happens after its successor is there
+  kSkipRemoteChecksum,      ///< what is READ of another node's record is taken as whole
+  kIgnoreIncarnation,       ///< it may be another record with the same key, in the same place
+  kUnlockBeforeWriteBack,   ///< the WRITE of the state word goes before that of the version
+  kHeaderBeforeLock,        ///< the header is READ before the CAS that x-locks the record
+  kTidBeforeState,          ///< the TID word is READ before the state word
+  kIgnoreLockBit,           ///< a lock bit that is there when the x-lock was taken is taken for one that will go
+  kResumeUnseen,            ///< after a lost connection an x-lock counts as held without a look at the state word
+  kAcceptTornBucket,        ///< a remote lookup does not compare the versions of a bucket's lines
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

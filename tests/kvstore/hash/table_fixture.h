@@ -24,7 +24,7 @@ struct Pool {
     return {reinterpret_cast<Bucket*>(memory), buckets};
   }
 
-  std::unique_ptr<memory::Region> region;
+  std::shared_ptr<memory::Region> region;
   memory::SlabPool slabs;
   epoch::EpochManager epochs;
 };
