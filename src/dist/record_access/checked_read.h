@@ -1,0 +1,42 @@
+#pragma once
+// I4: a record READ whole, in one READ, of which nothing is shown that was torn, locked, or another record's.
+
+#include <string_view>
+
+#include "src/dist/record_access/access_step.h"
+#include "src/dist/record_access/remote_record.h"
+
+namespace granary::dist {
+
+class CheckedRead final : public AccessStep {
+ public:
+  /// `buffer`: record.bytes() in a registered region. `mine`: an x-lock of the reader's own is none to it.
+  CheckedRead(const RemoteRecord& record, void* buffer, record::StateWord mine = record::kFree)
+      : AccessStep(record.at),
+        record_(record),
+        buffer_(buffer),
+        mine_(mine) {}
+
+  void append(std::vector<rdma::Operation>& chain) override;
+  rdma::fiber::Next settle() override;
+
+  /// kDone: in the buffer.
+  std::string_view value() const;
+  /// kDone, kMissing: the TID word, for validation, and the record's incarnation, whole.
+  record::TidWord tid() const { return copy().head.tid_word; }
+  std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
+  /// How often the checksum told that others had been writing meanwhile.
+  unsigned torn() const { return torn_; }
+
+ private:
+  const record::SharedRecord& copy() const { return *static_cast<const record::SharedRecord*>(buffer_); }
+  std::string_view content() const;
+  bool whole() const;
+
+  RemoteRecord record_;
+  void* buffer_;
+  record::StateWord mine_;
+  unsigned torn_ = 0;
+};
+
+}  // namespace granary::dist
