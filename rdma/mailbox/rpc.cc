@@ -1,5 +1,6 @@
 #include "rdma/mailbox/rpc.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -31,6 +32,12 @@ Rpc::Called Rpc::call(std::string_view request, std::uint64_t now_us, std::uint6
   if (result != SendResult::kTaken) return {result};
   calls_[++last_call_] = {now_us + timeout_us, std::move(done)};
   return {result, last_call_};
+}
+
+std::uint64_t Rpc::next_deadline_us() const {
+  std::uint64_t next = ~std::uint64_t{0};
+  for (const auto& [id, call] : calls_) next = std::min(next, call.deadline_us);
+  return next;
 }
 
 void Rpc::step(std::uint64_t now_us) {

@@ -47,6 +47,8 @@ class Rpc {
   Called call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done);
   /// The call's Done is not called any more.
   void cancel(CallId call) { calls_.erase(call); }
+  /// When the next call's time is over: step() is wanted then. The greatest number if there is none.
+  std::uint64_t next_deadline_us() const;
   /// Takes what has arrived, answers, ends calls whose time is over.
   void step(std::uint64_t now_us);
 

@@ -33,7 +33,7 @@ bool Sleeper::has_something() const {
 std::uint64_t Sleeper::longest_sleep_us() const {
   const bool all_out =
       std::all_of(senders_.begin(), senders_.end(), [](const Sender* one) { return one->idle() || one->broken(); });
-  return all_out ? most_sleep_us_ : std::min(most_sleep_us_, kAskAgain_us);
+  return std::min({most_sleep_us_, limit_us_, all_out ? most_sleep_us_ : kAskAgain_us});
 }
 
 }  // namespace granary::rdma::mailbox

@@ -27,6 +27,8 @@ class Sleeper final : public base::Waiter {
         senders_(std::move(senders)),
         most_sleep_us_(most_sleep_us) {}
 
+  /// Until this is called again, no sleep is longer: something is to be done then.
+  void limit(std::uint64_t time_us) { limit_us_ = time_us; }
   /// Once after each time that nothing was found to do; `turn` counts them.
   void pause(std::uint32_t turn) override;
 
@@ -46,6 +48,7 @@ class Sleeper final : public base::Waiter {
   const std::vector<Receiver*> receivers_;
   const std::vector<const Sender*> senders_;
   const std::uint64_t most_sleep_us_;
+  std::uint64_t limit_us_ = ~std::uint64_t{0};
   Counts counts_;
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/rdma/conformance/mail_worker.h"
 #include "tests/rdma/conformance/world.h"
 #include "tests/support/crash_child.h"
 
@@ -38,8 +39,27 @@ class PeerProcesses {
   std::map<NodeId, std::unique_ptr<tests::CrashChild>> children_;
 };
 
-/// The peer's side, its main(): opens a fabric, offers the region, says so, and waits to be killed. `open` gets the
-/// node and the arguments after LAYOUT.
+/// Works for node 1 until the process is killed.
+inline void work(Fabric& fabric, memory::Region& region) {
+  constexpr std::uint64_t kPatience_us = 10'000'000;
+  MailWorker* self = nullptr;
+  MailWorker worker(
+      fabric, region, [&](std::string_view request) { return answer_of_peer(self, request); }, kPatience_us);
+  self = &worker;
+  if (!worker.join(1, kPatience_us).ok()) return;
+  std::printf("ready\n");
+  std::fflush(stdout);
+  for (std::uint32_t turn = 0; true;) {
+    if (worker.step(0)) {
+      turn = 0;
+    } else {
+      worker.sleeper().pause(turn++);
+    }
+  }
+}
+
+/// The peer's side, its main(): opens a fabric, offers the region, says so, and waits to be killed; with the last
+/// argument "worker", it works. `open` gets the node and the arguments after LAYOUT.
 template <typename Open>
 int run_peer(int count, char** arguments, Open&& open) {
   if (count < 4) return 2;
@@ -55,7 +75,12 @@ int run_peer(int count, char** arguments, Open&& open) {
     std::fprintf(stderr, "%s\n", status.message().c_str());
     return 1;
   }
-  std::printf("%d\nready\n", ::getpid());
+  std::printf("%d\n", ::getpid());
+  if (std::string_view(arguments[count - 1]) == "worker") {
+    work(**fabric, **region);
+    return 1;
+  }
+  std::printf("ready\n");
   std::fflush(stdout);
   while (true) ::pause();
 }

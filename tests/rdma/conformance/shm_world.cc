@@ -18,6 +18,7 @@ class ShmWorld final : public World {
     return std::move(fabric).value();
   }
   void start_peer(const NodeOptions& node) override { peers_.start(node, {directory_.path()}); }
+  void start_worker(const NodeOptions& node) override { peers_.start(node, {directory_.path(), "worker"}); }
   void kill_peer(NodeId node) override { peers_.kill(node); }
   void stop_peer(NodeId node) override { peers_.signal(node, SIGSTOP); }
   void resume_peer(NodeId node) override { peers_.signal(node, SIGCONT); }

@@ -22,6 +22,9 @@ class World {
   /// Starts a node, in a process of its own where the provider has processes: with the region above, listening. Its
   /// fabric's CPU does nothing else.
   virtual void start_peer(const NodeOptions& node) = 0;
+  /// Starts a node whose worker exchanges messages with node 1's (mail_worker.h), sleeping when it has nothing to do.
+  /// Node 1 listens by then, and the worker is connected to it when this returns.
+  virtual void start_worker(const NodeOptions& node) = 0;
   /// Ends it without warning, at once.
   virtual void kill_peer(NodeId node) = 0;
   /// Stops its CPU, or lets it go on.
