@@ -38,6 +38,8 @@ struct TableEntry {
   /// Has a hash index, whose main header is made for so many keys; none: an ordered one.
   std::optional<std::uint64_t> hash_keys = {};
 
+  bool shared = false;  ///< its records are shared ones
+
   IndexKind kind() const { return hash_keys ? IndexKind::kHash : IndexKind::kOrdered; }
 };
 

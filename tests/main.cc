@@ -4,6 +4,7 @@
 //                       are expected to fail (tests/injected)
 //   --list_bugs         prints the names
 //   --htm=sim           databases of tests commit in simulated HTM regions (tests/support/htm_setting.h)
+//   --tables=shared     their tables are shared ones (tests/support/table_setting.h)
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 #include "tests/support/htm_setting.h"
+#include "tests/support/table_setting.h"
 
 /// LeakSanitizer's one suppression here. Options::simple_allocator takes records and nodes from malloc to measure what that
 /// costs; what is live when such a database closes goes with the process, as finding it would cost what is measured.
@@ -52,6 +54,10 @@ int main(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "--htm=sim") {
       granary::tests::asked_htm = granary::Htm::kSim;
+      continue;
+    }
+    if (argument == "--tables=shared") {
+      granary::tests::asked_shared_tables = true;
       continue;
     }
     constexpr std::string_view kInject = "--inject_bug=";

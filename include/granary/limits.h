@@ -16,6 +16,8 @@ inline constexpr std::uint32_t kMaxOpenTransactions = 16;
 inline constexpr std::size_t kMaxKeyBytes = 64 * 1024;
 /// Bytes of a value; zero is allowed.
 inline constexpr std::size_t kMaxValueBytes = 1024 * 1024;
+/// The same in a shared table (TableOptions::shared), where record and key lie in one block.
+inline constexpr std::size_t kMaxSharedValueBytes = kMaxValueBytes - kMaxKeyBytes;
 /// Bytes of a table's or index's name; at least one.
 inline constexpr std::size_t kMaxNameBytes = 255;
 /// Tables and secondary indexes of one Database together.

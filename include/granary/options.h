@@ -109,6 +109,8 @@ struct Options {
   HugePages huge_pages = HugePages::kTry;
   /// NUMA node to place memory on; -1 = where each worker first touches it.
   int numa_node = -1;
+  /// Map all that memory as a memory file, so that other processes can (the fabric of one machine).
+  bool shared_memory = false;
   Background background = Background::kThreads;
 
   /// Keep old versions so that Snapshot works (Silo 4.9).

@@ -23,6 +23,7 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kUnknownTable,     ///< the table handle is empty or belongs to another database
   kTooManyAccesses,  ///< the transaction holds kMaxAccesses operations
   kUnordered,        ///< a scan of a table with a hash index, which keeps no order
+  kBusy,             ///< a snapshot met a record of a shared table that another node held on to; try again
 };
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).
@@ -41,9 +42,10 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kTidsUsedUp,        ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
   kLogEntryTooLarge,  ///< what the transaction writes does not fit into the worker's log ring (Options::ring_bytes)
   kLogFailed,         ///< the log could not be written: nothing commits any more, reads go on (Database::log_status())
+  kRemotelyLocked,    ///< a record of a shared table, to be written, stayed locked by another node (bounded wait)
   kMisuse,            ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 15;
+inline constexpr std::size_t kAbortReasons = 16;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);

@@ -54,6 +54,9 @@ struct TableOptions {
   IndexKind index = IndexKind::kOrdered;
   /// For a hash index: how many keys it is made for (1 to 2^36). It takes more, ever more slowly. 32 bytes each, at once.
   std::uint64_t expected_keys = 65536;
+  /// Other nodes may reach the records one-sided. Each then takes room for the greatest value, so max_value_bytes is needed (1
+  /// to kMaxSharedValueBytes), and 16 bytes and the key more. Not in a database with a directory so far.
+  bool shared = false;
 };
 
 /// How the bytes of an index part are turned into order-preserving key bytes.

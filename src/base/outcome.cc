@@ -29,13 +29,24 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"log_entry_too_large", "the transaction writes more than a log ring holds; split it, or raise ring_bytes", false},
     {"log_failed", "the log could not be written; see the log's status, mend the disk and open the database again",
      false},
+    {"remotely_locked", "a record to write stayed locked by another node; retry with back-off", true},
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 
-constexpr std::array<std::string_view, 13> kOutcomes = {
-    "ok",           "not_found",       "already_exists",   "aborted",       "finished",      "wrong_thread",
-    "key_too_long", "value_too_large", "buffer_too_small", "out_of_memory", "unknown_table", "too_many_accesses",
-    "unordered"};
+constexpr std::array<std::string_view, 14> kOutcomes = {"ok",
+                                                        "not_found",
+                                                        "already_exists",
+                                                        "aborted",
+                                                        "finished",
+                                                        "wrong_thread",
+                                                        "key_too_long",
+                                                        "value_too_large",
+                                                        "buffer_too_small",
+                                                        "out_of_memory",
+                                                        "unknown_table",
+                                                        "too_many_accesses",
+                                                        "unordered",
+                                                        "busy"};
 
 }  // namespace
 

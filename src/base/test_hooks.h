@@ -37,6 +37,12 @@ enum class Bug : std::uint8_t {
   kReplayPastDurable,       ///< recovery replays epochs that were not durable everywhere
   kSkipChecksum,            ///< recovery does not check the entries' checksums
   kOneLineVersion,          ///< a change in a hash bucket is marked in the bucket's first line only
+  kOwnerIgnoresState,       ///< the owner of a shared record does not look whether another node holds it (I2)
+  kOwnerLooksOnce,          ///< nor whether its lock bit is still there after that
+  kOwnerTidBeforeState,     ///< validation loads the TID word of a shared record before the state
+  kReadIgnoresLateLock,     ///< a read of a shared record does not look at the state after the copy
+  kUnhookKeepsIncarnation,  ///< an unhooked record keeps its incarnation
+  kReuseStoresState,        ///< a reused block gets a new state word
   kSkipDirectorySync,       ///< created and renamed files are not made durable in their directory
   kSleepWithoutLook,        ///< a worker that has said it sleeps does not look once more
   kRingByEarlierLook,       ///< a sender rings by a READ from before its message

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/cc/index.h"
-#include "src/record/record.h"
+#include "src/record/shared_record.h"
 
 namespace granary::cc {
 
@@ -30,10 +30,19 @@ struct WriteEntry {
   Record* record = nullptr;
   Index* index = nullptr;
   std::uint32_t table = 0;  ///< its number in the log
-  std::string_view key;     ///< in the transaction's arena
-  std::string_view value;   ///< in the transaction's arena; unused for a removal
+  std::uint32_t content =
+      0;                 ///< of a shared record: checksum of key and new value, so that it need not be made under locks
+  std::string_view key;  ///< in the transaction's arena
+  std::string_view value;  ///< in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the index
+
+  /// To be called whenever key or value have been set.
+  void sum_content() {
+    if (record::is_shared(record)) [[unlikely]]
+      content = record::checksum_of_content(key, remove ? std::string_view() : value);
+  }
+
   // Set while committing, under the record's lock.
   Record* version = nullptr;      ///< where the old version will be kept
   Record* replacement = nullptr;  ///< the record that will take its place

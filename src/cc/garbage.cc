@@ -1,13 +1,23 @@
 #include "src/cc/garbage.h"
 
 #include "src/base/test_hooks.h"
+#include "src/cc/records.h"
+#include "src/record/shared_change.h"
+#include "src/record/shared_lock.h"
 
 namespace granary::cc {
 namespace {
 
 std::size_t block_bytes(WorkerState& worker, const Record* record) { return worker.shared.slabs.capacity(record); }
 
-void free_record(WorkerState& worker, Record* record) { worker.slabs.free(memory::SlabKind::kRecord, record); }
+void keep_for_later(WorkerState& worker, const AbsentRecord& absent) {
+  worker.absents.add(worker.shared.epochs.current(), absent);
+}
+
+bool take(Record& record, TidWord expected) {
+  if (!record::is_shared(&record)) return record.try_lock(expected);
+  return record::lock_as_owner(record::shared_of(record), expected) == record::OwnerLock::kTaken;
+}
 
 /// Removes an absent record from its index, if it is still the one that was registered. The index is asked first: only a
 /// record that it still leads to is certainly not freed (the caller's slot is entered), so only then may its TID be read.
@@ -17,11 +27,19 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   Record* const record = absent.record;
   TidWord expected = absent.tid;
   if (base::injected(base::Bug::kUnhookChanged)) expected = record->tid() & ~record::kLocked;
-  // I3: act only if the word is unchanged. Born again, or about to be: whoever deletes it next registers it again.
-  if (!record->try_lock(expected)) return;
+  // I3: act only if the word is unchanged. Born again: whoever deletes it next registers it again. Held by somebody, here or
+  // on another node, who may give it back as it is: come again later.
+  if (!take(*record, expected)) {
+    if ((record->tid() & ~record::kLocked) == expected) keep_for_later(worker, absent);
+    return;
+  }
   base::sync_point("gc.locked");
   // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
-  record->store_tid((expected | record::kLocked) & ~record::kLatest);
+  if (record::is_shared(record)) {
+    record::end_life(record::shared_of(*record), absent.key);
+  } else {
+    record->store_tid((expected | record::kLocked) & ~record::kLatest);
+  }
   absent.index->remove(absent.key, found.value, worker.nodes);
   record->store_tid(expected & ~record::kLatest);
   register_unhooked(worker, record);

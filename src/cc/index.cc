@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "src/record/shared_record.h"
+
 namespace granary::cc {
 
 void Index::find_many_hashed(std::span<const std::string_view> keys, std::span<Lookup> results) const {
@@ -18,7 +20,11 @@ void Index::find_many_hashed(std::span<const std::string_view> keys, std::span<L
 
 InsertResult Index::insert_hashed(std::string_view key, Value value, NodeMemory& memory) {
   using What = kvstore::hash::InsertResult::What;
-  const kvstore::hash::InsertResult inserted = hash_->insert_if_absent(key, value, memory);
+  // Other nodes that read the slot compare the record's incarnation with it.
+  const auto* const record = reinterpret_cast<const record::Record*>(value);
+  const std::uint64_t incarnation =
+      record::is_shared(record) ? record::incarnation_of(base::load_word(&record->size_word)) : 0;
+  const kvstore::hash::InsertResult inserted = hash_->insert_if_absent(key, value, memory, incarnation);
   InsertResult result;
   result.present = inserted.present;
   if (inserted.what == What::kPresent) return result;

@@ -86,7 +86,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
   auto region = memory::Region::map({.reserve_bytes = limit,
                                      .huge_pages = options.huge_pages,
                                      .prefault_bytes = std::min(options.prefault_bytes, limit),
-                                     .numa_node = options.numa_node});
+                                     .numa_node = options.numa_node,
+                                     .shared = options.shared_memory});
   if (!region.ok()) return region.status();
   if (options.huge_pages == HugePages::kTry && (*region)->page_kind() == "4 KiB") {
     std::fprintf(stderr,
@@ -347,6 +348,7 @@ Result<txn::TableCore*> Engine::add_table(const recovery::TableEntry& entry) {
   if (!table->tree().ok()) {
     return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", entry.name));
   }
+  if (entry.shared) table->make_shared();
   tables_.push_back(std::move(table));
   tables_by_name_.emplace(entry.name, tables_.back().get());
   return tables_.back().get();
@@ -378,6 +380,9 @@ Result<txn::TableCore*> Engine::declare(const recovery::TableEntry& entry) {
 }
 
 Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableOptions& table_options) {
+  if (table_options.shared) {
+    if (const Status fits = check_shared(name, table_options, options_); !fits.ok()) return fits;
+  }
   recovery::TableEntry entry;
   entry.name = name;
   entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
@@ -385,6 +390,7 @@ Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableO
     if (const Status good = check_expected_keys(name, table_options.expected_keys); !good.ok()) return good;
     entry.hash_keys = table_options.expected_keys;
   }
+  entry.shared = table_options.shared;
   const std::lock_guard lock(schema_mutex_);
   return declare(entry);
 }
@@ -464,7 +470,8 @@ Statistics Engine::statistics() const {
     sum.commits += worker->commits();
     sum.snapshots += worker->snapshots();
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum.aborts[reason] += worker->aborts(reason);
-    records += state.slabs.bytes_in_use(memory::SlabKind::kRecord);
+    records +=
+        state.slabs.bytes_in_use(memory::SlabKind::kRecord) + state.slabs.bytes_in_use(memory::SlabKind::kSharedRecord);
     nodes += state.slabs.bytes_in_use(memory::SlabKind::kNode);
     versions += state.version_bytes.load(std::memory_order_relaxed);
     sum.versions_created += state.versions_created.load(std::memory_order_relaxed);

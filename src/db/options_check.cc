@@ -62,4 +62,21 @@ Status check_options(const Options& options) {
   return {};
 }
 
+Status check_shared(std::string_view table, const TableOptions& wanted, const Options& options) {
+  const auto refuse = [&](std::string why) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("shared table '{}': {}", table, why));
+  };
+  if (wanted.max_value_bytes == 0 || wanted.max_value_bytes > kMaxSharedValueBytes)
+    return refuse(
+        fmt::format("max_value_bytes is {}; expected 1 to {}: every record gets room for so much and never moves",
+                    wanted.max_value_bytes, kMaxSharedValueBytes));
+  if (options.simple_allocator)
+    return refuse("Options::simple_allocator is on, but other nodes reach only what lies in the database's own region");
+  if (!options.overwrite_in_place)
+    return refuse("Options::overwrite_in_place is off, but a shared record keeps its place, which other nodes know");
+  if (!options.directory.empty())
+    return refuse("it cannot be recovered yet; use it in a database in memory only (Options::directory empty)");
+  return {};
+}
+
 }  // namespace granary::db

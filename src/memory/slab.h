@@ -17,8 +17,10 @@
 
 namespace granary::memory {
 
-enum class SlabKind : std::uint8_t { kRecord, kNode };
-inline constexpr std::size_t kSlabKinds = 2;
+/// What an extent's blocks hold for good. Shared records, which other nodes reach, lie in extents of their own: a place that was
+/// one stays one, down to its state word and incarnation (I3).
+enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord };
+inline constexpr std::size_t kSlabKinds = 3;
 
 inline constexpr std::size_t kSlabGrain = 32;
 /// The largest block: a record with the largest value.
@@ -102,8 +104,8 @@ class SlabCache {
   SlabCache(const SlabCache&) = delete;
   SlabCache& operator=(const SlabCache&) = delete;
 
-  /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, contents undefined; nullptr when
-  /// the memory limit is reached.
+  /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, or to a cache line if `bytes` are whole ones. It is as
+  /// whoever freed it left it; one that was never used is zero. nullptr when the memory limit is reached.
   void* allocate(SlabKind kind, std::size_t bytes, Urgency urgency = Urgency::kNormal);
   /// Takes back a block that any cache of the pool handed out with the same kind.
   void free(SlabKind kind, void* block);

@@ -23,17 +23,19 @@ StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, b
   return seen;
 }
 
+/// `previous` was set before the head's TID was stored (release; whoever loaded that acquired it), or belongs to an even newer
+/// one: either way every version we need is on the chain and kept (min se_w).
+StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room) {
+  const Record* version = head.previous();
+  while (version != nullptr && epoch_of(version->tid()) >= snapshot) version = version->previous();
+  return version == nullptr ? StableRead{ReadState::kMissing, 0, 0} : copy_version(*version, buffer, room);
+}
+
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
                          base::Waiter& waiter) {
   for (std::uint32_t turn = 0;; ++turn) {
     const TidWord before = head.tid();
-    if (epoch_of(before) >= snapshot) {
-      // Too new. `previous` was set before this TID was stored (release; our load acquired it), or belongs to an
-      // even newer one: either way every version we need is on the chain and kept (min se_w).
-      const Record* version = head.previous();
-      while (version != nullptr && epoch_of(version->tid()) >= snapshot) version = version->previous();
-      return version == nullptr ? StableRead{ReadState::kMissing, 0, 0} : copy_version(*version, buffer, room);
-    }
+    if (epoch_of(before) >= snapshot) return read_older(head, snapshot, buffer, room);
     if (is_locked(before)) {
       // The holder commits in a newer epoch than any snapshot; what we need is this version or its copy.
       waiter.pause(turn);

@@ -71,11 +71,24 @@ constexpr std::size_t shared_record_bytes(std::size_t key_bytes, std::size_t max
   return shared_value_offset(key_bytes) + base::round_up_to_word(max_value_bytes);
 }
 
+/// The same in whole cache lines: what to allocate, so that the block begins with one.
+constexpr std::size_t shared_block_bytes(std::size_t key_bytes, std::size_t max_value_bytes) {
+  return (shared_record_bytes(key_bytes, max_value_bytes) + kSharedGrain - 1) / kSharedGrain * kSharedGrain;
+}
+
 inline std::uint64_t* value_words(SharedRecord& record, std::size_t key_bytes) {
   return record.key_words() + base::round_up_to_word(key_bytes) / base::kWord;
 }
 inline const std::uint64_t* value_words(const SharedRecord& record, std::size_t key_bytes) {
   return record.key_words() + base::round_up_to_word(key_bytes) / base::kWord;
+}
+
+/// Of a record of either kind.
+inline std::uint64_t* value_words(Record& record, std::size_t key_bytes) {
+  return is_shared(&record) ? value_words(shared_of(record), key_bytes) : record.value_words();
+}
+inline const std::uint64_t* value_words(const Record& record, std::size_t key_bytes) {
+  return is_shared(&record) ? value_words(shared_of(record), key_bytes) : record.value_words();
 }
 
 /// What the check word says of the key, its length included.

@@ -79,6 +79,10 @@ inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
   return {};
 }
 
+/// Copies the newest version before `head` with epoch < snapshot; `head` has a greater one. Never waits: versions on the chain do not
+/// change once linked.
+StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room);
+
 /// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain of old
 /// versions, which never change once linked. Waits out a writer however long it takes; never kBusy or kReplaced.
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,

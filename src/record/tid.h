@@ -23,6 +23,8 @@ inline constexpr unsigned kEpochShift = kStatusBits + kSequenceBits;
 inline constexpr TidWord kLocked = 1;
 inline constexpr TidWord kLatest = 2;
 inline constexpr TidWord kAbsent = 4;
+/// Of a placeholder: in the index, but nobody has written it yet.
+inline constexpr TidWord kUnborn = kAbsent | kLatest;
 inline constexpr TidWord kStatusMask = kLocked | kLatest | kAbsent;
 inline constexpr TidWord kSequenceMask = ((TidWord{1} << kSequenceBits) - 1) << kStatusBits;
 inline constexpr TidWord kEpochMask = ~(kStatusMask | kSequenceMask);

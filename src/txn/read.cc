@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "src/record/shared_read.h"
 #include "src/txn/context.h"
 
 namespace granary::txn {
@@ -70,7 +71,8 @@ GetResult Context::read(TableCore& table, std::string_view key, Record* record, 
     if (record == nullptr) return {Outcome::kNotFound, 0};
     if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
       return copy_own(*own, buffer);
-    const record::StableRead seen = record::read_stable(*record, buffer.data(), buffer.size(), worker_.shared().waiter);
+    const record::StableRead seen =
+        record::read_record(*record, key.size(), buffer.data(), buffer.size(), worker_.shared().waiter);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = lookups_.place(table.index(), key) = find(table, key);
       continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/test_hooks.h"
+#include "src/record/shared_read.h"
 #include "src/txn/context.h"
 #include "src/txn/scan_range.h"
 
@@ -33,6 +34,7 @@ GetResult result_of(const record::StableRead& seen) {
   switch (seen.state) {
     case ReadState::kValue: return {Outcome::kOk, seen.size};
     case ReadState::kTooSmall: return {Outcome::kBufferTooSmall, seen.size};
+    case ReadState::kBusy: return {Outcome::kBusy, 0};
     default: return {Outcome::kNotFound, 0};
   }
 }
@@ -55,6 +57,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     limit_ = limit < kRecords ? limit : kRecords;
     seen_ = 0;
     full_ = false;
+    busy_ = false;
   }
 
   void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
@@ -65,12 +68,14 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     const std::size_t value_at = used_ + key.size();
     for (;;) {
       const auto* record = reinterpret_cast<const Record*>(value);
-      const record::StableRead seen =
-          record::read_snapshot(*record, snapshot_, bytes_.data() + value_at, bytes_.size() - value_at, waiter_);
+      const record::StableRead seen = record::read_record_snapshot(
+          *record, key.size(), snapshot_, bytes_.data() + value_at, bytes_.size() - value_at, waiter_);
       if (seen.state == ReadState::kTooSmall) {
         room(key.size() + seen.size);
         continue;
       }
+      busy_ = seen.state == ReadState::kBusy;
+      if (busy_) return false;
       if (seen.state == ReadState::kValue) {
         items_.push_back({used_, key.size(), seen.size});
         used_ = value_at + seen.size;
@@ -84,6 +89,8 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   }
 
   bool full() const { return full_; }
+  /// Another node stayed at the record behind the last one.
+  bool busy() const { return busy_; }
   /// Where to go on; only if full.
   const std::string& last_key() const { return last_key_; }
   const std::vector<Item>& items() const { return items_; }
@@ -107,6 +114,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   std::size_t limit_ = 0;
   std::size_t seen_ = 0;
   bool full_ = false;
+  bool busy_ = false;
 };
 
 }  // namespace
@@ -143,8 +151,8 @@ GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::str
   const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return {Outcome::kNotFound, 0};
   const auto* record = reinterpret_cast<const Record*>(at.value);
-  return result_of(
-      record::read_snapshot(*record, snapshot_epoch_, buffer.data(), buffer.size(), worker_.shared().waiter));
+  return result_of(record::read_record_snapshot(*record, key.size(), snapshot_epoch_, buffer.data(), buffer.size(),
+                                                worker_.shared().waiter));
 }
 
 Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
@@ -192,8 +200,8 @@ Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> ge
       if (found[i].value == 0) continue;
       const auto* record = reinterpret_cast<const Record*>(found[i].value);
       const std::span<char> buffer = gets[i].buffer;
-      gets[i].result =
-          result_of(record::read_snapshot(*record, snapshot, buffer.data(), buffer.size(), worker_.shared().waiter));
+      gets[i].result = result_of(record::read_record_snapshot(*record, keys[i].size(), snapshot, buffer.data(),
+                                                              buffer.size(), worker_.shared().waiter));
     }
     gets = gets.subspan(count);
   }
@@ -221,6 +229,7 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
       if (!visit(batch.key(item), batch.value(item))) return result;
       if (serial != serial_ || state_ != State::kSnapshot) return {Outcome::kFinished, result.count};
     }
+    if (batch.busy()) result.outcome = Outcome::kBusy;
     if (!batch.full()) return result;
     resume = batch.last_key();
     if (range.order == Order::kAscending) {

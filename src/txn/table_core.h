@@ -37,6 +37,9 @@ class TableCore {
   /// Of an ordered table.
   kvstore::ordered::Tree& tree() { return index_.tree(); }
   std::uint32_t max_value_bytes() const { return max_value_bytes_; }
+  /// Its records are shared ones (src/record/shared_record.h). Said before it holds any.
+  bool is_shared() const { return is_shared_; }
+  void make_shared() { is_shared_ = true; }
   /// Brings a record that is about to be read closer, header and value, as far as is worth it.
   void prefetch(const record::Record* record) const {
     constexpr std::size_t kWorthwhile = 512;
@@ -61,6 +64,7 @@ class TableCore {
   const cc::Shared* const shared_;
   const std::uint32_t max_value_bytes_;
   const std::uint32_t id_;
+  bool is_shared_ = false;
   cc::Index index_;
   const std::string name_;
   std::vector<TableCore*> indexes_;

@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-#include "src/cc/garbage.h"
+#include "src/cc/records.h"
+#include "src/record/shared_read.h"
 #include "src/txn/context.h"
 
 namespace granary::txn {
@@ -15,20 +16,7 @@ using record::ReadState;
 
 namespace {
 
-constexpr cc::TidWord kUnborn = record::kAbsent | record::kLatest;
-
 Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
-
-/// A record that is not in any tree yet: absent, TID 0.
-Record* make_placeholder(cc::WorkerState& state, std::size_t value_bytes) {
-  void* const block = state.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes));
-  if (block == nullptr) return nullptr;
-  auto* const record = static_cast<Record*>(block);
-  record->set_previous(nullptr);
-  base::store_word(&record->size_word, 0);
-  record->store_tid(kUnborn);
-  return record;
-}
 
 }  // namespace
 
@@ -59,6 +47,7 @@ Outcome Context::write_own(WriteEntry& own, std::string_view value, WriteMode mo
   if (mode == WriteMode::kInsert && !own.remove) return Outcome::kAlreadyExists;
   if ((mode == WriteMode::kUpdate || mode == WriteMode::kRemove) && own.remove) return Outcome::kNotFound;
   set_value(own, value, mode == WriteMode::kRemove);
+  own.sum_content();
   return Outcome::kOk;
 }
 
@@ -90,23 +79,26 @@ Outcome Context::note_own_insert(const InsertResult& inserted) {
 /// and the outcome kAlreadyExists.
 Outcome Context::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
   cc::WorkerState& state = worker_.state();
-  Record* const record = make_placeholder(state, value.size());
+  Record* const record = table.is_shared() ? cc::make_shared_placeholder(state, key, table.max_value_bytes())
+                                           : cc::make_placeholder(state, value.size());
   if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
   const InsertResult result = table.index().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record),
                                                              state.nodes, insert_hints_.of(table.id()));
   if (result.what != InsertResult::What::kInserted) {
-    state.slabs.free(memory::SlabKind::kRecord, record);
+    cc::free_record(state, record);
     if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
     *present = record_of(result.present);
     return Outcome::kAlreadyExists;
   }
-  access_.writes.add({.record = record,
-                      .index = &table.index(),
-                      .table = table.id(),
-                      .key = arena_.copy(key),
-                      .value = arena_.copy(value),
-                      .remove = false,
-                      .placeholder = true});
+  access_.writes
+      .add({.record = record,
+            .index = &table.index(),
+            .table = table.id(),
+            .key = arena_.copy(key),
+            .value = arena_.copy(value),
+            .remove = false,
+            .placeholder = true})
+      .sum_content();
   lookups_.place(table.index(), key) = record;
   return note_own_insert(result);
 }
@@ -132,7 +124,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
         // Who relies on the key's absence (an insert, or whoever may have looked for the key before) must notice another
         // transaction that commits to the placeholder first: the leaf's version will not tell.
         if (placed == Outcome::kOk && (mode == WriteMode::kInsert || !access_.nodes.empty())) {
-          return note_read(access_.writes.entries().back().record, kUnborn);
+          return note_read(access_.writes.entries().back().record, record::kUnborn);
         }
         if (placed != Outcome::kAlreadyExists) return placed;
       }
@@ -140,7 +132,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
     }
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, mode);
     if (mode != WriteMode::kPut) {
-      const record::StableRead seen = record::read_tid(*record, worker_.shared().waiter);
+      const record::StableRead seen = record::read_record_tid(*record, worker_.shared().waiter);
       if (seen.state == ReadState::kBusy) [[unlikely]]
         break;
       if (seen.state == ReadState::kReplaced) [[unlikely]] {
@@ -155,13 +147,15 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
       if (mode != WriteMode::kInsert && !there) return Outcome::kNotFound;
     }
     const bool remove = mode == WriteMode::kRemove;
-    access_.writes.add({.record = record,
-                        .index = &index,
-                        .table = table.id(),
-                        .key = arena_.copy(key),
-                        .value = remove ? std::string_view{} : arena_.copy(value),
-                        .remove = remove,
-                        .placeholder = false});
+    access_.writes
+        .add({.record = record,
+              .index = &index,
+              .table = table.id(),
+              .key = arena_.copy(key),
+              .value = remove ? std::string_view{} : arena_.copy(value),
+              .remove = remove,
+              .placeholder = false})
+        .sum_content();
     return Outcome::kOk;
   }
   return doom_with(AbortReason::kRecordBusy);

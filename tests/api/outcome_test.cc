@@ -11,7 +11,7 @@
 namespace granary {
 namespace {
 
-constexpr int kOutcomes = static_cast<int>(Outcome::kUnordered) + 1;
+constexpr int kOutcomes = static_cast<int>(Outcome::kBusy) + 1;
 
 bool is_identifier(std::string_view text) {
   if (text.empty()) return false;
@@ -47,9 +47,9 @@ TEST(AbortReason, OnlyConflictsAreRetried) {
   EXPECT_FALSE(is_retryable(AbortReason::kUser));
   EXPECT_FALSE(is_retryable(AbortReason::kOutOfMemory));
   EXPECT_FALSE(is_retryable(AbortReason::kUniqueViolation));
-  for (const AbortReason reason :
-       {AbortReason::kReadChanged, AbortReason::kReadLocked, AbortReason::kNodeChanged, AbortReason::kWriteLocked,
-        AbortReason::kRecordBusy, AbortReason::kRecordReplaced, AbortReason::kTidsUsedUp}) {
+  for (const AbortReason reason : {AbortReason::kReadChanged, AbortReason::kReadLocked, AbortReason::kNodeChanged,
+                                   AbortReason::kWriteLocked, AbortReason::kRecordBusy, AbortReason::kRecordReplaced,
+                                   AbortReason::kTidsUsedUp, AbortReason::kRemotelyLocked}) {
     EXPECT_TRUE(is_retryable(reason)) << name(reason);
   }
 }

@@ -2,6 +2,7 @@
 // that names what was wrong.
 
 #include "tests/support/manual_database.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::tests {
 namespace {
@@ -70,6 +71,40 @@ TEST(BadSchema, TooLargeAMaximum) {
   expect_error(db->create_table("t", {.max_value_bytes = kMaxValueBytes + 1}), StatusCode::kInvalidArgument,
                "max_value_bytes");
   EXPECT_TRUE(db->create_table("t", {.max_value_bytes = kMaxValueBytes}).ok()) << "the name is still free";
+}
+
+TEST(BadSchema, SharedTables) {
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const auto create = [](std::uint32_t max_value_bytes, const Options& options = manual_options()) {
+    ManualDatabase db(1, options);
+    auto made = db->create_table("t", {.max_value_bytes = max_value_bytes, .shared = true});
+    if (!made.ok()) {
+      EXPECT_FALSE(db->table("t").ok());
+    }
+    return made.ok() ? Result<bool>(true) : Result<bool>(made.status());
+  };
+  expect_error(create(0), kInvalid, "max_value_bytes");
+  expect_error(create(kMaxSharedValueBytes + 1), kInvalid, "max_value_bytes");
+  EXPECT_TRUE(create(1).ok());
+  EXPECT_TRUE(create(kMaxSharedValueBytes).ok());
+  Options options = manual_options();
+  options.simple_allocator = true;
+  expect_error(create(8, options), kInvalid, "simple_allocator");
+  options = manual_options();
+  options.overwrite_in_place = false;
+  expect_error(create(8, options), kInvalid, "overwrite_in_place");
+  const TemporaryDirectory directory;
+  options = manual_options();
+  options.directory = directory.path();
+  expect_error(create(8, options), kInvalid, "directory");
+}
+
+TEST(BadSchema, TheGreatestSharedRecordFitsItsBlock) {
+  ManualDatabase db(1);
+  const Table table = db.table("t", {.max_value_bytes = kMaxSharedValueBytes, .shared = true});
+  const std::string key(kMaxKeyBytes, 'k'), value(kMaxSharedValueBytes, 'v');
+  db.put(table, key, value);
+  EXPECT_EQ(db.value(table, key), value);
 }
 
 TEST(BadSchema, HashTables) {

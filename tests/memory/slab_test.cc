@@ -116,6 +116,33 @@ TEST_F(Slab, FreedBlocksAreUsedAgainForTheirClassOnly) {
   EXPECT_EQ(pool_.bytes_reserved(), with_others);
 }
 
+TEST_F(Slab, SharedRecordsHaveBlocksOfTheirOwnThatNobodyTouches) {  // I3
+  constexpr std::size_t kBytes = 2 * base::kCacheLine;
+  constexpr std::size_t kBlocks = SlabPool::kExtentBytes / kBytes;
+  SlabCache cache(pool_);
+  std::set<std::uint64_t*> blocks;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    auto* const block = static_cast<std::uint64_t*>(cache.allocate(SlabKind::kSharedRecord, kBytes));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % base::kCacheLine, 0u);
+    EXPECT_EQ(std::count(block, block + kBytes / sizeof *block, 0u), kBytes / sizeof *block) << "new memory is zero";
+    std::fill(block, block + kBytes / sizeof *block, reinterpret_cast<std::uint64_t>(block));
+    blocks.insert(block);
+  }
+  for (std::uint64_t* const block : blocks) cache.free(SlabKind::kSharedRecord, block);
+  cache.release();
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    EXPECT_FALSE(blocks.contains(static_cast<std::uint64_t*>(cache.allocate(SlabKind::kRecord, kBytes))));
+    EXPECT_FALSE(blocks.contains(static_cast<std::uint64_t*>(cache.allocate(SlabKind::kNode, kBytes))));
+  }
+  SlabCache other(pool_);
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    auto* const block = static_cast<std::uint64_t*>(other.allocate(SlabKind::kSharedRecord, kBytes));
+    EXPECT_TRUE(blocks.contains(block));
+    EXPECT_EQ(std::count(block, block + kBytes / sizeof *block, reinterpret_cast<std::uint64_t>(block)),
+              kBytes / sizeof *block);
+  }
+}
+
 TEST_F(Slab, AccountsForWhatIsInUse) {
   SlabCache cache(pool_);
   void* block = cache.allocate(SlabKind::kNode, 100);

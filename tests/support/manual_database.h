@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/htm_setting.h"
+#include "tests/support/table_setting.h"
 
 namespace granary::tests {
 
@@ -38,7 +39,7 @@ class ManualDatabase {
   Worker& worker(std::size_t i = 0) { return workers_[i % workers_.size()]; }
 
   Table table(std::string_view name, const TableOptions& options = {}) {
-    return database_->create_table(name, options).value();
+    return database_->create_table(name, table_setting(options)).value();
   }
 
   /// Begins a transaction of each worker in turn.

@@ -11,19 +11,39 @@
 #include "src/cc/silo/commit_in_region.h"
 #include "src/cc/silo/install.h"
 #include "src/cc/silo/log_entry.h"
+#include "src/record/shared_lock.h"
 
 namespace granary::cc::silo {
 namespace {
 
 using base::Bug;
 using base::injected;
+using record::OwnerLock;
 
 void unlock(const std::vector<LockEntry>& locks, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) locks[i].record->unlock_unchanged();
 }
 
+/// The same for a record that another node may hold.
+AbortReason lock_shared(record::SharedRecord& record, base::Waiter& waiter) {
+  AbortReason reason = AbortReason::kWriteLocked;
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const TidWord word = record.head.tid();
+    if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
+    if (!record::is_locked(word)) {
+      const OwnerLock locked = record::lock_as_owner(record, word);
+      if (locked == OwnerLock::kTaken) return AbortReason::kNone;
+      reason = locked == OwnerLock::kHeldRemotely ? AbortReason::kRemotelyLocked : AbortReason::kWriteLocked;
+    }
+    waiter.pause(turn);
+  }
+  return reason;
+}
+
 /// Takes one record's lock bit, waiting a bounded while.
 AbortReason lock_one(Record& record, base::Waiter& waiter) {
+  if (record::is_shared(&record)) [[unlikely]]
+    return lock_shared(record::shared_of(record), waiter);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord word = record.tid();
     if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
@@ -56,12 +76,25 @@ bool holds(const std::vector<LockEntry>& locks, const Record* record) {
   return at != locks.end() && at->record == record;
 }
 
+/// A shared record also must not be x-locked. Unless it is locked by us: then an x-lock came later, and its holder gives way.
+[[gnu::noinline]] AbortReason validate_shared(const ReadEntry& read, const std::vector<LockEntry>& locks) {
+  const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
+  if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
+  if (!record::is_locked(header.tid) && !record::is_x_locked(header.state)) return AbortReason::kNone;
+  return holds(locks, read.record) || injected(Bug::kSkipOwnLockCheck) ? AbortReason::kNone : AbortReason::kReadLocked;
+}
+
 }  // namespace
 
 /// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf or bucket, if its version is.
 AbortReason validate(const AccessSet& access) {
   if (!injected(Bug::kSkipReadValidation)) {
     for (const ReadEntry& read : access.reads) {
+      if (record::is_shared(read.record)) [[unlikely]] {
+        const AbortReason reason = validate_shared(read, access.locks);
+        if (reason != AbortReason::kNone) return reason;
+        continue;
+      }
       const TidWord word = read.record->tid();
       if (word == read.tid) [[likely]]
         continue;
@@ -146,8 +179,7 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker) {
 void abandon(AccessSet& access, WorkerState& worker) {
   for (const WriteEntry& write : access.writes.entries()) {
     if (!write.placeholder) continue;
-    register_absent(worker, worker.shared.epochs.current(), write.record, write.index,
-                    record::kAbsent | record::kLatest, write.key);
+    register_absent(worker, worker.shared.epochs.current(), write.record, write.index, record::kUnborn, write.key);
   }
 }
 

@@ -11,6 +11,8 @@
 #include "src/cc/silo/choose_tid.h"
 #include "src/cc/silo/install.h"
 #include "src/cc/silo/log_entry.h"
+#include "src/record/shared_change.h"
+#include "src/record/shared_lock.h"
 
 namespace granary::cc::silo {
 namespace {
@@ -36,6 +38,8 @@ bool note_words(const std::vector<WriteEntry>& writes, std::vector<TidWord>& wor
   for (const WriteEntry& write : writes) {
     const TidWord word = write.record->tid();
     if (record::is_locked(word) || !record::is_latest(word)) return false;
+    if (record::is_shared(write.record) && !record::is_free_for_owner(record::shared_of(*write.record).state()))
+      return false;
     words.push_back(word);
   }
   return true;
@@ -56,9 +60,23 @@ bool prepare_in_place(std::vector<WriteEntry>& writes, WorkerState& worker, epoc
 
 // --- inside the region; I6: loads and stores, nothing else ---
 
+/// What check_reads() and check_writes() ask of a shared record besides: in a region all is of one moment, so the order
+/// of I2 and I4 does not matter, and another node that takes the state while it runs makes it abort.
+template <typename Memory>
+bool x_locked(Memory& memory, const Record* record) {
+  return record::is_shared(record) && record::is_x_locked(memory.load(&record::shared_of(*record).state_word));
+}
+template <typename Memory>
+bool free_for_owner(Memory& memory, const Record* record) {
+  return !record::is_shared(record) || injected(Bug::kOwnerIgnoresState) ||
+         record::is_free_for_owner(memory.load(&record::shared_of(*record).state_word));
+}
+
 template <typename Memory>
 Verdict check_reads(Memory& memory, const AccessSet& access) {
   for (const ReadEntry& read : access.reads) {
+    if (x_locked(memory, read.record)) [[unlikely]]
+      return Verdict::retry(kReadLocked);
     const TidWord word = memory.load(&read.record->tid_word);
     if (word == read.tid || injected(Bug::kSkipReadValidation)) [[likely]]
       continue;
@@ -75,6 +93,8 @@ Verdict check_reads(Memory& memory, const AccessSet& access) {
 template <typename Memory>
 Verdict check_writes(Memory& memory, const std::vector<WriteEntry>& writes, const std::vector<TidWord>& words) {
   for (std::size_t i = 0; i < writes.size(); ++i) {
+    if (!free_for_owner(memory, writes[i].record)) [[unlikely]]
+      return Verdict::retry(kWriteLocked);
     const TidWord word = memory.load(&writes[i].record->tid_word);
     if (word == words[i] || injected(Bug::kRegionOverwritesUnseen)) [[likely]]
       continue;
@@ -95,12 +115,25 @@ void store_value(Memory& memory, std::uint64_t* to, std::string_view value) {
 }
 
 template <typename Memory>
+void store_tail_in_region(Memory& memory, record::SharedRecord& record, TidWord tid, std::size_t size,
+                          std::uint32_t content) {
+  const record::TailWords before{memory.load(&record.head.size_word), memory.load(&record.check_word)};
+  const record::TailWords after = record::tail_of(before, tid, size, content);
+  memory.store(&record.head.size_word, after.size_word);
+  memory.store(&record.check_word, after.check_word);
+}
+
+template <typename Memory>
 void install_in_region(Memory& memory, const WriteEntry& write, TidWord new_word) {
   Record& record = *write.record;
   const std::string_view value = write.remove ? std::string_view() : write.value;
   if (write.version != nullptr) memory.store(&record.previous_word, reinterpret_cast<std::uint64_t>(write.version));
-  memory.store(&record.size_word, (memory.load(&record.size_word) & ~record::kSizeMask) | value.size());
-  store_value(memory, record.value_words(), value);
+  if (record::is_shared(&record)) [[unlikely]] {
+    store_tail_in_region(memory, record::shared_of(record), new_word, value.size(), write.content);
+  } else {
+    memory.store(&record.size_word, (memory.load(&record.size_word) & ~record::kSizeMask) | value.size());
+  }
+  store_value(memory, record::value_words(record, write.key.size()), value);
   memory.store(&record.tid_word, new_word);
 }
 

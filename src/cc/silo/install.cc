@@ -4,6 +4,7 @@
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
+#include "src/record/shared_change.h"
 
 namespace granary::cc::silo {
 namespace {
@@ -24,6 +25,7 @@ bool must_keep(const WorkerState& worker, TidWord old, epoch::Epoch period) {
   return record::epoch_of(old) < period && !injected(Bug::kOverwriteSnapshot);
 }
 
+/// Always true of a shared record, which has room for the greatest value (I3).
 bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   if (write.remove) return true;
   const std::size_t bytes = record::record_bytes(write.value.size());
@@ -43,10 +45,18 @@ void give_back(std::vector<WriteEntry>& writes, std::size_t count, WorkerState& 
   }
 }
 
+void overwrite_shared(const WriteEntry& write, record::SharedRecord& record, TidWord new_word) {
+  const std::string_view value = write.remove ? std::string_view() : write.value;
+  record::store_tail(record, new_word, value.size(), write.content);
+  base::copy_to_shared(record::value_words(record, write.key.size()), value.data(), value.size());
+}
+
 /// Overwrites the locked record. The store of the TID word releases the lock and publishes value and size with it.
 void overwrite(WriteEntry& write, TidWord new_word) {
   Record& record = *write.record;
-  if (write.remove) {
+  if (record::is_shared(&record)) [[unlikely]] {
+    overwrite_shared(write, record::shared_of(record), new_word);
+  } else if (write.remove) {
     record.set_size(0);
   } else {
     record.set_size(write.value.size());
@@ -134,8 +144,9 @@ bool copy_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
   if (record::record_bytes(bytes) > worker.shared.slabs.capacity(&to)) [[unlikely]]
     return false;
   base::store_word(&to.size_word, bytes);
+  const std::uint64_t* const value = record::value_words(from, write.key.size());
   for (std::size_t i = 0; i < base::round_up_to_word(bytes) / base::kWord; ++i) {
-    base::store_word(to.value_words() + i, base::load_word(from.value_words() + i));
+    base::store_word(to.value_words() + i, base::load_word(value + i));
   }
   to.set_previous(from.previous());
   to.store_tid(old & ~(record::kLocked | record::kLatest));

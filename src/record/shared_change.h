@@ -1,0 +1,60 @@
+#pragma once
+// How the owner changes a shared record that is its own to change: it holds the lock bit (shared_lock.h), or nobody knows the
+// record yet. The state is never stored to (I2, I3), and size, incarnation and checksum always agree with the TID word.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/record/shared_record.h"
+
+namespace granary::record {
+
+/// Words 3 and 4.
+struct TailWords {
+  std::uint64_t size_word;
+  std::uint64_t check_word;
+};
+
+/// As they become with a value of that size under that TID word; `content` is checksum_of_content() of key and value. The
+/// incarnation and the key's fingerprint stay.
+inline TailWords tail_of(const TailWords& before, TidWord tid, std::size_t size, std::uint32_t content) {
+  const std::uint64_t size_word = make_size_word(incarnation_of(before.size_word), size);
+  return {size_word, make_check_word(fingerprint_of(before.check_word), checksum_with_header(content, tid, size_word))};
+}
+
+/// The TID word comes later, by itself.
+inline void store_tail(SharedRecord& record, TidWord tid, std::size_t size, std::uint32_t content) {
+  const TailWords before{base::load_word(&record.head.size_word), base::load_word(&record.check_word)};
+  const TailWords after = tail_of(before, tid, size, content);
+  base::store_word(&record.head.size_word, after.size_word);
+  base::store_word(&record.check_word, after.check_word);
+}
+
+/// Makes an unborn record with that key of a new or reused block. The block keeps its incarnation, which the end of its last
+/// life has raised, and its state: another node may have taken it by an old address and has yet to find out (I3).
+inline Record& make_unborn(SharedRecord& record, std::string_view key) {
+  if (base::injected(base::Bug::kReuseStoresState)) base::store_word(&record.state_word, kFree);
+  record.head.set_previous(nullptr);
+  base::copy_to_shared(record.key_words(), key.data(), key.size());
+  base::store_word(&record.check_word, make_check_word(key_fingerprint(key), 0));
+  store_tail(record, kUnborn, 0, checksum_of_content(key, {}));
+  record.head.store_tid(kUnborn);
+  return record.head;
+}
+
+/// The end of an absent record's life, under its lock: raises the incarnation and clears `latest` in one step, before the
+/// index lets go of it (I3). Whoever comes by an old address finds another incarnation. The lock bit stays.
+inline void end_life(SharedRecord& record, std::string_view key) {
+  const std::uint64_t raised = base::injected(base::Bug::kUnhookKeepsIncarnation) ? 0 : 1;
+  const std::uint64_t incarnation =
+      (incarnation_of(base::load_word(&record.head.size_word)) + raised) & kIncarnationMax;
+  const TidWord word = record.head.tid(std::memory_order_relaxed) & ~kLatest;
+  base::store_word(&record.head.size_word, make_size_word(incarnation, 0));
+  store_tail(record, word, 0, checksum_of_content(key, {}));
+  record.head.store_tid(word);
+}
+
+}  // namespace granary::record

@@ -1,0 +1,62 @@
+#pragma once
+// Who may change a shared record: the owner's CPU, which takes the lock bit of the TID word, or another node, which takes the
+// state word (I2). Neither ever makes an atomic change of the other's word; each takes its own and then looks at the other's.
+
+#include <cstdint>
+
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/record/shared_record.h"
+
+namespace granary::record {
+
+/// Whether the owner may change a record in this state. There is no clock here yet: a lease counts as one that has not ended.
+constexpr bool is_free_for_owner(StateWord state) { return state == kFree; }
+
+/// State and TID word, for whoever judges by both. The state is loaded first (I4): a holder stores the new TID before it
+/// frees the state, so a state that is free again comes with the new TID. The other way round both could look untouched.
+struct SharedHeader {
+  StateWord state;
+  TidWord tid;
+};
+inline SharedHeader load_header(const SharedRecord& record) {
+  SharedHeader header;
+  if (base::injected(base::Bug::kOwnerTidBeforeState)) {
+    header.tid = record.head.tid();
+    base::sync_point("header.half");
+    header.state = record.state();
+    return header;
+  }
+  header.state = record.state();
+  base::sync_point("header.half");
+  header.tid = record.head.tid();
+  return header;
+}
+
+enum class OwnerLock : std::uint8_t {
+  kTaken,
+  kChanged,       ///< the TID word is not the expected one, or not any more
+  kHeldRemotely,  ///< another node holds the record
+};
+
+/// The owner's rule of I2: CAS the lock bit into the TID word, which is a full fence on x86-64; then the state must be free; then
+/// the TID word must still be what the CAS stored, as a holder that was there before may have written back in between and
+/// wiped the bit. Otherwise the owner gives way, by a CAS, which fails harmlessly after such a write-back. From then on
+/// another node that takes the state sees the bit, and gives way in its turn.
+inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected) {
+  const auto held = [&record] {
+    return !is_free_for_owner(record.state()) && !base::injected(base::Bug::kOwnerIgnoresState);
+  };
+  if (held()) return OwnerLock::kHeldRemotely;  // spares the holder a lock bit that it would have to wait for
+  base::sync_point("owner.looked");
+  if (!record.head.try_lock(expected)) return OwnerLock::kChanged;
+  base::sync_point("owner.locked");
+  if (held()) {
+    base::compare_exchange_word(&record.head.tid_word, expected | kLocked, expected);
+    return OwnerLock::kHeldRemotely;
+  }
+  const bool lost = record.head.tid() != (expected | kLocked) && !base::injected(base::Bug::kOwnerLooksOnce);
+  return lost ? OwnerLock::kChanged : OwnerLock::kTaken;
+}
+
+}  // namespace granary::record

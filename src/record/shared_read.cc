@@ -1,0 +1,72 @@
+#include "src/record/shared_read.h"
+
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+
+namespace granary::record {
+namespace {
+
+using base::Bug;
+using base::injected;
+
+/// Copies what `before`, an unlocked TID word, is of; kBusy if it did not stay so.
+StableRead try_copy(const SharedRecord& record, std::size_t key_bytes, TidWord before, char* buffer, std::size_t room) {
+  if (is_x_locked(record.state())) return {};
+  base::sync_point("read.looked");
+  const std::size_t size = record.head.size();
+  const bool fits = size <= room;
+  if (fits) base::copy_from_shared(buffer, value_words(record, key_bytes), size);
+  base::sync_point("read.copied");
+  if (is_x_locked(record.state()) && !injected(Bug::kReadIgnoresLateLock)) return {};
+  if (record.head.tid() != before) return {};
+  return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
+}
+
+StableRead try_read_shared(const SharedRecord& record, std::size_t key_bytes, char* buffer, std::size_t room) {
+  const TidWord before = record.head.tid();
+  if (!is_latest(before)) return {ReadState::kReplaced, before, 0};
+  if (is_locked(before)) return {};
+  if (is_absent(before)) return is_x_locked(record.state()) ? StableRead{} : StableRead{ReadState::kMissing, before, 0};
+  return try_copy(record, key_bytes, before, buffer, room);
+}
+
+/// Attempts until one is not kBusy, or the bounded wait is over.
+template <typename Attempt>
+StableRead wait_for(base::Waiter& waiter, Attempt&& attempt) {
+  StableRead seen = attempt();
+  for (std::uint32_t turn = 0; seen.state == ReadState::kBusy && turn < base::kBoundedPauses; ++turn) {
+    waiter.pause(turn);
+    seen = attempt();
+  }
+  return seen;
+}
+
+}  // namespace
+
+StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, char* buffer, std::size_t room,
+                       base::Waiter& waiter) {
+  return wait_for(waiter, [&] { return try_read_shared(record, key_bytes, buffer, room); });
+}
+
+StableRead read_shared_tid(const SharedRecord& record, base::Waiter& waiter) {
+  return wait_for(waiter, [&]() -> StableRead {
+    const TidWord word = record.head.tid();
+    if (!is_latest(word)) return {ReadState::kReplaced, word, 0};
+    if (is_locked(word) || is_x_locked(record.state())) return {};
+    return {is_absent(word) ? ReadState::kMissing : ReadState::kValue, word, 0};
+  });
+}
+
+StableRead read_shared_snapshot(const SharedRecord& record, std::size_t key_bytes, std::uint64_t snapshot, char* buffer,
+                                std::size_t room, base::Waiter& waiter) {
+  return wait_for(waiter, [&]() -> StableRead {
+    const TidWord before = record.head.tid();
+    if (epoch_of(before) >= snapshot) return read_older(record.head, snapshot, buffer, room);
+    if (is_locked(before)) return {};
+    // Whoever holds it writes in a newer epoch than any snapshot: so far this version is the one, and there is nothing to copy.
+    if (is_absent(before)) return {ReadState::kMissing, before, 0};
+    return try_copy(record, key_bytes, before, buffer, room);
+  });
+}
+
+}  // namespace granary::record

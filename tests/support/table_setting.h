@@ -1,0 +1,19 @@
+#pragma once
+// What kind of tables a test program's databases have where the test does not care: local ones, or what main() was told by
+// --tables=shared, so that whole suites run again with shared ones.
+
+#include <granary/table.h>
+
+namespace granary::tests {
+
+inline bool asked_shared_tables = false;  // written by main() only
+
+inline TableOptions table_setting(TableOptions options) {
+  constexpr std::uint32_t kGreatestOfAnyTest = 100000;
+  if (!asked_shared_tables) return options;
+  options.shared = true;
+  if (options.max_value_bytes == 0) options.max_value_bytes = kGreatestOfAnyTest;
+  return options;
+}
+
+}  // namespace granary::tests
