@@ -78,6 +78,8 @@ class Worker {
   /// Index below Options::max_workers, unique among registered workers.
   std::uint32_t id() const;
 
+  txn::WorkerCore* core() const { return core_; }
+
  private:
   friend class Database;
   Worker(txn::WorkerCore* core, db::Engine* engine) : core_(core), engine_(engine) {}

@@ -4,6 +4,7 @@
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
+#include "src/cc/versions.h"
 #include "src/record/shared_change.h"
 
 namespace granary::cc::silo {
@@ -12,17 +13,8 @@ namespace {
 using base::Bug;
 using base::injected;
 
-Record* allocate(WorkerState& worker, std::size_t value_bytes, bool for_removal) {
-  const auto urgency = for_removal ? memory::Urgency::kUrgent : memory::Urgency::kNormal;
-  return static_cast<Record*>(
-      worker.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value_bytes), urgency));
-}
-
-/// True if a snapshot may still need the version that a commit supersedes: the last one of an older snapshot period
-/// (Silo 4.9). A placeholder (TID 0) was never born and needs no keeping. `period` = snap(epoch of the commit).
-bool must_keep(const WorkerState& worker, TidWord old, epoch::Epoch period) {
-  if (!worker.shared.settings.snapshots || record::tid_of(old) == 0) return false;
-  return record::epoch_of(old) < period && !injected(Bug::kOverwriteSnapshot);
+memory::Urgency urgency(const WriteEntry& write) {
+  return write.remove ? memory::Urgency::kUrgent : memory::Urgency::kNormal;
 }
 
 /// Always true of a shared record, which has room for the greatest value (I3).
@@ -90,7 +82,7 @@ void install_one(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epo
   const TidWord old = write.record->tid(std::memory_order_relaxed) & ~record::kLocked;
   const TidWord new_word = installed_word(write, old, tid);
   if (write.replacement != nullptr) {
-    replace(write, worker, old, new_word, must_keep(worker, old, period));
+    replace(write, worker, old, new_word, snapshots_may_need(worker, old, period));
     if (write.remove)
       register_absent(worker, record::epoch_of(tid), write.replacement, write.index, new_word, write.key);
     return;
@@ -115,10 +107,10 @@ AbortReason prepare(std::vector<WriteEntry>& writes, WorkerState& worker, epoch:
     const bool replace_it = !fits_in_place(worker, write) || (!in_place && !record::is_absent(old));
     bool failed = false;
     if (replace_it) [[unlikely]] {
-      write.replacement = allocate(worker, write.remove ? 0 : write.value.size(), write.remove);
+      write.replacement = allocate_record(worker, write.remove ? 0 : write.value.size(), urgency(write));
       failed = write.replacement == nullptr;
-    } else if (must_keep(worker, old, period)) {
-      write.version = allocate(worker, write.record->size(), write.remove);
+    } else if (snapshots_may_need(worker, old, period)) {
+      write.version = allocate_record(worker, write.record->size(), urgency(write));
       failed = write.version == nullptr;
     }
     if (failed) [[unlikely]] {
@@ -138,19 +130,7 @@ TidWord installed_word(const WriteEntry& write, TidWord old, TidWord tid) {
 }
 
 bool copy_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
-  const Record& from = *write.record;
-  Record& to = *write.version;
-  const std::size_t bytes = from.size();
-  if (record::record_bytes(bytes) > worker.shared.slabs.capacity(&to)) [[unlikely]]
-    return false;
-  base::store_word(&to.size_word, bytes);
-  const std::uint64_t* const value = record::value_words(from, write.key.size());
-  for (std::size_t i = 0; i < base::round_up_to_word(bytes) / base::kWord; ++i) {
-    base::store_word(to.value_words() + i, base::load_word(value + i));
-  }
-  to.set_previous(from.previous());
-  to.store_tid(old & ~(record::kLocked | record::kLatest));
-  return true;
+  return cc::copy_version(*write.record, write.key.size(), old, *write.version, worker);
 }
 
 void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_word) {

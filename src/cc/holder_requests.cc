@@ -1,0 +1,76 @@
+#include "src/cc/holder_requests.h"
+
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/garbage.h"
+#include "src/cc/versions.h"
+#include "src/record/shared_record.h"
+
+namespace granary::cc {
+namespace {
+
+using record::SharedRecord;
+
+SharedRecord* find(Index& index, std::string_view key) {
+  auto* const record = reinterpret_cast<Record*>(index.find(key).value);
+  return record != nullptr && record::is_shared(record) ? &record::shared_of(*record) : nullptr;
+}
+
+/// The lock bit, beside the holder's x-lock. It keeps everybody else away should the holder give up meanwhile: owners, and holders
+/// after it, who see the bit under their x-locks and give way in their turn. So nothing is overwritten while it is copied. The
+/// holder itself does not look at bits any more; its write-back, which it does not begin before it has the answer, would wipe it.
+class BesideHolder {
+ public:
+  BesideHolder(SharedRecord& record, base::Waiter& waiter) : record_(record) {
+    for (std::uint32_t turn = 0; turn < base::kBoundedPauses && !taken_; ++turn) {
+      if (turn != 0) waiter.pause(turn - 1);
+      tid_ = record.head.tid();
+      taken_ = !record::is_locked(tid_) && record.head.try_lock(tid_);
+    }
+  }
+  /// By CAS, which fails harmlessly if the bit was wiped.
+  ~BesideHolder() {
+    if (taken_) base::compare_exchange_word(&record_.head.tid_word, tid_ | record::kLocked, tid_);
+  }
+  BesideHolder(const BesideHolder&) = delete;
+  BesideHolder& operator=(const BesideHolder&) = delete;
+
+  bool taken() const { return taken_; }
+  TidWord tid() const { return tid_; }
+
+ private:
+  SharedRecord& record_;
+  TidWord tid_ = 0;
+  bool taken_ = false;
+};
+
+}  // namespace
+
+Kept keep_version(WorkerState& worker, Index& index, std::string_view key, record::StateWord holder,
+                  epoch::Epoch epoch) {
+  SharedRecord* const record = find(index, key);
+  if (record == nullptr) return Kept::kNotHeld;
+  const BesideHolder lock(*record, worker.shared.waiter);
+  if (!lock.taken()) return Kept::kBusy;
+  if (record->state() != holder || !record::is_latest(lock.tid())) return Kept::kNotHeld;
+  if (!snapshots_may_need(worker, lock.tid(), worker.shared.epochs.snap(epoch))) return Kept::kDone;
+
+  Record& head = record->head;
+  Record* const version = allocate_record(worker, head.size(), memory::Urgency::kNormal);
+  if (version == nullptr) return Kept::kOutOfMemory;
+  copy_version(head, key.size(), lock.tid(), *version, worker);
+  base::sync_point("holder.copied");
+  // Snapshot readers reach the copy only through this release store. Should the holder not write after all, it is a copy of what
+  // is there, which nobody looks for, and it goes in its time.
+  head.set_previous(version);
+  register_version(worker, epoch, version);
+  return Kept::kDone;
+}
+
+void note_removed(WorkerState& worker, Index& index, std::string_view key, TidWord tid) {
+  SharedRecord* const record = find(index, key);
+  if (record == nullptr || (record->head.tid() & ~record::kLocked) != tid) return;
+  register_absent(worker, record::epoch_of(tid), &record->head, &index, tid, key);
+}
+
+}  // namespace granary::cc

@@ -1,0 +1,21 @@
+#pragma once
+// Old versions of records, which snapshots read (Silo 4.9): when one is kept, and how it is made.
+
+#include <cstddef>
+
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+/// True if a snapshot may still need the version that a write in snapshot period `period` supersedes: the last one of an
+/// older period. A placeholder (TID 0) was never born and needs no keeping.
+bool snapshots_may_need(const WorkerState& worker, TidWord old, epoch::Epoch period);
+
+/// Memory of a local record, which old versions of shared ones are, too; nullptr at the memory limit.
+Record* allocate_record(WorkerState& worker, std::size_t value_bytes, memory::Urgency urgency);
+
+/// Makes `to`, which nobody else knows, a copy of what is in `from` under the unlocked TID word `old`. False if the value has
+/// outgrown it, which happens only if `from` is not held.
+bool copy_version(const Record& from, std::size_t key_bytes, TidWord old, Record& to, const WorkerState& worker);
+
+}  // namespace granary::cc
