@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/test_hooks.h"
 #include "tests/dist/record_access/counted_value.h"
 
 namespace granary::dist {
@@ -79,7 +80,11 @@ std::string Hammer::run() {
     start(*lives_.back());
   }
   if (options_.crashes != 0) nodes_.scheduler.spawn([this] { crash_some(); });
+  base::set_sync_hook([this](std::string_view point) {
+    if (point.starts_with("owner.")) pause();
+  });
   nodes_.scheduler.run();
+  base::set_sync_hook({});
   if (!ended()) check_end();
   return wrong_;
 }
@@ -108,7 +113,7 @@ void Hammer::bear(std::uint64_t key) {
     if (places_[place].key) continue;
     places_[place] = {.key = key};
     OwnedRecord record = at(place);
-    record.make(record.incarnation(), kLatest | kAbsent, "", [this] { pause(); });
+    record.make_unborn();
     owner_.hook(record);
     return;
   }
@@ -119,14 +124,14 @@ void Hammer::change_as_owner(std::uint64_t place, std::uint64_t key) {
   const std::uint64_t incarnation = record.incarnation();
   const auto pauses = [this] { pause(); };
   TidWord before = 0;
-  if (!record.lock(&before, pauses)) return;
+  if (!record.lock(&before)) return;
   if (places_[place].key != key || record.incarnation() != incarnation || !record::is_latest(before)) {
     record.unlock();  // another fiber was quicker
     return;
   }
   if (record::is_absent(before) && random_.chance(0.5)) {
     owner_.remove(record);
-    record.unhook(before, pauses);
+    record.unhook(pauses);
     places_[place].key.reset();
     return;
   }
@@ -169,8 +174,7 @@ void Hammer::transact(Worker& worker, std::uint64_t key) {
   for (const Place& place : places_) doomed.push_back(place.doomed);
   const std::string name = key_of(key);
   KeyRead read(owner_.remote(kOwner), name, worker.buffer, &worker.life.cache, worker.life.counters);
-  worker.rounds.run(read);
-  if (read.outcome() == Outcome::kBroken) {
+  if (run(worker, read) == Outcome::kBroken) {
     (void)reconnect(worker);
     return;
   }
@@ -192,9 +196,9 @@ void Hammer::validate(Worker& worker, const RemoteRecord& record, TidWord tid) {
   pause();
   const bool doomed = places_[place_of(record)].doomed == Doomed{tid, record.incarnation};
   HeaderRead header(record, tid, record.incarnation, worker.buffer);
-  worker.rounds.run(header);
-  if (header.outcome() == Outcome::kBroken) (void)reconnect(worker);
-  if (doomed && header.outcome() == Outcome::kDone) wrong("a read was valid although another write was before it");
+  const Outcome outcome = run(worker, header);
+  if (outcome == Outcome::kBroken) (void)reconnect(worker);
+  if (doomed && outcome == Outcome::kDone) wrong("a read was valid although another write was before it");
 }
 
 /// Replaces the version that was read; `count`: what it counted to, nothing if it was absent.
@@ -233,13 +237,19 @@ void Hammer::change(Worker& worker, const RemoteRecord& record, TidWord read, st
 
 /// Over as many connections as it takes; kBroken if the node has crashed.
 Outcome Hammer::carry_out(Worker& worker, AccessStep& step, const std::function<void()>& resume) {
-  worker.rounds.run(step);
-  while (step.outcome() == Outcome::kBroken && reconnect(worker)) {
+  Outcome outcome = run(worker, step);
+  while (outcome == Outcome::kBroken && reconnect(worker)) {
     ++resumed_;
     resume();
-    worker.rounds.run(step);
+    outcome = run(worker, step);
   }
-  return step.outcome();
+  return outcome;
+}
+
+/// What a node finds out after it has crashed is nothing: its memory is gone.
+Outcome Hammer::run(Worker& worker, AccessStep& step) {
+  worker.rounds.run(step);
+  return worker.life.crashed ? Outcome::kBroken : step.outcome();
 }
 
 bool Hammer::reconnect(Worker& worker) {

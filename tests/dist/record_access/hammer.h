@@ -80,13 +80,16 @@ class Hammer {
   void change(Worker& worker, const RemoteRecord& record, record::TidWord read, std::optional<std::uint64_t> count);
   void validate(Worker& worker, const RemoteRecord& record, record::TidWord tid);
   Outcome carry_out(Worker& worker, AccessStep& step, const std::function<void()>& resume);
+  static Outcome run(Worker& worker, AccessStep& step);
   bool reconnect(Worker& worker);
   void crash_some();
   void recover(const Life& dead);
   void check_end();
 
+  /// Mostly a moment, sometimes long enough for others to do all they want.
   void pause() {
-    for (std::uint64_t turns = random_.below(4); turns > 0; --turns) nodes_.scheduler.yield();
+    const std::uint64_t most = random_.chance(0.1) ? 120 : 4;
+    for (std::uint64_t turns = random_.below(most); turns > 0; --turns) nodes_.scheduler.yield();
   }
   void wrong(const std::string& what) {
     if (wrong_.empty()) wrong_ = what;

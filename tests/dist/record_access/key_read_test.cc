@@ -30,7 +30,7 @@ class ByKey : public testing::TestWithParam<std::string> {
     record::TidWord before = 0;
     ASSERT_TRUE(record.lock(&before));
     ASSERT_TRUE(owner_.remove(record));
-    record.unhook(before);
+    record.unhook();
   }
   KeyRead read(kvstore::remote::LocationCache* cache) {
     KeyRead step(table_, GetParam(), nodes_.remote().buffer(KeyRead::buffer_bytes(table_, GetParam().size())), cache,
