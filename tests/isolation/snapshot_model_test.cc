@@ -14,7 +14,10 @@ using State = std::map<std::string, std::string>;
 
 class Model {
  public:
-  explicit Model(unsigned seed, const Options& options) : random_(seed), db_(3, options), table_(db_.table("rows")) {}
+  Model(unsigned seed, const Options& options, const TableOptions& table)
+      : random_(seed),
+        db_(3, options),
+        table_(db_.table("rows", table)) {}
 
   void run(int turns) {
     for (int turn = 0; turn < turns && !testing::Test::HasFailure(); ++turn) {
@@ -119,17 +122,20 @@ class SnapshotModel : public testing::TestWithParam<const char*> {};
 TEST_P(SnapshotModel, AgreesWithTheMapOfEachEpoch) {
   Options options = manual_options();
   const std::string_view variant = GetParam();
+  TableOptions table;
+  if (variant == "SharedTable") table = {.max_value_bytes = 3000, .shared = true};
   if (variant == "Replacing") options.overwrite_in_place = false;
   if (variant == "SimpleAllocator") options.simple_allocator = true;
   if (variant == "GlobalTids") options.tid_source = TidSource::kGlobal;
   if (variant == "SnapshotEveryEpoch") options.snapshot_epochs = 1;
   for (unsigned seed = 0; seed < 10 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Model(seed, options).run(1200);
+    Model(seed, options, table).run(1200);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Variants, SnapshotModel,
-                         testing::Values("Default", "Replacing", "SimpleAllocator", "GlobalTids", "SnapshotEveryEpoch"),
+                         testing::Values("Default", "Replacing", "SimpleAllocator", "GlobalTids", "SnapshotEveryEpoch",
+                                         "SharedTable"),
                          [](const auto& made) { return std::string(made.param); });
 
 }  // namespace
