@@ -1,4 +1,4 @@
-// A walk through the API: typed and byte tables, scans both ways, a secondary index, a snapshot, a user abort.
+// A walk through the API: typed and byte tables, a hash table, scans both ways, a secondary index, a snapshot, a user abort.
 
 #include <granary/granary.h>
 
@@ -16,6 +16,10 @@ int main() {
   granary::Database& db = **opened;
   const auto people = db.create_table<std::uint64_t, Person>("people").value();
   const auto by_age = db.create_index(people, "people_by_age", {.parts = {granary::value_part(&Person::age)}}).value();
+  // Found by its key only, and faster: a badge's number leads to a person.
+  const auto badges = db.create_table<std::uint64_t, std::uint64_t>(
+                            "badges", {.index = granary::IndexKind::kHash, .expected_keys = 1000})
+                          .value();
   const granary::Table notes = db.create_table("notes").value();
   auto worker = db.register_worker().value();
 
@@ -23,6 +27,7 @@ int main() {
     (void)t.put(people, 1, {"Ada", 36});
     (void)t.put(people, 2, {"Edgar", 41});
     (void)t.put(people, 3, {"Grace", 35});
+    (void)t.put(badges, 4711, 2);
     (void)t.put(notes, "welcome", "any bytes, any length");
   });
   if (!stored) return std::fprintf(stderr, "%s\n", std::string(meaning(stored.reason)).c_str()), 1;
@@ -40,6 +45,9 @@ int main() {
     const auto thirties =
         t.scan(by_age, {.from = from, .to = to}, [](std::string_view, std::string_view) { return true; });
     std::printf("%d in their thirties\n", static_cast<int>(thirties.count));
+
+    const auto wearer = t.get(people, t.get(badges, 4711).value_or(0));
+    if (wearer) std::printf("badge 4711: %s\n", std::string(wearer->name.view()).c_str());
 
     std::string text;
     if (t.get(notes, "welcome", text) == granary::Outcome::kOk) std::printf("note: %s\n", text.c_str());

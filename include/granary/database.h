@@ -162,6 +162,16 @@ class Database {
   /// Adds a secondary index to a table that holds no records yet; or, once, the recovered one, as for tables.
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options);
 
+  /// Gives a hash table an index for so many keys: where it was made for far fewer, every operation gets faster. Moves all
+  /// of its keys, one thread, and takes 32 bytes a key at once; the former index's memory is free again only when
+  /// the database closes. With a directory the next opening makes the table so, too; by itself, an opening, or the
+  /// one after a checkpoint, makes room for all keys that are there.
+  /// Not of shared tables: other nodes know where the index is.
+  /// Precondition: alone. No transaction is open (or kFailedPrecondition), and until this returns no worker begins one or
+  /// collects garbage; snapshots may be open. On an error the table is as before, but for one of the manifest: then it
+  /// is resized, and only the next opening does not know.
+  Status resize(const Table& table, std::uint64_t expected_keys);
+
   Result<Table> table(std::string_view name) const;
   Result<Index> index(std::string_view name) const;
 

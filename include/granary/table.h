@@ -52,7 +52,8 @@ struct TableOptions {
   /// Largest value in bytes; 0 = kMaxValueBytes. A larger one is Outcome::kValueTooLarge.
   std::uint32_t max_value_bytes = 0;
   IndexKind index = IndexKind::kOrdered;
-  /// For a hash index: how many keys it is made for (1 to 2^36). It takes more, ever more slowly. 32 bytes each, at once.
+  /// For a hash index: how many keys it is made for (1 to kMaxExpectedKeys). It takes more, ever more slowly: see
+  /// Database::resize. 32 bytes each, at once. Of a recovered table, what the directory says holds.
   std::uint64_t expected_keys = 65536;
   /// Other nodes may reach the records one-sided. Each then takes room for the greatest value, so max_value_bytes is needed (1
   /// to kMaxSharedValueBytes), and 16 bytes and the key more. Not in a database with a directory so far.

@@ -31,11 +31,12 @@ bool Table::move_all(Table* to, NodeMemory& memory) const {
   return true;
 }
 
+/// At once: nobody else uses the table.
 void Table::free_headers(NodeMemory& memory) {
   for (const Bucket& main : main_) {
     for (Bucket* bucket = next(main); bucket != nullptr;) {
       Bucket* const behind = next(*bucket);
-      memory.retire(bucket);
+      memory.free_unpublished(bucket);
       bucket = behind;
     }
   }

@@ -95,7 +95,8 @@ class Table {
   /// READs of buckets that another node needs to find the key: 1 if the main header has it; kNotFound if it is missing.
   unsigned reads_to_find(std::string_view key) const;
 
-  /// Moves all keys to another main header (zeroed, in the same region). False if memory ran out: the table is as before.
+  /// Moves all keys to another main header (zeroed, in the same region). The former
+  /// indirect headers are free at once. False if memory ran out: the table is as before.
   bool rebuild(std::span<Bucket> main, NodeMemory& memory);
 
   /// Verifies the structure. Returns an empty string, or what is wrong where.

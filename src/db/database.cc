@@ -28,6 +28,10 @@ Result<Index> Database::create_index(const Table& table, std::string_view name, 
   return Index(*core);
 }
 
+Status Database::resize(const Table& table, std::uint64_t expected_keys) {
+  return engine_->resize(table.core(), expected_keys);
+}
+
 Result<Table> Database::table(std::string_view name) const {
   const auto core = engine_->find_table(name, false);
   if (!core.ok()) return core.status();

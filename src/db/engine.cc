@@ -43,19 +43,6 @@ bool holds_keys(cc::Index& index, epoch::EpochManager& epochs) {
   return any.found();
 }
 
-Status check_expected_keys(std::string_view name, std::uint64_t keys) {
-  if (keys >= 1 && keys <= kMaxExpectedKeys) return {};
-  return {StatusCode::kInvalidArgument,
-          fmt::format("table '{}': expected_keys is {}; expected 1 to {}", name, keys, kMaxExpectedKeys)};
-}
-
-Status no_room_for_header(std::string_view name, std::uint64_t keys) {
-  return {StatusCode::kResourceExhausted,
-          fmt::format("table '{}': no memory for the hash index of {} keys; raise memory_limit_bytes or lower "
-                      "expected_keys",
-                      name, keys)};
-}
-
 void add(const htm::Counters& counters, HtmStatistics& sum) {
   const auto aborts = [&](htm::Cause cause) {
     return counters.aborts[static_cast<std::size_t>(cause)].load(std::memory_order_relaxed);
@@ -189,6 +176,7 @@ Status Engine::fill() {
     states.push_back(&(*worker)->state());
   }
   const Status filled = storage_->recover(all_tables(), states);
+  if (filled.ok()) widen_recovered_tables();
   for (txn::WorkerCore* const worker : workers) give_worker(worker);
   return filled;
 }

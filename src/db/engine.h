@@ -44,6 +44,7 @@ class Engine {
   /// Thread-safe, and so are the following.
   Result<txn::TableCore*> create_table(std::string_view name, const TableOptions& table_options);
   Result<txn::TableCore*> create_index(txn::TableCore* base, std::string_view name, const IndexOptions& index_options);
+  Status resize(txn::TableCore* table, std::uint64_t expected_keys);
   Result<txn::TableCore*> find_table(std::string_view name, bool index) const;
 
   Result<txn::WorkerCore*> take_worker();
@@ -80,6 +81,8 @@ class Engine {
   Status check_new(const recovery::TableEntry& entry) const;
   /// For a hash index of so many keys; empty if there is no memory.
   std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);
+  bool rebuild(txn::TableCore& table, std::uint64_t keys);
+  void widen_recovered_tables();
   Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
   std::vector<txn::TableCore*> all_tables() const;
 

@@ -79,4 +79,17 @@ Status check_shared(std::string_view table, const TableOptions& wanted, const Op
   return {};
 }
 
+Status check_expected_keys(std::string_view table, std::uint64_t keys) {
+  if (keys >= 1 && keys <= kMaxExpectedKeys) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("table '{}': expected_keys is {}; expected 1 to {}", table, keys, kMaxExpectedKeys)};
+}
+
+Status no_room_for_header(std::string_view table, std::uint64_t keys) {
+  return {StatusCode::kResourceExhausted,
+          fmt::format("table '{}': no memory for the hash index of {} keys; raise memory_limit_bytes or lower "
+                      "expected_keys",
+                      table, keys)};
+}
+
 }  // namespace granary::db

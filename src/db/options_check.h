@@ -1,5 +1,8 @@
 #pragma once
-// Range checks of Options.
+// Range checks of options.
+
+#include <cstdint>
+#include <string_view>
 
 #include <granary/options.h>
 #include <granary/status.h>
@@ -12,5 +15,11 @@ Status check_options(const Options& options);
 
 /// Whether a database with these options can have this shared table.
 Status check_shared(std::string_view table, const TableOptions& wanted, const Options& options);
+
+/// The same of TableOptions::expected_keys.
+Status check_expected_keys(std::string_view table, std::uint64_t keys);
+
+/// What to say if there is no memory for a hash index of so many keys.
+Status no_room_for_header(std::string_view table, std::uint64_t keys);
 
 }  // namespace granary::db

@@ -365,6 +365,21 @@ recovery::TableEntry Storage::table(std::uint32_t id) const {
   return manifest_.tables[id];
 }
 
+Status Storage::set_keys(std::uint32_t table, std::uint64_t keys) {
+  const std::lock_guard lock(manifest_mutex_);
+  recovery::Manifest next = manifest_;
+  next.tables[table].hash_keys = keys;
+  if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
+  manifest_ = std::move(next);
+  return {};
+}
+
+void Storage::note_keys(std::uint32_t table, std::uint64_t keys) {
+  const std::lock_guard lock(manifest_mutex_);
+  std::optional<std::uint64_t>& known = manifest_.tables[table].hash_keys;
+  if (known) known = std::max(*known, keys);
+}
+
 std::optional<recovery::CheckpointEntry> Storage::installed_checkpoint() const {
   const std::lock_guard lock(manifest_mutex_);
   return manifest_.checkpoint;
@@ -396,6 +411,7 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
                                                               shared, *pin, tables());
   if (!written.ok()) return written.status();
   checkpoints_.wrote(written->file_bytes);
+  for (const auto& [table, count] : written->tables) note_keys(table, count.records);
   base::sync_point("checkpoint.written");
   // It holds the transactions of epochs < its own; it counts once these are durable everywhere.
   if (options_.background == Background::kManual) log_->step();

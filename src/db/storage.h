@@ -57,6 +57,14 @@ class Storage {
   /// Makes a new table or index part of the durable schema. Before anything is written to it. Thread-safe.
   Status add_table(const recovery::TableEntry& entry);
 
+  /// The keys for which a hash table is made at the next opening.
+  Status set_keys(std::uint32_t table, std::uint64_t keys);
+  /// The same if it is more than before, with the next manifest that is written for another reason.
+  void note_keys(std::uint32_t table, std::uint64_t keys);
+
+  /// No checkpoint is in progress while this is held.
+  std::unique_lock<std::mutex> stop_checkpoints() { return std::unique_lock(checkpoint_mutex_); }
+
   /// Takes a checkpoint, installs it once it may count, removes what it replaces. `tables` is asked once the snapshot is
   /// pinned: a table that is not among them has no record that the snapshot sees.
   Status checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared);

@@ -56,6 +56,13 @@ void EpochManager::fence() const {
   }
 }
 
+bool EpochManager::idle() const {
+  fence();
+  const std::size_t count = high_water_.load(std::memory_order_acquire);
+  return std::all_of(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(count),
+                     [](const Slot& slot) { return slot.local.load(std::memory_order_acquire) == kIdle; });
+}
+
 Epoch EpochManager::complete() const {
   // E first: a transaction whose e_w the fence does not show reads E after the fence, so its e_w is at least this.
   const Epoch now = current();

@@ -102,6 +102,9 @@ class EpochManager {
   /// slot has a smaller e_w, and none will). For loggers: what such transactions logged is in their rings. Thread-safe.
   Epoch complete() const;
 
+  /// True if no slot is entered. Thread-safe; who must stay alone sees to that by other means.
+  bool idle() const;
+
   /// One turn of the epoch-advancing activity, once per epoch period, by one caller at a time: advances E
   /// if every slot has caught up, recomputes the reclamation epochs, revokes slots that hold E back.
   /// Returns true if E advanced.

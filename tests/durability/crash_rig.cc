@@ -113,12 +113,20 @@ void CrashRig::act(int actions) {
       if (open_[worker]) static_cast<void>(commit(worker));
     } else if (dice < 83) {
       open_[worker].reset();
-    } else if (dice < 98) {
+    } else if (dice < 97) {
       database_->step();
+    } else if (dice < 98) {
+      resize();
     } else {
       static_cast<void>(checkpoint());
     }
   }
+}
+
+/// Ends all transactions. What cannot be done, as the table is an ordered one, or stored, is left.
+void CrashRig::resize() {
+  for (std::optional<Open>& open : open_) open.reset();
+  static_cast<void>(database_->resize(tables_[random_.below(kModelTables)], 1 + random_.below(2 * kKeys)));
 }
 
 AbortReason CrashRig::commit_one() {

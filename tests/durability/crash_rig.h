@@ -42,7 +42,7 @@ class CrashRig {
 
   /// Opens what the file system holds, and takes the tables, or makes them if there are none.
   Status open();
-  /// Does what a client does, at random: operations, commits, epochs, checkpoints.
+  /// Does what a client does, at random: operations, commits, epochs, checkpoints, resizes.
   void act(int actions);
   /// One transaction by itself.
   AbortReason commit_one();
@@ -79,6 +79,7 @@ class CrashRig {
   void on_call(FileCall call);
   void operate(Open& open);
   AbortReason commit(std::size_t worker);
+  void resize();
   void release_database();
   std::string check_index();
   void read_by_key(Transaction& t, std::size_t table, std::map<std::string, std::string>& records);

@@ -30,7 +30,8 @@ class ManualDatabase {
  public:
   /// `workers` workers, all used by this thread.
   explicit ManualDatabase(std::size_t workers = 2, const Options& options = manual_options())
-      : database_(Database::open(options).value()) {
+      : ManualDatabase(Database::open(options).value(), workers) {}
+  ManualDatabase(std::unique_ptr<Database> database, std::size_t workers) : database_(std::move(database)) {
     for (std::size_t i = 0; i < workers; ++i) workers_.push_back(database_->register_worker().value());
   }
 

@@ -1,0 +1,52 @@
+// Main headers of other sizes, while nobody uses the table.
+
+#include <fmt/format.h>
+
+#include "src/db/engine.h"
+#include "src/db/options_check.h"
+
+namespace granary::db {
+
+/// Moves all keys to a main header for so many. False if there is no memory: the table is as before.
+bool Engine::rebuild(txn::TableCore& table, std::uint64_t keys) {
+  const std::span<kvstore::hash::Bucket> main_header = make_main_header(keys);
+  if (main_header.empty()) return false;
+  const bool done = table.index().hash().rebuild(main_header, *schema_nodes_);
+  schema_slabs_->release();  // the former chains are for the workers' records and nodes
+  return done;
+}
+
+/// What was recovered may be more than the table was made for; chains for ever would be the price of one wrong guess.
+void Engine::widen_recovered_tables() {
+  const std::lock_guard lock(schema_mutex_);
+  for (const auto& table : tables_) {
+    if (table->index().ordered()) continue;
+    const kvstore::hash::TableStatistics statistics = table->index().hash().statistics();
+    const std::uint64_t slots = statistics.buckets * kvstore::hash::kSlots;
+    if (statistics.keys > slots && rebuild(*table, statistics.keys)) storage_->note_keys(table->id(), statistics.keys);
+  }
+}
+
+Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {
+  if (table == nullptr || !table->belongs_to(shared_) || table->index().ordered()) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("resize: the table handle is empty, of another database, or of a table without a hash index{}",
+                        table == nullptr ? "" : fmt::format(" ('{}')", table->name()))};
+  }
+  if (table->is_shared()) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("shared table '{}' cannot be resized: other nodes know where its index is", table->name())};
+  }
+  if (const Status good = check_expected_keys(table->name(), expected_keys); !good.ok()) return good;
+  const auto no_checkpoint = storage_ == nullptr ? std::unique_lock<std::mutex>() : storage_->stop_checkpoints();
+  const std::lock_guard schema_lock(schema_mutex_);
+  const std::lock_guard workers_lock(workers_mutex_);  // idle workers' garbage waits
+  if (!epochs_.idle()) {
+    return {StatusCode::kFailedPrecondition,
+            fmt::format("table '{}' cannot be resized: a transaction is open; end all of them first", table->name())};
+  }
+  if (!rebuild(*table, expected_keys)) return no_room_for_header(table->name(), expected_keys);
+  return storage_ == nullptr ? Status() : storage_->set_keys(table->id(), expected_keys);
+}
+
+}  // namespace granary::db
