@@ -91,6 +91,8 @@ class Table {
   /// Visits all keys of buckets [first, last) of the main header, each chain as it was at one moment.
   void visit(std::uint64_t first, std::uint64_t last, FunctionRef<void(std::string_view key, Value value)> each) const;
   std::uint64_t buckets() const { return main_.size(); }
+  /// The main header, for whoever tells other nodes where it lies.
+  const Bucket* main() const { return main_.data(); }
 
   /// READs of buckets that another node needs to find the key: 1 if the main header has it; kNotFound if it is missing.
   unsigned reads_to_find(std::string_view key) const;

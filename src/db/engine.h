@@ -39,7 +39,8 @@ class Engine {
   const Options& options() const { return options_; }
   epoch::EpochManager& epochs() { return epochs_; }
   memory::SlabPool& slabs() { return slabs_; }
-  const memory::Region& region() const { return *region_; }
+  /// All memory of records and indexes; the fabric registers it.
+  memory::Region& region() { return *region_; }
 
   /// Thread-safe, and so are the following.
   Result<txn::TableCore*> create_table(std::string_view name, const TableOptions& table_options);
