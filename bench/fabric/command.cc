@@ -1,5 +1,7 @@
 #include "bench/fabric/command.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <vector>
 
@@ -15,19 +17,30 @@
 namespace granary::bench::fabric {
 namespace {
 
-std::string text_of(const std::vector<Figure>& figures) {
-  std::vector<std::vector<std::string>> cells{{"operation", "bytes", "how", "ns", "million/s"}};
+constexpr std::uint64_t kLeastRegion = 1 << 20;
+
+std::string rounded(double nanoseconds) { return nanoseconds == 0 ? "" : fmt::format("{:.0f}", nanoseconds); }
+
+std::string text_of(const std::vector<Figure>& figures, const Load& load) {
+  std::vector<std::vector<std::string>> cells{{"operation", "bytes", "how", "ns", "p50", "p99", "million/s"}};
   for (const Figure& figure : figures) {
-    cells.push_back({figure.operation, std::to_string(figure.bytes), figure.how,
-                     fmt::format("{:.0f}", figure.nanoseconds), fmt::format("{:.2f}", 1e3 / figure.nanoseconds)});
+    cells.push_back({figure.operation, std::to_string(figure.bytes), figure.how, rounded(figure.nanoseconds),
+                     rounded(figure.p50_ns), rounded(figure.p99_ns), fmt::format("{:.2f}", 1e3 / figure.nanoseconds)});
   }
-  return fmt::format("granary bench fabric, {}\n\nshm, one worker, random places, mean of one operation\n\n{}",
-                     base::version_text(), aligned(cells));
+  std::string text =
+      fmt::format("granary bench fabric, {}\n\n{}, one worker, random places of {} MiB, time of one operation\n\n{}",
+                  base::version_text(), load.provider, load.region_bytes >> 20, aligned(cells));
+  if (load.provider != "shm") return text;
+  for (const Comparison& one : compare(figures)) {
+    text += fmt::format("\n{}: {:.1f} ns to {:.1f} ns, {:.2f} x; at most {:.1f} ns wanted: {}", one.what, one.ours,
+                        one.plain, one.ours / one.plain, one.most, one.ours <= one.most ? "met" : "missed");
+  }
+  return text + "\n";
 }
 
 nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
   nlohmann::ordered_json ours{{"version", base::version_text()},
-                              {"provider", "shm"},
+                              {"provider", load.provider},
                               {"region_bytes", load.region_bytes},
                               {"operations", load.operations},
                               {"seed", load.seed}};
@@ -35,9 +48,26 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
     ours["figures"].push_back({{"operation", figure.operation},
                                {"bytes", figure.bytes},
                                {"how", figure.how},
-                               {"nanoseconds", figure.nanoseconds}});
+                               {"nanoseconds", figure.nanoseconds},
+                               {"p50_ns", figure.p50_ns},
+                               {"p99_ns", figure.p99_ns}});
+  }
+  if (load.provider == "shm") {
+    for (const Comparison& one : compare(figures)) {
+      ours["comparisons"].push_back(
+          {{"what", one.what}, {"nanoseconds", one.ours}, {"plain_ns", one.plain}, {"most_ns", one.most}});
+    }
   }
   return {{"Benchmark Type", "fabric"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
+}
+
+/// What was asked for; if nothing was, what the machine has room for.
+std::uint64_t region_bytes(const FlagValues& flags) {
+  std::uint64_t bytes = flags.bytes("region");
+  const auto free =
+      static_cast<std::uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  while (!flags.given("region") && bytes > kLeastRegion && bytes > free / 4) bytes /= 2;
+  return bytes;
 }
 
 ExitCode run(const Settings& settings, const FlagValues& flags) {
@@ -46,13 +76,14 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
-  const Load load{.region_bytes = flags.bytes("region"),
+  const Load load{.provider = flags.text("provider"),
+                  .region_bytes = region_bytes(flags),
                   .operations = flags.integer("operations"),
                   .seed = settings.seed,
                   .run_directory = (*scratch)->path()};
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
-  fmt::print("{}", text_of(*figures));
+  fmt::print("{}", text_of(*figures, load));
   std::fflush(stdout);
   if (path.empty()) return ExitCode::kOk;
   const Status written = write_json(path, json_of(*figures, load));
@@ -66,12 +97,15 @@ const BenchCommand& fabric_command() {
       .name = "fabric",
       .summary = "one-sided operations on another node's memory",
       .description =
-          "Times READ, WRITE and CAS of the shared-memory fabric at random places of a region: one by one, each "
-          "waiting "
-          "for the one before; in chains; and from several fibers. Beside them a plain copy at such places. One "
-          "worker, a fixed number of operations, so --workers, --seconds, --warmup and --repeat mean nothing here.",
-      .examples = {"--region=1GiB", "--operations=100000 --json=fabric.json"},
-      .flags = {bytes_flag("region", "256MiB", 1 << 20, std::uint64_t{1} << 40, "Of memory that is reached."),
+          "Times READ, WRITE and CAS at random places of a region of another node: one by one, each waiting for the "
+          "one "
+          "before; in chains; and from several fibers. Beside them a plain copy at such places. One worker, a fixed "
+          "number of operations, so --workers, --seconds, --warmup and --repeat mean nothing here. Over verbs the node "
+          "reaches itself through its first device.",
+      .examples = {"--region=256MiB", "--operations=100000 --json=fabric.json", "--provider=verbs --operations=2000"},
+      .flags = {choice_flag("provider", "shm", {"shm", "verbs"}, "Over shared memory or an RDMA device."),
+                bytes_flag("region", "1GiB", kLeastRegion, std::uint64_t{1} << 40,
+                           "Of memory that is reached; if not given, less where there is little memory."),
                 integer_flag("operations", 1'000'000, 16, 1'000'000'000'000, "operations", "For each figure.")},
       .run_instead = run,
   };

@@ -1,5 +1,6 @@
 #include "bench/fabric/measure.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -7,54 +8,45 @@
 
 #include <fmt/format.h>
 
+#include "bench/fabric/nodes.h"
 #include "rdma/fiber/fabric_wait.h"
-#include "rdma/shm/shm_fabric.h"
+#include "src/base/histogram.h"
 #include "src/base/random.h"
+#include "src/base/tsc_clock.h"
 
 namespace granary::bench::fabric {
 namespace {
 
 using namespace rdma;
 
-constexpr std::size_t kChain = 16;
-constexpr NodeId kHere = 1;
-constexpr NodeId kThere = 2;
-constexpr std::uint64_t kTimeout_us = 1'000'000;
-constexpr std::uint64_t kSlot = 4096;  // of local memory, for each operation under way
+constexpr std::size_t kLongest = 16;     // chain
+constexpr std::uint64_t kSlot = 4096;    // of local memory, for each operation under way
+constexpr std::uint64_t kTimedPart = 4;  // of the operations are run again with a clock
+constexpr std::array kSweep{1u, 2u, 4u, 8u, 16u};
 
-struct Node {
-  std::unique_ptr<memory::Region> region;
-  std::unique_ptr<Fabric> fabric;
-};
-
-Result<Node> open_node(NodeId id, std::uint64_t bytes, const std::string& run_directory) {
-  auto region = memory::Region::map({.reserve_bytes = bytes, .prefault_bytes = bytes, .shared = true});
-  if (!region.ok()) return region.status();
-  auto fabric = shm::open_shm_fabric({.node = {.node = id}, .run_directory = run_directory});
-  if (!fabric.ok()) return fabric.status();
-  if (Status status = (*fabric)->register_region({.id = 1}, **region); !status.ok()) return status;
-  if (Status status = (*fabric)->listen(); !status.ok()) return status;
-  return Node{std::move(region).value(), std::move(fabric).value()};
-}
+std::string chains_of(std::size_t length) { return length == 1 ? "one by one" : fmt::format("chains of {}", length); }
 
 class Bench {
  public:
-  Bench(const Load& load, Node& here, Node& there, Endpoint& endpoint, ConnectionId connection)
+  Bench(const Load& load, Nodes& nodes)
       : load_(load),
-        local_(here.region->base()),
-        target_(there.region->base()),
-        places_(there.region->size() / kSlot),
-        endpoint_(endpoint),
-        connection_(connection),
+        nodes_(nodes),
+        local_(nodes.here->base()),
+        target_(nodes.there->base()),
+        places_(nodes.there->size() / kSlot),
         random_(load.seed) {}
 
   std::vector<Figure> run() {
     for (const std::uint32_t bytes : {64u, 256u, 1024u}) {
-      copies(bytes);
-      for (const OperationKind kind : {OperationKind::kRead, OperationKind::kWrite}) operations(kind, bytes);
+      for (const std::size_t length : kSweep) {
+        if (bytes != 64 && length != 1 && length != kLongest) continue;
+        copies(bytes, length);
+        operations(OperationKind::kRead, bytes, length);
+        operations(OperationKind::kWrite, bytes, length);
+      }
     }
-    operations(OperationKind::kCompareSwap, 8);
-    for (const std::size_t fibers : {1u, 4u, 16u}) in_fibers(fibers);
+    for (const std::size_t length : {std::size_t{1}, kLongest}) operations(OperationKind::kCompareSwap, 8, length);
+    for (const std::size_t fibers : kSweep) in_fibers(fibers);
     return std::move(figures_);
   }
 
@@ -65,30 +57,42 @@ class Bench {
     std::memcpy(&zero, after, sizeof zero);
     return (random_.below(places_) + zero) * kSlot;
   }
+  std::uint64_t place() { return random_.below(places_) * kSlot; }
 
+  /// `work(turn)` does turn number `turn` of `length` operations; it is run in two loops, one without a clock.
   template <typename Work>
-  void figure(const char* operation, std::uint32_t bytes, std::string how, Work&& work) {
+  void figure(const char* operation, std::uint32_t bytes, std::size_t length, Work&& work) {
+    const std::uint64_t turns = std::max<std::uint64_t>(load_.operations / length, 1);
     const auto begin = std::chrono::steady_clock::now();
-    const std::uint64_t count = work();
+    for (std::uint64_t turn = 0; turn < turns; ++turn) work(turn);
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
-    figures_.push_back({operation, bytes, std::move(how), time.count() / static_cast<double>(count)});
+    base::Histogram ticks;
+    std::uint64_t last = clock_.ticks();
+    for (std::uint64_t turn = 0; turn < std::max<std::uint64_t>(turns / kTimedPart, 1); ++turn) {
+      work(turn);
+      const std::uint64_t now = clock_.ticks();
+      ticks.record(now - last);
+      last = now;
+    }
+    const auto percentile = [&](double percent) {
+      return clock_.nanoseconds(ticks.percentile(percent)) / static_cast<double>(length);
+    };
+    figures_.push_back({operation, bytes, chains_of(length), time.count() / static_cast<double>(turns * length),
+                        percentile(50), percentile(99)});
   }
 
-  void copies(std::uint32_t bytes) {
-    figure("memcpy", bytes, "one by one", [&] {
-      for (std::uint64_t i = 0; i < load_.operations; ++i) std::memcpy(local_, target_ + place_after(local_), bytes);
-      return load_.operations;
-    });
-    figure("memcpy", bytes, fmt::format("chains of {}", kChain), [&] {
-      for (std::uint64_t i = 0; i < load_.operations; ++i) {
-        std::memcpy(local_ + i % kChain * kSlot, target_ + random_.below(places_) * kSlot, bytes);
+  void copies(std::uint32_t bytes, std::size_t length) {
+    figure("memcpy", bytes, length, [&](std::uint64_t) {
+      if (length == 1) {
+        std::memcpy(local_, target_ + place_after(local_), bytes);
+        return;
       }
-      return load_.operations;
+      for (std::size_t slot = 0; slot < length; ++slot) std::memcpy(local_ + slot * kSlot, target_ + place(), bytes);
     });
   }
 
   Operation operation_at(OperationKind kind, std::uint64_t offset, std::uint32_t bytes, std::size_t slot) const {
-    const RemoteAddress at{.node = kThere, .region = 1, .generation = 1, .offset = offset};
+    const RemoteAddress at = nodes_.first.plus(offset);
     char* const mine = local_ + slot * kSlot;
     if (kind == OperationKind::kRead) return Operation::read(mine, at, bytes);
     if (kind == OperationKind::kWrite) return Operation::write(at, mine, bytes);
@@ -97,77 +101,78 @@ class Bench {
 
   void post_and_wait(std::span<const Operation> chain) {
     Completion completion;
-    (void)endpoint_.post(connection_, chain, Signal::kYes, 0);
-    while (endpoint_.poll({&completion, 1}) == 0) {
+    (void)nodes_.endpoint->post(nodes_.connection, chain, Signal::kYes, 0);
+    while (nodes_.endpoint->poll({&completion, 1}) == 0) {
     }
   }
 
-  void operations(OperationKind kind, std::uint32_t bytes) {
+  void operations(OperationKind kind, std::uint32_t bytes, std::size_t length) {
     constexpr const char* kNames[] = {"READ", "WRITE", "CAS"};
-    const char* const name = kNames[static_cast<int>(kind)];
-    figure(name, bytes, "one by one", [&] {
-      for (std::uint64_t i = 0; i < load_.operations; ++i) {
-        const Operation operation = operation_at(kind, place_after(local_), bytes, 0);
-        post_and_wait({&operation, 1});
+    std::array<Operation, kLongest> chain;
+    figure(kNames[static_cast<int>(kind)], bytes, length, [&](std::uint64_t) {
+      if (length == 1) {
+        chain[0] = operation_at(kind, place_after(local_), bytes, 0);
+      } else {
+        for (std::size_t slot = 0; slot < length; ++slot) chain[slot] = operation_at(kind, place(), bytes, slot);
       }
-      return load_.operations;
-    });
-    figure(name, bytes, fmt::format("chains of {}", kChain), [&] {
-      std::array<Operation, kChain> chain;
-      const std::uint64_t chains = load_.operations / kChain + 1;
-      for (std::uint64_t i = 0; i < chains; ++i) {
-        for (std::size_t slot = 0; slot < kChain; ++slot) {
-          chain[slot] = operation_at(kind, random_.below(places_) * kSlot, bytes, slot);
-        }
-        post_and_wait(chain);
-      }
-      return chains * kChain;
+      post_and_wait(std::span(chain).first(length));
     });
   }
 
   void in_fibers(std::size_t fibers) {
-    figure("READ", 64, fmt::format("{} fiber{}", fibers, fibers == 1 ? "" : "s"), [&] {
-      fiber::FiberEndpoint shared(endpoint_);
-      base::ThreadWaiter idle;
-      fiber::Scheduler scheduler([&] { shared.poll(); }, idle);
-      const std::uint64_t each = load_.operations / fibers + 1;
-      for (std::size_t slot = 0; slot < fibers; ++slot) {
-        scheduler.spawn([&, slot] {
-          fiber::Chains chains(scheduler, shared);
-          for (std::uint64_t i = 0; i < each; ++i) {
-            const Operation read = operation_at(OperationKind::kRead, random_.below(places_) * kSlot, 64, slot);
-            (void)chains.post(connection_, {&read, 1});
-            (void)chains.wait();
-          }
-        });
-      }
-      scheduler.run();
-      return each * fibers;
-    });
+    fiber::FiberEndpoint shared(*nodes_.endpoint);
+    base::ThreadWaiter idle;
+    fiber::Scheduler scheduler([&] { shared.poll(); }, idle);
+    const std::uint64_t each = load_.operations / fibers + 1;
+    for (std::size_t slot = 0; slot < fibers; ++slot) {
+      scheduler.spawn([&, slot] {
+        fiber::Chains chains(scheduler, shared);
+        for (std::uint64_t i = 0; i < each; ++i) {
+          const Operation read = operation_at(OperationKind::kRead, place(), 64, slot);
+          (void)chains.post(nodes_.connection, {&read, 1});
+          (void)chains.wait();
+        }
+      });
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    scheduler.run();
+    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
+    figures_.push_back({"READ", 64, fmt::format("{} fiber{}", fibers, fibers == 1 ? "" : "s"),
+                        time.count() / static_cast<double>(each * fibers)});
   }
 
   const Load& load_;
+  Nodes& nodes_;
   char* const local_;
   char* const target_;
   const std::uint64_t places_;
-  Endpoint& endpoint_;
-  const ConnectionId connection_;
+  const base::TscClock clock_ = base::TscClock::calibrated();
   base::Random random_;
   std::vector<Figure> figures_;
 };
 
+double mean_of(const std::vector<Figure>& figures, std::string_view operation, std::size_t length) {
+  for (const Figure& figure : figures) {
+    if (figure.operation == operation && figure.bytes == 64 && figure.how == chains_of(length))
+      return figure.nanoseconds;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<std::vector<Figure>> measure(const Load& load) {
-  Result<Node> there = open_node(kThere, load.region_bytes, load.run_directory);
-  if (!there.ok()) return there.status();
-  Result<Node> here = open_node(kHere, kChain * kSlot, load.run_directory);
-  if (!here.ok()) return here.status();
-  auto endpoint = here->fabric->open_endpoint();
-  if (!endpoint.ok()) return endpoint.status();
-  const Result<ConnectionId> connection = (*endpoint)->connect(kThere, kTimeout_us);
-  if (!connection.ok()) return connection.status();
-  return Bench(load, *here, *there, **endpoint, *connection).run();
+  Result<Nodes> nodes = open_nodes(load.provider, load.region_bytes, kLongest * kSlot, load.run_directory);
+  if (!nodes.ok()) return nodes.status();
+  return Bench(load, *nodes).run();
+}
+
+std::vector<Comparison> compare(const std::vector<Figure>& figures) {
+  const double copy = mean_of(figures, "memcpy", 1);
+  const double copies = mean_of(figures, "memcpy", kLongest);
+  return {
+      {"a READ of 64 bytes, beside a dependent copy", mean_of(figures, "READ", 1), copy, 1.25 * copy + 20},
+      {"READs of 64 bytes in chains of 16, beside memcpy", mean_of(figures, "READ", kLongest), copies, copies / 0.6}};
 }
 
 }  // namespace granary::bench::fabric

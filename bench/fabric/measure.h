@@ -1,6 +1,6 @@
 #pragma once
-// How long one-sided operations of the shm fabric take, at random places of a region that another node maps as its own;
-// beside a plain copy by the processor at such places of the same memory.
+// How long one-sided operations take, at random places of a region that another node offers; beside a plain copy by the
+// processor at such places of the same memory.
 
 #include <cstdint>
 #include <string>
@@ -11,20 +11,34 @@
 namespace granary::bench::fabric {
 
 struct Load {
+  std::string provider = "shm";  ///< or "verbs"
   std::uint64_t region_bytes = 0;
   std::uint64_t operations = 0;  ///< for each figure
   std::uint64_t seed = 1;
   std::string run_directory;  ///< where the two nodes meet
 };
 
+/// Of one operation, or a chain's divided by its length; of fibers only the mean.
 struct Figure {
   std::string operation;  ///< "READ", ..., "memcpy"
   std::uint32_t bytes = 0;
   std::string how;         ///< "one by one", "chains of 16", "16 fibers"
-  double nanoseconds = 0;  ///< mean of one operation
+  double nanoseconds = 0;  ///< mean
+  double p50_ns = 0;       ///< from a second, shorter run that looks at the clock after each
+  double p99_ns = 0;
 };
 
 /// One by one means: each waits for the one before, as the next address depends on what was read.
 Result<std::vector<Figure>> measure(const Load& load);
+
+/// A figure set beside the plain copy of the same bytes at such places.
+struct Comparison {
+  std::string what;
+  double ours = 0;   ///< ns
+  double plain = 0;  ///< ns
+  double most = 0;   ///< ns that ours may take, by the bars in docs/rdma.md
+};
+/// For `shm`: a READ of 64 bytes, alone and in chains of 16.
+std::vector<Comparison> compare(const std::vector<Figure>& figures);
 
 }  // namespace granary::bench::fabric

@@ -2,14 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "src/base/region_mark.h"
 
 namespace granary::rdma::shm {
+namespace {
+
+constexpr std::uint32_t kLongestChain = 64;
+
+}  // namespace
 
 const Limits& ShmEndpoint::limits() const {
   // post() does everything itself, so all WRITEs are copied by it. The others are as a NIC would have them.
   static constexpr Limits kLimits{
-      .outstanding = 256, .chain_length = 64, .inline_bytes = 1u << 30, .operation_bytes = 1u << 30};
+      .outstanding = 256, .chain_length = kLongestChain, .inline_bytes = 1u << 30, .operation_bytes = 1u << 30};
   return kLimits;
 }
 
@@ -52,10 +59,24 @@ PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation>
   if (checked != PostResult::kPosted) return checked;
   const auto operations = static_cast<std::uint32_t>(chain.size());
   if (at.outstanding + operations > limits().outstanding) return PostResult::kFull;
-  for (const Operation& operation : chain) execute(operation, at.peer->at(operation.remote), at.order);
+  if (operations == 1) {
+    execute(chain.front(), at.peer->at(chain.front().remote), at.order);
+  } else {
+    execute_all(chain, at);
+  }
   at.outstanding += operations;
   done_.push_back({tag, connection, operations, signal});
   return PostResult::kPosted;
+}
+
+/// The operations' cache misses overlap: all are on their way before the first is waited for.
+void ShmEndpoint::execute_all(std::span<const Operation> chain, Connection& at) {
+  std::array<char*, kLongestChain> targets;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    targets[i] = at.peer->at(chain[i].remote);
+    fetch_ahead(chain[i], targets[i]);
+  }
+  for (std::size_t i = 0; i < chain.size(); ++i) execute(chain[i], targets[i], at.order);
 }
 
 std::size_t ShmEndpoint::poll(std::span<Completion> completions) {

@@ -55,6 +55,8 @@ class ShmEndpoint final : public Endpoint {
     Signal signal;
   };
 
+  static void execute_all(std::span<const Operation> chain, Connection& at);
+
   const LocalRegions& local_;
   const OwnBells::Taken bell_;
   std::uint32_t heard_;  ///< the bell's count when the last sleep ended

@@ -31,6 +31,8 @@ class StoreOrder {
   bool pending_ = false;
 };
 
+/// Asks for the cache lines that a checked operation will touch, which may then come together with those of others.
+void fetch_ahead(const Operation& operation, const char* remote);
 /// Does a checked operation on the memory at `remote`.
 void execute(const Operation& operation, char* remote, StoreOrder& order);
 

@@ -1,0 +1,75 @@
+#include "bench/fabric/nodes.h"
+
+#include "rdma/shm/shm_fabric.h"
+#include "rdma/verbs/verbs_fabric.h"
+
+namespace granary::bench::fabric {
+namespace {
+
+using namespace rdma;
+
+constexpr NodeId kHere = 1;
+constexpr NodeId kThere = 2;
+constexpr RegionId kReached = 1;
+constexpr RegionId kBuffers = 2;
+constexpr std::uint64_t kTimeout_us = 5'000'000;
+
+Result<std::unique_ptr<memory::Region>> map(std::uint64_t bytes) {
+  return memory::Region::map({.reserve_bytes = bytes, .prefault_bytes = bytes, .shared = true});
+}
+
+Status offer(Fabric& fabric, memory::Region& region) {
+  if (Status status = fabric.register_region({.id = kReached}, region); !status.ok()) return status;
+  return fabric.listen();
+}
+
+Status open_shm(Nodes& nodes, const std::string& run_directory) {
+  auto target = shm::open_shm_fabric({.node = {.node = kThere}, .run_directory = run_directory});
+  if (!target.ok()) return target.status();
+  nodes.target = std::move(target).value();
+  if (Status status = offer(*nodes.target, *nodes.there); !status.ok()) return status;
+  auto fabric = shm::open_shm_fabric({.node = {.node = kHere}, .run_directory = run_directory});
+  if (!fabric.ok()) return fabric.status();
+  nodes.fabric = std::move(fabric).value();
+  const RegionSpec buffers{.id = kBuffers, .access = Access::kLocal};
+  if (Status status = nodes.fabric->register_region(buffers, *nodes.here); !status.ok()) return status;
+  return nodes.fabric->listen();
+}
+
+Status open_verbs(Nodes& nodes) {
+  verbs::VerbsOptions options;
+  options.node.node = kThere;
+  options.tolerate_swap_stores = true;  // nothing is raced here
+  auto fabric = verbs::open_verbs_fabric(options);
+  if (!fabric.ok()) return fabric.status();
+  nodes.fabric = std::move(fabric).value();
+  const RegionSpec buffers{.id = kBuffers, .access = Access::kLocal};
+  if (Status status = nodes.fabric->register_region(buffers, *nodes.here); !status.ok()) return status;
+  return offer(*nodes.fabric, *nodes.there);
+}
+
+}  // namespace
+
+Result<Nodes> open_nodes(const std::string& provider, std::uint64_t region_bytes, std::uint64_t buffer_bytes,
+                         const std::string& run_directory) {
+  auto there = map(region_bytes);
+  if (!there.ok()) return there.status();
+  auto here = map(buffer_bytes);
+  if (!here.ok()) return here.status();
+  Nodes nodes;
+  nodes.there = std::move(there).value();
+  nodes.here = std::move(here).value();
+  if (Status status = provider == "shm" ? open_shm(nodes, run_directory) : open_verbs(nodes); !status.ok())
+    return status;
+  auto endpoint = nodes.fabric->open_endpoint();
+  if (!endpoint.ok()) return endpoint.status();
+  nodes.endpoint = std::move(endpoint).value();
+  const Result<ConnectionId> connection = nodes.endpoint->connect(kThere, kTimeout_us);
+  if (!connection.ok()) return connection.status();
+  nodes.connection = *connection;
+  nodes.first = {
+      .node = kThere, .region = kReached, .generation = nodes.endpoint->peer_generation(*connection), .offset = 0};
+  return nodes;
+}
+
+}  // namespace granary::bench::fabric
