@@ -101,6 +101,17 @@ TEST(Run, TheHashBenchmarkShowsTheSlidesFigures) {
   EXPECT_GT(json["granary"]["cache"]["misses_per_lookup"].get<double>(), 0);
 }
 
+TEST(Run, TheRemoteBenchmarkFindsAllInTheReadsItShould) {
+  const nlohmann::json json = json_of("bench remote --keys=2000 --lookups=20000 --location_cache=64KiB");
+  ASSERT_TRUE(json.is_object());
+  const nlohmann::json& figures = json["granary"]["figures"];
+  ASSERT_EQ(figures.size(), 4u);
+  EXPECT_GE(figures[1]["reads"].get<double>(), 2.0) << "bucket and record";
+  EXPECT_LT(figures[1]["reads"].get<double>(), 2.1);
+  EXPECT_LT(figures[3]["reads"].get<double>(), 1.01) << "the cache has room for all keys";
+  EXPECT_GT(figures[3]["cache_hits"].get<std::uint64_t>(), 19'000u);
+}
+
 TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
   const std::string path = scratch(".json");
   // Without --foreground timeout signals twice, the process and its group; and a second signal ends a run at once.

@@ -1,0 +1,104 @@
+#include "bench/remote/command.h"
+
+#include <cstdio>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/harness/json_report.h"
+#include "bench/harness/progress.h"
+#include "bench/harness/table.h"
+#include "bench/harness/trial.h"
+#include "bench/remote/measure.h"
+#include "src/base/build_info.h"
+
+namespace granary::bench::remote {
+namespace {
+
+double of_plain(const std::vector<Figure>& figures, const Figure& figure) {
+  return figures.front().nanoseconds / figure.nanoseconds;
+}
+
+std::string text_of(const std::vector<Figure>& figures, const Load& load) {
+  std::vector<std::vector<std::string>> cells{
+      {"what", "READs", "ns", "million/s", "of plain READs", "cache hits", "misses", "stale", "replaced"}};
+  for (const Figure& figure : figures) {
+    cells.push_back({figure.what, fmt::format("{:.3f}", figure.reads), fmt::format("{:.0f}", figure.nanoseconds),
+                     fmt::format("{:.2f}", 1e3 / figure.nanoseconds), fmt::format("{:.2f}", of_plain(figures, figure)),
+                     with_commas(figure.hits), with_commas(figure.misses), with_commas(figure.stale),
+                     with_commas(figure.replacements)});
+  }
+  return fmt::format(
+      "granary bench remote, {}\n\nshm, two processes, one worker, 16 at a time; {} keys, {} bytes a value, zipf "
+      "{:.2f}, "
+      "location cache of {} bytes\n\n{}",
+      base::version_text(), with_commas(load.data.keys), load.data.value_bytes, load.theta,
+      with_commas(load.location_cache), aligned(cells));
+}
+
+nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
+  nlohmann::ordered_json ours{{"version", base::version_text()},       {"provider", "shm"},   {"keys", load.data.keys},
+                              {"value_bytes", load.data.value_bytes},  {"theta", load.theta}, {"lookups", load.lookups},
+                              {"location_cache", load.location_cache}, {"seed", load.seed}};
+  for (const Figure& figure : figures) {
+    ours["figures"].push_back({{"what", figure.what},
+                               {"nanoseconds", figure.nanoseconds},
+                               {"reads", figure.reads},
+                               {"of_plain_reads", of_plain(figures, figure)},
+                               {"cache_hits", figure.hits},
+                               {"cache_misses", figure.misses},
+                               {"cache_stale", figure.stale},
+                               {"cache_replacements", figure.replacements},
+                               {"wrong", figure.wrong}});
+  }
+  return {{"Benchmark Type", "remote"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
+}
+
+ExitCode run(const Settings& settings, const FlagValues& flags) {
+  const auto fail = [](const Status& status) { return refuse(exit_code_of(status), status.message()); };
+  const std::string& path = flags.text("json");
+  if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
+  const auto scratch = ScratchDirectory::make("/tmp");
+  if (!scratch.ok()) return fail(scratch.status());
+  const Load load{.data = {.keys = flags.integer("keys"),
+                           .value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes")),
+                           .run_directory = (*scratch)->path()},
+                  .lookups = flags.integer("lookups"),
+                  .location_cache = flags.bytes("location_cache"),
+                  .theta = flags.real("theta"),
+                  .seed = settings.seed};
+  const auto figures = measure(load);
+  if (!figures.ok()) return fail(figures.status());
+  fmt::print("{}", text_of(*figures, load));
+  std::fflush(stdout);
+  for (const Figure& figure : *figures) {
+    if (figure.wrong != 0) return refuse(ExitCode::kCheckFailed, fmt::format("{} lookups failed", figure.wrong));
+  }
+  if (path.empty()) return ExitCode::kOk;
+  const Status written = write_json(path, json_of(*figures, load));
+  return written.ok() ? ExitCode::kOk : fail(written);
+}
+
+}  // namespace
+
+const BenchCommand& remote_command() {
+  static const BenchCommand command{
+      .name = "remote",
+      .summary = "lookups in another process's hash table",
+      .description =
+          "Fills a hash table of shared records in a process of its own and reads records by key from this one, by "
+          "one-sided READs: without a location cache, with one from empty, and once more with that one. Beside them "
+          "READs of as many bytes at the records' places. One worker, a fixed number of lookups, so --workers, "
+          "--seconds, --warmup and --repeat mean nothing here.",
+      .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json"},
+      .flags = {integer_flag("keys", 1'000'000, 1, 1'000'000'000, "keys", "In the table."),
+                integer_flag("value_bytes", 64, 0, 65'536, "bytes", "Of each value."),
+                integer_flag("lookups", 2'000'000, 16, 1'000'000'000'000, "lookups", "For each figure."),
+                bytes_flag("location_cache", "32MiB", 128, std::uint64_t{1} << 40, "16 bytes for each remembered key."),
+                real_flag("theta", 0, 0, 0.999, "", "Skew of the keys' popularity; 0 = none.")},
+      .run_instead = run,
+  };
+  return command;
+}
+
+}  // namespace granary::bench::remote

@@ -1,0 +1,33 @@
+#pragma once
+// Lookups of keys in another process's hash table: how many READs they take, and how fast they are beside plain READs of as many
+// bytes at the same places.
+
+#include <vector>
+
+#include "bench/remote/owner.h"
+
+namespace granary::bench::remote {
+
+struct Load {
+  Data data;
+  std::uint64_t lookups = 0;         ///< for each figure
+  std::uint64_t location_cache = 0;  ///< bytes
+  double theta = 0;
+  std::uint64_t seed = 1;
+};
+
+struct Figure {
+  const char* what = "";
+  double nanoseconds = 0;  ///< mean of one
+  double reads = 0;        ///< mean of one, the record's among them
+  std::uint64_t hits = 0;  ///< of the cache
+  std::uint64_t misses = 0;
+  std::uint64_t stale = 0;
+  std::uint64_t replacements = 0;
+  std::uint64_t wrong = 0;  ///< lookups that did not bring the value
+};
+
+/// Plain READs; lookups without a cache, with a cache from empty, and once more with that cache.
+Result<std::vector<Figure>> measure(const Load& load);
+
+}  // namespace granary::bench::remote
