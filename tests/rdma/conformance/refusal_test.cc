@@ -26,6 +26,9 @@ TEST_F(Conformance, RefusesAChainWithOneBadOperationWhole) {
       {Operation::read(word(1), at(0), 0), PostResult::kInvalidChain},
       {Operation::read(word(1), at(0), 7), PostResult::kInvalidChain},
       {Operation::read(word(1), at(4), 8), PostResult::kInvalidChain},
+      {Operation::fetch_add(at(4), 1, word(1)), PostResult::kInvalidChain},
+      {Operation::read(word(1), at(0), endpoint_->limits().operation_bytes + 8), PostResult::kInvalidChain},
+      {Operation::read(word(1), at(~std::uint64_t{0} - 7), 8), PostResult::kInvalidRemote},
   };
   for (const auto& [bad, why] : cases) {
     const Operation chain[] = {good, bad};
@@ -50,6 +53,7 @@ TEST_F(Conformance, ARegionIdIsTakenOnceAndOnlyBeforeListening) {
   EXPECT_FALSE(fabric->open_endpoint().ok());
   EXPECT_TRUE(fabric->register_region({.id = 1, .access = Access::kLocal}, *buffers_).ok());
   EXPECT_EQ(fabric->register_region({.id = 1}, *buffers_).code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(fabric->register_region({.id = kOwnRegion}, *buffers_).code(), StatusCode::kAlreadyExists);
   ASSERT_TRUE(fabric->listen().ok());
   EXPECT_EQ(fabric->register_region({.id = 2}, *buffers_).code(), StatusCode::kFailedPrecondition);
 }

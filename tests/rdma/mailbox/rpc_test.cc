@@ -76,6 +76,20 @@ TEST(Rpc, ACancelledCallHearsNothing) {
   EXPECT_TRUE(pair.outcomes.empty());
 }
 
+TEST(Rpc, WhatIsNoRequestAndNoAnswerIsDropped) {
+  RpcPair pair(1);
+  const std::uint64_t unknown_kind[] = {99, 1};
+  const std::uint64_t unasked_answer[] = {2, 12345};
+  const auto bytes = [](const auto& words) { return std::string(reinterpret_cast<const char*>(words), sizeof words); };
+  for (const std::string& text : {std::string(), std::string("short"), bytes(unknown_kind), bytes(unasked_answer)}) {
+    while (pair.a.sender->send(text) != SendResult::kTaken) pair.run(1);
+  }
+  ASSERT_EQ(pair.call(pair.at_a, "hello").result, SendResult::kTaken);
+  pair.run(10'000);
+  EXPECT_EQ(pair.handled, 1);
+  EXPECT_EQ(pair.answers, std::vector<std::string>{"re: hello"});
+}
+
 TEST(Rpc, CallsUnderWayAreBounded) {
   RpcPair pair(1);
   std::size_t taken = 0;

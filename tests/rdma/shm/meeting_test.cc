@@ -1,5 +1,6 @@
 // How processes meet: names, versions, and what strangers may send.
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "rdma/shm/bell.h"
 #include "rdma/shm/hello.h"
 #include "tests/rdma/shm/two_nodes.h"
 #include "tests/support/crash_child.h"
@@ -70,6 +72,29 @@ TEST_F(Meeting, APrivateRegionCannotBeReached) {
   auto fabric = open_shm_fabric({.node = {.node = 1}, .run_directory = directory_.path()}).value();
   EXPECT_EQ(fabric->register_region({.id = 1}, *region).code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(fabric->register_region({.id = 1, .access = Access::kLocal}, *region).ok());
+}
+
+TEST_F(Meeting, OneRegionTooManyIsRefusedWithTheLimit) {
+  auto fabric = open_shm_fabric({.node = {.node = 1}, .run_directory = directory_.path()}).value();
+  auto region = memory::Region::map({.reserve_bytes = 1, .huge_pages = HugePages::kOff, .shared = true}).value();
+  for (RegionId id = 1; id < kMostRegions; ++id) ASSERT_TRUE(fabric->register_region({.id = id}, *region).ok()) << id;
+  const Status status = fabric->register_region({.id = kMostRegions}, *region);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("peers can reach 32"), std::string::npos) << status.message();
+  ASSERT_TRUE(fabric->listen().ok());
+  ShmNode other(2, directory_.path());
+  EXPECT_TRUE(other.fabric->open_endpoint().value()->connect(1, 1'000'000).ok()) << "all of them are passed";
+}
+
+TEST_F(Meeting, OneEndpointTooManyIsRefusedWithTheLimit) {
+  ShmNode node(1, directory_.path());
+  std::vector<std::unique_ptr<Endpoint>> endpoints;
+  for (BellId i = 0; i < kMostBells; ++i) endpoints.push_back(node.fabric->open_endpoint().value());
+  const auto another = node.fabric->open_endpoint();
+  EXPECT_EQ(another.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(another.status().message().find(std::to_string(kMostBells)), std::string::npos);
+  endpoints.pop_back();
+  EXPECT_TRUE(node.fabric->open_endpoint().ok());
 }
 
 TEST_F(Meeting, AnotherVersionIsRefusedWithBothAndGetsNoMemory) {
@@ -141,6 +166,15 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
   ASSERT_EQ(::ftruncate(not_sealed.get(), 4096), 0);
   lies.regions[0].bytes = 4096;
   EXPECT_NE(greet_with(lies, {not_sealed.get()}).message().find("may shrink"), std::string::npos);
+  const Descriptor too_large(::memfd_create("large", MFD_ALLOW_SEALING));
+  lies.regions[0].bytes = std::uint64_t{1} << 48;  // more than a process can map
+  ASSERT_EQ(::ftruncate(too_large.get(), static_cast<off_t>(lies.regions[0].bytes)), 0);
+  ASSERT_EQ(::fcntl(too_large.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  const Status unmapped = greet_with(lies, {too_large.get()});
+  EXPECT_EQ(unmapped.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(unmapped.message().find("MiB of region 1"), std::string::npos) << unmapped.message();
+  lies.regions[0].bytes = node.region->size();
+  EXPECT_NE(greet_with(lies, {node.region->fd()}).message().find("has no bells"), std::string::npos);
 }
 
 TEST_F(Meeting, ANodeThatComesLaterIsWaitedFor) {
