@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr int kTransactions = 20;
 
-/// A database with two tables, closed, or left behind by a process that died.
+/// A database with two tables, one of them a hash table, closed, or left behind by a process that died.
 class Tools : public testing::Test {
  protected:
   Options options() const {
@@ -36,7 +36,7 @@ class Tools : public testing::Test {
 
   static void write(Database& database, bool release = true) {
     const Table accounts = database.create_table("accounts").value();
-    const Table names = database.create_table("names").value();
+    const Table names = database.create_table("names", {.index = IndexKind::kHash, .expected_keys = 1}).value();
     Worker worker = database.register_worker().value();
     RunResult done;
     for (int i = 0; i < kTransactions; ++i) {
