@@ -3,6 +3,8 @@
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/records.h"
+#include "src/record/shared_change.h"
 
 namespace granary::recovery {
 namespace {
@@ -20,12 +22,7 @@ TidWord word_of(const LoggedWrite& write) {
   return write.tid | record::kLatest | (write.removed ? record::kAbsent : 0);
 }
 
-/// Value and TID word; the store of the word publishes, and gives the lock back if there was one.
-void fill(Record& record, const LoggedWrite& write) {
-  record.set_size(write.value.size());
-  base::copy_to_shared(record.value_words(), write.value.data(), write.value.size());
-  record.store_tid(word_of(write));
-}
+void fill(Record& record, const LoggedWrite& write) { cc::fill_record(record, write.key, write.value, word_of(write)); }
 
 bool is_older(const LoggedWrite& write, TidWord present) {
   return write.tid <= record::tid_of(present) && !base::injected(base::Bug::kReplayAnyOrder);
@@ -76,13 +73,9 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
 }
 
 /// A record that is in no index yet; nullptr if there is no memory.
-Record* Applier::make_record(const LoggedWrite& write) {
-  void* const block = worker_.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(write.value.size()));
-  if (block == nullptr) return nullptr;
-  auto* const record = static_cast<Record*>(block);
-  record->set_previous(nullptr);
-  base::store_word(&record->size_word, 0);
-  fill(*record, write);
+Record* Applier::make_record(const txn::TableCore& table, const LoggedWrite& write) {
+  Record* const record = table.make_record(worker_, write.key, write.value.size());
+  if (record != nullptr) fill(*record, write);
   return record;
 }
 
@@ -93,7 +86,7 @@ void Applier::note_absent(txn::TableCore& table, const LoggedWrite& write, Recor
 /// `record` is where the index led, perhaps a moment ago; nullptr if the key was missing. False if memory is used up.
 bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record* record, LeafHint& hint) {
   if (record == nullptr) {
-    Record* const made = make_record(write);
+    Record* const made = make_record(table, write);
     if (made == nullptr) return false;
     const InsertResult inserted = table.index().insert_if_absent(write.key, value_of(made), worker_.nodes, &hint);
     if (inserted.what == InsertResult::What::kInserted) {
@@ -101,7 +94,7 @@ bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record*
       ++applied_;
       return true;
     }
-    worker_.slabs.free(memory::SlabKind::kRecord, made);
+    cc::free_record(worker_, made);
     if (inserted.what == InsertResult::What::kOutOfMemory) return false;
     record = record_of(inserted.present);
   }
@@ -123,7 +116,7 @@ bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record&
   if (record::record_bytes(write.value.size()) <= worker_.shared.slabs.capacity(&record)) {
     fill(record, write);
   } else {
-    now = make_record(write);
+    now = make_record(table, write);
     if (now == nullptr) {
       record.unlock_unchanged();
       return false;
@@ -144,11 +137,11 @@ void Applier::finish() {
     cc::Index& index = absent.table->index();
     // The index is asked first: a record that it does not lead to may be free already.
     if (index.find(absent.key).value != value_of(absent.record) || !record::is_absent(absent.record->tid())) continue;
-    absent.record->store_tid(absent.record->tid() & ~record::kLatest);
+    record::end_life(*absent.record, absent.key);
     index.remove(absent.key, value_of(absent.record), worker_.nodes);
-    worker_.slabs.free(memory::SlabKind::kRecord, absent.record);
+    cc::free_record(worker_, absent.record);
   }
-  for (Record* const record : replaced_) worker_.slabs.free(memory::SlabKind::kRecord, record);
+  for (Record* const record : replaced_) cc::free_record(worker_, record);
   worker_.shared.epochs.leave(*slot_);
   absents_ = {};
   replaced_ = {};

@@ -4,7 +4,7 @@
 // so that older values that come later find that they are older; finish() takes those out.
 //
 // A record is changed under its lock bit, as by a commit (src/cc/silo/install.cc), but there are no readers, snapshots
-// or old versions to care for.
+// or old versions to care for, nor other nodes: these are let in later.
 
 #include <array>
 #include <cstdint>
@@ -75,7 +75,7 @@ class Applier {
   bool apply_one(txn::TableCore& table, const LoggedWrite& write, record::Record* record,
                  kvstore::ordered::LeafHint& hint);
   bool overwrite(txn::TableCore& table, const LoggedWrite& write, record::Record& record, record::TidWord locked);
-  record::Record* make_record(const LoggedWrite& write);
+  record::Record* make_record(const txn::TableCore& table, const LoggedWrite& write);
   void note_absent(txn::TableCore& table, const LoggedWrite& write, record::Record* record);
 
   const std::span<txn::TableCore* const> tables_;

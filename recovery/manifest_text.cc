@@ -119,13 +119,14 @@ ordered_json table_json(const TableEntry& table) {
     out["index"] = index_json(table.index);
   }
   if (table.hash_keys) out["hash"] = {{"keys", *table.hash_keys}};
+  if (table.shared) out["shared"] = true;
   return out;
 }
 
 std::uint32_t version_for(const Manifest& manifest) {
-  const bool hash = std::any_of(manifest.tables.begin(), manifest.tables.end(),
-                                [](const TableEntry& table) { return table.hash_keys.has_value(); });
-  return hash ? kManifestVersion : kOldestManifestVersion;
+  const bool newer = std::any_of(manifest.tables.begin(), manifest.tables.end(),
+                                 [](const TableEntry& table) { return table.hash_keys || table.shared; });
+  return newer ? kManifestVersion : kOldestManifestVersion;
 }
 
 std::string checksum_line(std::string_view text) {
@@ -321,6 +322,11 @@ TableEntry parse_table(const json& value, const std::string& place, std::size_t 
       table.hash_keys = parse_hash(hash, where, complaint);
     });
     if (table.base) complaint.add(fmt::format("{} is an index of a table and has a hash index", place));
+  }
+  if (fields.has("shared")) {
+    table.shared = fields.flag("shared");
+    if (!table.shared || table.base || table.max_value_bytes == 0 || table.max_value_bytes > kMaxSharedValueBytes)
+      complaint.add(fmt::format("{} describes no shared table", place));
   }
   fields.end();
   if (table.id != position) complaint.add(fmt::format("{}.id is {}; expected {}", place, table.id, position));

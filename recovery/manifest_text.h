@@ -4,7 +4,7 @@
 //   { "format": 1, ... }
 //   crc32c 0123abcd
 //
-// The format is the least that says it all, so that a program which does not know hash tables (format 2) reads, and
+// The format is the least that says it all, so that a program which does not know hash or shared tables (format 2) reads, and
 // writes, every directory that has none.
 //
 // Names and paths are byte strings: whatever is no printable ASCII character, and '%' itself, stands as %XX.
@@ -17,7 +17,7 @@
 namespace granary::recovery {
 
 inline constexpr std::uint32_t kOldestManifestVersion = 1;
-inline constexpr std::uint32_t kManifestVersion = 2;  ///< with hash tables
+inline constexpr std::uint32_t kManifestVersion = 2;  ///< with hash tables, or shared ones
 
 std::string manifest_text(const Manifest& manifest);
 /// kDamaged for anything that manifest_text() does not write; `path` is for the message. Safe on any bytes.

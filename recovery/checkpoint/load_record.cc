@@ -1,9 +1,9 @@
 #include "recovery/checkpoint/load_record.h"
 
 #include "src/base/check.h"
-#include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
+#include "src/cc/records.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
@@ -13,15 +13,18 @@ using record::Record;
 
 kvstore::ordered::Value value_of(Record* record) { return reinterpret_cast<kvstore::ordered::Value>(record); }
 
-Record* make_record(record::TidWord tid, std::string_view value, cc::WorkerState& worker) {
-  auto* const made =
-      static_cast<Record*>(worker.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(value.size())));
-  if (made == nullptr) return nullptr;
-  base::store_word(&made->size_word, value.size());
-  base::copy_to_shared(made->value_words(), value.data(), value.size());
-  made->set_previous(nullptr);
-  made->store_tid(tid | record::kLatest);
-  return made;
+/// Puts `made` in the place of the locked record, or what is in it: a shared record never moves (I3).
+void take_place(txn::TableCore& table, std::string_view key, std::string_view value, Record* there, Record* made,
+                cc::WorkerState& worker) {
+  if (table.is_shared()) {
+    cc::fill_record(*there, key, value, made->tid());
+    cc::free_record(worker, made);
+    return;
+  }
+  const bool replaced = table.index().replace(key, value_of(there), value_of(made));
+  base::always_check(replaced, "a locked latest record is the one its index leads to");
+  there->store_tid(there->tid() & ~(record::kLocked | record::kLatest));
+  cc::register_unhooked(worker, there);
 }
 
 bool newer(record::TidWord tid, record::TidWord there) {
@@ -32,29 +35,27 @@ bool newer(record::TidWord tid, record::TidWord there) {
 
 Loaded load_record(txn::TableCore& table, record::TidWord tid, std::string_view key, std::string_view value,
                    cc::WorkerState& worker, kvstore::ordered::LeafHint* hint) {
-  Record* const made = make_record(tid, value, worker);
+  Record* const made = table.make_record(worker, key, value.size());
   if (made == nullptr) return Loaded::kOutOfMemory;
+  cc::fill_record(*made, key, value, tid | record::kLatest);
   for (std::uint32_t turn = 0;; ++turn) {
     const InsertResult at = table.index().insert_if_absent(key, value_of(made), worker.nodes, hint);
     if (at.what == InsertResult::What::kInserted) [[likely]]
       return Loaded::kLoaded;
     if (at.what == InsertResult::What::kOutOfMemory) {
-      worker.slabs.free(memory::SlabKind::kRecord, made);
+      cc::free_record(worker, made);
       return Loaded::kOutOfMemory;
     }
     auto* const there = reinterpret_cast<Record*>(at.present);
     const record::TidWord word = there->tid();
     if (!record::is_locked(word) && record::is_latest(word)) {
       if (!newer(tid, word)) {
-        worker.slabs.free(memory::SlabKind::kRecord, made);  // nobody ever saw it
+        cc::free_record(worker, made);  // nobody ever saw it
         return Loaded::kOlder;
       }
       base::sync_point("load_record.present");
       if (there->try_lock(word)) {
-        const bool replaced = table.index().replace(key, at.present, value_of(made));
-        base::always_check(replaced, "a locked latest record is the one its index leads to");
-        there->store_tid(word & ~record::kLatest);
-        cc::register_unhooked(worker, there);
+        take_place(table, key, value, there, made, worker);
         return Loaded::kLoaded;
       }
     }

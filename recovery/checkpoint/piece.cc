@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/record/stable_read.h"
+#include "src/record/shared_read.h"
 
 namespace granary::recovery::checkpoint {
 
@@ -55,9 +55,10 @@ void Piece::copy(std::string_view key, const record::Record& head) {
   std::size_t room = 0;
   do {
     const std::span<char> place = block_.value_place(key.size(), room);
-    seen = record::read_snapshot(head, snapshot_, place.data(), place.size(), waiter_);
+    seen = record::read_record_snapshot(head, key.size(), snapshot_, place.data(), place.size(), waiter_);
     room = seen.size;
   } while (seen.state == record::ReadState::kTooSmall);
+  held_ = held_ || seen.state == record::ReadState::kBusy;
   if (seen.state != record::ReadState::kValue) return;
   block_.add(record::tid_of(seen.tid), key, seen.size);
   ++count_.records;

@@ -28,6 +28,8 @@ class Piece final : private kvstore::ordered::ScanVisitor {
 
   /// Takes what is done off the range; false if nothing is left of it. Once a piece.
   bool run(cc::Index& index, TableRange* range);
+  /// Another node did not let go of a record of a shared table: the piece lacks it, and the checkpoint fails.
+  bool held() const { return held_; }
 
  private:
   bool run_keys(const kvstore::ordered::Tree& tree, KeyRange* range);
@@ -35,13 +37,14 @@ class Piece final : private kvstore::ordered::ScanVisitor {
   void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override;
   void copy(std::string_view key, const record::Record& head);
-  bool over() const { return seen_ >= kKeys || block_.full(); }
+  bool over() const { return seen_ >= kKeys || block_.full() || held_; }
 
   const epoch::Epoch snapshot_;
   base::Waiter& waiter_;
   BlockBuffer& block_;
   TableCount& count_;
   std::size_t seen_ = 0;
+  bool held_ = false;
   std::string last_key_;  // of an ordered table, if there may be more
 };
 

@@ -133,7 +133,8 @@ class Writer {
       for (bool more = true; more;) {
         if (cancelled()) return {StatusCode::kUnavailable, "the checkpoint was cancelled"};
         if (stop_.load(std::memory_order_relaxed)) return {};
-        more = write_piece(share, slot, block, mine);
+        const Status written = write_piece(share, slot, block, mine, &more);
+        if (!written.ok()) return written;
         if (!block.full()) continue;
         if (const Status flushed = flush(me, block, mine, &pacer); !flushed.ok()) return flushed;
       }
@@ -141,16 +142,19 @@ class Writer {
     return flush(me, block, mine, &pacer);
   }
 
-  /// False if that was the share's last piece.
-  bool write_piece(KeyWork::Share& share, epoch::Slot& slot, BlockBuffer& block, Contents* mine) {
+  /// `more` becomes false if that was the share's last piece.
+  Status write_piece(KeyWork::Share& share, epoch::Slot& slot, BlockBuffer& block, Contents* mine, bool* more) {
     const std::lock_guard lock(share.mutex);
     Piece piece(snapshot_, shared_.waiter, block, mine->tables[share.table->id()]);
     shared_.epochs.enter(slot);
-    const bool more = piece.run(share.table->index(), &share.range);
+    *more = piece.run(share.table->index(), &share.range);
     shared_.epochs.leave(slot);
     base::sync_point("checkpoint.piece");
-    if (!more) work_.finish(share);
-    return more;
+    if (piece.held())
+      return {StatusCode::kUnavailable,
+              fmt::format("another node holds a record of table '{}'; take the checkpoint again", share.table->name())};
+    if (!*more) work_.finish(share);
+    return {};
   }
 
   /// Writes the block, if it holds anything, and begins the next one of the same table.

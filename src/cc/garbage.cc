@@ -35,11 +35,7 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   }
   base::sync_point("gc.locked");
   // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
-  if (record::is_shared(record)) {
-    record::end_life(record::shared_of(*record), absent.key);
-  } else {
-    record->store_tid((expected | record::kLocked) & ~record::kLatest);
-  }
+  record::end_life(*record, absent.key);
   absent.index->remove(absent.key, found.value, worker.nodes);
   record->store_tid(expected & ~record::kLatest);
   register_unhooked(worker, record);

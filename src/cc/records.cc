@@ -24,6 +24,12 @@ Record* make_shared_placeholder(WorkerState& worker, std::string_view key, std::
   return &record::make_unborn(*static_cast<SharedRecord*>(block), key);
 }
 
+void fill_record(Record& record, std::string_view key, std::string_view value, TidWord word) {
+  const std::uint32_t content = record::is_shared(&record) ? record::checksum_of_content(key, value) : 0;
+  record::store_value(record, key, value, word, content);
+  record.store_tid(word);
+}
+
 void free_record(WorkerState& worker, Record* record) {
   if (record::is_shared(record)) {
     worker.slabs.free(SlabKind::kSharedRecord, &record::shared_of(*record));

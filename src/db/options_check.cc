@@ -74,8 +74,6 @@ Status check_shared(std::string_view table, const TableOptions& wanted, const Op
     return refuse("Options::simple_allocator is on, but other nodes reach only what lies in the database's own region");
   if (!options.overwrite_in_place)
     return refuse("Options::overwrite_in_place is off, but a shared record keeps its place, which other nodes know");
-  if (!options.directory.empty())
-    return refuse("it cannot be recovered yet; use it in a database in memory only (Options::directory empty)");
   return {};
 }
 

@@ -26,6 +26,9 @@ std::string difference(const recovery::TableEntry& recovered, const recovery::Ta
     return fmt::format("max_value_bytes was {}, not {}", recovered.max_value_bytes, declared.max_value_bytes);
   if (recovered.kind() != declared.kind())
     return fmt::format("its index was {}, not {}", kind_of_index(recovered), kind_of_index(declared));
+  if (recovered.shared != declared.shared)
+    return fmt::format("it was {}, not {}", recovered.shared ? "shared" : "local",
+                       declared.shared ? "shared" : "local");
   if (recovered.index.unique != declared.index.unique)
     return fmt::format("it was {}, not {}", recovered.index.unique ? "unique" : "not unique",
                        declared.index.unique ? "unique" : "not unique");

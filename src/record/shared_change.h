@@ -57,4 +57,25 @@ inline void end_life(SharedRecord& record, std::string_view key) {
   record.head.store_tid(word);
 }
 
+/// The same of a record of either kind.
+inline void end_life(Record& record, std::string_view key) {
+  if (is_shared(&record)) {
+    end_life(shared_of(record), key);
+  } else {
+    record.store_tid(record.tid(std::memory_order_relaxed) & ~kLatest);
+  }
+}
+
+/// Size and value of a record of either kind, whose TID word is to become `tid`; it comes later, by itself.
+inline void store_value(Record& record, std::string_view key, std::string_view value, TidWord tid,
+                        std::uint32_t content) {
+  if (is_shared(&record)) [[unlikely]] {
+    store_tail(shared_of(record), tid, value.size(), content);
+    base::copy_to_shared(value_words(shared_of(record), key.size()), value.data(), value.size());
+  } else {
+    record.set_size(value.size());
+    base::copy_to_shared(record.value_words(), value.data(), value.size());
+  }
+}
+
 }  // namespace granary::record

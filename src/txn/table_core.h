@@ -13,6 +13,7 @@
 #include <granary/table.h>
 
 #include "src/cc/index.h"
+#include "src/cc/records.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::txn {
@@ -40,6 +41,11 @@ class TableCore {
   /// Its records are shared ones (src/record/shared_record.h). Said before it holds any.
   bool is_shared() const { return is_shared_; }
   void make_shared() { is_shared_ = true; }
+  /// A record for this table that is in no index yet, unborn; nullptr at the memory limit.
+  record::Record* make_record(cc::WorkerState& worker, std::string_view key, std::size_t value_bytes) const {
+    return is_shared_ ? cc::make_shared_placeholder(worker, key, max_value_bytes_)
+                      : cc::make_placeholder(worker, value_bytes);
+  }
   /// Brings a record that is about to be read closer, header and value, as far as is worth it.
   void prefetch(const record::Record* record) const {
     constexpr std::size_t kWorthwhile = 512;

@@ -79,8 +79,7 @@ Outcome Context::note_own_insert(const InsertResult& inserted) {
 /// and the outcome kAlreadyExists.
 Outcome Context::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
   cc::WorkerState& state = worker_.state();
-  Record* const record = table.is_shared() ? cc::make_shared_placeholder(state, key, table.max_value_bytes())
-                                           : cc::make_placeholder(state, value.size());
+  Record* const record = table.make_record(state, key, value.size());
   if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
   const InsertResult result = table.index().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record),
                                                              state.nodes, insert_hints_.of(table.id()));

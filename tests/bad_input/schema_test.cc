@@ -2,7 +2,6 @@
 // that names what was wrong.
 
 #include "tests/support/manual_database.h"
-#include "tests/support/temporary_directory.h"
 
 namespace granary::tests {
 namespace {
@@ -93,10 +92,6 @@ TEST(BadSchema, SharedTables) {
   options = manual_options();
   options.overwrite_in_place = false;
   expect_error(create(8, options), kInvalid, "overwrite_in_place");
-  const TemporaryDirectory directory;
-  options = manual_options();
-  options.directory = directory.path();
-  expect_error(create(8, options), kInvalid, "directory");
 }
 
 TEST(BadSchema, TheGreatestSharedRecordFitsItsBlock) {

@@ -14,6 +14,7 @@ constexpr std::size_t kWorkers = 3;
 constexpr std::uint64_t kKeys = 60;  // few: overwritten, removed and born again all the time
 constexpr std::uint64_t kSmallest = std::uint64_t{64} << 10;
 constexpr std::size_t kIndexed = 8;  // bytes of the value
+constexpr std::uint32_t kGreatestValue = 8010;
 constexpr const char* kTheOne = "the one";
 
 bool changes_files(FileCall call) {
@@ -22,11 +23,13 @@ bool changes_files(FileCall call) {
 
 std::string key_name(std::uint64_t number) { return "key " + std::to_string(number); }
 
-/// Hash tables with few buckets or enough.
+/// Hash tables with few buckets or enough; local or shared.
 TableOptions random_table(base::Random& random) {
   TableOptions options;
   if (random.below(2) == 0) options.index = IndexKind::kHash;
   options.expected_keys = random.below(2) == 0 ? 1 : kKeys;
+  options.shared = random.below(2) == 0;
+  if (options.shared) options.max_value_bytes = kGreatestValue;
   return options;
 }
 

@@ -125,6 +125,24 @@ TEST_F(DurableSchema, KeepsTheKindOfAnIndex) {
   EXPECT_EQ(scan_text(t, database->index("by letter").value()), "1=ada ");
 }
 
+TEST_F(DurableSchema, KeepsWhichTablesAreShared) {
+  const TableOptions shared{.max_value_bytes = 8, .shared = true}, local{.max_value_bytes = 8};
+  {
+    const auto database = open();
+    const Table table = database->create_table("shared", shared).value();
+    ASSERT_TRUE(database->create_table("local", local).ok());
+    Worker worker = database->register_worker().value();
+    ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "1", "ada")); }));
+  }
+  const auto database = open();
+  EXPECT_THAT(database->create_table("shared", local).status().message(), HasSubstr("it was shared, not local"));
+  EXPECT_THAT(database->create_table("local", shared).status().message(), HasSubstr("it was local, not shared"));
+  const Table table = database->create_table("shared", shared).value();
+  Worker worker = database->register_worker().value();
+  Transaction t = worker.begin();
+  EXPECT_EQ(scan_text(t, table), "1=ada ");
+}
+
 TEST_F(DurableSchema, OneOpeningAtATime) {
   const auto database = open();
   const Status second = refused();

@@ -4,6 +4,7 @@
 #include "recovery/manifest.h"
 
 #include <gmock/gmock.h>
+#include <granary/limits.h>
 #include <gtest/gtest.h>
 
 #include "recovery/manifest_text.h"
@@ -83,6 +84,21 @@ TEST(Manifest, KeepsHashTables) {
   EXPECT_EQ(read->tables[2].hash_keys, 1000u);
   EXPECT_EQ(read->tables[0].kind(), IndexKind::kOrdered);
   EXPECT_EQ(manifest_text(*read), text);
+}
+
+TEST(Manifest, KeepsWhichTablesAreShared) {
+  Manifest manifest = example();
+  manifest.tables.push_back({.id = 2, .name = "shared", .max_value_bytes = 8, .base = {}, .shared = true});
+  const std::string text = manifest_text(manifest);
+  EXPECT_THAT(text, HasSubstr("\"format\": 2"));
+  const auto read = parse_manifest(text, "M");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_TRUE(read->tables[2].shared);
+  EXPECT_FALSE(read->tables[0].shared);
+  EXPECT_EQ(manifest_text(*read), text);
+  manifest.tables[2].max_value_bytes = kMaxSharedValueBytes + 1;
+  EXPECT_THAT(parse_manifest(manifest_text(manifest), "M").status().message(),
+              HasSubstr("tables[2] describes no shared table"));
 }
 
 /// Byte for byte what was written before there were hash tables; still written where there are none.

@@ -37,25 +37,12 @@ void give_back(std::vector<WriteEntry>& writes, std::size_t count, WorkerState& 
   }
 }
 
-void overwrite_shared(const WriteEntry& write, record::SharedRecord& record, TidWord new_word) {
-  const std::string_view value = write.remove ? std::string_view() : write.value;
-  record::store_tail(record, new_word, value.size(), write.content);
-  base::copy_to_shared(record::value_words(record, write.key.size()), value.data(), value.size());
-}
-
 /// Overwrites the locked record. The store of the TID word releases the lock and publishes value and size with it.
 void overwrite(WriteEntry& write, TidWord new_word) {
-  Record& record = *write.record;
-  if (record::is_shared(&record)) [[unlikely]] {
-    overwrite_shared(write, record::shared_of(record), new_word);
-  } else if (write.remove) {
-    record.set_size(0);
-  } else {
-    record.set_size(write.value.size());
-    base::copy_to_shared(record.value_words(), write.value.data(), write.value.size());
-  }
+  const std::string_view value = write.remove ? std::string_view() : write.value;
+  record::store_value(*write.record, write.key, value, new_word, write.content);
   base::sync_point("install.copied");
-  record.store_tid(new_word);
+  write.record->store_tid(new_word);
 }
 
 /// Puts a new record in the place of the locked one, which stays as the old version if a snapshot may need it.

@@ -13,7 +13,8 @@ namespace {
 using checkpoint::Loaded;
 using record::make_tid;
 
-class LoadRecord : public testing::Test {
+/// Into a local table or a shared one, whose records stay where they are.
+class LoadRecord : public testing::TestWithParam<bool> {
  protected:
   /// As one of two loaders, with its own memory and epoch slot, would.
   Loaded load(std::size_t loader, record::TidWord tid, std::string_view key, std::string_view value) {
@@ -26,14 +27,18 @@ class LoadRecord : public testing::Test {
   }
 
   ManualDatabase database_{1};
-  Table table_ = database_.table("t");
+  Table table_ =
+      database_.table("t", GetParam() ? TableOptions{.max_value_bytes = 100, .shared = true} : TableOptions{});
   EngineWorkers workers_{*database_, 2};
   epoch::EpochManager& epochs_ = workers_.shared().epochs;
   epoch::Slot* slots_[2] = {epochs_.acquire_slot(), epochs_.acquire_slot()};
   kvstore::ordered::LeafHint hints_[2];
 };
 
-TEST_F(LoadRecord, TheGreaterTidStays) {
+INSTANTIATE_TEST_SUITE_P(Tables, LoadRecord, testing::Bool(),
+                         [](const auto& made) { return made.param ? "Shared" : "Local"; });
+
+TEST_P(LoadRecord, TheGreaterTidStays) {
   EXPECT_EQ(load(0, make_tid(2, 1), "k", "two"), Loaded::kLoaded);
   EXPECT_EQ(load(1, make_tid(1, 9), "k", "one"), Loaded::kOlder);
   EXPECT_EQ(load(1, make_tid(2, 1), "k", "the same"), Loaded::kOlder);
@@ -42,7 +47,7 @@ TEST_F(LoadRecord, TheGreaterTidStays) {
   EXPECT_EQ(database_.value(table_, "k"), "three");
 }
 
-TEST_F(LoadRecord, AnOlderOneThatCameBetweenIsReplaced) {
+TEST_P(LoadRecord, AnOlderOneThatCameBetweenIsReplaced) {
   load(0, make_tid(1, 1), "k", "first");
   const AtSyncPoint other("load_record.present",
                           [&] { EXPECT_EQ(load(1, make_tid(2, 1), "k", "2"), Loaded::kLoaded); });
@@ -50,7 +55,7 @@ TEST_F(LoadRecord, AnOlderOneThatCameBetweenIsReplaced) {
   EXPECT_EQ(database_.value(table_, "k"), "newest");
 }
 
-TEST_F(LoadRecord, ANewerOneThatCameBetweenStays) {
+TEST_P(LoadRecord, ANewerOneThatCameBetweenStays) {
   load(0, make_tid(1, 1), "k", "first");
   const AtSyncPoint other("load_record.present",
                           [&] { EXPECT_EQ(load(1, make_tid(3, 1), "k", "3"), Loaded::kLoaded); });
@@ -58,7 +63,7 @@ TEST_F(LoadRecord, ANewerOneThatCameBetweenStays) {
   EXPECT_EQ(database_.value(table_, "k"), "3");
 }
 
-TEST_F(LoadRecord, WhatWasReplacedIsNotUsedAgainWhileALoaderMayHoldIt) {
+TEST_P(LoadRecord, WhatWasReplacedIsNotUsedAgainWhileALoaderMayHoldIt) {
   load(0, make_tid(1, 1), "k", "first");
   const AtSyncPoint other("load_record.present", [&] {
     EXPECT_EQ(load(1, make_tid(3, 1), "k", "third"), Loaded::kLoaded);
