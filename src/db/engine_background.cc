@@ -1,0 +1,82 @@
+// What a database does now and then: epochs, checkpoints, garbage of workers that are gone, the watchdog.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "src/db/engine.h"
+
+namespace granary::db {
+
+void Engine::checkpoint_now_and_then() {
+  const auto period = std::chrono::seconds(options_.checkpoint_interval_s);
+  std::unique_lock lock(stop_mutex_);
+  while (!stop_signal_.wait_for(lock, period, [this] { return stopping_; })) {
+    lock.unlock();
+    if (const Status done = checkpoint(); !done.ok())
+      std::fprintf(stderr, "granary: warning: checkpoint: %s\n", done.message().c_str());
+    lock.lock();
+  }
+}
+
+void Engine::run_background() {
+  const auto period = std::chrono::milliseconds(options_.epoch_ms);
+  auto next = std::chrono::steady_clock::now() + period;
+  std::unique_lock lock(stop_mutex_);
+  while (!stop_signal_.wait_until(lock, next, [this] { return stopping_; })) {
+    lock.unlock();
+    step();
+    // After a pause of the whole machine, go on from now instead of catching up in a burst.
+    next = std::max(next + period, std::chrono::steady_clock::now());
+    lock.lock();
+  }
+}
+
+bool Engine::step() {
+  const bool advanced = epochs_.tick();
+  if (shared_.log != nullptr) {
+    if (options_.background == Background::kManual) {
+      shared_.log->step();
+    } else if (advanced) {
+      shared_.log->nudge();
+    }
+  }
+  report_stall();
+  collect_for_idle();
+  return advanced;
+}
+
+/// Frees what workers that are gone left behind, and passes their free blocks on.
+void Engine::collect_for_idle() {
+  constexpr std::size_t kBudget = 4096;
+  const std::lock_guard lock(workers_mutex_);  // nobody takes the worker meanwhile
+  for (txn::WorkerCore* worker : idle_workers_) {
+    if (!worker->has_garbage()) continue;
+    worker->collect(kBudget);
+    worker->state().slabs.release();
+  }
+}
+
+/// The watchdog (I13): one line for each worker that holds the epoch back for a second, not one a tick.
+void Engine::report_stall() {
+  if (options_.background != Background::kThreads) return;
+  const epoch::EpochManager::Stall stall = epochs_.stall();
+  const std::uint64_t second = std::max<std::uint64_t>(1, 1000 / options_.epoch_ms);
+  if (stall.ticks < second) {
+    reported_stall_ = 0;
+    return;
+  }
+  if (reported_stall_ != 0) return;
+  reported_stall_ = stall.ticks;
+  std::string who = "a worker";
+  const std::lock_guard lock(workers_mutex_);
+  for (const auto& worker : workers_) {
+    if (worker->owns_slot(epochs_.slot_at(stall.slot))) who = fmt::format("worker {}", worker->id());
+  }
+  std::fprintf(stderr, "granary: warning: %s has kept a transaction open for over a second; epoch %llu cannot end\n",
+               who.c_str(), static_cast<unsigned long long>(epochs_.current()));
+}
+
+}  // namespace granary::db

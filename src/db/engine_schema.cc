@@ -1,0 +1,166 @@
+// The engine's tables and secondary indexes: made, or once more declared after a recovery.
+
+#include <fmt/format.h>
+
+#include "src/db/engine.h"
+#include "src/db/options_check.h"
+#include "src/db/schema.h"
+#include "src/txn/index_key.h"
+
+namespace granary::db {
+namespace {
+
+/// Stops at the first key of a tree.
+class AnyKey final : public kvstore::ordered::ScanVisitor {
+ public:
+  void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
+  bool on_entry(std::string_view, kvstore::ordered::Value) override {
+    found_ = true;
+    return false;
+  }
+  bool found() const { return found_; }
+
+ private:
+  bool found_ = false;
+};
+
+bool holds_keys(cc::Index& index, epoch::EpochManager& epochs) {
+  if (!index.ordered()) return index.hash().statistics().keys != 0;
+  epoch::Slot* const slot = epochs.acquire_slot();
+  if (slot == nullptr) return true;
+  epochs.enter(*slot);
+  AnyKey any;
+  index.tree().scan({}, kvstore::ordered::Direction::kForward, any);
+  epochs.leave(*slot);
+  epochs.release_slot(slot);
+  return any.found();
+}
+
+}  // namespace
+
+Status Engine::check_new(const recovery::TableEntry& entry) const {
+  const std::string& name = entry.name;
+  if (name.empty() || name.size() > kMaxNameBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("a table's or index's name has {} bytes; expected 1 to {}", name.size(), kMaxNameBytes));
+  }
+  if (tables_by_name_.contains(name)) {
+    return Status(StatusCode::kAlreadyExists, fmt::format("there is already a table or index named '{}'", name));
+  }
+  if (tables_.size() >= kMaxTables) {
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("there are already {} tables and indexes, the most allowed", kMaxTables));
+  }
+  if (entry.max_value_bytes > kMaxValueBytes) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}",
+                                                            name, entry.max_value_bytes, kMaxValueBytes));
+  }
+  return {};
+}
+
+std::span<kvstore::hash::Bucket> Engine::make_main_header(std::uint64_t keys) {
+  const std::uint64_t buckets = kvstore::hash::Table::buckets_for(keys);
+  char* const header = slabs_.take_run(buckets * sizeof(kvstore::hash::Bucket));
+  if (header == nullptr) return {};
+  main_header_bytes_.fetch_add(buckets * sizeof(kvstore::hash::Bucket), std::memory_order_relaxed);
+  return {reinterpret_cast<kvstore::hash::Bucket*>(header), buckets};
+}
+
+Result<txn::TableCore*> Engine::add_table(const recovery::TableEntry& entry) {
+  if (const Status good = check_new(entry); !good.ok()) return good;
+  std::span<kvstore::hash::Bucket> main_header;
+  if (entry.hash_keys) {
+    main_header = make_main_header(*entry.hash_keys);
+    if (main_header.empty()) return no_room_for_header(entry.name, *entry.hash_keys);
+  }
+  auto table =
+      std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), entry.name, entry.max_value_bytes,
+                                       shared_, *schema_nodes_, main_header, region_->base());
+  if (!table->tree().ok()) {
+    return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", entry.name));
+  }
+  if (entry.shared) table->make_shared();
+  tables_.push_back(std::move(table));
+  tables_by_name_.emplace(entry.name, tables_.back().get());
+  return tables_.back().get();
+}
+
+/// Makes a new table or index durable, or takes the recovered one if it is the same.
+Result<txn::TableCore*> Engine::declare(const recovery::TableEntry& entry) {
+  if (const auto recovered = undeclared_.find(entry.name); recovered != undeclared_.end()) {
+    txn::TableCore* const table = tables_by_name_.find(entry.name)->second;
+    const recovery::TableEntry known = storage_->table(table->id());
+    if (const std::string other = difference(known, entry); !other.empty()) {
+      return Status(StatusCode::kFailedPrecondition,
+                    fmt::format("'{}' was recovered from '{}' with another definition: {}", entry.name,
+                                options_.directory, other));
+    }
+    undeclared_.erase(recovered);
+    return table;
+  }
+  auto table = add_table(entry);
+  if (!table.ok() || storage_ == nullptr) return table;
+  recovery::TableEntry added = entry;
+  added.id = (*table)->id();
+  if (const Status saved = storage_->add_table(added); !saved.ok()) {
+    tables_by_name_.erase(entry.name);  // nobody has seen it
+    tables_.pop_back();
+    return saved;
+  }
+  return table;
+}
+
+Result<txn::TableCore*> Engine::create_table(std::string_view name, const TableOptions& table_options) {
+  if (table_options.shared) {
+    if (const Status fits = check_shared(name, table_options, options_); !fits.ok()) return fits;
+  }
+  recovery::TableEntry entry;
+  entry.name = name;
+  entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
+  if (table_options.index == IndexKind::kHash) {
+    if (const Status good = check_expected_keys(name, table_options.expected_keys); !good.ok()) return good;
+    entry.hash_keys = table_options.expected_keys;
+  }
+  entry.shared = table_options.shared;
+  const std::lock_guard lock(schema_mutex_);
+  return declare(entry);
+}
+
+Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_view name,
+                                             const IndexOptions& index_options) {
+  const std::lock_guard lock(schema_mutex_);
+  if (base == nullptr || !base->belongs_to(shared_)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("index '{}': the table handle is empty or of another database", name));
+  }
+  if (const std::string error = txn::index_options_error(index_options); !error.empty()) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("index '{}': {}", name, error));
+  }
+  recovery::TableEntry entry;
+  entry.name = name;
+  entry.max_value_bytes = kMaxKeyBytes;
+  entry.base = base->id();
+  entry.index = index_options;
+  if (undeclared_.contains(name)) return declare(entry);
+  if (holds_keys(base->index(), epochs_)) {
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
+  }
+  auto index = declare(entry);
+  if (!index.ok()) return index.status();
+  (*index)->make_index_of(base, index_options);
+  base->add_index(*index);
+  return index;
+}
+
+Result<txn::TableCore*> Engine::find_table(std::string_view name, bool index) const {
+  const std::lock_guard lock(schema_mutex_);
+  const auto found = tables_by_name_.find(name);
+  if (found == tables_by_name_.end() || (found->second->base() != nullptr) != index) {
+    return Status(StatusCode::kNotFound, fmt::format("there is no {} named '{}'", index ? "index" : "table", name));
+  }
+  return found->second;
+}
+
+}  // namespace granary::db
