@@ -1,10 +1,12 @@
-// The suite over an RDMA device, Soft-RoCE in a virtual machine: peers are processes of their own.
+// The suite over RDMA devices, Soft-RoCE in a virtual machine: peers are processes of their own, on this machine, or on
+// another one, if there is one.
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "rdma/verbs/verbs_fabric.h"
-#include "tests/rdma/conformance/peer_process.h"
+#include "tests/rdma/conformance/peer_machine.h"
 #include "tests/rdma/conformance/verbs_nodes.h"
 
 namespace granary::rdma::conformance {
@@ -12,16 +14,29 @@ namespace {
 
 class VerbsWorld final : public World {
  public:
+  VerbsWorld() {
+    const std::string other = machine_setting("VM_PEER");
+    if (other != machine_setting("VM_ADDRESS")) machine_.emplace(other.c_str());
+  }
   std::unique_ptr<Fabric> open_fabric(const NodeOptions& node) override {
     auto fabric = verbs::open_verbs_fabric(verbs_options(node));
     EXPECT_TRUE(fabric.ok()) << fabric.status().message();
     return std::move(fabric).value();
   }
-  void start_peer(const NodeOptions& node) override { peers_.start(node, {}); }
-  void start_worker(const NodeOptions& node) override { peers_.start(node, {"worker"}); }
-  void kill_peer(NodeId node) override { peers_.kill(node); }
-  void stop_peer(NodeId node) override { peers_.signal(node, SIGSTOP); }
-  void resume_peer(NodeId node) override { peers_.signal(node, SIGCONT); }
+  void start_peer(const NodeOptions& node) override { start(node, ""); }
+  void start_worker(const NodeOptions& node) override { start(node, "worker"); }
+  void kill_peer(NodeId node) override {
+    if (machine_) return machine_->ask("kill " + std::to_string(node));
+    peers_.kill(node);
+  }
+  void stop_peer(NodeId node) override {
+    if (machine_) return machine_->ask("stop " + std::to_string(node));
+    peers_.signal(node, SIGSTOP);
+  }
+  void resume_peer(NodeId node) override {
+    if (machine_) return machine_->ask("resume " + std::to_string(node));
+    peers_.signal(node, SIGCONT);
+  }
 
   void advance() override { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
   std::uint64_t now_us() const override {
@@ -32,6 +47,12 @@ class VerbsWorld final : public World {
   std::uint64_t death_notice_us() const override { return 500'000; }
 
  private:
+  void start(const NodeOptions& node, const std::string& role) {
+    if (machine_) return machine_->start(node, role);
+    peers_.start(node, role.empty() ? std::vector<std::string>{} : std::vector{role});
+  }
+
+  std::optional<PeerMachine> machine_;
   PeerProcesses peers_{PEER_PROGRAM};
 };
 
