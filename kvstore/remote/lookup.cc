@@ -17,7 +17,7 @@ using rdma::fiber::Next;
 
 Lookup::Lookup(const RemoteTable& table, std::string_view key, void* buffer)
     : Step(table.main),
-      table_(table),
+      table_(&table),
       key_(key),
       home_(key_.word, table.buckets),
       buffer_(buffer),
@@ -38,7 +38,7 @@ void Lookup::append(std::vector<Operation>& chain) {
     chain.push_back(Operation::read(buffer_, at_, sizeof(hash::Bucket)));
     return;
   }
-  chain.push_back(Operation::read(name(), table_.at(name_entry_->offset()), name_bytes()));
+  chain.push_back(Operation::read(name(), table_->at(name_entry_->offset()), name_bytes()));
   // READs of a connection are in order: an unchanged version confirms the name.
   chain.push_back(Operation::read(version_word(), bucket().plus(offsetof(Line, opened)), base::kWord));
 }
@@ -79,7 +79,7 @@ Next Lookup::search() {
 /// All lines so far have one version, so the link is of that version, too.
 Next Lookup::follow(Entry link) {
   if (link.type() != EntryType::kHeader) return end(LookupOutcome::kMiss);
-  at_ = table_.at(link.offset());
+  at_ = table_->at(link.offset());
   return Next::kAtOnce;
 }
 
@@ -87,7 +87,7 @@ Next Lookup::look_at_name() {
   name_entry_.reset();
   if (*version_word() != line_version_) return begin_anew();
   if (name()->size == key_.bytes.size() && name()->key() == key_.bytes) {
-    return hit((name()->value - table_.owner_base) & hash::kOffsetMask);
+    return hit((name()->value - table_->owner_base) & hash::kOffsetMask);
   }
   ++position_.slot;  // another key with this fingerprint
   return search();

@@ -34,7 +34,7 @@ class Lookup final : public rdma::fiber::Step {
     return sizeof(hash::Bucket) + base::kCacheLine + sizeof(hash::Name) + base::round_up_to_word(key_bytes);
   }
 
-  /// `key` and `buffer` outlive it.
+  /// `table`, `key` and `buffer` outlive it.
   Lookup(const RemoteTable& table, std::string_view key, void* buffer);
 
   void append(std::vector<rdma::Operation>& chain) override;
@@ -46,7 +46,7 @@ class Lookup final : public rdma::fiber::Step {
   std::uint64_t offset() const { return offset_; }
   std::uint64_t incarnation() const { return incarnation_; }
   /// Of a miss: as long as this bucket of the main header has this version, the key is not there.
-  rdma::RemoteAddress bucket() const { return table_.bucket(home_.bucket); }
+  rdma::RemoteAddress bucket() const { return table_->bucket(home_.bucket); }
   std::uint64_t version() const { return *version_; }
   /// The word that the location cache knows the key by.
   std::uint64_t key_word() const { return key_.word; }
@@ -72,7 +72,7 @@ class Lookup final : public rdma::fiber::Step {
   hash::Name* name() const;
   std::uint32_t name_bytes() const;
 
-  RemoteTable table_;
+  const RemoteTable* table_;
   hash::HashedKey key_;
   hash::Home home_;
   void* buffer_;

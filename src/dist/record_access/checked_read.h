@@ -20,6 +20,7 @@ class CheckedRead final : public AccessStep {
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
+  const RemoteRecord& record() const { return record_; }
   /// kDone: in the buffer.
   std::string_view value() const;
   /// kDone, kMissing: the TID word, for validation, and the record's incarnation, whole.

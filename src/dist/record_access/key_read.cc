@@ -17,26 +17,28 @@ std::size_t KeyRead::buffer_bytes(const kvstore::remote::RemoteTable& table, std
 KeyRead::KeyRead(const kvstore::remote::RemoteTable& table, std::string_view key, void* buffer,
                  kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters)
     : AccessStep(table.main),
-      table_(table),
+      table_(&table),
       key_(key),
       buffer_(buffer),
       cache_(cache),
-      counters_(&counters),
-      lookup_(table, key, buffer) {
-  if (cache_ == nullptr) return;
-  if (const std::optional<Location> known = cache_->find(lookup_.key_word(), counters)) {
-    read_at(known->offset, known->incarnation);
+      counters_(&counters) {
+  const std::optional<Location> known = cache_ == nullptr ? std::nullopt : cache_->find(key_.word, counters);
+  if (known) {
+    read_at(*known);
+  } else {
+    lookup_.emplace(*table_, key_.bytes, buffer_);
   }
 }
 
-void KeyRead::read_at(std::uint64_t offset, std::uint64_t incarnation) {
-  place_ = {.offset = offset, .incarnation = incarnation};
-  record_ = RemoteRecord::at_entry(table_.at(offset), key_, incarnation, table_.max_value_bytes);
-  read_.emplace(record_, buffer_);
+void KeyRead::read_at(Location place) {
+  place_ = place;
+  read_.emplace(
+      RemoteRecord::at_entry(table_->at(place.offset), key_.bytes, place.incarnation, table_->max_value_bytes),
+      buffer_);
 }
 
 RemoteRecord KeyRead::record() const {
-  RemoteRecord exact = record_;
+  RemoteRecord exact = read_->record();
   exact.incarnation = read_->incarnation();
   exact.incarnation_mask = record::kIncarnationMax;
   return exact;
@@ -46,35 +48,35 @@ void KeyRead::append(std::vector<Operation>& chain) {
   if (read_) {
     read_->append(chain);
   } else {
-    lookup_.append(chain);
+    lookup_->append(chain);
   }
 }
 
 Next KeyRead::settle() {
-  const Next next = read_ ? read_->settle() : lookup_.settle();
+  const Next next = read_ ? read_->settle() : lookup_->settle();
   if (next != Next::kEnded) return next;
   if (!read_) return looked_up();
   return read_->outcome() == Outcome::kMoved ? moved() : end(read_->outcome());
 }
 
 Next KeyRead::looked_up() {
-  switch (lookup_.outcome()) {
+  lookup_reads_ += lookup_->reads();
+  switch (lookup_->outcome()) {
     case LookupOutcome::kHit: break;
     case LookupOutcome::kMiss: return end(Outcome::kMissing);
     default: return end(Outcome::kBusy);
   }
-  read_at(lookup_.offset(), lookup_.incarnation());
-  if (cache_ != nullptr) cache_->remember(lookup_.key_word(), place_, *counters_);
+  read_at({.offset = lookup_->offset(), .incarnation = lookup_->incarnation()});
+  if (cache_ != nullptr) cache_->remember(key_.word, place_, *counters_);
   return Next::kAtOnce;
 }
 
 /// Found by the cache, or by a lookup just before the record moved: forgotten in either case.
 Next KeyRead::moved() {
   read_.reset();
-  if (cache_ != nullptr) cache_->forget(lookup_.key_word(), place_, *counters_);
+  if (cache_ != nullptr) cache_->forget(key_.word, place_, *counters_);
   if (!look_again()) return end(Outcome::kBusy);
-  lookup_reads_ += lookup_.reads();
-  lookup_ = Lookup(table_, key_, buffer_);
+  lookup_.emplace(*table_, key_.bytes, buffer_);
   return Next::kAtOnce;
 }
 

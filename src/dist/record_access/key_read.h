@@ -15,7 +15,7 @@ class KeyRead final : public AccessStep {
   /// Of registered memory, on a cache line's boundary.
   static std::size_t buffer_bytes(const kvstore::remote::RemoteTable& table, std::size_t key_bytes);
 
-  /// `cache` may be nullptr; it is of this table. `key` and `buffer` outlive the step.
+  /// `cache` may be nullptr; it is of this table. The arguments outlive the step.
   KeyRead(const kvstore::remote::RemoteTable& table, std::string_view key, void* buffer,
           kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters);
 
@@ -23,28 +23,27 @@ class KeyRead final : public AccessStep {
   rdma::fiber::Next settle() override;
 
   /// kDone, and kMissing if there is a record that is absent: to read again, lock and validate it, its incarnation whole.
-  /// nullptr if the key is in no slot: then lookup() has what to validate.
+  /// nullptr if the key is in no slot: then missed() has what to validate.
   const CheckedRead* read() const { return read_ ? &*read_ : nullptr; }
   RemoteRecord record() const;
-  const kvstore::remote::Lookup& lookup() const { return lookup_; }
+  const kvstore::remote::Lookup& missed() const { return *lookup_; }
   /// READs of buckets and names.
-  unsigned lookup_reads() const { return lookup_reads_ + lookup_.reads(); }
+  unsigned lookup_reads() const { return lookup_reads_; }
 
  private:
-  void read_at(std::uint64_t offset, std::uint64_t incarnation);
+  void read_at(kvstore::remote::Location place);
   rdma::fiber::Next looked_up();
   rdma::fiber::Next moved();
 
-  kvstore::remote::RemoteTable table_;
-  std::string_view key_;
+  const kvstore::remote::RemoteTable* table_;
+  kvstore::hash::HashedKey key_;
   void* buffer_;
   kvstore::remote::LocationCache* cache_;
   kvstore::remote::LocationCacheCounters* counters_;
-  kvstore::remote::Lookup lookup_;
   kvstore::remote::Location place_;
-  RemoteRecord record_;
-  std::optional<CheckedRead> read_;  ///< where the record is thought to be
-  unsigned lookup_reads_ = 0;        ///< of lookups that led nowhere
+  std::optional<CheckedRead> read_;  ///< where the record is thought to be; if that is not known:
+  std::optional<kvstore::remote::Lookup> lookup_;
+  unsigned lookup_reads_ = 0;
 };
 
 }  // namespace granary::dist

@@ -173,7 +173,7 @@ void Hammer::transact(Worker& worker, std::uint64_t key) {
   std::vector<std::optional<Doomed>> doomed;
   for (const Place& place : places_) doomed.push_back(place.doomed);
   const std::string name = key_of(key);
-  KeyRead read(owner_.remote(kOwner), name, worker.buffer, &worker.life.cache, worker.life.counters);
+  KeyRead read(table_, name, worker.buffer, &worker.life.cache, worker.life.counters);
   if (run(worker, read) == Outcome::kBroken) {
     (void)reconnect(worker);
     return;

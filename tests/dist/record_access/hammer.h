@@ -98,6 +98,7 @@ class Hammer {
 
   const HammerOptions options_;
   HashOwner owner_{1};
+  const kvstore::remote::RemoteTable table_ = owner_.remote(kOwner);
   SimNodes nodes_;
   base::Random random_;
   const LeaseExpired no_lease_;

@@ -100,7 +100,7 @@ TEST_P(ByKey, AMissingKeyTellsTheBucketsVersion) {
   ASSERT_EQ(missing.outcome(), Outcome::kMissing);
   EXPECT_EQ(missing.read(), nullptr);
   const auto* bucket = reinterpret_cast<const kvstore::hash::Bucket*>(owner_.region()->base());
-  EXPECT_TRUE(kvstore::hash::Table::unchanged(bucket, missing.lookup().version()));
+  EXPECT_TRUE(kvstore::hash::Table::unchanged(bucket, missing.missed().version()));
 }
 
 TEST_P(ByKey, AnAbsentRecordIsMissingAndThere) {

@@ -89,7 +89,7 @@ class Local {
 
 TEST(ShmHammer, ProcessesAndThreadsLoseNothing) {
   const tests::TemporaryDirectory directory;
-  const std::uint64_t additions = tests::scaled(base::kThreadSanitizer ? 3'000 : 100'000);
+  const std::uint64_t additions = tests::scaled(base::kThreadSanitizer ? 3'000 : 50'000);
   std::vector<std::unique_ptr<tests::CrashChild>> children;
   for (const rdma::NodeId id : {2, 3}) {
     children.push_back(std::make_unique<tests::CrashChild>(
