@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -19,9 +21,11 @@ namespace {
 
 using namespace rdma;
 
-constexpr std::size_t kLongest = 16;     // chain
-constexpr std::uint64_t kSlot = 4096;    // of local memory, for each operation under way
-constexpr std::uint64_t kTimedPart = 4;  // of the operations are run again with a clock
+constexpr std::size_t kLongest = 16;      // chain
+constexpr std::uint64_t kSlot = 4096;     // of local memory, for each operation under way
+constexpr std::uint64_t kTimedPart = 4;   // of the operations are run again with a clock
+constexpr std::uint64_t kRingPart = 100;  // of the operations are rings, which take so much longer
+constexpr std::uint64_t kLongSleep_us = 10'000'000;
 constexpr std::array kSweep{1u, 2u, 4u, 8u, 16u};
 
 std::string chains_of(std::size_t length) { return length == 1 ? "one by one" : fmt::format("chains of {}", length); }
@@ -47,6 +51,7 @@ class Bench {
     }
     for (const std::size_t length : {std::size_t{1}, kLongest}) operations(OperationKind::kCompareSwap, 8, length);
     for (const std::size_t fibers : kSweep) in_fibers(fibers);
+    rings();
     return std::move(figures_);
   }
 
@@ -59,17 +64,21 @@ class Bench {
   }
   std::uint64_t place() { return random_.below(places_) * kSlot; }
 
-  /// `work(turn)` does turn number `turn` of `length` operations; it is run in two loops, one without a clock.
   template <typename Work>
   void figure(const char* operation, std::uint32_t bytes, std::size_t length, Work&& work) {
     const std::uint64_t turns = std::max<std::uint64_t>(load_.operations / length, 1);
+    figure({operation, bytes, chains_of(length)}, length, turns, work);
+  }
+  /// `work` does a turn of `length` operations; it is run in two loops, one without a clock.
+  template <typename Work>
+  void figure(Figure result, std::size_t length, std::uint64_t turns, Work&& work) {
     const auto begin = std::chrono::steady_clock::now();
-    for (std::uint64_t turn = 0; turn < turns; ++turn) work(turn);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) work();
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
     base::Histogram ticks;
     std::uint64_t last = clock_.ticks();
     for (std::uint64_t turn = 0; turn < std::max<std::uint64_t>(turns / kTimedPart, 1); ++turn) {
-      work(turn);
+      work();
       const std::uint64_t now = clock_.ticks();
       ticks.record(now - last);
       last = now;
@@ -77,12 +86,14 @@ class Bench {
     const auto percentile = [&](double percent) {
       return clock_.nanoseconds(ticks.percentile(percent)) / static_cast<double>(length);
     };
-    figures_.push_back({operation, bytes, chains_of(length), time.count() / static_cast<double>(turns * length),
-                        percentile(50), percentile(99)});
+    result.nanoseconds = time.count() / static_cast<double>(turns * length);
+    result.p50_ns = percentile(50);
+    result.p99_ns = percentile(99);
+    figures_.push_back(std::move(result));
   }
 
   void copies(std::uint32_t bytes, std::size_t length) {
-    figure("memcpy", bytes, length, [&](std::uint64_t) {
+    figure("memcpy", bytes, length, [&] {
       if (length == 1) {
         std::memcpy(local_, target_ + place_after(local_), bytes);
         return;
@@ -109,7 +120,7 @@ class Bench {
   void operations(OperationKind kind, std::uint32_t bytes, std::size_t length) {
     constexpr const char* kNames[] = {"READ", "WRITE", "CAS"};
     std::array<Operation, kLongest> chain;
-    figure(kNames[static_cast<int>(kind)], bytes, length, [&](std::uint64_t) {
+    figure(kNames[static_cast<int>(kind)], bytes, length, [&] {
       if (length == 1) {
         chain[0] = operation_at(kind, place_after(local_), bytes, 0);
       } else {
@@ -139,6 +150,23 @@ class Bench {
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
     figures_.push_back({"READ", 64, fmt::format("{} fiber{}", fibers, fibers == 1 ? "" : "s"),
                         time.count() / static_cast<double>(each * fibers)});
+  }
+
+  /// Two workers that ring each other and sleep in between: what a message to a worker with nothing to do costs at least.
+  void rings() {
+    std::atomic<bool> over{false};
+    std::thread answerer([&] {
+      while (nodes_.answerer->sleep(kLongSleep_us) && !over.load(std::memory_order_relaxed))
+        (void)nodes_.answerer->ring(nodes_.back, nodes_.endpoint->bell());
+    });
+    const std::uint64_t turns = std::max<std::uint64_t>(load_.operations / kRingPart, 1);
+    figure({"ring", 0, "asleep, round trip"}, 1, turns, [&] {
+      (void)nodes_.endpoint->ring(nodes_.connection, nodes_.answerer->bell());
+      (void)nodes_.endpoint->sleep(kLongSleep_us);
+    });
+    over.store(true, std::memory_order_relaxed);
+    (void)nodes_.endpoint->ring(nodes_.connection, nodes_.answerer->bell());
+    answerer.join();
   }
 
   const Load& load_;

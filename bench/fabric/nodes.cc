@@ -48,6 +48,25 @@ Status open_verbs(Nodes& nodes) {
   return offer(*nodes.fabric, *nodes.there);
 }
 
+Status connect(Nodes& nodes) {
+  auto endpoint = nodes.fabric->open_endpoint();
+  if (!endpoint.ok()) return endpoint.status();
+  nodes.endpoint = std::move(endpoint).value();
+  const Result<ConnectionId> connection = nodes.endpoint->connect(kThere, kTimeout_us);
+  if (!connection.ok()) return connection.status();
+  nodes.connection = *connection;
+  nodes.first = {
+      .node = kThere, .region = kReached, .generation = nodes.endpoint->peer_generation(*connection), .offset = 0};
+  Fabric& target = nodes.target != nullptr ? *nodes.target : *nodes.fabric;
+  auto answerer = target.open_endpoint();
+  if (!answerer.ok()) return answerer.status();
+  nodes.answerer = std::move(answerer).value();
+  const Result<ConnectionId> back = nodes.answerer->connect(nodes.fabric->node().node, kTimeout_us);
+  if (!back.ok()) return back.status();
+  nodes.back = *back;
+  return {};
+}
+
 }  // namespace
 
 Result<Nodes> open_nodes(const std::string& provider, std::uint64_t region_bytes, std::uint64_t buffer_bytes,
@@ -61,14 +80,7 @@ Result<Nodes> open_nodes(const std::string& provider, std::uint64_t region_bytes
   nodes.here = std::move(here).value();
   if (Status status = provider == "shm" ? open_shm(nodes, run_directory) : open_verbs(nodes); !status.ok())
     return status;
-  auto endpoint = nodes.fabric->open_endpoint();
-  if (!endpoint.ok()) return endpoint.status();
-  nodes.endpoint = std::move(endpoint).value();
-  const Result<ConnectionId> connection = nodes.endpoint->connect(kThere, kTimeout_us);
-  if (!connection.ok()) return connection.status();
-  nodes.connection = *connection;
-  nodes.first = {
-      .node = kThere, .region = kReached, .generation = nodes.endpoint->peer_generation(*connection), .offset = 0};
+  if (Status status = connect(nodes); !status.ok()) return status;
   return nodes;
 }
 

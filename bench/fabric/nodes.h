@@ -17,7 +17,9 @@ struct Nodes {
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<rdma::Endpoint> endpoint;
   rdma::ConnectionId connection = 0;
-  rdma::RemoteAddress first;  ///< of `there`
+  rdma::RemoteAddress first;                 ///< of `there`
+  std::unique_ptr<rdma::Endpoint> answerer;  ///< of the node that is reached
+  rdma::ConnectionId back = 0;               ///< from it to the node of `endpoint`
 };
 
 /// `provider` is "shm", whose nodes meet in the run directory, or "verbs".
