@@ -34,7 +34,7 @@ SendResult Sender::send(std::string_view message) {
 }
 
 void Sender::step() {
-  if (!endpoint_.status(connection_).ok()) state_ = State::kBroken;
+  if (state_ != State::kBroken && !endpoint_.status(connection_).ok()) state_ = State::kBroken;
   if (state_ == State::kTakeSession) take_session();
   push();
   if (state_ == State::kAwaitService || (state_ == State::kOpen && (open_ || look_again_))) ask();

@@ -4,6 +4,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "src/base/check.h"
@@ -30,15 +32,24 @@ Result<std::unique_ptr<Bells>> Bells::open(const DeviceContext& device) {
   std::unique_ptr<Bells> bells(new Bells);
   bells->channel_.reset(ibv_create_comp_channel(device.verbs()));
   if (bells->channel_ == nullptr) return cm_error("make a completion channel");
-  auto completions = device.make_completion_queue(kKept, bells->channel_.get());
+  ibv_device_attr limits{};
+  if (ibv_query_device(device.verbs(), &limits) != 0) return cm_error("ask the device for its limits");
+  const int kept = std::min({kMostKept, limits.max_srq_wr, limits.max_cqe});
+  if (limits.max_srq == 0 || kept == 0) {
+    return Status(StatusCode::kUnavailable,
+                  fmt::format("{} has no shared receive queues (max_srq in ibv_devinfo -v), by which peers wake this "
+                              "node's workers; choose another device",
+                              device.choice().device));
+  }
+  auto completions = device.make_completion_queue(static_cast<std::uint32_t>(kept), bells->channel_.get());
   if (!completions.ok()) return completions.status();
   bells->completions_ = std::move(completions).value();
   ibv_srq_init_attr attributes{};
-  attributes.attr.max_wr = kKept;
+  attributes.attr.max_wr = static_cast<std::uint32_t>(kept);
   attributes.attr.max_sge = 1;
   bells->received_.reset(ibv_create_srq(device.domain(), &attributes));
-  if (bells->received_ == nullptr) return cm_error(fmt::format("make a shared receive queue of {} places", kKept));
-  for (int i = 0; i < kKept; ++i) {
+  if (bells->received_ == nullptr) return cm_error(fmt::format("make a shared receive queue of {} places", kept));
+  for (int i = 0; i < kept; ++i) {
     if (Status status = bells->await_one(); !status.ok()) return status;
   }
   if (ibv_req_notify_cq(bells->completions(), 0) != 0) return cm_error("be notified of rings");

@@ -2,7 +2,7 @@
 // How rings arrive: as empty messages to the queue pairs that serve peers, with the bell as immediate data.
 //
 // All of them share one receive queue and one completion queue with a place for each entry of it, so neither overflows.
-// Who rings knows that this node's endpoint sleeps, so rings are rare; if more than kKept have come that the event
+// Who rings knows that this node's endpoint sleeps, so rings are rare; if more than kMostKept have come that the event
 // thread has not taken yet (the process is stopped, say), peers' devices hold the next ones back and try again.
 
 #include <infiniband/verbs.h>
@@ -49,7 +49,7 @@ class Bells {
   void answer();
 
  private:
-  static constexpr int kKept = 1024;
+  static constexpr int kMostKept = 1024;  ///< less if the device has less
 
   Bells() = default;
   Status await_one();
