@@ -12,11 +12,17 @@ namespace {
 
 using base::kWord;
 
+/// Processors with AVX load and store an aligned pair of words at one moment (both makers say so); of others nobody knows.
+const bool pairs_are_whole = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx") != 0;
+}();
+
 /// Both ends may be shared: the local buffer of one node can be another's remote region. Two words move at a time where
-/// both lie in one aligned pair of `theirs`, the end whose order counts, so that the pair is of one moment.
+/// both lie in one aligned pair of `theirs`, the end whose order counts.
 void copy_words(std::uint64_t* to, const std::uint64_t* from, std::size_t words, const std::uint64_t* theirs) {
   std::size_t i = 0;
-  if (base::in_twos() && words >= 2) {
+  if (pairs_are_whole && base::in_twos() && words >= 2) {
     if (reinterpret_cast<std::uintptr_t>(theirs) % (2 * kWord) != 0) {
       base::store_word(to, base::load_word(from));
       i = 1;
