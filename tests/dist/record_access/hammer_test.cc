@@ -5,10 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include "src/base/sanitizers.h"
 #include "tests/support/scale.h"
 
 namespace granary::dist {
 namespace {
+
+std::uint64_t seeds_of(std::uint64_t seeds) {
+  return tests::scaled(base::kAddressSanitizer || base::kThreadSanitizer ? seeds / 10 : seeds);
+}
 
 struct Sums {
   std::uint64_t commits = 0;
@@ -30,25 +35,25 @@ Sums hammer(HammerOptions options, std::uint64_t seeds) {
 }
 
 TEST(Hammer, NodesThatLive) {
-  const std::uint64_t seeds = tests::scaled(500);
+  const std::uint64_t seeds = seeds_of(500);
   EXPECT_GT(hammer({.remotes = 2}, seeds).commits, seeds * 3);
 }
 
 TEST(Hammer, ThreeNodesAndShortDelays) {
-  const std::uint64_t seeds = tests::scaled(150);
+  const std::uint64_t seeds = seeds_of(150);
   EXPECT_GT(hammer({.network = {.least_delay = 100, .most_delay = 3'000, .tear = 6'000}, .remotes = 3}, seeds).commits,
             seeds * 3);
 }
 
 TEST(Hammer, ConnectionsThatBreak) {
-  const std::uint64_t seeds = tests::scaled(500);
+  const std::uint64_t seeds = seeds_of(500);
   const Sums sums = hammer({.network = {.loss = 0.05}, .remotes = 2}, seeds);
   EXPECT_GT(sums.commits, seeds * 3);
   EXPECT_GT(sums.resumed, seeds);
 }
 
 TEST(Hammer, NodesThatCrash) {
-  const std::uint64_t seeds = tests::scaled(150);
+  const std::uint64_t seeds = seeds_of(150);
   EXPECT_GT(hammer({.network = {.loss = 0.02}, .remotes = 2, .crashes = 3}, seeds).commits, seeds * 3);
 }
 
