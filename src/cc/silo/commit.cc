@@ -76,12 +76,38 @@ bool holds(const std::vector<LockEntry>& locks, const Record* record) {
   return at != locks.end() && at->record == record;
 }
 
+inline AbortReason validate_local(const ReadEntry& read, const std::vector<LockEntry>& locks) {
+  const TidWord word = read.record->tid();
+  if (word == read.tid) [[likely]]
+    return AbortReason::kNone;
+  if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
+  return holds(locks, read.record) || injected(Bug::kSkipOwnLockCheck) ? AbortReason::kNone : AbortReason::kReadLocked;
+}
+
 /// A shared record also must not be x-locked. Unless it is locked by us: then an x-lock came later, and its holder gives way.
-[[gnu::noinline]] AbortReason validate_shared(const ReadEntry& read, const std::vector<LockEntry>& locks) {
+AbortReason validate_shared(const ReadEntry& read, const std::vector<LockEntry>& locks) {
   const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
   if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
   if (!record::is_locked(header.tid) && !record::is_x_locked(header.state)) return AbortReason::kNone;
   return holds(locks, read.record) || injected(Bug::kSkipOwnLockCheck) ? AbortReason::kNone : AbortReason::kReadLocked;
+}
+
+inline AbortReason validate_nodes(const AccessSet& access) {
+  if (injected(Bug::kSkipNodeValidation)) return AbortReason::kNone;
+  for (const NodeEntry& node : access.nodes) {
+    if (!Index::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
+  }
+  return AbortReason::kNone;
+}
+
+/// With reads of both kinds. By itself, so that the way of transactions that read local records only stays short.
+[[gnu::noinline]] AbortReason validate_both_kinds(const AccessSet& access) {
+  for (const ReadEntry& read : access.reads) {
+    const AbortReason reason =
+        record::is_shared(read.record) ? validate_shared(read, access.locks) : validate_local(read, access.locks);
+    if (reason != AbortReason::kNone) return reason;
+  }
+  return validate_nodes(access);
 }
 
 }  // namespace
@@ -90,24 +116,14 @@ bool holds(const std::vector<LockEntry>& locks, const Record* record) {
 AbortReason validate(const AccessSet& access) {
   if (!injected(Bug::kSkipReadValidation)) {
     for (const ReadEntry& read : access.reads) {
-      if (record::is_shared(read.record)) [[unlikely]] {
-        const AbortReason reason = validate_shared(read, access.locks);
-        if (reason != AbortReason::kNone) return reason;
-        continue;
-      }
-      const TidWord word = read.record->tid();
-      if (word == read.tid) [[likely]]
-        continue;
-      if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
-      if (!holds(access.locks, read.record) && !injected(Bug::kSkipOwnLockCheck)) return AbortReason::kReadLocked;
+      if (record::is_shared(read.record)) [[unlikely]]
+        return validate_both_kinds(access);
+      const AbortReason reason = validate_local(read, access.locks);
+      if (reason != AbortReason::kNone) [[unlikely]]
+        return reason;
     }
   }
-  if (!injected(Bug::kSkipNodeValidation)) {
-    for (const NodeEntry& node : access.nodes) {
-      if (!Index::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
-    }
-  }
-  return AbortReason::kNone;
+  return validate_nodes(access);
 }
 
 namespace {
