@@ -3,6 +3,7 @@
 // writing (I4). The anomalies are shown with shared tables, too: the whole program runs again with --tables=shared. Not covered:
 // other nodes' real operations (tests/dist), threads (tests/stress/shared_table_test.cc).
 
+#include "src/db/engine.h"
 #include "tests/isolation/isolation_test.h"
 #include "tests/support/at_sync_point.h"
 #include "tests/isolation/remote_holder.h"
@@ -83,6 +84,20 @@ TEST_P(SharedTables, ARecordAtRestIsWholeWhateverHappenedToIt) {
   Transaction t = begin();
   EXPECT_EQ(t.put(table_, "placeholder", "v"), Outcome::kOk);
   EXPECT_TRUE(is_whole(record("placeholder"), "placeholder"));
+}
+
+TEST(SharedMemory, TheRegionIsAMemoryFileIfAskedFor) {
+  for (const bool shared : {false, true}) {
+    Options options = manual_options();
+    options.shared_memory = shared;
+    ManualDatabase db(1, options);
+    const Table table = db.table("t", {.max_value_bytes = 8, .shared = true});
+    db.put(table, "k", "v");
+    const memory::Region& region = db->engine().region();
+    EXPECT_EQ(region.fd() >= 0, shared);
+    const auto* const record = reinterpret_cast<const char*>(&shared_record(table, "k"));
+    EXPECT_TRUE(record >= region.base() && record < region.base() + region.used());
+  }
 }
 
 TEST_P(SharedTables, ARecordNeverMoves) {

@@ -47,6 +47,14 @@ TEST_P(LoadRecord, TheGreaterTidStays) {
   EXPECT_EQ(database_.value(table_, "k"), "three");
 }
 
+TEST_P(LoadRecord, ASharedRecordKeepsItsPlace) {  // I3
+  load(0, make_tid(1, 1), "k", "first");
+  const auto first = table_.core()->index().find("k").value;
+  load(0, make_tid(2, 1), "k", "the second");
+  EXPECT_EQ(table_.core()->index().find("k").value == first, GetParam()) << "a local one may move, and does here";
+  EXPECT_EQ(database_.value(table_, "k"), "the second");
+}
+
 TEST_P(LoadRecord, AnOlderOneThatCameBetweenIsReplaced) {
   load(0, make_tid(1, 1), "k", "first");
   const AtSyncPoint other("load_record.present",
