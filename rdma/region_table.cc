@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace granary::rdma {
 namespace {
 
@@ -14,6 +16,14 @@ bool shaped_well(const Operation& operation, const Limits& limits) {
       operation.bytes | operation.remote.offset | reinterpret_cast<std::uintptr_t>(operation.local);
   return (bits & kWordMask) == 0 && operation.bytes != 0 && operation.bytes <= most;
 }
+
+struct Extent {
+  std::uint64_t begin = 0, bytes = 0;
+  bool holds(std::uint64_t at, std::uint64_t count) const {
+    const std::uint64_t offset = at - begin;
+    return offset <= bytes && count <= bytes - offset;
+  }
+};
 
 }  // namespace
 
@@ -31,10 +41,9 @@ std::string_view name(PostResult result) {
 }
 
 int LocalRegions::find(const void* at, std::uint64_t bytes) const {
-  const auto from = reinterpret_cast<std::uintptr_t>(at);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const std::uint64_t offset = from - reinterpret_cast<std::uintptr_t>(entries_[i].base);
-    if (offset <= entries_[i].bytes && bytes <= entries_[i].bytes - offset) return static_cast<int>(i);
+    const Extent extent{reinterpret_cast<std::uintptr_t>(entries_[i].base), entries_[i].bytes};
+    if (extent.holds(reinterpret_cast<std::uintptr_t>(at), bytes)) return static_cast<int>(i);
   }
   return -1;
 }
@@ -57,23 +66,33 @@ int PeerRegions::find(RegionId id) const {
   return -1;
 }
 
-PostResult PeerRegions::check(const RemoteAddress& address, std::uint32_t bytes) const {
-  if (address.node != node_) return PostResult::kInvalidRemote;
-  if (address.generation != generation_) return PostResult::kStale;
-  const int place = find(address.region);
-  if (place < 0) return PostResult::kInvalidRemote;
-  const std::uint64_t size = entries_[static_cast<std::size_t>(place)].bytes;
-  return address.offset <= size && bytes <= size - address.offset ? PostResult::kPosted : PostResult::kInvalidRemote;
+std::uint64_t PeerRegions::bytes(RegionId id) const {
+  const int place = find(id);
+  return place < 0 ? 0 : entries_[static_cast<std::size_t>(place)].bytes;
 }
 
+/// Operations of a chain are mostly in the regions of the one before, so those are asked first.
 PostResult check_chain(std::span<const Operation> chain, const Limits& limits, const LocalRegions& local,
                        const PeerRegions& peer) {
   if (chain.empty() || chain.size() > limits.chain_length) return PostResult::kInvalidChain;
+  std::optional<RegionId> region;
+  Extent theirs, ours;
   for (const Operation& operation : chain) {
     if (!shaped_well(operation, limits)) return PostResult::kInvalidChain;
-    const PostResult remote = peer.check(operation.remote, operation.bytes);
-    if (remote != PostResult::kPosted) return remote;
-    if (local.find(operation.local, operation.bytes) < 0) return PostResult::kInvalidLocal;
+    const RemoteAddress& remote = operation.remote;
+    if (remote.node != peer.node()) return PostResult::kInvalidRemote;
+    if (remote.generation != peer.generation()) return PostResult::kStale;
+    if (region != remote.region) {
+      region = remote.region;
+      theirs = {.begin = 0, .bytes = peer.bytes(remote.region)};
+    }
+    if (!theirs.holds(remote.offset, operation.bytes)) return PostResult::kInvalidRemote;
+    const auto at = reinterpret_cast<std::uintptr_t>(operation.local);
+    if (ours.holds(at, operation.bytes)) continue;
+    const int place = local.find(operation.local, operation.bytes);
+    if (place < 0) return PostResult::kInvalidLocal;
+    const LocalRegions::Entry& entry = local[static_cast<std::size_t>(place)];
+    ours = {.begin = reinterpret_cast<std::uintptr_t>(entry.base), .bytes = entry.bytes};
   }
   return PostResult::kPosted;
 }

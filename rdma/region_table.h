@@ -47,8 +47,8 @@ class PeerRegions {
   NodeId node() const { return node_; }
   Generation generation() const { return generation_; }
 
-  /// Whether all of it lies in a region of this life.
-  PostResult check(const RemoteAddress& address, std::uint32_t bytes) const;
+  /// Of the region; 0 if there is none.
+  std::uint64_t bytes(RegionId id) const;
 
  private:
   NodeId node_;

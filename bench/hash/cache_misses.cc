@@ -27,7 +27,8 @@ CacheMisses count_cache_misses(const CacheLoad& load) {
     const std::uint64_t key = popularity.next(random[client]);
     if (!cache.find(key, counters[client])) {
       ++counted.misses;
-      cache.remember(key, {.offset = key * kvstore::remote::LocationCache::kEntryBytes}, counters[client]);
+      cache.remember(key, kvstore::remote::Location(key * kvstore::remote::LocationCache::kEntryBytes, 0),
+                     counters[client]);
     }
     const bool popular = key < oracle_has.size();
     if (!popular || !oracle_has[key]) ++counted.oracle;

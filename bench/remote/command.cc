@@ -87,7 +87,8 @@ const BenchCommand& remote_command() {
       .summary = "lookups in another process's hash table",
       .description =
           "Fills a hash table of shared records in a process of its own and reads records by key from this one, by "
-          "one-sided READs: without a location cache, with one from empty, and once more with that one. Beside them "
+          "one-sided READs: without a location cache, with one from empty, and once more with that one; it knows its "
+          "keys a round ahead. Beside them "
           "READs of as many bytes at the records' places. One worker, a fixed number of lookups, so --workers, "
           "--seconds, --warmup and --repeat mean nothing here.",
       .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json"},

@@ -106,14 +106,13 @@ class Bench {
     base::Random random(load_.seed);
     std::uint64_t reads = 0;
     in_fiber([&](rdma::fiber::Rounds& together) {
-      std::array<std::uint64_t, kTogether> keys;
+      std::array<std::uint64_t, kTogether> keys, next;
       std::array<std::optional<dist::KeyRead>, kTogether> steps;
       std::array<rdma::fiber::Step*, kTogether> all;
+      draw(random, cache, &next);
       for (std::uint64_t round = 0; round < rounds(); ++round) {
-        for (std::size_t i = 0; i < kTogether; ++i) {
-          keys[i] = next_key(random);
-          if (cache != nullptr) cache->prefetch(kvstore::hash::HashedKey(bytes_of(keys[i])).word);
-        }
+        keys = next;
+        draw(random, cache, &next);
         for (std::size_t i = 0; i < kTogether; ++i) {
           all[i] = &steps[i].emplace(table_, bytes_of(keys[i]), buffer(i), cache, *counters_);
         }
@@ -125,6 +124,14 @@ class Bench {
       }
     });
     figure.reads = static_cast<double>(reads) / static_cast<double>(rounds() * kTogether);
+  }
+
+  /// The keys of a round, one round ahead: whoever has requests waiting knows what comes.
+  void draw(base::Random& random, const LocationCache* cache, std::array<std::uint64_t, kTogether>* keys) const {
+    for (std::uint64_t& key : *keys) {
+      key = next_key(random);
+      if (cache != nullptr) cache->prefetch(kvstore::hash::HashedKey(bytes_of(key)).word);
+    }
   }
 
   template <typename Body>

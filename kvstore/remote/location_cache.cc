@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kUseMask = 7;
 constexpr std::uint64_t kInUse = std::uint64_t{1} << 48;
 constexpr std::uint64_t kOffsetMask = kInUse - 1 - kUseMask;
-constexpr unsigned kIncarnationShift = 50;
+constexpr unsigned kIncarnationShift = 50;  // as in a Location
 constexpr std::uint64_t kIncarnationMask = (std::uint64_t{1} << (64 - kIncarnationShift)) - 1;
 static_assert(((kIncarnationMask << kIncarnationShift) ^ (kInUse | kInUse << 1) ^ kOffsetMask ^ kUseMask) ==
                   ~std::uint64_t{0},
@@ -22,9 +22,9 @@ static_assert(((kIncarnationMask << kIncarnationShift) ^ (kInUse | kInUse << 1) 
 constexpr std::uint64_t kAgingPeriod = 32;
 
 std::uint64_t pack(Location location) {
-  return location.offset | kInUse | (location.incarnation & kIncarnationMask) << kIncarnationShift;
+  return location.offset() | kInUse | location.incarnation() << kIncarnationShift;
 }
-Location unpack(std::uint64_t word) { return {word & kOffsetMask, word >> kIncarnationShift}; }
+Location unpack(std::uint64_t word) { return Location(word & kOffsetMask, word >> kIncarnationShift); }
 std::uint64_t place(std::uint64_t word) { return word & ~kUseMask; }
 std::uint64_t use(std::uint64_t word) { return word & kUseMask; }
 
@@ -39,21 +39,24 @@ LocationCache::LocationCache(std::uint64_t bytes)
     : sets_count_(std::max<std::uint64_t>(bytes / sizeof(Set), 1)),
       sets_(std::make_unique<Set[]>(sets_count_)) {}
 
-LocationCache::Set& LocationCache::set_of(std::uint64_t key) const {
+/// The upper half of the product chooses the set, the highest bit below the line.
+LocationCache::Home LocationCache::home_of(std::uint64_t key) const {
   std::uint64_t state = key;
-  return sets_[static_cast<std::uint64_t>((static_cast<unsigned __int128>(base::splitmix64(state)) * sets_count_) >>
-                                          64)];
+  const unsigned __int128 product = static_cast<unsigned __int128>(base::splitmix64(state)) * sets_count_;
+  const auto below = static_cast<std::uint64_t>(product);
+  return {sets_[static_cast<std::uint64_t>(product >> 64)], below >> 63 != 0 ? kEntriesOfSet / 2 : 0};
 }
 
 std::optional<Location> LocationCache::find(std::uint64_t key, LocationCacheCounters& worker) const {
-  for (Entry& entry : set_of(key).entries) {
+  const Home home = home_of(key);
+  for (unsigned step = 0; step < kEntriesOfSet; ++step) {
+    Entry& entry = home.entry(step);
     const std::uint64_t check = entry.check.load(std::memory_order_acquire);
     const std::uint64_t word = entry.word.load(std::memory_order_acquire);
     if ((word & kInUse) == 0 || (check ^ place(word)) != key) continue;
     count(worker.hits);
-    // If the entry is another by now, this use is not counted.
-    if (std::uint64_t seen = word; use(seen) != kUseMask)
-      entry.word.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed);
+    // No CAS, which would keep the next key's loads waiting: if the entry is another by now, that one is torn, and lost.
+    if (use(word) != kUseMask) entry.word.store(word + 1, std::memory_order_relaxed);
     return unpack(word);
   }
   count(worker.misses);
@@ -69,11 +72,13 @@ void LocationCache::age(Set& set) {
 }
 
 void LocationCache::remember(std::uint64_t key, Location location, LocationCacheCounters& worker) {
-  base::debug_check(location.offset == (location.offset & kOffsetMask), "offsets are below 2^48 and multiples of 8");
-  Set& set = set_of(key);
+  base::debug_check(location.offset() == (location.offset() & kOffsetMask),
+                    "offsets are below 2^48 and multiples of 8");
+  const Home home = home_of(key);
   Entry* room = nullptr;
   std::uint64_t least = 0;
-  for (Entry& entry : set.entries) {
+  for (unsigned step = 0; step < kEntriesOfSet; ++step) {
+    Entry& entry = home.entry(step);
     const std::uint64_t check = entry.check.load(std::memory_order_relaxed);
     const std::uint64_t word = entry.word.load(std::memory_order_relaxed);
     const bool used = (word & kInUse) != 0;
@@ -89,7 +94,7 @@ void LocationCache::remember(std::uint64_t key, Location location, LocationCache
   }
   if (least != 0) {
     count(worker.replacements);
-    if (worker.replacements.load(std::memory_order_relaxed) % kAgingPeriod == 0) age(set);
+    if (worker.replacements.load(std::memory_order_relaxed) % kAgingPeriod == 0) age(home.set);
   }
   const std::uint64_t word = pack(location);
   room->check.store(key ^ word, std::memory_order_release);
@@ -100,7 +105,7 @@ void LocationCache::remember(std::uint64_t key, Location location, LocationCache
 void LocationCache::forget(std::uint64_t key, Location stale, LocationCacheCounters& worker) {
   count(worker.stale);
   const std::uint64_t gone = pack(stale);
-  for (Entry& entry : set_of(key).entries) {
+  for (Entry& entry : home_of(key).set.entries) {
     std::uint64_t word = entry.word.load(std::memory_order_acquire);
     if (place(word) != gone || (entry.check.load(std::memory_order_acquire) ^ gone) != key) continue;
     entry.word.compare_exchange_strong(word, 0, std::memory_order_release, std::memory_order_relaxed);

@@ -28,11 +28,22 @@
 
 namespace granary::kvstore::remote {
 
-/// A place in the owner's region, and the low bits of the incarnation of the record that was there.
-struct Location {
-  std::uint64_t offset = 0;       ///< below 2^48, a multiple of 8
-  std::uint64_t incarnation = 0;  ///< the low 14 bits count
+/// A place in the owner's region, and the low bits of the incarnation of the record that was there. One word, which
+/// functions return in a register.
+class Location {
+ public:
+  constexpr Location() = default;
+  /// The offset is below 2^48 and a multiple of 8; of the incarnation the low 14 bits count.
+  constexpr Location(std::uint64_t offset, std::uint64_t incarnation) : word_(offset | incarnation << kShift) {}
+
+  constexpr std::uint64_t offset() const { return word_ & ((std::uint64_t{1} << kOffsetBits) - 1); }
+  constexpr std::uint64_t incarnation() const { return word_ >> kShift; }
   bool operator==(const Location&) const = default;
+
+ private:
+  static constexpr unsigned kOffsetBits = 48;
+  static constexpr unsigned kShift = 50;
+  std::uint64_t word_ = 0;
 };
 
 /// Of one worker, which alone writes them (relaxed); statistics sum them up.
@@ -53,9 +64,8 @@ class LocationCache {
 
   /// Brings closer what find() will look at: for whoever has several keys to find.
   void prefetch(std::uint64_t key) const {
-    const Set& set = set_of(key);
-    base::prefetch(&set.entries.front());
-    base::prefetch(&set.entries.back());
+    const Home home = home_of(key);
+    base::prefetch(&home.entry(0));
   }
   /// What is remembered of the key (or the fingerprint of a long one). Any thread.
   std::optional<Location> find(std::uint64_t key, LocationCacheCounters& worker) const;
@@ -79,7 +89,14 @@ class LocationCache {
   };
   static_assert(sizeof(Set) == kEntriesOfSet * kEntryBytes);
 
-  Set& set_of(std::uint64_t key) const;
+  /// Where a key's entry is, if anywhere: in the set, looked for from one of its two lines on, so that a hit mostly touches
+  /// only that.
+  struct Home {
+    Set& set;
+    unsigned first;
+    Entry& entry(unsigned step) const { return set.entries[(first + step) % kEntriesOfSet]; }
+  };
+  Home home_of(std::uint64_t key) const;
   static void age(Set& set);
 
   const std::uint64_t sets_count_;

@@ -16,7 +16,9 @@ struct RemoteTable {
   std::uint32_t max_value_bytes = 0;
 
   rdma::RemoteAddress at(std::uint64_t offset) const {
-    return {.node = main.node, .region = main.region, .generation = main.generation, .offset = offset};
+    rdma::RemoteAddress address = main;
+    address.offset = offset;
+    return address;
   }
   rdma::RemoteAddress bucket(std::uint64_t number) const { return main.plus(number * sizeof(hash::Bucket)); }
 };

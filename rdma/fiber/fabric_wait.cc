@@ -28,11 +28,8 @@ PostResult Chains::post(ConnectionId connection, std::span<const Operation> chai
     scheduler_.yield();
     result = endpoint_.endpoint().post(connection, chain, Signal::kYes, tag);
   }
-  if (result == PostResult::kPosted) {
-    ++under_way_;
-  } else {
-    failed_ = true;
-  }
+  if (result == PostResult::kPosted) ++under_way_;
+  if (result == PostResult::kBroken) failed_ = true;
   return result;
 }
 

@@ -36,9 +36,9 @@ class Chains {
   Chains(const Chains&) = delete;
   Chains& operator=(const Chains&) = delete;
 
-  /// Posts a chain, yielding while there is no room: never kFull.
+  /// Posts a chain, yielding while there is no room: never kFull. What else is refused, is as if never asked for.
   PostResult post(ConnectionId connection, std::span<const Operation> chain);
-  /// Waits for all of them; true if each was posted and done. Starts anew afterwards.
+  /// Waits for all of them; false if a connection was, or is now, broken. Starts anew afterwards.
   bool wait();
 
  private:

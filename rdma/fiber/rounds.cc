@@ -53,14 +53,6 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
   }
   const Generation life = peers_.endpoint().peer_generation(*connection);
   const std::size_t most = peers_.endpoint().limits().chain_length;
-  const auto flush = [&](std::size_t count) {
-    if (count == 0) return;
-    const PostResult result = chains.post(*connection, std::span(chain_).first(count));
-    base::always_check(result == PostResult::kPosted || result == PostResult::kBroken,
-                       "the buffers of steps lie in registered memory");
-    chain_.erase(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(count));
-  };
-  chain_.clear();
   for (Step*& step : steps) {
     if (step->generation() != life) {
       end(step, Failure::kStale);
@@ -68,22 +60,33 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
     }
     const std::size_t before = chain_.size();
     step->append(chain_);
-    if (!reachable(*connection, std::span(chain_).subspan(before))) {
-      chain_.resize(before);
-      end(step, Failure::kRefused);
-    } else if (chain_.size() > most) {
-      flush(before);
+    if (chain_.size() > most) {
+      post_parts(*connection, chains);
+      chain_.erase(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(before));
     }
+    parts_.push_back({&step, chain_.size()});
   }
-  flush(chain_.size());
+  post_parts(*connection, chains);
+  chain_.clear();
 }
 
-bool Rounds::reachable(ConnectionId connection, std::span<const Operation> operations) const {
-  return std::all_of(operations.begin(), operations.end(), [&](const Operation& operation) {
-    const RemoteAddress& at = operation.remote;
-    const std::uint64_t region = peers_.endpoint().peer_region_bytes(connection, at.region);
-    return at.offset % 8 == 0 && at.offset <= region && operation.bytes <= region - at.offset;
-  });
+/// In one chain. Only if that is refused is it asked whose address leads nowhere: then each part goes alone.
+void Rounds::post_parts(ConnectionId connection, Chains& chains) {
+  const auto post = [&](std::size_t from, std::size_t to) {
+    const PostResult result = chains.post(connection, std::span(chain_).subspan(from, to - from));
+    base::always_check(
+        result == PostResult::kPosted || result == PostResult::kBroken || result == PostResult::kInvalidRemote,
+        "the buffers of steps lie in registered memory");
+    return result != PostResult::kInvalidRemote;
+  };
+  if (!parts_.empty() && !post(0, parts_.back().end)) {
+    std::size_t from = 0;
+    for (const Part& part : parts_) {
+      if (!post(from, part.end)) end(*part.step, Failure::kRefused);
+      from = part.end;
+    }
+  }
+  parts_.clear();
 }
 
 }  // namespace granary::rdma::fiber

@@ -31,7 +31,7 @@ class Rounds {
  private:
   void round(std::span<Step*> open);
   void post(std::span<Step*> steps, Chains& chains);
-  bool reachable(ConnectionId connection, std::span<const Operation> operations) const;
+  void post_parts(ConnectionId connection, Chains& chains);
 
   Scheduler& scheduler_;
   FiberEndpoint& endpoint_;
@@ -40,7 +40,12 @@ class Rounds {
   // Of run(); kept for their memory.
   std::vector<Step*> open_;  ///< nullptr: has ended in this round
   std::vector<Operation> chain_;
-  bool pause_ = false;  ///< a step wants one
+  struct Part {
+    Step** step;
+    std::size_t end;  ///< behind its operations in chain_
+  };
+  std::vector<Part> parts_;  ///< of chain_, not posted yet
+  bool pause_ = false;       ///< a step wants one
 };
 
 }  // namespace granary::rdma::fiber

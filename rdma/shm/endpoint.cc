@@ -45,9 +45,7 @@ Generation ShmEndpoint::peer_generation(ConnectionId connection) const {
 }
 
 std::uint64_t ShmEndpoint::peer_region_bytes(ConnectionId connection, RegionId region) const {
-  const PeerRegions& regions = connections_[connection]->peer->regions();
-  const int place = regions.find(region);
-  return place < 0 ? 0 : regions[static_cast<std::size_t>(place)].bytes;
+  return connections_[connection]->peer->regions().bytes(region);
 }
 
 PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,

@@ -26,7 +26,7 @@ class Peer {
   Peer& operator=(const Peer&) = delete;
 
   const PeerRegions& regions() const { return regions_; }
-  /// The memory at an address that regions().check() has passed.
+  /// The memory at an address that check_chain() has passed.
   char* at(const RemoteAddress& address) const {
     return bases_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
   }

@@ -64,9 +64,7 @@ Status SimEndpoint::status(ConnectionId connection) const {
 }
 
 std::uint64_t SimEndpoint::peer_region_bytes(ConnectionId connection, RegionId region) const {
-  const PeerRegions& regions = at(connection).regions();
-  const int place = regions.find(region);
-  return place < 0 ? 0 : regions[static_cast<std::size_t>(place)].bytes;
+  return at(connection).regions().bytes(region);
 }
 
 PostResult SimEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,

@@ -144,8 +144,7 @@ Generation VerbsEndpoint::peer_generation(ConnectionId id) const {
 
 std::uint64_t VerbsEndpoint::peer_region_bytes(ConnectionId id, RegionId region) const {
   const Connection* connection = find(id);
-  const int place = connection != nullptr ? connection->regions().find(region) : -1;
-  return place < 0 ? 0 : connection->regions()[static_cast<std::size_t>(place)].bytes;
+  return connection != nullptr ? connection->regions().bytes(region) : 0;
 }
 
 PostResult VerbsEndpoint::post(ConnectionId id, std::span<const Operation> chain, Signal signal, std::uint64_t tag) {

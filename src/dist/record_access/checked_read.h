@@ -16,6 +16,13 @@ class CheckedRead final : public AccessStep {
         record_(record),
         buffer_(buffer),
         mine_(mine) {}
+  /// Of RemoteRecord::at_entry().
+  CheckedRead(const rdma::RemoteAddress& entry, std::string_view key, std::uint64_t incarnation,
+              std::uint32_t max_value_bytes, void* buffer)
+      : AccessStep(entry),
+        record_(RemoteRecord::at_entry(entry, key, incarnation, max_value_bytes)),
+        buffer_(buffer),
+        mine_(record::kFree) {}
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;

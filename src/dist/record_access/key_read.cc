@@ -32,9 +32,7 @@ KeyRead::KeyRead(const kvstore::remote::RemoteTable& table, std::string_view key
 
 void KeyRead::read_at(Location place) {
   place_ = place;
-  read_.emplace(
-      RemoteRecord::at_entry(table_->at(place.offset), key_.bytes, place.incarnation, table_->max_value_bytes),
-      buffer_);
+  read_.emplace(table_->at(place.offset()), key_.bytes, place.incarnation(), table_->max_value_bytes, buffer_);
 }
 
 RemoteRecord KeyRead::record() const {
@@ -66,7 +64,7 @@ Next KeyRead::looked_up() {
     case LookupOutcome::kMiss: return end(Outcome::kMissing);
     default: return end(Outcome::kBusy);
   }
-  read_at({.offset = lookup_->offset(), .incarnation = lookup_->incarnation()});
+  read_at(Location(lookup_->offset(), lookup_->incarnation()));
   if (cache_ != nullptr) cache_->remember(key_.word, place_, *counters_);
   return Next::kAtOnce;
 }

@@ -1,24 +1,29 @@
 #include "src/dist/record_access/remote_record.h"
 
+#include <cstring>
+
 #include "src/base/test_hooks.h"
 #include "src/dist/record_access/outcome.h"
 
 namespace granary::dist {
+namespace {
 
-RemoteRecord RemoteRecord::at_entry(const rdma::RemoteAddress& entry, std::string_view key, std::uint64_t incarnation,
-                                    std::uint32_t max_value_bytes) {
-  RemoteRecord record{.at = entry, .key = key, .incarnation = incarnation, .max_value_bytes = max_value_bytes};
-  record.at.offset -= offsetof(record::SharedRecord, head);
-  return record;
+/// Mostly of one word, for which a call would be long.
+bool starts_with(const std::uint64_t* words, std::string_view key) {
+  for (; key.size() >= base::kWord; key.remove_prefix(base::kWord), ++words) {
+    if (std::memcmp(words, key.data(), base::kWord) != 0) return false;
+  }
+  return key.empty() || std::memcmp(words, key.data(), key.size()) == 0;
 }
+
+}  // namespace
 
 bool RemoteRecord::is(const record::SharedRecord& copy) const {
   const std::uint64_t there = record::incarnation_of(copy.head.size_word);
   const bool same_life =
       ((there ^ incarnation) & incarnation_mask) == 0 || base::injected(base::Bug::kIgnoreIncarnation);
   return same_life && record::is_latest(copy.head.tid_word) &&
-         record::fingerprint_of(copy.check_word) == record::key_fingerprint(key) &&
-         std::string_view(reinterpret_cast<const char*>(copy.key_words()), key.size()) == key;
+         record::fingerprint_of(copy.check_word) == record::key_fingerprint(key) && starts_with(copy.key_words(), key);
 }
 
 std::string_view name(Outcome outcome) {

@@ -13,7 +13,11 @@ namespace granary::dist {
 struct RemoteRecord {
   /// A record whose index entry is `offset`: indexes hold the address of what follows the state word.
   static RemoteRecord at_entry(const rdma::RemoteAddress& entry, std::string_view key, std::uint64_t incarnation,
-                               std::uint32_t max_value_bytes);
+                               std::uint32_t max_value_bytes) {
+    RemoteRecord record{.at = entry, .key = key, .incarnation = incarnation, .max_value_bytes = max_value_bytes};
+    record.at.offset -= offsetof(record::SharedRecord, head);
+    return record;
+  }
 
   rdma::RemoteAddress at;  ///< of the state word
   std::string_view key;    ///< outlives what is done with the record

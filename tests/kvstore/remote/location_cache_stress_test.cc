@@ -27,10 +27,10 @@ TEST(LocationCacheStress, AHitIsALocationOfItsKey) {
       while (!stop.load(std::memory_order_relaxed)) {
         const std::uint64_t key = random.below(kKeys);
         // The key's number is in the offset, so that a location tells whose it is.
-        const Location mine{.offset = (random.below(1000) * kKeys + key) * 8, .incarnation = random.below(1 << 14)};
+        const Location mine((random.below(1000) * kKeys + key) * 8, random.below(1 << 14));
         const auto found = cache.find(key, worker);
         if (found) {
-          EXPECT_EQ(found->offset / 8 % kKeys, key);
+          EXPECT_EQ(found->offset() / 8 % kKeys, key);
         }
         if (!found || random.below(4) == 0) cache.remember(key, mine, worker);
         if (found && random.below(8) == 0) cache.forget(key, *found, worker);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kOneSet = LocationCache::kEntriesOfSet * LocationCache::kEntryBytes;
 
-Location location_of(std::uint64_t key) { return {.offset = (key + 1) * 64, .incarnation = key % 100}; }
+Location location_of(std::uint64_t key) { return Location((key + 1) * 64, key % 100); }
 
 TEST(LocationCache, HasAsManyEntriesAsFit) {
   EXPECT_EQ(LocationCache(16 << 20).entries(), std::uint64_t{1} << 20) << "slide 47: 16 MB are a million entries";
@@ -24,12 +24,12 @@ TEST(LocationCache, HasAsManyEntriesAsFit) {
 TEST(LocationCache, KeepsEveryBitOfALocation) {
   LocationCache cache(kOneSet);
   LocationCacheCounters worker;
-  const Location far{.offset = (std::uint64_t{1} << 48) - 8, .incarnation = (1 << 14) - 1};
+  const Location far((std::uint64_t{1} << 48) - 8, (1 << 14) - 1);
   cache.remember(~std::uint64_t{0}, far, worker);
-  cache.remember(0, {.offset = 0, .incarnation = 0}, worker);
+  cache.remember(0, Location(0, 0), worker);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(cache.find(~std::uint64_t{0}, worker), far);
-    EXPECT_EQ(cache.find(0, worker), (Location{0, 0}));
+    EXPECT_EQ(cache.find(0, worker), Location(0, 0));
   }
   EXPECT_EQ(cache.find(1, worker), std::nullopt);
 }
@@ -50,8 +50,7 @@ TEST(LocationCache, ForgetsOnlyWhatWasStale) {
   cache.remember(5, location_of(6), worker);
   cache.forget(5, location_of(5), worker);
   EXPECT_EQ(cache.find(5, worker), location_of(6)) << "another worker has looked it up again";
-  Location other_incarnation = location_of(6);
-  ++other_incarnation.incarnation;
+  const Location other_incarnation(location_of(6).offset(), location_of(6).incarnation() + 1);
   cache.forget(5, other_incarnation, worker);
   EXPECT_EQ(cache.find(5, worker), location_of(6));
 }
