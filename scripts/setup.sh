@@ -10,7 +10,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
-          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev)
+          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev spin)
 case ${1:-} in
   '') ;;
   --tools) packages+=(clang-format-16 clang-tidy-16) ;;
