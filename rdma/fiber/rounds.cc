@@ -70,14 +70,15 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
   chain_.clear();
 }
 
-/// In one chain. Only if that is refused is it asked whose address leads nowhere: then each part goes alone.
+/// In one chain. Only if that is refused is it asked whose address leads nowhere, or between two words: then each part goes
+/// alone.
 void Rounds::post_parts(ConnectionId connection, Chains& chains) {
   const auto post = [&](std::size_t from, std::size_t to) {
     const PostResult result = chains.post(connection, std::span(chain_).subspan(from, to - from));
-    base::always_check(
-        result == PostResult::kPosted || result == PostResult::kBroken || result == PostResult::kInvalidRemote,
-        "the buffers of steps lie in registered memory");
-    return result != PostResult::kInvalidRemote;
+    const bool refused = result == PostResult::kInvalidRemote || result == PostResult::kInvalidChain;
+    base::always_check(refused || result == PostResult::kPosted || result == PostResult::kBroken,
+                       "the buffers of steps lie in registered memory");
+    return !refused;
   };
   if (!parts_.empty() && !post(0, parts_.back().end)) {
     std::size_t from = 0;
