@@ -1,15 +1,9 @@
 #include "src/cc/versions.h"
 
 #include "src/base/shared_words.h"
-#include "src/base/test_hooks.h"
 #include "src/record/shared_record.h"
 
 namespace granary::cc {
-
-bool snapshots_may_need(const WorkerState& worker, TidWord old, epoch::Epoch period) {
-  if (!worker.shared.settings.snapshots || record::tid_of(old) == 0) return false;
-  return record::epoch_of(old) < period && !base::injected(base::Bug::kOverwriteSnapshot);
-}
 
 Record* allocate_record(WorkerState& worker, std::size_t value_bytes, memory::Urgency urgency) {
   return static_cast<Record*>(
