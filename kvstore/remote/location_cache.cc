@@ -55,8 +55,10 @@ std::optional<Location> LocationCache::find(std::uint64_t key, LocationCacheCoun
     const std::uint64_t word = entry.word.load(std::memory_order_acquire);
     if ((word & kInUse) == 0 || (check ^ place(word)) != key) continue;
     count(worker.hits);
-    // No CAS, which would keep the next key's loads waiting: if the entry is another by now, that one is torn, and lost.
-    if (use(word) != kUseMask) entry.word.store(word + 1, std::memory_order_relaxed);
+    base::sync_point("location_cache.found");
+    // If the entry is another by now, this use is not counted: a plain store would put a word of ours beside that one's check.
+    if (std::uint64_t seen = word; use(seen) != kUseMask)
+      entry.word.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed);
     return unpack(word);
   }
   count(worker.misses);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/test_hooks.h"
+#include "tests/support/at_sync_point.h"
 
 namespace granary::kvstore::remote {
 namespace {
@@ -53,6 +54,18 @@ TEST(LocationCache, ForgetsOnlyWhatWasStale) {
   const Location other_incarnation(location_of(6).offset(), location_of(6).incarnation() + 1);
   cache.forget(5, other_incarnation, worker);
   EXPECT_EQ(cache.find(5, worker), location_of(6));
+}
+
+TEST(LocationCache, AUseDoesNotBringBackWhatAnotherWorkerForgetsMeanwhile) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  cache.remember(5, location_of(5), worker);
+  {
+    const tests::AtSyncPoint at("location_cache.found", [&] { cache.forget(5, location_of(5), worker); });
+    EXPECT_EQ(cache.find(5, worker), location_of(5));
+  }
+  EXPECT_EQ(cache.find(5, worker), std::nullopt);
 }
 
 TEST(LocationCache, KeepsWhatIsUsedWhenManyPassBy) {
