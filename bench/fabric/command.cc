@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <vector>
 
 #include <fmt/format.h>
@@ -83,11 +82,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
                   .run_directory = (*scratch)->path()};
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
-  fmt::print("{}", text_of(*figures, load));
-  std::fflush(stdout);
-  if (path.empty()) return ExitCode::kOk;
-  const Status written = write_json(path, json_of(*figures, load));
-  return written.ok() ? ExitCode::kOk : fail(written);
+  return report(text_of(*figures, load), path, json_of(*figures, load));
 }
 
 }  // namespace

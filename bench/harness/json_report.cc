@@ -2,11 +2,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 
 #include <fmt/format.h>
 
+#include "bench/harness/trial.h"
 #include "src/base/build_info.h"
 
 namespace granary::bench {
@@ -210,6 +212,13 @@ Status write_json(const std::string& path, const Json& json) {
   file.close();
   if (file.good()) return {};
   return Status(StatusCode::kUnavailable, fmt::format("--json={}: cannot write: {}", path, std::strerror(errno)));
+}
+
+ExitCode report(const std::string& text, const std::string& path, const Json& json) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+  const Status written = path.empty() ? Status() : write_json(path, json);
+  return written.ok() ? ExitCode::kOk : refuse(exit_code_of(written), written.message());
 }
 
 }  // namespace granary::bench

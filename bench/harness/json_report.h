@@ -30,4 +30,7 @@ nlohmann::ordered_json json_report(const ReportInput& input);
 /// Writes the file whole. kUnavailable names the file and the reason.
 Status write_json(const std::string& path, const nlohmann::ordered_json& json);
 
+/// How a command ends that runs itself: prints the text, and writes the JSON unless `path` is empty.
+ExitCode report(const std::string& text, const std::string& path, const nlohmann::ordered_json& json);
+
 }  // namespace granary::bench

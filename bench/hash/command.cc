@@ -1,6 +1,5 @@
 #include "bench/hash/command.h"
 
-#include <cstdio>
 #include <vector>
 
 #include <fmt/format.h>
@@ -96,11 +95,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
                        .theta = flags.real("theta"),
                        .seed = settings.seed};
   const CacheMisses cache = count_cache_misses(load);
-  fmt::print("{}{}", text_of(*rows, flags), text_of(load, cache));
-  std::fflush(stdout);
-  if (path.empty()) return ExitCode::kOk;
-  const Status written = write_json(path, json_of(*rows, load, cache, flags, settings.seed));
-  return written.ok() ? ExitCode::kOk : fail(written);
+  return report(text_of(*rows, flags) + text_of(load, cache), path, json_of(*rows, load, cache, flags, settings.seed));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "bench/remote/command.h"
 
-#include <cstdio>
 #include <vector>
 
 #include <fmt/format.h>
@@ -69,14 +68,11 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
                   .seed = settings.seed};
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
-  fmt::print("{}", text_of(*figures, load));
-  std::fflush(stdout);
+  const ExitCode reported = report(text_of(*figures, load), path, json_of(*figures, load));
   for (const Figure& figure : *figures) {
     if (figure.wrong != 0) return refuse(ExitCode::kCheckFailed, fmt::format("{} lookups failed", figure.wrong));
   }
-  if (path.empty()) return ExitCode::kOk;
-  const Status written = write_json(path, json_of(*figures, load));
-  return written.ok() ? ExitCode::kOk : fail(written);
+  return reported;
 }
 
 }  // namespace
@@ -88,8 +84,8 @@ const BenchCommand& remote_command() {
       .description =
           "Fills a hash table of shared records in a process of its own and reads records by key from this one, by "
           "one-sided READs: without a location cache, with one from empty, and once more with that one; it knows its "
-          "keys a round ahead. Beside them "
-          "READs of as many bytes at the records' places. One worker, a fixed number of lookups, so --workers, "
+          "keys a round ahead. Beside them READs of as many bytes at the records' places. One worker, a fixed number "
+          "of lookups, so --workers, "
           "--seconds, --warmup and --repeat mean nothing here.",
       .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json"},
       .flags = {integer_flag("keys", 1'000'000, 1, 1'000'000'000, "keys", "In the table."),
