@@ -4,7 +4,7 @@
 #   scripts/verbs_vm.sh [--two] [--seconds N] COMMAND [ARGUMENT...]
 #
 # The machine sees the host's files read-only (what it writes goes into its memory), starts in the current directory, has
-# the device rxe0, and lasts at most N seconds (default 300). Output and exit code are the command's; 124 means that the
+# the device rxe0, and lasts at most N seconds (default 900). Output and exit code are the command's; 124 means that the
 # time was up, 3 that there is no machine to be had (a package is missing, or the emulator failed).
 #
 # --two: two machines with a network between them; both run the command, their output lines are marked "0| " and "1| ",
@@ -20,7 +20,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 usage() { echo "usage: scripts/verbs_vm.sh [--two] [--seconds N] COMMAND [ARGUMENT...]" >&2; exit 2; }
 lacking() { echo "verbs_vm.sh: $*" >&2; exit 3; }
 
-machines=1 seconds=300
+machines=1 seconds=900
 while [[ ${1:-} == --* ]]; do
   case $1 in
     --two) machines=2; shift ;;

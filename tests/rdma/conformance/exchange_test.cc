@@ -20,7 +20,6 @@ class Exchange : public testing::Test {
   static constexpr NodeId kHere = 1;
   static constexpr NodeId kPeer = 2;
   static constexpr NodeId kOther = 3;
-  static constexpr std::uint64_t kPatience_us = 10'000'000;
 
   void SetUp() override {
     world_ = make_world();
@@ -140,9 +139,10 @@ TEST_F(Exchange, WorkersThatWaitForEachOtherSleep) {
   meet(kPeer);
   meet(kOther);
   ASSERT_TRUE(echoes(kPeer, "hello") && echoes(kOther, "hello"));
-  constexpr std::uint64_t kRounds = 200;
+  const Rounds rounds(*world_);
+  std::uint64_t round = 0;
   const mailbox::Sleeper::Counts before = worker_->sleeper().counts();
-  for (std::uint64_t round = 0; round < kRounds; ++round) {
+  for (; rounds.more(round); ++round) {
     int answers = 0;
     for (const NodeId node : {kPeer, kOther}) {
       const auto done = [&](CallOutcome outcome, std::string_view) { answers += outcome == CallOutcome::kAnswered; };
@@ -154,9 +154,9 @@ TEST_F(Exchange, WorkersThatWaitForEachOtherSleep) {
     ASSERT_TRUE(work_until([&] { return answers == 2; }));
     if (round % 5 == 0) world_->advance();  // long enough that the others lie down
   }
-  constexpr std::uint64_t kMostPauses = kRounds * 8 * (mailbox::Sleeper::kSpins + 8);  // a few waits a round
+  const std::uint64_t most_pauses = round * 8 * (mailbox::Sleeper::kSpins + 8);  // a few waits a round
   const mailbox::Sleeper::Counts& counts = worker_->sleeper().counts();
-  EXPECT_LE(counts.pauses - before.pauses, kMostPauses);
+  EXPECT_LE(counts.pauses - before.pauses, most_pauses);
   std::uint64_t all_sleeps = counts.sleeps - before.sleeps;
   EXPECT_EQ(counts.slept_through, 0u);
   for (const NodeId node : {kPeer, kOther}) {
@@ -167,11 +167,11 @@ TEST_F(Exchange, WorkersThatWaitForEachOtherSleep) {
     std::uint64_t sleeps = 0;
     std::uint64_t slept_through = 0;
     text >> pauses >> sleeps >> slept_through;
-    EXPECT_LE(pauses, kMostPauses) << "node " << node;
+    EXPECT_LE(pauses, most_pauses) << "node " << node;
     EXPECT_EQ(slept_through, 0u) << "node " << node;
     all_sleeps += sleeps;
   }
-  EXPECT_GE(all_sleeps, kRounds / 10) << "nobody had to wait: the test saw nothing";
+  EXPECT_GE(all_sleeps, round / 10) << "nobody had to wait: the test saw nothing";
 }
 
 TEST_F(Exchange, FibersWaitForAnswersAndForOperations) {

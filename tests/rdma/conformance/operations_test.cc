@@ -8,8 +8,6 @@
 namespace granary::rdma::conformance {
 namespace {
 
-constexpr int kRounds = 200;  // where the order of operations is a matter of chance
-
 TEST_F(Conformance, TellsThePeersLifeAndRegions) {
   EXPECT_EQ(endpoint_->peer_generation(connection_), kPeerLife.generation);
   EXPECT_EQ(endpoint_->peer_region_bytes(connection_, kPeerRegion), kPeerBytes);
@@ -57,7 +55,8 @@ TEST_F(Conformance, FetchAddTellsTheOldValue) {
 TEST_F(Conformance, AtomicsOfTwoEndpointsLoseNothing) {
   const auto other = open_endpoint();
   const ConnectionId second = connect(*other);
-  for (std::uint64_t i = 0; i < kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 0; rounds.more(i); ++i) {
     const Operation mine = Operation::fetch_add(at(128), 1, word(1));
     const Operation theirs = Operation::fetch_add(at(128), 1, word(2));
     ASSERT_EQ(endpoint_->post(connection_, {&mine, 1}, Signal::kYes, i), PostResult::kPosted);
@@ -70,7 +69,8 @@ TEST_F(Conformance, AtomicsOfTwoEndpointsLoseNothing) {
 }
 
 TEST_F(Conformance, AReadSeesTheCompareSwapBeforeIt) {
-  for (std::uint64_t i = 0; i < kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 0; rounds.more(i); ++i) {
     ASSERT_TRUE(run({Operation::compare_swap(at(0), i, i + 1, word(1)), Operation::read(word(2), at(0), 8)}));
     ASSERT_EQ(*word(1), i);
     ASSERT_EQ(*word(2), i + 1);
@@ -78,7 +78,8 @@ TEST_F(Conformance, AReadSeesTheCompareSwapBeforeIt) {
 }
 
 TEST_F(Conformance, AReadSeesTheWriteBeforeItAndTheLastWriteStays) {
-  for (std::uint64_t i = 0; i < kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 0; rounds.more(i); ++i) {
     *word(1) = 2 * i;
     *word(2) = 2 * i + 1;
     ASSERT_TRUE(run({Operation::write(at(0), word(1), 8), Operation::write(at(0), word(2), 8),
@@ -88,7 +89,8 @@ TEST_F(Conformance, AReadSeesTheWriteBeforeItAndTheLastWriteStays) {
 }
 
 TEST_F(Conformance, TheOrderHoldsFromChainToChain) {
-  for (std::uint64_t i = 1; i <= kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 1; rounds.more(i); ++i) {
     *word(1) = i;
     const Operation write = Operation::write(at(0), word(1), 8);
     const Operation read = Operation::read(word(2), at(0), 8);
@@ -102,7 +104,8 @@ TEST_F(Conformance, TheOrderHoldsFromChainToChain) {
 }
 
 TEST_F(Conformance, AFencedWriteDoesNotOvertakeAReadOrAnAtomic) {
-  for (std::uint64_t i = 0; i < kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 0; rounds.more(i); ++i) {
     *word(1) = i + 1;
     ASSERT_TRUE(run({Operation::read(word(2), at(0), 8), Operation::fetch_add(at(0), 0, word(3)),
                      Operation::write(at(0), word(1), 8, /*fenced=*/true)}));
@@ -115,16 +118,18 @@ TEST_F(Conformance, AWriteIsVisibleBeforeTheNextOne) {
   const auto observer = open_endpoint();
   const ConnectionId seen_by = connect(*observer);
   constexpr std::uint64_t kBlock = 256;  // the flag lies behind it
-  for (std::uint64_t i = 1; i <= kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 1; rounds.more(i); ++i) {
     std::fill(word(0), word(kBlock / 8), i);
     *word(100) = i;
     const Operation writes[] = {Operation::write(at(0), word(0), kBlock), Operation::write(at(4096), word(100), 8)};
     ASSERT_EQ(endpoint_->post(connection_, writes, Signal::kYes, i), PostResult::kPosted);
-    do {
+    for (const std::uint64_t end = world_->now_us() + kPatience_us; *word(200) != i;) {
+      ASSERT_LT(world_->now_us(), end);
       const Operation flag = Operation::read(word(200), at(4096), 8);
       ASSERT_EQ(observer->post(seen_by, {&flag, 1}, Signal::kYes, 0), PostResult::kPosted);
       ASSERT_TRUE(next(*observer));
-    } while (*word(200) != i);
+    }
     const Operation block = Operation::read(word(300), at(0), kBlock);
     ASSERT_EQ(observer->post(seen_by, {&block, 1}, Signal::kYes, 0), PostResult::kPosted);
     ASSERT_TRUE(next(*observer));
@@ -136,7 +141,8 @@ TEST_F(Conformance, AWriteIsVisibleBeforeTheNextOne) {
 TEST_F(Conformance, AReadWithinALineLoadsLowerWordsNoLaterThanHigherOnes) {
   const auto writer = open_endpoint();
   const ConnectionId writes = connect(*writer);
-  for (std::uint64_t i = 1; i <= kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 1; rounds.more(i); ++i) {
     *word(100) = i;
     const Operation downwards[] = {Operation::write(at(56), word(100), 8), Operation::write(at(0), word(100), 8)};
     ASSERT_EQ(writer->post(writes, downwards, Signal::kYes, i), PostResult::kPosted);
@@ -206,7 +212,8 @@ TEST_F(Conformance, UnsignalledChainsNeverBlockForGood) {
 TEST_F(Conformance, ABufferOfASmallWriteIsFreeAfterThePost) {
   const std::uint32_t bytes = std::min(endpoint_->limits().inline_bytes, 64u) / 8 * 8;
   if (bytes == 0) GTEST_SKIP() << "the provider copies no WRITEs at post";
-  for (std::uint64_t i = 0; i < kRounds; ++i) {
+  const Rounds rounds(*world_);
+  for (std::uint64_t i = 0; rounds.more(i); ++i) {
     std::fill(word(1), word(1 + bytes / 8), i);
     const Operation write = Operation::write(at(0), word(1), bytes);
     ASSERT_EQ(endpoint_->post(connection_, {&write, 1}, Signal::kYes, 0), PostResult::kPosted);

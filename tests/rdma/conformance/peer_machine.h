@@ -53,7 +53,7 @@ inline sockaddr_in agent_address(const char* host) {
 /// The test's side.
 class PeerMachine {
  public:
-  /// Waits up to a minute for the agent to listen.
+  /// Waits for the agent to listen, which it does when its machine has started.
   explicit PeerMachine(const char* host) : agent_(connect_to(host)) {}
 
   void start(const NodeOptions& node, const std::string& role) {
@@ -68,7 +68,7 @@ class PeerMachine {
  private:
   static int connect_to(const char* host) {
     const sockaddr_in address = agent_address(host);
-    for (int attempt = 0; attempt < 600; ++attempt) {
+    for (int attempt = 0; attempt < 6000; ++attempt) {
       const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
       if (::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return made;
       ::close(made);

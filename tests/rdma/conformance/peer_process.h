@@ -41,7 +41,6 @@ class PeerProcesses {
 
 /// Works for node 1 until the process is killed.
 inline void work(Fabric& fabric, memory::Region& region) {
-  constexpr std::uint64_t kPatience_us = 10'000'000;
   MailWorker* self = nullptr;
   MailWorker worker(
       fabric, region, [&](std::string_view request) { return answer_of_peer(self, request); }, kPatience_us);

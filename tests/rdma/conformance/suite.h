@@ -15,7 +15,6 @@ class Conformance : public testing::Test {
  protected:
   static constexpr NodeId kHere = 1;
   static constexpr NodeId kPeer = 2;
-  static constexpr std::uint64_t kPatience_us = 10'000'000;
   static constexpr NodeOptions kPeerLife{.node = kPeer, .generation = 3, .layout = 77};
   static constexpr NodeOptions kNextPeerLife{.node = kPeer, .generation = 4, .layout = 77};
 

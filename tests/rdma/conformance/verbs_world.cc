@@ -43,8 +43,8 @@ class VerbsWorld final : public World {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   }
-  /// The emulated kernel takes its time to end a process with its devices.
-  std::uint64_t death_notice_us() const override { return 500'000; }
+  /// The emulated kernel takes its time to end a process with its devices: a tenth of a second, more on a busy machine.
+  std::uint64_t death_notice_us() const override { return 5'000'000; }
 
  private:
   void start(const NodeOptions& node, const std::string& role) {

@@ -39,6 +39,27 @@ class World {
   virtual std::uint64_t death_notice_us() const = 0;
 };
 
+/// Until something that hangs is given up, nothing else: emulated devices of a busy machine may be a hundred times slower.
+inline constexpr std::uint64_t kPatience_us = 60'000'000;
+
+/// Rounds of what is a matter of chance: many where they are quick, and where they are not as many as begin within a second, but a few.
+class Rounds {
+ public:
+  static constexpr std::uint64_t kFewest = 10;
+  static constexpr std::uint64_t kMost = 200;
+  static constexpr std::uint64_t kTime_us = 1'000'000;
+
+  explicit Rounds(const World& world) : world_(world), begin_us_(world.now_us()) {}
+  /// Whether to go on after so many rounds.
+  bool more(std::uint64_t done) const {
+    return done < kFewest || (done < kMost && world_.now_us() - begin_us_ < kTime_us);
+  }
+
+ private:
+  const World& world_;
+  const std::uint64_t begin_us_;
+};
+
 /// Made by the provider's part of the program.
 std::unique_ptr<World> make_world();
 

@@ -13,6 +13,8 @@
 namespace granary::rdma::verbs {
 namespace {
 
+constexpr std::uint64_t kPatience_us = 60'000'000;  // for an emulated device of a busy machine
+
 VerbsOptions options(NodeId node) {
   VerbsOptions options;
   options.node = {.node = node, .generation = 1, .layout = 1};
@@ -92,8 +94,8 @@ TEST(VerbsStart, TellsACallerThatItsAddressLeadsToAnotherNode) {
   ASSERT_TRUE(fabric.ok() && (*fabric)->listen().ok());
   const auto endpoint = (*fabric)->open_endpoint();
   ASSERT_TRUE(endpoint.ok());
-  expect((*endpoint)->connect(2, 5'000'000).status(), StatusCode::kFailedPrecondition, "it is node 3");
-  expect((*endpoint)->connect(7, 5'000'000).status(), StatusCode::kUnavailable, "no address is known of node 7");
+  expect((*endpoint)->connect(2, kPatience_us).status(), StatusCode::kFailedPrecondition, "it is node 3");
+  expect((*endpoint)->connect(7, kPatience_us).status(), StatusCode::kUnavailable, "no address is known of node 7");
 }
 
 /// A node that listens, and an endpoint of it connected to node 3.
@@ -115,12 +117,15 @@ TEST(VerbsStart, ANewerConnectionOfAnEndpointEndsTheOneBeforeAndALateOneIsRefuse
   const auto peer = open_verbs_fabric(options(3));
   ASSERT_TRUE(peer.ok() && (*peer)->listen().ok());
   const Caller first(21001), second(21002);
-  const Result<ConnectionId> old = first.endpoint->connect(3, 5'000'000);
+  const Result<ConnectionId> old = first.endpoint->connect(3, kPatience_us);
   ASSERT_TRUE(old.ok()) << old.status().message();
-  expect(second.endpoint->connect(3, 5'000'000).status(), StatusCode::kFailedPrecondition, "came late");
-  const Result<ConnectionId> newer = second.endpoint->connect(3, 5'000'000);
+  expect(second.endpoint->connect(3, kPatience_us).status(), StatusCode::kFailedPrecondition, "came late");
+  const Result<ConnectionId> newer = second.endpoint->connect(3, kPatience_us);
   ASSERT_TRUE(newer.ok()) << newer.status().message();
-  for (int wait = 0; wait < 500 && first.endpoint->status(*old).ok(); ++wait) ::usleep(10'000);
+  for (std::uint64_t waited_us = 0; waited_us < kPatience_us && first.endpoint->status(*old).ok();
+       waited_us += 10'000) {
+    ::usleep(10'000);
+  }
   EXPECT_EQ(first.endpoint->status(*old).code(), StatusCode::kUnavailable);
   EXPECT_TRUE(second.endpoint->status(*newer).ok());
 }
