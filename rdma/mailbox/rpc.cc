@@ -49,15 +49,29 @@ void Rpc::step(std::uint64_t now_us) {
 
 /// What is too short or of no known kind is dropped: it comes from another process.
 void Rpc::take(std::string_view message) {
-  Header header;
-  if (message.size() < sizeof header) return;
-  std::memcpy(&header, message.data(), sizeof header);
-  const std::string_view body = message.substr(sizeof header);
+  Header header{};
+  if (message.size() >= sizeof header) std::memcpy(&header, message.data(), sizeof header);
   if (header.kind == Kind::kRequest) {
-    answers_.push_back(with_header(Kind::kAnswer, header.call, handler_(body)));
+    handle(header.call, message.substr(sizeof header));
   } else if (header.kind == Kind::kAnswer) {
-    end(header.call, CallOutcome::kAnswered, body);
+    end(header.call, CallOutcome::kAnswered, message.substr(sizeof header));
+  } else {
+    ++senseless_;
   }
+}
+
+void Rpc::handle(CallId call, std::string_view request) {
+  if (answers_.size() + put_off_ >= kMostCalls) return;
+  if (const std::optional<std::string> body = handler_(call, request)) {
+    answers_.push_back(with_header(Kind::kAnswer, call, *body));
+  } else {
+    ++put_off_;
+  }
+}
+
+void Rpc::answer(CallId call, std::string_view body) {
+  --put_off_;
+  answers_.push_back(with_header(Kind::kAnswer, call, body));
 }
 
 /// An answer that the sender will never take is dropped; the caller's time runs out.

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,16 +29,19 @@ class Rpc {
   using CallId = std::uint64_t;
   /// Called once, inside step(), with the answer (empty if there is none). It may make and cancel calls.
   using Done = std::function<void(CallOutcome outcome, std::string_view answer)>;
-  /// Answers a request; may not use this object.
-  using Handler = std::function<std::string(std::string_view request)>;
+  /// Answers a request, or says nothing: then answer() follows, later. May not use this object.
+  using Handler = std::function<std::optional<std::string>(CallId call, std::string_view request)>;
 
-  /// Calls under way at most; so the peer has to keep no more answers than that for us.
+  /// Calls under way at most; so the peer has to keep no more answers than that for us. If it must, because calls of ours
+  /// timed out, it drops what is asked.
   static constexpr std::size_t kMostCalls = 64;
 
-  Rpc(Sender& sender, Receiver& receiver, Handler handler)
+  /// `last_call`: of the one before on the same mailboxes, since answers to that may still arrive.
+  Rpc(Sender& sender, Receiver& receiver, Handler handler, CallId last_call = 0)
       : sender_(sender),
         receiver_(receiver),
-        handler_(std::move(handler)) {}
+        handler_(std::move(handler)),
+        last_call_(last_call) {}
 
   struct Called {
     SendResult result = SendResult::kTaken;
@@ -47,6 +51,11 @@ class Rpc {
   Called call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done);
   /// The call's Done is not called any more.
   void cancel(CallId call) { calls_.erase(call); }
+  /// The answer to a request that the handler has put off.
+  void answer(CallId call, std::string_view body);
+  CallId last_call() const { return last_call_; }
+  /// Messages so far that were neither request nor answer.
+  std::uint64_t senseless() const { return senseless_; }
   /// When the next call's time is over: step() is wanted then. The greatest number if there is none.
   std::uint64_t next_deadline_us() const;
   /// Takes what has arrived, answers, ends calls whose time is over.
@@ -59,6 +68,7 @@ class Rpc {
   };
 
   void take(std::string_view message);
+  void handle(CallId call, std::string_view request);
   void send_answers();
   void end_overdue(std::uint64_t now_us);
   void end(CallId call, CallOutcome outcome, std::string_view answer);
@@ -66,9 +76,11 @@ class Rpc {
   Sender& sender_;
   Receiver& receiver_;
   const Handler handler_;
-  CallId last_call_ = 0;
+  CallId last_call_;
   std::map<CallId, Call> calls_;
   std::deque<std::string> answers_;  ///< that the sender has not taken yet
+  std::size_t put_off_ = 0;          ///< requests whose answers are to come
+  std::uint64_t senseless_ = 0;
 };
 
 }  // namespace granary::rdma::mailbox

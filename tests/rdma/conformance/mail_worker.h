@@ -2,6 +2,7 @@
 // A worker that exchanges messages with workers of other nodes, over any provider: both sides of the exchange suite.
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,8 +19,11 @@ class MailWorker {
   static constexpr std::uint64_t kRingBytes = 4096;
   static constexpr std::uint64_t kMostBytes = 50'000;  ///< of a message: many times a ring
 
+  /// Answers a request.
+  using Handler = std::function<std::string(std::string_view request)>;
+
   /// `region` is registered as kPeerRegion; its first MiB is the mailboxes'.
-  MailWorker(Fabric& fabric, memory::Region& region, mailbox::Rpc::Handler handler, std::uint64_t most_sleep_us)
+  MailWorker(Fabric& fabric, memory::Region& region, Handler handler, std::uint64_t most_sleep_us)
       : region_(region),
         handler_(std::move(handler)),
         most_sleep_us_(most_sleep_us),
@@ -43,7 +47,9 @@ class MailWorker {
     if (mail.receiver == nullptr) {
       mail.receiver = std::make_unique<mailbox::Receiver>(region_.base() + ring_of(node), kRingBytes, kMostBytes);
     }
-    mail.rpc = std::make_unique<mailbox::Rpc>(*mail.sender, *mail.receiver, handler_);
+    mail.rpc = std::make_unique<mailbox::Rpc>(
+        *mail.sender, *mail.receiver,
+        [this](mailbox::Rpc::CallId, std::string_view request) { return handler_(request); });
     make_sleeper();
     return {};
   }
@@ -106,7 +112,7 @@ class MailWorker {
   }
 
   memory::Region& region_;
-  const mailbox::Rpc::Handler handler_;
+  const Handler handler_;
   const std::uint64_t most_sleep_us_;
   const std::unique_ptr<Endpoint> endpoint_;
   fiber::FiberEndpoint fibers_;

@@ -31,7 +31,7 @@ struct RpcPair : MailboxPair {
   int handled = 0;
   std::vector<CallOutcome> outcomes;
   std::vector<std::string> answers;
-  Rpc::Handler echo = [this](std::string_view request) {
+  Rpc::Handler echo = [this](Rpc::CallId, std::string_view request) {
     ++handled;
     return "re: " + std::string(request);
   };
@@ -88,6 +88,7 @@ TEST(Rpc, WhatIsNoRequestAndNoAnswerIsDropped) {
   pair.run(10'000);
   EXPECT_EQ(pair.handled, 1);
   EXPECT_EQ(pair.answers, std::vector<std::string>{"re: hello"});
+  EXPECT_EQ(pair.at_b.senseless(), 3u) << "an answer to no call is none: it may be late";
 }
 
 TEST(Rpc, CallsUnderWayAreBounded) {
@@ -101,6 +102,48 @@ TEST(Rpc, CallsUnderWayAreBounded) {
     }
   }
   EXPECT_EQ(taken, Rpc::kMostCalls);
+}
+
+TEST(Rpc, AnAnswerMayComeLater) {
+  RpcPair pair(1);
+  std::vector<Rpc::CallId> put_off;
+  Rpc later(*pair.b.sender, *pair.b.receiver, [&](Rpc::CallId call, std::string_view) {
+    put_off.push_back(call);
+    return std::nullopt;
+  });
+  for (int i = 0; i < 2; ++i) {
+    while (pair.call(pair.at_a, "when you can").result != SendResult::kTaken) pair.run(1);
+  }
+  const auto run = [&] {
+    for (int i = 0; i < 10'000; ++i) {
+      pair.run(1, /*b_works=*/false);
+      later.step(0);
+    }
+  };
+  run();
+  ASSERT_EQ(put_off.size(), 2u);
+  EXPECT_TRUE(pair.answers.empty());
+  later.answer(put_off[1], "second");
+  later.answer(put_off[0], "first");
+  run();
+  EXPECT_EQ(pair.answers, (std::vector<std::string>{"second", "first"}));
+}
+
+/// Each of a caller's calls times out before it is answered.
+TEST(Rpc, RequestsThatWaitForAnswersAreBounded) {
+  RpcPair pair(1);
+  std::size_t handled = 0;
+  Rpc never(*pair.b.sender, *pair.b.receiver, [&](Rpc::CallId, std::string_view) {
+    ++handled;
+    return std::nullopt;
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    (void)pair.call(pair.at_a, "x", /*timeout_us=*/1);
+    pair.run(1, /*b_works=*/false);
+    never.step(0);
+  }
+  EXPECT_GT(pair.outcomes.size(), 2 * Rpc::kMostCalls);
+  EXPECT_EQ(handled, Rpc::kMostCalls);
 }
 
 TEST(Rpc, CallsEndWhenThePeerDies) {
