@@ -43,9 +43,15 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kLogEntryTooLarge,  ///< what the transaction writes does not fit into the worker's log ring (Options::ring_bytes)
   kLogFailed,         ///< the log could not be written: nothing commits any more, reads go on (Database::log_status())
   kRemotelyLocked,    ///< a record of a shared table, to be written, stayed locked by another node (bounded wait)
-  kMisuse,            ///< commit() of a transaction that had ended, or from another thread; nothing happened
+  // Of transactions across nodes.
+  kNodeUnreachable,       ///< a node whose records the transaction needs does not answer: it is dead, or cut off
+  kEpochsApart,           ///< the nodes did not reach the transaction's epoch in time (bounded wait)
+  kLeaseExpired,          ///< a lease on a record of another node ran out before the transaction had ended
+  kConfigurationChanged,  ///< a node joined or left before the commit
+  kMembershipLost,        ///< this node is no longer a member of its cluster and may not commit anything
+  kMisuse,                ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 16;
+inline constexpr std::size_t kAbortReasons = 21;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);
@@ -55,7 +61,7 @@ std::string_view meaning(AbortReason reason);
 std::string_view name(Outcome outcome);
 
 /// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory,
-/// kUniqueViolation, kLogEntryTooLarge, kLogFailed and kMisuse.
+/// kUniqueViolation, kLogEntryTooLarge, kLogFailed, kNodeUnreachable, kMembershipLost and kMisuse.
 bool is_retryable(AbortReason reason);
 
 }  // namespace granary

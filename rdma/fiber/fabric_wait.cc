@@ -35,7 +35,8 @@ PostResult Chains::post(ConnectionId connection, std::span<const Operation> chai
 
 bool Chains::wait() {
   if (under_way_ != 0) {
-    waiting_ = scheduler_.current();
+    waiter_ = scheduler_.current();
+    waiting_ = true;
     scheduler_.park();
   }
   return !std::exchange(failed_, false);
@@ -43,7 +44,7 @@ bool Chains::wait() {
 
 void Chains::completed(CompletionStatus status) {
   if (status == CompletionStatus::kBroken) failed_ = true;
-  if (--under_way_ == 0 && waiting_ != nullptr) scheduler_.wake(std::exchange(waiting_, nullptr));
+  if (--under_way_ == 0 && std::exchange(waiting_, false)) scheduler_.wake(waiter_);
 }
 
 }  // namespace granary::rdma::fiber

@@ -27,7 +27,7 @@ class FiberEndpoint {
   const Others others_;
 };
 
-/// Chains of one fiber that are under way together: post all, then wait once.
+/// Chains of one fiber (or of what is in none) that are under way together: post all, then wait once.
 class Chains {
  public:
   Chains(Scheduler& scheduler, FiberEndpoint& endpoint) : scheduler_(scheduler), endpoint_(endpoint) {}
@@ -47,7 +47,8 @@ class Chains {
 
   Scheduler& scheduler_;
   FiberEndpoint& endpoint_;
-  Fiber* waiting_ = nullptr;
+  Fiber* waiter_ = nullptr;  ///< if `waiting_`; nullptr: in no fiber
+  bool waiting_ = false;
   std::uint32_t under_way_ = 0;
   bool failed_ = false;
 };

@@ -1,6 +1,5 @@
 #include "rdma/fiber/scheduler.h"
 
-#include "src/base/check.h"
 #include "src/base/region_mark.h"
 
 namespace granary::rdma::fiber {
@@ -10,34 +9,53 @@ void Scheduler::spawn(std::function<void()> body) {
   ready_.push_back(fibers_.back().get());
 }
 
+bool Scheduler::turn() {
+  poll_();
+  if (ready_.empty()) return outside_awake_;
+  for (std::size_t round = ready_.size(); round > 0; --round) {
+    current_ = ready_.front();
+    ready_.pop_front();
+    current_->resume();
+    if (current_->ended()) std::erase_if(fibers_, [this](const auto& fiber) { return fiber.get() == current_; });
+  }
+  current_ = nullptr;
+  return true;
+}
+
 void Scheduler::run() {
-  std::uint32_t idle_turn = 0;
-  while (!fibers_.empty()) {
-    poll_();
-    if (ready_.empty()) {
+  for (std::uint32_t idle_turn = 0; !fibers_.empty();) {
+    if (turn()) {
+      idle_turn = 0;
+    } else {
       idle_.pause(idle_turn++);
-      continue;
     }
-    idle_turn = 0;
-    for (std::size_t round = ready_.size(); round > 0; --round) {
-      current_ = ready_.front();
-      ready_.pop_front();
-      current_->resume();
-      if (current_->ended()) std::erase_if(fibers_, [this](const auto& fiber) { return fiber.get() == current_; });
-    }
-    current_ = nullptr;
   }
 }
 
 void Scheduler::yield() {
+  base::outside_region();
+  if (current_ == nullptr) {
+    (void)turn();
+    return;
+  }
   ready_.push_back(current_);
-  park();
+  current_->suspend();
 }
 
 void Scheduler::park() {
   base::outside_region();
-  base::always_check(current_ != nullptr, "only a fiber waits in its scheduler");
-  current_->suspend();
+  if (current_ != nullptr) {
+    current_->suspend();
+    return;
+  }
+  for (std::uint32_t idle_turn = 0; !outside_awake_;) {
+    if (turn()) {
+      idle_turn = 0;
+    } else {
+      idle_.pause(idle_turn++);
+    }
+  }
+  outside_awake_ = false;
 }
 
 }  // namespace granary::rdma::fiber

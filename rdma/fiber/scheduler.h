@@ -1,5 +1,8 @@
 #pragma once
 // A worker's fibers: they run one at a time, each until it waits. When none can run, the worker polls and idles.
+//
+// Code of the worker's thread that is in no fiber may wait as well: while it does, the fibers run. So a worker with one
+// transaction at a time needs none.
 
 #include <cstdint>
 #include <deque>
@@ -24,23 +27,31 @@ class Scheduler {
   /// Runs until all fibers have ended.
   void run();
 
-  // For fibers.
-
   /// The fiber that is running; nullptr outside of fibers.
   Fiber* current() const { return current_; }
   /// Lets the others run, and what they wait for be looked for.
   void yield();
   /// Waits until somebody calls wake() with this fiber.
   void park();
-  /// Makes a parked fiber run again; once for each park().
-  void wake(Fiber* fiber) { ready_.push_back(fiber); }
+  /// Makes a parked fiber (nullptr: what is in none) run again; once for each park().
+  void wake(Fiber* fiber) {
+    if (fiber == nullptr) {
+      outside_awake_ = true;
+    } else {
+      ready_.push_back(fiber);
+    }
+  }
 
  private:
+  /// Polls, and lets each fiber that is ready run once. False if there was none, and nothing outside of them was woken.
+  bool turn();
+
   const std::function<void()> poll_;
   base::Waiter& idle_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::deque<Fiber*> ready_;
   Fiber* current_ = nullptr;
+  bool outside_awake_ = false;
 };
 
 /// The engine's waits, in a fiber: each pause lets the worker's other fibers run.

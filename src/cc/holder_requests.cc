@@ -50,7 +50,7 @@ Kept keep_version(WorkerState& worker, Index& index, std::string_view key, recor
                   epoch::Epoch epoch) {
   SharedRecord* const record = find(index, key);
   if (record == nullptr) return Kept::kNotHeld;
-  const BesideHolder lock(*record, worker.shared.waiter);
+  const BesideHolder lock(*record, *worker.waiter);
   if (!lock.taken()) return Kept::kBusy;
   if (record->state() != holder || !record::is_latest(lock.tid())) return Kept::kNotHeld;
   if (!snapshots_may_need(worker, lock.tid(), worker.shared.epochs.snap(epoch))) return Kept::kDone;

@@ -55,10 +55,12 @@ struct AbsentRecord {
 struct WorkerState {
   explicit WorkerState(Shared& shared_state)
       : shared(shared_state),
+        waiter(&shared_state.waiter),
         slabs(shared_state.slabs),
         nodes(slabs, shared_state.epochs) {}
 
   Shared& shared;
+  base::Waiter* waiter;  ///< how this worker waits: a worker of fibers lets the others run
   memory::SlabCache slabs;
   NodeMemory nodes;
   log::Ring* ring = nullptr;               ///< this worker's, if there is a log

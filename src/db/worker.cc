@@ -18,7 +18,7 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   const std::uint64_t bound = std::min<std::uint64_t>(
       std::uint64_t{policy.first_backoff_us} << std::min(attempt - 1, kMostDoublings), policy.max_backoff_us);
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(worker.random() % (bound * 1000 + 1));
-  for (std::uint32_t turn = 0; std::chrono::steady_clock::now() < until; ++turn) worker.shared().waiter.pause(turn);
+  for (std::uint32_t turn = 0; std::chrono::steady_clock::now() < until; ++turn) worker.state().waiter->pause(turn);
 }
 
 /// An idle context of a worker that is bound here: the first, almost always.

@@ -2,6 +2,7 @@
 
 #include "src/base/test_hooks.h"
 #include "src/cc/silo/commit.h"
+#include "src/cc/silo/commit_across_nodes.h"
 
 namespace granary::txn {
 
@@ -18,6 +19,8 @@ inline void Context::release() {
   arena_.clear();
   lookups_.clear();
   insert_hints_.clear();
+  if (remote_ != nullptr) [[unlikely]]
+    remote_->end();
   worker_.shared().epochs.leave(slot_);
 }
 
@@ -48,7 +51,9 @@ CommitResult Context::commit(std::uint64_t serial) {
     state_ = State::kIdle;
     return {.reason = doom_, .ticket = {}};
   }
-  const cc::silo::CommitOutcome outcome = cc::silo::commit(access_, worker_.state());
+  const bool across = remote_ != nullptr && remote_->used();
+  const cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)
+                                                 : cc::silo::commit(access_, worker_.state());
   state_ = State::kIdle;
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release();

@@ -4,8 +4,11 @@
 // A context is used again and again; a serial number tells the handle of a finished transaction from the
 // next one's. All functions run on the worker's thread; the first thing each does is to check that.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,17 +21,19 @@
 #include "src/epoch/epoch.h"
 #include "src/record/stable_read.h"
 #include "src/txn/lookup_cache.h"
+#include "src/txn/remote.h"
 #include "src/txn/table_core.h"
 #include "src/txn/worker_core.h"
 
 namespace granary::txn {
 
-/// What a write does to a key that is there, or is not.
-enum class WriteMode : std::uint8_t { kPut, kUpdate, kInsert, kRemove };
-
 class Context {
  public:
-  Context(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}
+  /// `remote`: nullptr if there are no other nodes.
+  Context(WorkerCore& worker, epoch::Slot& slot, std::unique_ptr<RemoteAccess> remote)
+      : worker_(worker),
+        slot_(slot),
+        remote_(std::move(remote)) {}
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -109,9 +114,31 @@ class Context {
   cc::Record* look_up(TableCore& table, std::string_view key);
   /// Reads `record`, or what has taken its place; keeps the read set. `own` writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
-  Outcome read_string(TableCore& table, std::string_view key, std::string& value);
+  Outcome read_string(std::optional<std::uint16_t> home, TableCore& table, std::string_view key, std::string& value);
   Outcome note_read(cc::Record* record, cc::TidWord tid);
   Outcome note_node(const cc::Leaf* leaf, cc::Version version);
+
+  // What lives on other nodes (remote.cc).
+  /// The key's home if that is another node.
+  static std::optional<std::uint16_t> home_elsewhere(const TableCore& table, std::string_view key) {
+    const Placement* const placement = table.placement();
+    if (placement == nullptr) [[likely]]
+      return std::nullopt;
+    const std::uint16_t home = placement->home(key);
+    return home == placement->self ? std::nullopt : std::optional(home);
+  }
+  Outcome get_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string_view& value);
+  GetResult read_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::span<char> buffer);
+  Outcome write_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string_view value,
+                          WriteMode mode);
+  Outcome multi_get_placed(std::span<MultiGet> gets);
+  ScanResult scan_elsewhere(TableCore& table, TableCore* index, std::uint16_t home, const ScanRange& range,
+                            ScanFn visit);
+  static GetResult copy_out(std::string_view value, std::span<char> buffer) {
+    if (value.size() > buffer.size()) return {Outcome::kBufferTooSmall, value.size()};
+    std::copy(value.begin(), value.end(), buffer.begin());
+    return {Outcome::kOk, value.size()};
+  }
 
   // Writes (write.cc).
   Outcome write_record(TableCore& table, std::string_view key, std::string_view value, WriteMode mode);
@@ -119,15 +146,23 @@ class Context {
   Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
   Outcome note_own_insert(const kvstore::ordered::InsertResult& inserted);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
-  Outcome write_indexed(TableCore& table, std::string_view key, std::string_view value, WriteMode mode);
-  Outcome move_index_entry(TableCore& index, std::string_view key, const std::string* old_value,
+  // Here, or at the other node that is the record's home and its index entries'.
+  using Home = std::optional<std::uint16_t>;
+  Outcome write_at(Home home, TableCore& table, std::string_view key, std::string_view value, WriteMode mode) {
+    return home ? write_elsewhere(table, *home, key, value, mode) : write_record(table, key, value, mode);
+  }
+  Outcome write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value, WriteMode mode);
+  Outcome move_index_entry(Home home, TableCore& index, std::string_view key, const std::string* old_value,
                            const std::string_view* new_value);
+  /// Whether everything that was read would still pass validation.
+  bool seen_consistently(Home home);
 
   /// A buffer for values during a scan at this nesting depth.
   std::string& scratch();
 
   WorkerCore& worker_;
   epoch::Slot& slot_;
+  const std::unique_ptr<RemoteAccess> remote_;
   State state_ = State::kIdle;
   AbortReason doom_ = AbortReason::kNone;
   std::uint64_t serial_ = 0;

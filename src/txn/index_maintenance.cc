@@ -6,7 +6,7 @@
 
 namespace granary::txn {
 
-Outcome Context::move_index_entry(TableCore& index, std::string_view key, const std::string* old_value,
+Outcome Context::move_index_entry(Home home, TableCore& index, std::string_view key, const std::string* old_value,
                                   const std::string_view* new_value) {
   std::string old_key;
   std::string new_key;
@@ -14,31 +14,36 @@ Outcome Context::move_index_entry(TableCore& index, std::string_view key, const 
   if (new_value != nullptr) append_index_key(index.index_options(), key, *new_value, new_key);
   if (old_value != nullptr && new_value != nullptr && old_key == new_key) return Outcome::kOk;
   if (old_value != nullptr) {
-    const Outcome removed = write_record(index, old_key, {}, WriteMode::kRemove);
+    const Outcome removed = write_at(home, index, old_key, {}, WriteMode::kRemove);
     // A record without its entry: what we read is not of one state.
     if (removed == Outcome::kNotFound) return doom_with(AbortReason::kReadChanged);
     if (removed != Outcome::kOk) return removed;
   }
   if (new_value == nullptr) return Outcome::kOk;
-  const Outcome added = write_record(index, new_key, key, WriteMode::kInsert);
+  const Outcome added = write_at(home, index, new_key, key, WriteMode::kInsert);
   if (added != Outcome::kAlreadyExists) return added;
   // Only what was seen in a consistent state is the application's mistake; else it is a conflict to retry.
-  const bool certain = index.index_options().unique && cc::silo::validate(access_) == AbortReason::kNone;
+  const bool certain = index.index_options().unique && seen_consistently(home);
   return doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
 }
 
-Outcome Context::write_indexed(TableCore& table, std::string_view key, std::string_view value, WriteMode mode) {
+bool Context::seen_consistently(Home home) {
+  return cc::silo::validate(access_) == AbortReason::kNone && (!home || remote_->validate() == AbortReason::kNone);
+}
+
+Outcome Context::write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value,
+                               WriteMode mode) {
   std::string old_value;
-  const Outcome found = read_string(table, key, old_value);
+  const Outcome found = read_string(home, table, key, old_value);
   if (found != Outcome::kOk && found != Outcome::kNotFound) return found;
   const bool there = found == Outcome::kOk;
   if (mode == WriteMode::kInsert && there) return Outcome::kAlreadyExists;
   if ((mode == WriteMode::kUpdate || mode == WriteMode::kRemove) && !there) return Outcome::kNotFound;
-  const Outcome written = write_record(table, key, value, mode);
+  const Outcome written = write_at(home, table, key, value, mode);
   if (written != Outcome::kOk) return written;
   for (TableCore* index : table.indexes()) {
-    const Outcome moved =
-        move_index_entry(*index, key, there ? &old_value : nullptr, mode == WriteMode::kRemove ? nullptr : &value);
+    const Outcome moved = move_index_entry(home, *index, key, there ? &old_value : nullptr,
+                                           mode == WriteMode::kRemove ? nullptr : &value);
     if (moved != Outcome::kOk) return moved;
   }
   return Outcome::kOk;

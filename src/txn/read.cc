@@ -15,13 +15,6 @@ namespace {
 
 Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
 
-GetResult copy_own(const cc::WriteEntry& own, std::span<char> buffer) {
-  if (own.remove) return {Outcome::kNotFound, 0};
-  if (own.value.size() > buffer.size()) return {Outcome::kBufferTooSmall, own.value.size()};
-  std::copy(own.value.begin(), own.value.end(), buffer.begin());
-  return {Outcome::kOk, own.value.size()};
-}
-
 /// Searches each run of gets on one table together and brings the records closer.
 void find_by_table(std::span<MultiGet> gets, const std::string_view* keys, kvstore::ordered::Lookup* found) {
   for (std::size_t from = 0, to = 0; from < gets.size(); from = to) {
@@ -70,9 +63,9 @@ GetResult Context::read(TableCore& table, std::string_view key, Record* record, 
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};
     if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
-      return copy_own(*own, buffer);
+      return own->remove ? GetResult{Outcome::kNotFound, 0} : copy_out(own->value, buffer);
     const record::StableRead seen =
-        record::read_record(*record, key.size(), buffer.data(), buffer.size(), worker_.shared().waiter);
+        record::read_record(*record, key.size(), buffer.data(), buffer.size(), *worker_.state().waiter);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = lookups_.place(table.index(), key) = find(table, key);
       continue;
@@ -88,7 +81,14 @@ GetResult Context::read(TableCore& table, std::string_view key, Record* record, 
   return {doom_with(AbortReason::kRecordBusy), 0};
 }
 
-Outcome Context::read_string(TableCore& table, std::string_view key, std::string& value) {
+Outcome Context::read_string(std::optional<std::uint16_t> home, TableCore& table, std::string_view key,
+                             std::string& value) {
+  if (home) [[unlikely]] {
+    std::string_view found;
+    const Outcome outcome = get_elsewhere(table, *home, key, found);
+    value.assign(found);
+    return outcome;
+  }
   constexpr std::size_t kFirstTry = 256;
   if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
   value.resize(value.capacity());
@@ -108,6 +108,8 @@ GetResult Context::get(std::uint64_t serial, TableCore* table, std::string_view 
   const Outcome admitted = admit(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
+  if (const auto home = home_elsewhere(*table, key)) [[unlikely]]
+    return read_elsewhere(*table, *home, key, buffer);
   return read(*table, key, look_up(*table, key), buffer);
 }
 
@@ -115,7 +117,7 @@ Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view ke
   const Outcome admitted = admit(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return admitted;
-  return read_string(*table, key, value);
+  return read_string(home_elsewhere(*table, key), *table, key, value);
 }
 
 /// First all searches, then all reads: the misses on the records of one table overlap with the searches in the next.
@@ -125,12 +127,16 @@ Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
   std::array<kvstore::ordered::Lookup, kBatch> found;
   for (; !gets.empty(); gets = gets.subspan(std::min(kBatch, gets.size()))) {
     const std::size_t count = std::min(kBatch, gets.size());
+    bool placed = false;
     for (std::size_t i = 0; i < count; ++i) {
       const Outcome admitted = admit(serial, gets[i].table.core(), gets[i].key);
       if (admitted != Outcome::kOk) [[unlikely]]
         return gets[i].result.outcome = admitted;
       keys[i] = gets[i].key;
+      placed |= gets[i].table.core()->placement() != nullptr;
     }
+    if (placed) [[unlikely]]
+      return multi_get_placed(gets);
     find_by_table(gets.first(count), keys.data(), found.data());
     for (std::size_t i = 0; i < count; ++i) {
       TableCore& table = *gets[i].table.core();
@@ -149,7 +155,7 @@ Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
 }
 
 void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view key) {
-  if (admit(serial, table, key) != Outcome::kOk) return;
+  if (admit(serial, table, key) != Outcome::kOk || home_elsewhere(*table, key)) return;
   // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.
   const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return;

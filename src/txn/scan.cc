@@ -94,6 +94,8 @@ ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange
   if (!table->index().ordered()) [[unlikely]]
     return {Outcome::kUnordered, 0};
   if (range.limit == 0) return {};
+  if (const auto home = home_elsewhere(*table, range.from)) [[unlikely]]
+    return scan_elsewhere(*table, nullptr, *home, range, visit);
   ScanCursor cursor(*this, *table, nullptr, range.limit, visit);
   table->tree().scan(tree_range(range), direction(range), cursor);
   return cursor.result();
@@ -104,6 +106,8 @@ ScanResult Context::scan_index(std::uint64_t serial, TableCore* index, const Sca
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
   if (range.limit == 0) return {};
+  if (const auto home = home_elsewhere(*index, range.from)) [[unlikely]]
+    return scan_elsewhere(*index->base(), index, *home, range, visit);
   ScanCursor cursor(*this, *index->base(), index, range.limit, visit);
   index->tree().scan(tree_range(range), direction(range), cursor);
   return cursor.result();

@@ -152,7 +152,7 @@ GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::str
   if (at.value == 0) return {Outcome::kNotFound, 0};
   const auto* record = reinterpret_cast<const Record*>(at.value);
   return result_of(record::read_record_snapshot(*record, key.size(), snapshot_epoch_, buffer.data(), buffer.size(),
-                                                worker_.shared().waiter));
+                                                *worker_.state().waiter));
 }
 
 Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
@@ -201,7 +201,7 @@ Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> ge
       const auto* record = reinterpret_cast<const Record*>(found[i].value);
       const std::span<char> buffer = gets[i].buffer;
       gets[i].result = result_of(record::read_record_snapshot(*record, keys[i].size(), snapshot, buffer.data(),
-                                                              buffer.size(), worker_.shared().waiter));
+                                                              buffer.size(), *worker_.state().waiter));
     }
     gets = gets.subspan(count);
   }
@@ -215,7 +215,7 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
   if (!table->index().ordered()) [[unlikely]]
     return {Outcome::kUnordered, 0};
   ScanResult result;
-  Batch batch(snapshot_epoch_, worker_.shared().waiter);
+  Batch batch(snapshot_epoch_, *worker_.state().waiter);
   std::string resume;
   ScanRange rest = range;
   while (result.count < range.limit) {

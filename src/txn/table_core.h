@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,13 @@
 #include "src/cc/worker_state.h"
 
 namespace granary::txn {
+
+/// Which node of the cluster has which keys of a table.
+struct Placement {
+  std::uint16_t self = 0;  ///< this node
+  /// The home of a key: the same on all nodes, for good. Thread-safe.
+  std::function<std::uint16_t(std::string_view key)> home;
+};
 
 class TableCore {
  public:
@@ -51,6 +59,10 @@ class TableCore {
     constexpr std::size_t kWorthwhile = 512;
     base::prefetch_range(record, std::min<std::size_t>(sizeof(record::Record) + max_value_bytes_, kWorthwhile));
   }
+  /// Of a cluster's table that is partitioned; nullptr of any other, also of one that every node has a copy of.
+  const Placement* placement() const { return placement_.get(); }
+  /// Before anybody uses the table; its indexes live where it does.
+  void place(std::shared_ptr<const Placement> placement) { placement_ = std::move(placement); }
   /// True if the table belongs to that database.
   bool belongs_to(const cc::Shared& shared) const { return shared_ == &shared; }
 
@@ -68,6 +80,7 @@ class TableCore {
 
  private:
   const cc::Shared* const shared_;
+  std::shared_ptr<const Placement> placement_;
   const std::uint32_t max_value_bytes_;
   const std::uint32_t id_;
   bool is_shared_ = false;

@@ -32,7 +32,7 @@ Context* WorkerCore::idle_context() {
   epoch::Slot* const slot = shared().epochs.acquire_slot();
   if (slot == nullptr) return nullptr;
   slots_[contexts_.size()].store(slot, std::memory_order_release);
-  contexts_.push_back(std::make_unique<Context>(*this, *slot));
+  contexts_.push_back(std::make_unique<Context>(*this, *slot, make_remote_ ? make_remote_() : nullptr));
   if (contexts_.size() == 1) first_context_.store(contexts_.front().get(), std::memory_order_release);
   return contexts_.back().get();
 }

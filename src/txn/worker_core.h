@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,6 +16,7 @@
 namespace granary::txn {
 
 class Context;
+class RemoteAccess;
 
 /// The calling thread, as an address that no other living thread has.
 inline const void* this_thread() {
@@ -40,6 +42,9 @@ class WorkerCore {
   bool bind() { return bound_here() || bind_first(); }
   void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }
   void detach() { thread_.store(nullptr, std::memory_order_relaxed); }
+
+  /// How its transactions reach other nodes; before the first begin. Without it they cannot.
+  void set_remote(std::function<std::unique_ptr<RemoteAccess>()> make) { make_remote_ = std::move(make); }
 
   /// An idle context, or nullptr if kMaxOpenTransactions are open (or no epoch slot is left).
   Context* idle_context();
@@ -85,6 +90,7 @@ class WorkerCore {
   epoch::Epoch collected_epoch_ = 0;
   bool more_garbage_ = false;
   std::uint64_t random_state_;
+  std::function<std::unique_ptr<RemoteAccess>()> make_remote_;
   std::vector<std::unique_ptr<Context>> contexts_;
   std::atomic<Context*> first_context_{nullptr};  // set once by the owner (release), read by strangers (acquire)
   // The slots of contexts_, for the watchdog: set by the owner (release) when a context is made, never unset.

@@ -27,8 +27,9 @@ Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view 
     return admitted;
   if (value.size() > table->max_value_bytes()) [[unlikely]]
     return Outcome::kValueTooLarge;
-  if (!table->indexes().empty()) return write_indexed(*table, key, value, mode);
-  return write_record(*table, key, value, mode);
+  const Home home = home_elsewhere(*table, key);
+  if (!table->indexes().empty()) return write_indexed(home, *table, key, value, mode);
+  return write_at(home, *table, key, value, mode);
 }
 
 void Context::set_value(WriteEntry& entry, std::string_view value, bool remove) {
@@ -131,7 +132,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
     }
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, mode);
     if (mode != WriteMode::kPut) {
-      const record::StableRead seen = record::read_record_tid(*record, worker_.shared().waiter);
+      const record::StableRead seen = record::read_record_tid(*record, *worker_.state().waiter);
       if (seen.state == ReadState::kBusy) [[unlikely]]
         break;
       if (seen.state == ReadState::kReplaced) [[unlikely]] {

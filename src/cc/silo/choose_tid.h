@@ -10,10 +10,11 @@
 
 namespace granary::cc::silo {
 
-/// I1: greater than every TID read or overwritten and than this worker's last, in the given epoch; 0 if the epoch has none left.
+/// I1: greater than every TID read or overwritten (`elsewhere`: the greatest of those of other nodes) and than this worker's last,
+/// in the given epoch; 0 if the epoch has none left.
 inline TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker,
-                          epoch::Epoch epoch) {
-  TidWord greatest = worker.last_tid;
+                          epoch::Epoch epoch, TidWord elsewhere = 0) {
+  TidWord greatest = std::max(worker.last_tid, record::tid_of(elsewhere));
   if (!base::injected(base::Bug::kIgnoreObservedTids)) {
     for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
     for (const WriteEntry& write : writes) {

@@ -11,6 +11,7 @@
 #include "src/cc/silo/commit_in_region.h"
 #include "src/cc/silo/install.h"
 #include "src/cc/silo/log_entry.h"
+#include "src/cc/silo/phases.h"
 #include "src/record/shared_lock.h"
 
 namespace granary::cc::silo {
@@ -53,7 +54,8 @@ AbortReason lock_one(Record& record, base::Waiter& waiter) {
   return AbortReason::kWriteLocked;
 }
 
-/// Phase 1. Locks in the order of addresses, so that transactions that wait for each other's locks never form a cycle.
+}  // namespace
+
 AbortReason lock_writes(AccessSet& access, base::Waiter& waiter) {
   std::vector<LockEntry>& locks = access.locks;
   for (WriteEntry& write : access.writes.entries()) locks.push_back({write.record, &write});
@@ -69,6 +71,10 @@ AbortReason lock_writes(AccessSet& access, base::Waiter& waiter) {
   }
   return AbortReason::kNone;
 }
+
+void unlock_writes(AccessSet& access) { unlock(access.locks, access.locks.size()); }
+
+namespace {
 
 bool holds(const std::vector<LockEntry>& locks, const Record* record) {
   const auto at = std::lower_bound(locks.begin(), locks.end(), record,
@@ -143,7 +149,7 @@ namespace {
     if (ended) return *ended;
   }
 
-  const AbortReason locked = lock_writes(access, worker.shared.waiter);
+  const AbortReason locked = lock_writes(access, *worker.waiter);
   if (locked != AbortReason::kNone) [[unlikely]]
     return {.reason = locked};
   base::sync_point("commit.locked");
@@ -153,7 +159,7 @@ namespace {
   const epoch::Epoch epoch = worker.shared.epochs.current();
   const AbortReason invalid = validate(access);
   if (invalid != AbortReason::kNone) [[unlikely]] {
-    unlock(access.locks, access.locks.size());
+    unlock_writes(access);
     return {.reason = invalid};
   }
   base::sync_point("commit.validated");
@@ -161,7 +167,7 @@ namespace {
   const TidWord tid = choose_tid(access, writes, worker, epoch);
   const AbortReason unprepared = tid == 0 ? AbortReason::kTidsUsedUp : prepare(writes, worker, epoch);
   if (unprepared != AbortReason::kNone) [[unlikely]] {
-    unlock(access.locks, access.locks.size());
+    unlock_writes(access);
     return {.reason = unprepared};
   }
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);

@@ -146,7 +146,7 @@ Verdict commit_body(Memory& memory, AccessSet& access, WorkerState& worker, cons
   if (const Verdict reads = check_reads(memory, access); !reads.is_done()) return reads;
   if (const Verdict unchanged = check_writes(memory, writes, worker.planned_words); !unchanged.is_done())
     return unchanged;
-  if (injected(Bug::kWaitInRegion)) worker.shared.waiter.pause(0);
+  if (injected(Bug::kWaitInRegion)) worker.waiter->pause(0);
   base::sync_point("region.checked");
   // The log first (I8): other processes may see these stores one by one, should this one die meanwhile.
   if (worker.ring != nullptr) worker.ring->publish_in(memory, plan.log_bytes);

@@ -42,7 +42,7 @@ AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& work
     return AbortReason::kLogFailed;
   if (!ring.has_room(bytes)) {
     bump(worker.ring_waits, std::uint64_t{1});
-    log.wait_for_room(worker.shared.waiter, ring, bytes);
+    log.wait_for_room(*worker.waiter, ring, bytes);
     if (log.durable().failed()) return AbortReason::kLogFailed;
   }
   return AbortReason::kNone;

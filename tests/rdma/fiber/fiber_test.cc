@@ -89,6 +89,26 @@ TEST(Scheduler, AnEnginesWaitLetsTheOthersRun) {
   scheduler.run();
 }
 
+TEST(Scheduler, WhatIsInNoFiberMayWait) {
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  std::string order;
+  scheduler.spawn([&] {
+    order += 'a';
+    scheduler.yield();
+    order += 'b';
+    scheduler.wake(nullptr);
+    scheduler.yield();
+    order += 'd';
+  });
+  scheduler.park();
+  order += 'c';
+  scheduler.yield();
+  EXPECT_EQ(order, "abcd");
+  scheduler.wake(nullptr);
+  scheduler.park();  // woken before: at once
+}
+
 /// Two simulated nodes; the fibers are of the first one.
 class FabricWait : public testing::Test, public base::Waiter {
  protected:

@@ -1,0 +1,50 @@
+#pragma once
+// What a committing transaction does at other nodes, as its commit sees it (src/dist/transaction does it). A transaction that
+// touches this node only has none, and pays for none.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <granary/outcome.h>
+
+#include "src/epoch/epoch.h"
+#include "src/record/tid.h"
+
+namespace granary::cc {
+
+/// A write to a record of another node, as the log has it.
+struct RemoteWrite {
+  std::uint16_t node = 0;   ///< the record's home
+  std::uint32_t table = 0;  ///< its number, the same on all nodes
+  std::string_view key;
+  std::string_view value;  ///< unused for a removal
+  bool remove = false;
+};
+
+/// Its functions are called in this order (commit_across_nodes.h), each once. Between lock() and write_back() or release() the
+/// x-locks are held; after a lock() that failed nothing is.
+class RemotePart {
+ public:
+  virtual ~RemotePart() = default;
+
+  /// All writes, for the log. Valid until the transaction ends.
+  virtual std::span<const RemoteWrite> writes() = 0;
+  /// Step 1: x-locks every record to write and reads E of every participant, after its locks (I7).
+  virtual AbortReason lock() = 0;
+  /// Step 2: the transaction's epoch, at least `here`, which is E of this node: the greatest of all participants' E and of the
+  /// epochs of the TIDs that were seen. Waits, bounded, until E of every participant is not less.
+  virtual AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) = 0;
+  /// Step 2: what was read is unchanged and nobody else's, and no key has appeared where one was missed.
+  virtual AbortReason validate() = 0;
+  /// The greatest TID that was read or is overwritten (I1).
+  virtual record::TidWord greatest_tid() const = 0;
+  /// The last thing that can fail: old versions are kept where a snapshot needs them (I12), and this node may still commit.
+  virtual AbortReason prepare(epoch::Epoch epoch) = 0;
+  /// Step 4, once the log has the transaction (I8): writes back and frees (I5).
+  virtual void write_back(record::TidWord tid) = 0;
+  /// Frees what lock() took; nothing has changed.
+  virtual void release() = 0;
+};
+
+}  // namespace granary::cc

@@ -1,0 +1,82 @@
+#include "src/cc/silo/commit_across_nodes.h"
+
+#include <vector>
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/silo/choose_tid.h"
+#include "src/cc/silo/install.h"
+#include "src/cc/silo/log_entry.h"
+#include "src/cc/silo/phases.h"
+
+namespace granary::cc::silo {
+namespace {
+
+/// Long enough for the leader to reach all nodes: they differ by one epoch for a few round trips.
+constexpr std::uint32_t kMostEpochPauses = 1 << 20;
+
+/// I7: E of this node is not less than the agreed epoch before anything is validated or written here.
+AbortReason await_epoch(WorkerState& worker, epoch::Epoch agreed) {
+  for (std::uint32_t turn = 0; worker.shared.epochs.current() < agreed; ++turn) {
+    if (turn == kMostEpochPauses) return AbortReason::kEpochsApart;
+    worker.waiter->pause(turn);
+  }
+  return AbortReason::kNone;
+}
+
+/// Step 2. E is read after the last lock on this node, and by the remote part after the last lock on each other.
+AbortReason agree_and_validate(AccessSet& access, WorkerState& worker, RemotePart& remote, epoch::Epoch& epoch) {
+  AbortReason reason = remote.agree(worker.shared.epochs.current(), epoch);
+  if (reason == AbortReason::kNone) reason = await_epoch(worker, epoch);
+  base::sync_point("across.agreed");
+  if (reason == AbortReason::kNone) reason = remote.validate();
+  if (reason == AbortReason::kNone) reason = validate(access);
+  return reason;
+}
+
+/// Steps 2 to 4, everything locked. On an abort the local locks are still held.
+CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+  std::vector<WriteEntry>& writes = access.writes.entries();
+  epoch::Epoch epoch = 0;
+  AbortReason reason = agree_and_validate(access, worker, remote, epoch);
+  if (reason != AbortReason::kNone) return {.reason = reason};
+  base::sync_point("across.validated");
+  if (writes.empty() && remote.writes().empty()) return {.epoch = epoch};
+
+  const TidWord tid = choose_tid(access, writes, worker, epoch, remote.greatest_tid());
+  if (tid == 0) return {.reason = AbortReason::kTidsUsedUp};
+  reason = remote.prepare(epoch);
+  if (reason == AbortReason::kNone) reason = prepare(writes, worker, epoch);
+  if (reason != AbortReason::kNone) return {.reason = reason};
+  base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
+  worker.last_tid = tid;
+  // I8: from here on the transaction is committed, whatever becomes of this process; nothing of it is visible yet.
+  if (worker.ring != nullptr) append_log(writes, worker, tid);
+  base::sync_point("across.logged");
+  install(writes, worker, tid);
+  base::sync_point("across.installed");
+  remote.write_back(tid);
+  base::sync_point("across.written_back");
+  return {.tid = tid, .epoch = epoch};
+}
+
+}  // namespace
+
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+  const bool writes = !access.writes.empty() || !remote.writes().empty();
+  AbortReason reason = AbortReason::kNone;
+  if (writes && worker.ring != nullptr) reason = reserve_log(access.writes.entries(), worker);
+  if (reason == AbortReason::kNone) reason = remote.lock();
+  if (reason != AbortReason::kNone) return {.reason = reason};
+  base::sync_point("across.locked");
+  reason = lock_writes(access, *worker.waiter);
+  CommitOutcome outcome{.reason = reason};
+  if (reason == AbortReason::kNone) {
+    outcome = commit_locked(access, worker, remote);
+    if (outcome.reason != AbortReason::kNone) unlock_writes(access);
+  }
+  if (outcome.reason != AbortReason::kNone) remote.release();
+  return outcome;
+}
+
+}  // namespace granary::cc::silo

@@ -1,0 +1,82 @@
+// Operations on keys whose home is another node: through the context's RemoteAccess.
+
+#include "src/txn/remote.h"
+
+#include <algorithm>
+
+#include "src/txn/context.h"
+
+namespace granary::txn {
+
+Outcome Context::get_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string_view& value) {
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  RemoteGet get{{&table, home, key}};
+  const AbortReason reason = remote_->get({&get, 1});
+  if (reason != AbortReason::kNone) return doom_with(reason);
+  value = get.value;
+  return get.found ? Outcome::kOk : Outcome::kNotFound;
+}
+
+GetResult Context::read_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::span<char> buffer) {
+  std::string_view value;
+  const Outcome outcome = get_elsewhere(table, home, key, value);
+  return outcome == Outcome::kOk ? copy_out(value, buffer) : GetResult{outcome, 0};
+}
+
+Outcome Context::write_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string_view value,
+                                 WriteMode mode) {
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  Outcome outcome = Outcome::kOk;
+  const AbortReason reason = remote_->write({&table, home, key}, value, mode, outcome);
+  return reason == AbortReason::kNone ? outcome : doom_with(reason);
+}
+
+/// All keys of other nodes at once, then the others as if they were alone.
+Outcome Context::multi_get_placed(std::span<MultiGet> gets) {
+  std::vector<RemoteGet> elsewhere;
+  std::vector<MultiGet*> places;
+  for (MultiGet& get : gets) {
+    const Outcome admitted = admit(serial_, get.table.core(), get.key);
+    if (admitted != Outcome::kOk) return get.result.outcome = admitted;
+    const std::optional<std::uint16_t> home = home_elsewhere(*get.table.core(), get.key);
+    if (!home) continue;
+    if (remote_ == nullptr) return get.result.outcome = Outcome::kUnknownTable;
+    elsewhere.push_back({{get.table.core(), *home, get.key}});
+    places.push_back(&get);
+  }
+  if (!elsewhere.empty()) {
+    const AbortReason reason = remote_->get(elsewhere);
+    if (reason != AbortReason::kNone) return doom_with(reason);
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i]->result =
+        elsewhere[i].found ? copy_out(elsewhere[i].value, places[i]->buffer) : GetResult{Outcome::kNotFound, 0};
+  }
+  for (MultiGet& get : gets) {
+    if (home_elsewhere(*get.table.core(), get.key)) continue;
+    get.result = read(*get.table.core(), get.key, look_up(*get.table.core(), get.key), get.buffer);
+    if (state_ != State::kOpen) return get.result.outcome;
+  }
+  return Outcome::kOk;
+}
+
+ScanResult Context::scan_elsewhere(TableCore& table, TableCore* index, std::uint16_t home, const ScanRange& range,
+                                   ScanFn visit) {
+  if (remote_ == nullptr) return {Outcome::kUnknownTable, 0};
+  ScanResult result;
+  const std::uint64_t serial = serial_;
+  const AbortReason reason = remote_->scan(
+      table, index, home, range,
+      [&](std::string_view key, std::string_view value) {
+        const bool more = visit(key, value);
+        if (open(serial) && state_ == State::kOpen) return more;
+        // The callback ended the transaction, or one of its operations doomed it.
+        result.outcome = open(serial) ? Outcome::kAborted : Outcome::kFinished;
+        return false;
+      },
+      result);
+  if (result.outcome != Outcome::kOk) return result;
+  return reason == AbortReason::kNone ? result : ScanResult{doom_with(reason), 0};
+}
+
+}  // namespace granary::txn

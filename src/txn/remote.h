@@ -1,0 +1,49 @@
+#pragma once
+// A transaction's accesses to other nodes, as its context sees them: keys whose home is elsewhere are read and written through this
+// (src/dist/transaction). One for each context of a worker of a cluster; contexts of other databases have none.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <granary/outcome.h>
+#include <granary/transaction.h>
+
+#include "src/cc/remote_part.h"
+#include "src/txn/table_core.h"
+
+namespace granary::txn {
+
+/// What a write does to a key that is there, or is not.
+enum class WriteMode : std::uint8_t { kPut, kUpdate, kInsert, kRemove };
+
+/// A key of another node.
+struct RemoteKey {
+  const TableCore* table = nullptr;
+  std::uint16_t home = 0;
+  std::string_view key;
+};
+
+/// One element of get(): the key goes in, the rest comes out.
+struct RemoteGet {
+  RemoteKey key;
+  bool found = false;
+  std::string_view value = {};  ///< valid until the transaction ends
+};
+
+class RemoteAccess : public cc::RemotePart {
+ public:
+  /// Whether the transaction has touched another node.
+  virtual bool used() const = 0;
+  /// Reads them all, in one round trip if it is known where they are. Own writes win. kNone, or why the transaction must end.
+  virtual AbortReason get(std::span<RemoteGet> gets) = 0;
+  /// Buffers a write. `outcome` is kOk, kNotFound or kAlreadyExists.
+  virtual AbortReason write(const RemoteKey& key, std::string_view value, WriteMode mode, Outcome& outcome) = 0;
+  /// Visits a range of an ordered table, or of an index (`index`, of base table `table`), of one node; own writes win.
+  virtual AbortReason scan(const TableCore& table, const TableCore* index, std::uint16_t home, const ScanRange& range,
+                           ScanFn visit, ScanResult& result) = 0;
+  /// The transaction has ended: forgets everything.
+  virtual void end() = 0;
+};
+
+}  // namespace granary::txn
