@@ -1,10 +1,9 @@
 #include "bench/harness/flags.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/base/byte_size.h"
 #include "src/base/check.h"
 
 namespace granary::bench {
@@ -64,17 +63,6 @@ Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::u
   return flag;
 }
 
-namespace {
-
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20;
-  if (bytes != 0 && bytes % kGiB == 0) return fmt::format("{}GiB", bytes / kGiB);
-  if (bytes != 0 && bytes % kMiB == 0) return fmt::format("{}MiB", bytes / kMiB);
-  return std::to_string(bytes);
-}
-
-}  // namespace
-
 std::string allowed_values(const Flag& flag) {
   switch (flag.kind) {
     case FlagKind::kSwitch: return "true or false";
@@ -83,30 +71,11 @@ std::string allowed_values(const Flag& flag) {
         return fmt::format("a whole number from {}", flag.low);
       return fmt::format("{} to {}", flag.low, flag.high);
     case FlagKind::kReal: return fmt::format("{} to {}", flag.real_low, flag.real_high);
-    case FlagKind::kBytes: return fmt::format("{} to {}", size_text(flag.low), size_text(flag.high));
+    case FlagKind::kBytes: return fmt::format("{} to {}", base::size_text(flag.low), base::size_text(flag.high));
     case FlagKind::kChoice: return fmt::format("{}", fmt::join(flag.choices, ", "));
     case FlagKind::kText: break;
   }
   return "text";
-}
-
-bool parse_bytes(std::string_view text, std::uint64_t& bytes) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return false;
-  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  unsigned shift = 0;
-  if (unit == "KiB")
-    shift = 10;
-  else if (unit == "MiB")
-    shift = 20;
-  else if (unit == "GiB")
-    shift = 30;
-  else if (!unit.empty() && unit != "B")
-    return false;
-  if (number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return false;
-  bytes = number << shift;
-  return true;
 }
 
 const FlagValues::Entry& FlagValues::find(std::string_view name, FlagKind kind) const {

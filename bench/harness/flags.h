@@ -39,9 +39,6 @@ Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::u
 /// "1 to 256", "0 to 0.999", "silo, a, b": what a value may be.
 std::string allowed_values(const Flag& flag);
 
-/// "8GiB", "512MiB", "4096" → bytes. False if it is no size.
-bool parse_bytes(std::string_view text, std::uint64_t& bytes);
-
 /// The values of a parsed command line. Asking for a name that the command does not declare is a
 /// mistake of ours and ends the process.
 class FlagValues {

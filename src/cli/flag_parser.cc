@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <gflags/gflags.h>
 
-#include "src/cli/nearest.h"
+#include "src/base/byte_size.h"
+#include "src/base/nearest.h"
 
 namespace granary::cli {
 
@@ -69,7 +70,7 @@ Result<FlagValues::Entry> evaluate(const Flag& flag, const std::string& value, b
         return bad_value(flag, value);  // refuses nan too
       break;
     case FlagKind::kBytes:
-      if (!bench::parse_bytes(value, entry.whole) || entry.whole < flag.low || entry.whole > flag.high)
+      if (!base::parse_bytes(value, entry.whole) || entry.whole < flag.low || entry.whole > flag.high)
         return bad_value(flag, value);
       break;
     case FlagKind::kChoice:
@@ -138,7 +139,7 @@ class ArgumentReader {
   Result<Given> unknown(std::string_view name) const {
     std::vector<std::string> names;
     for (const Flag& flag : flags_) names.push_back(flag.name);
-    const std::string meant = nearest(name, names);
+    const std::string meant = base::nearest(name, names);
     const std::string hint =
         meant.empty() ? fmt::format("see 'granary {} --help'", command_) : fmt::format("did you mean --{}?", meant);
     return usage_error(fmt::format("--{}: '{}' has no such flag; {}", name, command_, hint));

@@ -12,7 +12,7 @@
 #include "src/cli/commands.h"
 #include "src/cli/flag_parser.h"
 #include "src/cli/help.h"
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -35,7 +35,7 @@ ExitCode show(const std::string& text) {
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-help" || word == "-h"; }
 
 ExitCode unknown_word(const std::string& what, const std::string& word, const Words& known) {
-  const std::string meant = nearest(word, known);
+  const std::string meant = base::nearest(word, known);
   return wrong_usage(meant.empty() ? fmt::format("'{}': no such {}; expected {}", word, what, fmt::join(known, ", "))
                                    : fmt::format("'{}': no such {}; did you mean {}?", word, what, meant));
 }

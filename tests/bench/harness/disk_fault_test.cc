@@ -5,6 +5,7 @@
 
 #include "bench/harness/command.h"
 #include "bench/harness/trial.h"
+#include "src/base/byte_size.h"
 #include "tests/bench/harness/fake_workload.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/temporary_directory.h"
@@ -21,7 +22,7 @@ FlagValues defaults(const BenchCommand& command) {
     if (flag.kind == FlagKind::kInteger) entry.whole = std::stoull(flag.initial);
     if (flag.kind == FlagKind::kReal) entry.real = std::stod(flag.initial);
     if (flag.kind == FlagKind::kBytes) {
-      EXPECT_TRUE(parse_bytes(flag.initial, entry.whole));
+      EXPECT_TRUE(base::parse_bytes(flag.initial, entry.whole));
     }
     values.set(flag.name, entry);
   }

@@ -5,20 +5,21 @@
 #include <gtest/gtest.h>
 
 #include "bench/harness/variant.h"
+#include "src/base/byte_size.h"
 
 namespace granary::bench {
 namespace {
 
 TEST(Flags, SizesHaveUnits) {
   std::uint64_t bytes = 0;
-  EXPECT_TRUE(parse_bytes("4096", bytes));
+  EXPECT_TRUE(base::parse_bytes("4096", bytes));
   EXPECT_EQ(bytes, 4096u);
-  EXPECT_TRUE(parse_bytes("8GiB", bytes));
+  EXPECT_TRUE(base::parse_bytes("8GiB", bytes));
   EXPECT_EQ(bytes, std::uint64_t{8} << 30);
-  EXPECT_TRUE(parse_bytes("512MiB", bytes));
+  EXPECT_TRUE(base::parse_bytes("512MiB", bytes));
   EXPECT_EQ(bytes, std::uint64_t{512} << 20);
   for (const char* wrong : {"", "GiB", "8Gb", "-1", "8 GiB", "99999999999GiB", "1.5GiB"})
-    EXPECT_FALSE(parse_bytes(wrong, bytes)) << wrong;
+    EXPECT_FALSE(base::parse_bytes(wrong, bytes)) << wrong;
 }
 
 TEST(Flags, SayWhatTheyAllow) {

@@ -1,8 +1,8 @@
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 
 #include <algorithm>
 
-namespace granary::cli {
+namespace granary::base {
 
 std::size_t edit_distance(std::string_view one, std::string_view other) {
   std::vector<std::vector<std::size_t>> cost(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
@@ -23,6 +23,8 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kLongestWord = 64;  // the distance takes time and memory of the product of both lengths
+  if (word.size() > kLongestWord) return "";
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
@@ -36,4 +38,4 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   return best;
 }
 
-}  // namespace granary::cli
+}  // namespace granary::base

@@ -1,0 +1,16 @@
+#pragma once
+// Sizes as people write them: "8GiB", "512MiB", "4KiB", "4096".
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace granary::base {
+
+/// False if it is no size.
+bool parse_bytes(std::string_view text, std::uint64_t& bytes);
+
+/// In the greatest unit of which it is a multiple, down to MiB.
+std::string size_text(std::uint64_t bytes);
+
+}  // namespace granary::base
