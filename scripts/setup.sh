@@ -10,7 +10,8 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
-          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev spin)
+          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev
+          libtomlplusplus-dev libsodium-dev spin)
 case ${1:-} in
   '') ;;
   --tools) packages+=(clang-format-16 clang-tidy-16) ;;

@@ -1,0 +1,85 @@
+#include "cluster_config/checks.h"
+
+#include <arpa/inet.h>
+
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace granary::cluster_config {
+namespace {
+
+/// Things of which each may be had by one node only.
+class Owners {
+ public:
+  Owners(const char* what, Problems& problems) : what_(what), problems_(problems) {}
+
+  void take(const std::string& thing, const NodeConfig& node) {
+    const auto [place, taken] = owners_.emplace(thing, &node);
+    if (taken) return;
+    problems_.add(node.line, fmt::format("{} {} belongs to the node of line {}, too; give each node its own", what_,
+                                         thing, place->second->line));
+  }
+
+ private:
+  const char* const what_;
+  Problems& problems_;
+  std::map<std::string, const NodeConfig*> owners_;
+};
+
+void check_directories(const NodeConfig& node, Owners& owners) {
+  const auto take = [&](const std::string& directory) {
+    if (!directory.empty()) owners.take(fmt::format("{} on {}", directory, node.host), node);
+  };
+  take(node.data_directory);
+  take(node.reliable_directory);
+  for (const std::string& directory : node.log_directories) take(directory);
+}
+
+/// Those that need all nodes on one host.
+void check_hosts(const ClusterConfig& config, Problems& problems) {
+  const bool shm = config.provider == Provider::kShm;
+  if (!shm && config.membership.kind != MembershipKind::kLocal) return;
+  const NodeConfig& first = config.nodes.front();
+  for (const NodeConfig& node : config.nodes) {
+    if (node.host == first.host) continue;
+    problems.add(node.line,
+                 fmt::format("this node is on host '{}', that of line {} on '{}', but {} serves one host; {}", node.host,
+                             first.line, first.host, shm ? "provider \"shm\"" : "membership \"local\"",
+                             shm ? "use provider \"verbs\"" : "use membership \"zookeeper\""));
+  }
+}
+
+}  // namespace
+
+void check_nodes(const ClusterConfig& config, Problems& problems) {
+  Owners ids("id", problems), places("the address", problems), directories("the directory", problems);
+  for (const NodeConfig& node : config.nodes) {
+    if (node.id != 0) ids.take(std::to_string(node.id), node);
+    if (!node.address.empty()) places.take(fmt::format("{} port {}", node.address, node.port), node);
+    check_directories(node, directories);
+  }
+  if (!config.nodes.empty()) check_hosts(config, problems);
+}
+
+bool is_place(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data() + colon + 1, end, port);
+  return error == std::errc() && last == end && port != 0;
+}
+
+bool is_own_address(const std::string& text) {
+  in_addr four{};
+  in6_addr six{};
+  if (::inet_pton(AF_INET, text.c_str(), &four) == 1) {
+    const std::uint32_t number = ntohl(four.s_addr);
+    return number != INADDR_ANY && number < 0xe0000000;  // no multicast, no broadcast
+  }
+  return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) && !IN6_IS_ADDR_MULTICAST(&six);
+}
+
+}  // namespace granary::cluster_config

@@ -1,0 +1,41 @@
+#include "cluster_config/config.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace granary::cluster_config {
+
+const char* name(Provider provider) { return provider == Provider::kShm ? "shm" : "verbs"; }
+const char* name(MembershipKind kind) { return kind == MembershipKind::kLocal ? "local" : "zookeeper"; }
+const char* name(ClockKind kind) { return kind == ClockKind::kHost ? "host" : "ptp"; }
+const char* name(ReleaseKind kind) { return kind == ReleaseKind::kDurable ? "durable" : "commit"; }
+
+const NodeConfig* ClusterConfig::find(std::uint16_t id) const {
+  const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const NodeConfig& node) { return node.id == id; });
+  return found == nodes.end() ? nullptr : &*found;
+}
+
+namespace {
+
+/// So that no two lists of texts are one text.
+std::string counted(const std::string& text) { return fmt::format("{}:{}", text.size(), text); }
+
+}  // namespace
+
+std::uint64_t fingerprint(const ClusterConfig& config) {
+  const MembershipConfig& membership = config.membership;
+  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {}", counted(config.name), name(config.provider),
+                                 config.epoch_ms, config.snapshot_epochs, name(config.release),
+                                 config.key_file.empty() ? "open" : "keyed", name(membership.kind),
+                                 counted(membership.chroot), membership.session_timeout_ms, name(config.clock.kind));
+  for (const NodeConfig& node : config.nodes) {
+    text += fmt::format(" | {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port, node.workers);
+  }
+  return XXH3_64bits(text.data(), text.size());
+}
+
+}  // namespace granary::cluster_config

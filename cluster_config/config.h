@@ -1,0 +1,82 @@
+#pragma once
+// What a cluster file says, as plain values. docs/cluster-file.md has the keys; load.h reads them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace granary::cluster_config {
+
+/// The limits of a cluster file.
+inline constexpr std::uint32_t kMostNodes = 64;
+inline constexpr std::uint16_t kGreatestNodeId = 4095;  ///< a state word has 12 bits for it
+inline constexpr std::uint32_t kMostWorkers = 255;      ///< of one node; the engine's service is one more
+
+enum class Provider : std::uint8_t { kShm, kVerbs };
+enum class MembershipKind : std::uint8_t { kLocal, kZookeeper };
+enum class ClockKind : std::uint8_t { kHost, kPtp };
+/// When results are shown, as granary::Release.
+enum class ReleaseKind : std::uint8_t { kDurable, kCommit };
+
+/// The word for it in the file.
+const char* name(Provider provider);
+const char* name(MembershipKind kind);
+const char* name(ClockKind kind);
+const char* name(ReleaseKind kind);
+
+/// Where members are written down.
+struct MembershipConfig {
+  MembershipKind kind = MembershipKind::kLocal;
+  std::vector<std::string> servers = {};  ///< zookeeper: "host:port"
+  std::string chroot = {};                ///< zookeeper: "/granary/bank"
+  std::string user = {};                  ///< zookeeper: digest authentication; empty: none
+  std::string password_file = {};         ///< holds that user's password
+  std::uint32_t session_timeout_ms = 2000;
+};
+
+struct ClockConfig {
+  ClockKind kind = ClockKind::kHost;
+  std::string pmc_socket = {};  ///< ptp: where ptp4l listens
+  std::uint8_t domain = 0;      ///< ptp: its domain
+};
+
+/// One node. Paths are absolute.
+struct NodeConfig {
+  std::uint16_t id = 0;       ///< 1 to kGreatestNodeId
+  std::string host = {};      ///< nodes with the same name run on one machine
+  std::string address = {};   ///< verbs: the IP address where it listens, and at no other
+  std::uint16_t port = 0;     ///< verbs: in rdma_cm's port space
+  std::string device = {};    ///< verbs: "mlx5_0"; empty: the first that can be used
+  std::uint8_t device_port = 0;  ///< verbs: from 1; 0: the first that is active
+  std::vector<std::uint32_t> cpus = {};  ///< empty: any
+  int numa_node = -1;                    ///< -1: any
+  std::uint32_t workers = 1;
+  std::uint64_t memory_bytes = 0;
+  std::string data_directory = {};  ///< empty: nothing survives the processes
+  std::vector<std::string> log_directories = {};
+  std::string reliable_directory = {};
+  int line = 0;  ///< of the file where it begins, for messages
+};
+
+struct ClusterConfig {
+  std::string file = {};  ///< where it was read from
+  std::string name = {};
+  Provider provider = Provider::kShm;
+  std::string run_directory = {};  ///< sockets and locks of the nodes of a host; private to the user
+  std::string key_file = {};       ///< empty: whoever reaches a node may connect
+  std::uint32_t epoch_ms = 40;
+  std::uint32_t snapshot_epochs = 25;
+  ReleaseKind release = ReleaseKind::kDurable;
+  MembershipConfig membership = {};
+  ClockConfig clock = {};
+  std::vector<NodeConfig> nodes = {};  ///< by id
+
+  /// nullptr if there is none.
+  const NodeConfig* find(std::uint16_t id) const;
+};
+
+/// Of all that must be alike on all nodes: name, provider, membership, epochs, the nodes with their workers and places.
+/// Two nodes whose files differ in any of it must not run together.
+std::uint64_t fingerprint(const ClusterConfig& config);
+
+}  // namespace granary::cluster_config

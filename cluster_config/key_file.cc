@@ -1,0 +1,82 @@
+#include "cluster_config/key_file.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "src/base/file.h"
+
+namespace granary::cluster_config {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+Status check_private(const std::string& path, int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return base::file_error("look at", path, errno);
+  if (!S_ISREG(status.st_mode)) return Status(StatusCode::kInvalidArgument, fmt::format("'{}' is no file", path));
+  if ((status.st_mode & 077) != 0) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("others may use the cluster key '{}' (mode {:04o}); run: chmod 600 {}", path,
+                              status.st_mode & 07777, path));
+  }
+  if (status.st_uid != ::geteuid()) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("the cluster key '{}' belongs to user {}, not to user {} who runs the node; run: chown {} {}",
+                              path, status.st_uid, ::geteuid(), ::geteuid(), path));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status make_key(const std::string& path) {
+  std::array<unsigned char, kLeastKeyBytes> random{};
+  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    return base::file_error("get random bytes for", path, errno);
+  }
+  std::string text;
+  for (const unsigned char byte : random) text += fmt::format("{:02x}", byte);
+  text += '\n';
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.get() < 0) return base::file_error("make", path, errno);
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) || ::fsync(file.get()) != 0) {
+    return base::file_error("write", path, errno);
+  }
+  return {};
+}
+
+Result<std::string> read_key(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return base::file_error("open", path, errno);
+  if (Status status = check_private(path, file.get()); !status.ok()) return status;
+  std::string key(kMostKeyBytes + 1, '\0');
+  const ssize_t bytes = ::read(file.get(), key.data(), key.size());
+  if (bytes < 0) return base::file_error("read", path, errno);
+  key.resize(static_cast<std::size_t>(bytes));
+  while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.pop_back();
+  if (key.size() >= kLeastKeyBytes && key.size() <= kMostKeyBytes) return key;
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("the cluster key '{}' has {} bytes; expected {} to {}, as 'granary cluster key FILE' makes",
+                            path, key.size(), kLeastKeyBytes, kMostKeyBytes));
+}
+
+}  // namespace granary::cluster_config
