@@ -17,7 +17,8 @@ constexpr std::uint64_t kReserveShare = 32;
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files) {
+Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files,
+                                             epoch::ControlBlock* control) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
   auto htm = htm::Support::open(options.htm, options.htm_simulation);
@@ -41,14 +42,15 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
                  "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower "
                  "(mend: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)\n");
   }
-  std::unique_ptr<Engine> engine(new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm)));
+  std::unique_ptr<Engine> engine(
+      new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), control));
   if (const Status recovered = engine->recover(); !recovered.ok()) return recovered;
   engine->start();
   return engine;
 }
 
 Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
-               std::unique_ptr<Storage> storage, std::unique_ptr<htm::Support> htm)
+               std::unique_ptr<Storage> storage, std::unique_ptr<htm::Support> htm, epoch::ControlBlock* control)
     : options_(options),
       storage_(std::move(storage)),
       htm_(std::move(htm)),
@@ -58,7 +60,8 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                         .simple = options.simple_allocator}),
       epochs_({.snapshot_epochs = options.snapshot_epochs,
                .max_open_epochs = options.max_open_epochs,
-               .first_epoch = storage_ == nullptr ? 1 : storage_->first_epoch()}),
+               .first_epoch = storage_ == nullptr ? 1 : storage_->first_epoch(),
+               .control = control}),
       shared_{.settings = {.snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,

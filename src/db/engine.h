@@ -31,7 +31,9 @@ namespace granary::db {
 
 class Engine {
  public:
-  static Result<std::unique_ptr<Engine>> open(const Options& options, base::FileSystem& files);
+  /// `control`: of a node of a cluster (epoch::EpochOptions).
+  static Result<std::unique_ptr<Engine>> open(const Options& options, base::FileSystem& files,
+                                              epoch::ControlBlock* control = nullptr);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -64,10 +66,12 @@ class Engine {
 
   /// One epoch period's work.
   bool step();
+  /// In a cluster, a few times in each epoch period: tells the leader how far this node is.
+  void publish() { epochs_.publish(durable()); }
 
  private:
   Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
-         std::unique_ptr<Storage> storage, std::unique_ptr<htm::Support> htm);
+         std::unique_ptr<Storage> storage, std::unique_ptr<htm::Support> htm, epoch::ControlBlock* control);
   /// Makes the tables that the storage knows, fills them, begins to log.
   Status recover();
   Status fill();
@@ -76,6 +80,8 @@ class Engine {
   void stop();
   void checkpoint_now_and_then();
   void run_background();
+  /// The log's durable epoch, for the cluster's.
+  epoch::Epoch durable() const;
   void report_stall();
   void collect_for_idle();
   Result<txn::TableCore*> add_table(const recovery::TableEntry& entry);

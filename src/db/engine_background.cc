@@ -9,6 +9,12 @@
 #include "src/db/engine.h"
 
 namespace granary::db {
+namespace {
+
+/// Of a node of a cluster, in an epoch period.
+constexpr unsigned kPublishings = 8;
+
+}  // namespace
 
 void Engine::checkpoint_now_and_then() {
   const auto period = std::chrono::seconds(options_.checkpoint_interval_s);
@@ -22,12 +28,18 @@ void Engine::checkpoint_now_and_then() {
 }
 
 void Engine::run_background() {
-  const auto period = std::chrono::milliseconds(options_.epoch_ms);
+  // A leader advances E no sooner than it sees that all nodes have arrived in it, so they tell it often.
+  const unsigned parts = epochs_.in_cluster() ? kPublishings : 1;
+  const auto period = std::chrono::microseconds(std::uint64_t{1000} * options_.epoch_ms / parts);
   auto next = std::chrono::steady_clock::now() + period;
   std::unique_lock lock(stop_mutex_);
-  while (!stop_signal_.wait_until(lock, next, [this] { return stopping_; })) {
+  for (unsigned part = 1; !stop_signal_.wait_until(lock, next, [this] { return stopping_; }); ++part) {
     lock.unlock();
-    step();
+    if (part % parts == 0) {
+      step();
+    } else {
+      publish();
+    }
     // After a pause of the whole machine, go on from now instead of catching up in a burst.
     next = std::max(next + period, std::chrono::steady_clock::now());
     lock.lock();
@@ -35,7 +47,7 @@ void Engine::run_background() {
 }
 
 bool Engine::step() {
-  const bool advanced = epochs_.tick();
+  const bool advanced = epochs_.tick(durable());
   if (shared_.log != nullptr) {
     if (options_.background == Background::kManual) {
       shared_.log->step();
@@ -46,6 +58,10 @@ bool Engine::step() {
   report_stall();
   collect_for_idle();
   return advanced;
+}
+
+epoch::Epoch Engine::durable() const {
+  return shared_.log == nullptr ? epoch::kIdle : shared_.log->durable().current();
 }
 
 /// Frees what workers that are gone left behind, and passes their free blocks on.

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
+#include "src/base/check.h"
 #include "src/base/line_table.h"
 
 namespace granary::epoch {
@@ -22,8 +24,12 @@ EpochManager::EpochManager(EpochOptions options)
     : k_(options.snapshot_epochs),
       max_open_epochs_(options.max_open_epochs),
       asymmetric_fence_(register_membarrier()),
-      current_(options.first_epoch),
-      slots_(kMaxSlots) {}
+      own_(options.control == nullptr ? std::make_unique<ControlBlock>() : nullptr),
+      control_(options.control == nullptr ? own_.get() : new(options.control) ControlBlock),
+      last_seen_(options.first_epoch),
+      slots_(kMaxSlots) {
+  control_->by_leader.epoch.store(options.first_epoch, std::memory_order_release);  // nobody looks yet
+}
 
 Slot* EpochManager::acquire_slot() {
   const std::lock_guard lock(slots_mutex_);
@@ -74,46 +80,87 @@ Epoch EpochManager::complete() const {
   return oldest - 1;
 }
 
-bool EpochManager::tick() {
-  const Epoch now = current_.load(std::memory_order_relaxed);  // only tick() writes it
+EpochManager::Oldest EpochManager::look() const {
+  // E first: a slot that the fence does not show is entered with an E that is read after it, so with at least this one.
+  const Epoch now = current();
   fence();
-  Epoch oldest = now;
-  Epoch oldest_snapshot = snapshot_of(now);
-  std::size_t holder = 0;
+  Oldest oldest{.now = now, .open = now, .snapshot = snapshot_of(now)};
   const std::size_t count = high_water_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     // Acquire, and e_w before se_w: a slot pins its snapshot before it leaves, so whoever sees it idle sees the pin.
     const Epoch local = slots_[i].local.load(std::memory_order_acquire);
     if (local != kIdle) {
-      if (local < oldest) {
-        oldest = local;
-        holder = i;
+      if (local < oldest.open) {
+        oldest.open = local;
+        oldest.holder = i;
       }
-      oldest_snapshot = std::min(oldest_snapshot, snapshot_of(local));
+      oldest.snapshot = std::min(oldest.snapshot, snapshot_of(local));
     }
-    oldest_snapshot = std::min(oldest_snapshot, slots_[i].snapshot.load(std::memory_order_acquire));
+    oldest.snapshot = std::min(oldest.snapshot, slots_[i].snapshot.load(std::memory_order_acquire));
   }
-  // Release: whoever frees by these words sees that the slots had moved on. Never backwards.
-  if (oldest - 1 > tree_reclamation_.load(std::memory_order_relaxed)) {
-    tree_reclamation_.store(oldest - 1, std::memory_order_release);
+  return oldest;
+}
+
+bool EpochManager::tick(Epoch durable) {
+  const Oldest oldest = look();
+  raise_reclamation(oldest);
+  count_stall(oldest);
+  const bool advanced = in_cluster() ? oldest.now > last_seen_ : advance(oldest);
+  if (in_cluster()) publish(oldest, durable);
+  last_seen_ = oldest.now;
+  return advanced;
+}
+
+void EpochManager::publish(Epoch durable) { publish(look(), durable); }
+
+/// Release, all of them: whoever acts on these words sees that the slots had moved on.
+void EpochManager::publish(const Oldest& oldest, Epoch durable) {
+  ControlBlock::ByNode& mine = control_->by_node;
+  base::invariant("I13", oldest.open >= mine.oldest.load(std::memory_order_relaxed));
+  mine.oldest.store(oldest.open, std::memory_order_release);
+  mine.oldest_snapshot.store(oldest.snapshot, std::memory_order_release);
+  mine.durable.store(std::min(durable, oldest.open - 1), std::memory_order_release);
+}
+
+/// Release: whoever frees by these words sees that the slots had moved on. Never backwards.
+///
+/// In a cluster, other nodes' transactions look at what this node frees, too. Garbage is registered with an epoch that
+/// is at least this node's E when it became unreachable. A transaction of another node that still saw it had begun by
+/// then, so its e_w is at most one more, as nodes differ by 1: min e_w - 2 is safe where min e_w - 1 is for a node alone.
+/// And what this node knows of min e_w is that it is nowhere below E - 1.
+void EpochManager::raise_reclamation(const Oldest& oldest) {
+  const auto raise = [](std::atomic<Epoch>& word, Epoch to) {
+    if (to > word.load(std::memory_order_relaxed)) word.store(to, std::memory_order_release);
+  };
+  if (in_cluster()) {
+    constexpr Epoch kSkew = 1;
+    if (oldest.now > 2 + kSkew) raise(tree_reclamation_, oldest.now - 2 - kSkew);
+    return;
   }
-  if (oldest_snapshot != 0 && oldest_snapshot - 1 > snapshot_reclamation_.load(std::memory_order_relaxed)) {
-    snapshot_reclamation_.store(oldest_snapshot - 1, std::memory_order_release);
-  }
-  if (oldest < now) {
-    const std::uint64_t stalled = stall_ticks_.load(std::memory_order_relaxed) + 1;
-    stall_ticks_.store(stalled, std::memory_order_relaxed);
-    stall_slot_.store(holder, std::memory_order_relaxed);
-    // The owner looks at the flag at its next call; it lowers it itself when it opens again.
-    if (max_open_epochs_ != 0 && stalled >= max_open_epochs_) {
-      slots_[holder].revoked.store(true, std::memory_order_relaxed);
-    }
-    return false;
-  }
-  stall_ticks_.store(0, std::memory_order_relaxed);
-  const base::lines::Store seen(&current_);  // by regions: a commit's reads E
-  current_.store(now + 1, std::memory_order_release);
+  raise(tree_reclamation_, oldest.open - 1);
+  if (oldest.snapshot != 0) raise(control_->by_leader.snapshot_reclamation, oldest.snapshot - 1);
+}
+
+bool EpochManager::advance(const Oldest& oldest) {
+  if (oldest.open < oldest.now) return false;
+  std::atomic<Epoch>& epoch = control_->by_leader.epoch;
+  const base::lines::Store seen(&epoch);  // by regions: a commit's reads E
+  epoch.store(oldest.now + 1, std::memory_order_release);
   return true;
+}
+
+void EpochManager::count_stall(const Oldest& oldest) {
+  if (oldest.open == oldest.now) {
+    stall_ticks_.store(0, std::memory_order_relaxed);
+    return;
+  }
+  const std::uint64_t stalled = stall_ticks_.load(std::memory_order_relaxed) + 1;
+  stall_ticks_.store(stalled, std::memory_order_relaxed);
+  stall_slot_.store(oldest.holder, std::memory_order_relaxed);
+  // The owner looks at the flag at its next call; it lowers it itself when it opens again.
+  if (max_open_epochs_ != 0 && stalled >= max_open_epochs_) {
+    slots_[oldest.holder].revoked.store(true, std::memory_order_relaxed);
+  }
 }
 
 EpochManager::Stall EpochManager::stall() const {

@@ -7,19 +7,22 @@
 // words it makes every running thread of the process pass a full fence (membarrier). Either the
 // worker's store comes before that fence and the advancer sees it, or the worker's second read of E
 // comes after and sees the advancer's newest E. Where the system has no membarrier the worker fences itself.
+//
+// In a cluster E is the leader's to advance, which it does only once every node's published min e_w is E (I7). So
+// nodes differ by at most 1, and no transaction that is open anywhere has an e_w below E - 1, whichever node's E that is.
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "src/base/cache_line.h"
+#include "src/epoch/control_block.h"
 
 namespace granary::epoch {
-
-using Epoch = std::uint64_t;
 
 /// e_w of a slot with no open transaction.
 inline constexpr Epoch kIdle = ~Epoch{0};
@@ -37,6 +40,8 @@ struct EpochOptions {
   std::uint32_t snapshot_epochs = 25;  ///< k: a snapshot every k epochs
   std::uint32_t max_open_epochs = 10;  ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
   Epoch first_epoch = 1;               ///< E at the start; a recovered database goes on behind all it ever used
+  /// Of a node of a cluster, whose leader advances E in it: zeroed memory, which outlives the manager. None: a node alone.
+  ControlBlock* control = nullptr;
 };
 
 class EpochManager {
@@ -51,11 +56,18 @@ class EpochManager {
   Slot* acquire_slot();
   void release_slot(Slot* slot);
 
-  /// E. Written by tick() only (release); acquire here, so that what was done before the advance is seen.
-  Epoch current() const { return current_.load(std::memory_order_acquire); }
+  /// E. Written by tick() or the cluster's leader (release); acquire here, so that what was done before the advance is
+  /// seen.
+  Epoch current() const { return control_->by_leader.epoch.load(std::memory_order_acquire); }
 
   /// The word that holds E, for HTM regions.
-  const std::atomic<Epoch>& word() const { return current_; }
+  const std::atomic<Epoch>& word() const { return control_->by_leader.epoch; }
+
+  /// What other nodes see of this one.
+  ControlBlock& control() { return *control_; }
+  const ControlBlock& control() const { return *control_; }
+  /// True if the leader of a cluster advances E.
+  bool in_cluster() const { return own_ == nullptr; }
 
   /// Opens the slot: publishes e_w by the rule of I13 and returns it. Owner of the slot only.
   Epoch enter(Slot& slot) {
@@ -95,8 +107,10 @@ class EpochManager {
 
   /// Nodes and records unreachable since an epoch ≤ this have no readers (min e_w − 1).
   Epoch tree_reclamation() const { return tree_reclamation_.load(std::memory_order_acquire); }
-  /// Versions superseded in an epoch ≤ this are seen by no present or future snapshot (min se_w − 1).
-  Epoch snapshot_reclamation() const { return snapshot_reclamation_.load(std::memory_order_acquire); }
+  /// Versions superseded in an epoch ≤ this are seen by no present or future snapshot of any node (min se_w − 1).
+  Epoch snapshot_reclamation() const {
+    return control_->by_leader.snapshot_reclamation.load(std::memory_order_acquire);
+  }
 
   /// Every transaction with an epoch ≤ this has ended, and what it wrote happens before the call returns (I13: no open
   /// slot has a smaller e_w, and none will). For loggers: what such transactions logged is in their rings. Thread-safe.
@@ -105,12 +119,16 @@ class EpochManager {
   /// True if no slot is entered. Thread-safe; who must stay alone sees to that by other means.
   bool idle() const;
 
-  /// One turn of the epoch-advancing activity, once per epoch period, by one caller at a time: advances E
-  /// if every slot has caught up, recomputes the reclamation epochs, revokes slots that hold E back.
-  /// Returns true if E advanced.
-  bool tick();
+  /// One turn of the epoch-advancing activity, once per epoch period, by one caller at a time: recomputes the
+  /// reclamation epochs, revokes slots that hold E back, and advances E if every slot has caught up; in a cluster,
+  /// publishes instead of advancing. `durable` as for publish(). Returns true if E advanced since the last turn.
+  bool tick(Epoch durable = kIdle);
 
-  /// Ticks in a row in which E could not advance, and the slot index that held it; for the watchdog.
+  /// In a cluster, and by the caller of tick() only: tells the leader how far this node is; the more often, the sooner
+  /// E advances. `durable`: the log's durable epoch; what is not logged counts as durable once it is complete.
+  void publish(Epoch durable = kIdle);
+
+  /// Ticks in a row in which E could not advance because of a slot, and the slot index that held it; for the watchdog.
   struct Stall {
     std::uint64_t ticks = 0;
     std::size_t slot = 0;
@@ -119,16 +137,31 @@ class EpochManager {
   const Slot* slot_at(std::size_t index) const { return &slots_[index]; }
 
  private:
+  /// What the slots hold back.
+  struct Oldest {
+    Epoch now;               ///< E, read before the slots
+    Epoch open;              ///< min e_w
+    Epoch snapshot;          ///< min se_w, of snapshots to come as well
+    std::size_t holder = 0;  ///< a slot with min e_w
+  };
+
   /// The full fence of the advancer's side of I13.
   void fence() const;
+  Oldest look() const;
+  void raise_reclamation(const Oldest& oldest);
+  void publish(const Oldest& oldest, Epoch durable);
+  bool advance(const Oldest& oldest);
+  void count_stall(const Oldest& oldest);
 
   const Epoch k_;
   const std::uint64_t max_open_epochs_;
   const bool asymmetric_fence_;
 
-  alignas(base::kCacheLine) std::atomic<Epoch> current_;
-  std::atomic<Epoch> tree_reclamation_{0};
-  std::atomic<Epoch> snapshot_reclamation_{0};
+  const std::unique_ptr<ControlBlock> own_;  ///< of a node alone
+  ControlBlock* const control_;
+  Epoch last_seen_;  ///< E at the last tick
+
+  alignas(base::kCacheLine) std::atomic<Epoch> tree_reclamation_{0};
   alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};
   std::atomic<std::uint64_t> stall_ticks_{0};
   std::atomic<std::size_t> stall_slot_{0};

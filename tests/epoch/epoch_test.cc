@@ -2,6 +2,7 @@
 
 #include "src/epoch/epoch.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -144,6 +145,76 @@ TEST(Epoch, SlotsAreReusedCleanAndRunOut) {
   EXPECT_FALSE(slot->revoked.load());
   epochs.release_slot(all[7]);
   EXPECT_EQ(epochs.acquire_slot(), all[7]);
+}
+
+/// A node of a cluster whose leader is the test.
+class InCluster : public testing::Test {
+ protected:
+  Epoch e() const { return control_.by_leader.epoch.load(); }
+  void lead_to(Epoch epoch) { control_.by_leader.epoch.store(epoch); }
+
+  ControlBlock control_;
+  EpochManager epochs_{{.snapshot_epochs = 5, .max_open_epochs = 3, .first_epoch = 40, .control = &control_}};
+  Slot* slot_ = epochs_.acquire_slot();
+};
+
+TEST_F(InCluster, OnlyTheLeaderAdvances) {
+  EXPECT_EQ(e(), 40u);
+  EXPECT_FALSE(epochs_.tick());
+  EXPECT_EQ(epochs_.current(), 40u);
+  lead_to(41);
+  EXPECT_EQ(epochs_.current(), 41u);
+  EXPECT_EQ(epochs_.enter(*slot_), 41u);
+  EXPECT_TRUE(epochs_.tick()) << "E has advanced since the last turn";
+  EXPECT_FALSE(epochs_.tick());
+  EXPECT_EQ(&epochs_.word(), &control_.by_leader.epoch);
+}
+
+TEST_F(InCluster, PublishesWhatItsSlotsHoldBack) {
+  epochs_.publish();
+  EXPECT_EQ(control_.by_node.oldest.load(), 40u) << "an idle node: its E";
+  EXPECT_EQ(control_.by_node.oldest_snapshot.load(), 35u);
+  epochs_.enter(*slot_);
+  lead_to(41);
+  epochs_.publish();
+  EXPECT_EQ(control_.by_node.oldest.load(), 40u);
+  EXPECT_EQ(control_.by_node.durable.load(), 39u) << "nothing is logged: what is complete";
+  epochs_.pin_snapshot(*slot_);
+  epochs_.leave(*slot_);
+  lead_to(50);
+  epochs_.publish(45);
+  EXPECT_EQ(control_.by_node.oldest.load(), 50u);
+  EXPECT_EQ(control_.by_node.oldest_snapshot.load(), 35u) << "pinned";
+  EXPECT_EQ(control_.by_node.durable.load(), 45u);
+}
+
+TEST_F(InCluster, NeverFreesWhatAnotherNodesTransactionMaySee) {
+  // Such a transaction has an e_w down to E - 1, and may have found what was registered with the epoch before its own.
+  for (Epoch now = 41; now < 60; ++now) {
+    lead_to(now);
+    epochs_.tick();
+    EXPECT_EQ(epochs_.tree_reclamation(), now - 3);
+  }
+  epochs_.enter(*slot_);
+  EXPECT_LT(epochs_.tree_reclamation(), slot_->local.load());
+}
+
+TEST_F(InCluster, FreesVersionsByTheWholeClustersSnapshots) {
+  lead_to(60);
+  epochs_.tick();
+  EXPECT_EQ(epochs_.snapshot_reclamation(), 0u) << "others may have older snapshots";
+  control_.by_leader.snapshot_reclamation.store(44);
+  EXPECT_EQ(epochs_.snapshot_reclamation(), 44u);
+}
+
+TEST_F(InCluster, RevokesTheSlotThatHoldsAllNodesBack) {
+  epochs_.enter(*slot_);
+  lead_to(41);
+  for (int i = 0; i < 2; ++i) epochs_.tick();
+  for (int i = 0; i < 9; ++i) epochs_.publish();
+  EXPECT_FALSE(slot_->revoked.load()) << "ticks count, however often it is published";
+  epochs_.tick();
+  EXPECT_TRUE(slot_->revoked.load());
 }
 
 TEST(Limbo, GivesBackOldestFirstUpToTheSafeEpochAndTheBudget) {
