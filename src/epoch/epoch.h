@@ -159,10 +159,10 @@ class EpochManager {
 
   const std::unique_ptr<ControlBlock> own_;  ///< of a node alone
   ControlBlock* const control_;
-  Epoch last_seen_;  ///< E at the last tick
 
   alignas(base::kCacheLine) std::atomic<Epoch> tree_reclamation_{0};
   alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};
+  Epoch last_seen_;  // E at the last tick, whose caller's it is
   std::atomic<std::uint64_t> stall_ticks_{0};
   std::atomic<std::size_t> stall_slot_{0};
   std::mutex slots_mutex_;
