@@ -3,12 +3,16 @@
 // unlinked nodes wait until no reader can hold them.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "src/epoch/epoch.h"
 #include "src/epoch/limbo.h"
 #include "src/memory/slab.h"
 
 namespace granary::kvstore {
+
+/// What a block is for. Where a node of an ordered index was, there are only ever such nodes.
+enum class BlockKind : std::uint8_t { kOther, kTreeNode };
 
 /// One worker's node memory; used by one thread at a time. Whoever calls an operation of an index holds an
 /// entered epoch slot for as long as it keeps node pointers.
@@ -17,21 +21,38 @@ class NodeMemory {
   NodeMemory(memory::SlabCache& slabs, epoch::EpochManager& epochs) : slabs_(slabs), epochs_(epochs) {}
 
   /// nullptr when the memory limit is reached.
-  void* allocate(std::size_t bytes) { return slabs_.allocate(memory::SlabKind::kNode, bytes); }
+  void* allocate(std::size_t bytes, BlockKind kind = BlockKind::kOther) {
+    return slabs_.allocate(slab_kind(kind), bytes);
+  }
   /// Frees at once a block that no other thread ever saw.
-  void free_unpublished(void* block) { slabs_.free(memory::SlabKind::kNode, block); }
+  void free_unpublished(void* block, BlockKind kind = BlockKind::kOther) { slabs_.free(slab_kind(kind), block); }
   /// Frees an unlinked block once every reader that may have seen it is gone. The caller's own slot is
   /// entered, so E is at most one more than what is read here, even if the read passed the unlinking
   /// stores: a reader that still saw the block has e_w ≤ the epoch registered.
-  void retire(void* block) { limbo_.add(epochs_.current() + 1, block); }
+  void retire(void* block, BlockKind kind = BlockKind::kOther) { limbo_.add(epochs_.current() + 1, {block, kind}); }
   /// Frees what has become safe, at most `budget` blocks; called between transactions.
   std::size_t reclaim(std::size_t budget);
   std::size_t waiting() const { return limbo_.size(); }
 
  private:
+  static constexpr memory::SlabKind slab_kind(BlockKind kind) {
+    return kind == BlockKind::kTreeNode ? memory::SlabKind::kTreeNode : memory::SlabKind::kNode;
+  }
+  /// A block and its kind in one word: blocks are aligned.
+  class Retired {
+   public:
+    Retired(void* block, BlockKind kind)
+        : word_(reinterpret_cast<std::uintptr_t>(block) | (kind == BlockKind::kTreeNode ? 1 : 0)) {}
+    void* block() const { return reinterpret_cast<void*>(word_ & ~std::uintptr_t{1}); }
+    BlockKind kind() const { return (word_ & 1) != 0 ? BlockKind::kTreeNode : BlockKind::kOther; }
+
+   private:
+    std::uintptr_t word_;
+  };
+
   memory::SlabCache& slabs_;
   epoch::EpochManager& epochs_;
-  epoch::LimboList<void*> limbo_;
+  epoch::LimboList<Retired> limbo_;
 };
 
 }  // namespace granary::kvstore

@@ -64,7 +64,7 @@ class LayerChain {
         const Entry entry = leaf->entry(order.slot(rank));
         if (entry.code == kSuffixed) memory_.free_unpublished(entry.suffix());
       }
-      memory_.free_unpublished(leaf);
+      free_unpublished_node(memory_, leaf);
     }
     return false;
   }
@@ -98,7 +98,7 @@ bool delete_empty_layer(Node* link, NodeMemory& memory) {
     Node* const parent = root ? nullptr : lock_parent<Width>(node);
     node->version.mark_deleted();
     node->version.unlock();
-    memory.retire(node);
+    retire_node(memory, node);
     if (root) return true;
     base::debug_check(get(static_cast<InteriorNode<Width>*>(parent)->count) == 0, "an empty layer has one leaf");
     node = parent;

@@ -45,7 +45,7 @@ inline constexpr unsigned kMaxLevels = 64;
 struct Node {
   explicit Node(NodeVersion::Word word) : version(word) {}
 
-  NodeVersion version;
+  NodeVersion version;                 // first: other nodes READ it at the address of the leaf
   std::atomic<Node*> parent{nullptr};  // an interior node; written by the holder of that parent's lock
 };
 
@@ -225,6 +225,7 @@ struct InteriorNode : Node {
   std::atomic<Node*> children[kSeparators + 1] = {};
 };
 
+static_assert(offsetof(Node, version) == 0);
 static_assert(sizeof(LeafNode<15>) == 5 * base::kCacheLine);
 static_assert(sizeof(InteriorNode<15>) <= 5 * base::kCacheLine);
 
@@ -234,10 +235,20 @@ constexpr std::size_t node_bytes() {
   return (sizeof(AnyNode) + base::kCacheLine - 1) / base::kCacheLine * base::kCacheLine;
 }
 
+/// A node goes on counting where the last one in its block stopped: whoever still has that one in a node set, on another node,
+/// where no epoch slot of ours keeps blocks from being used again, finds another version.
 template <typename AnyNode, typename... Arguments>
-AnyNode* make_node(NodeMemory& memory, Arguments&&... arguments) {
-  void* block = memory.allocate(node_bytes<AnyNode>());
-  return block == nullptr ? nullptr : new (block) AnyNode(arguments...);
+AnyNode* make_node(NodeMemory& memory, NodeVersion::Word flags, Arguments&&... arguments) {
+  void* block = memory.allocate(node_bytes<AnyNode>(), BlockKind::kTreeNode);
+  if (block == nullptr) return nullptr;
+  const NodeVersion::Word last = static_cast<const Node*>(block)->version.load();
+  return new (block) AnyNode(NodeVersion::born(flags, last), arguments...);
+}
+
+/// As NodeMemory's.
+inline void retire_node(NodeMemory& memory, Node* node) { memory.retire(node, BlockKind::kTreeNode); }
+inline void free_unpublished_node(NodeMemory& memory, Node* node) {
+  memory.free_unpublished(node, BlockKind::kTreeNode);
 }
 
 inline Suffix* make_suffix(NodeMemory& memory, std::string_view bytes, Value value) {

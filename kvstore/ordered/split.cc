@@ -71,9 +71,9 @@ class Split {
   }
 
   bool discard() {
-    memory_.free_unpublished(sibling_);
+    free_unpublished_node(memory_, sibling_);
     sibling_ = nullptr;
-    while (fresh_count_ > 0) memory_.free_unpublished(fresh_[--fresh_count_]);
+    while (fresh_count_ > 0) free_unpublished_node(memory_, fresh_[--fresh_count_]);
     return false;
   }
 

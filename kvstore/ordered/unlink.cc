@@ -24,8 +24,8 @@ class Unlink {
     leaf_->version.unlock();
     left_->version.unlock();
     for (unsigned level = 0; level < levels_; ++level) path_[level]->version.unlock();
-    memory_.retire(leaf_);
-    for (unsigned level = 0; level < childless_; ++level) memory_.retire(path_[level]);
+    retire_node(memory_, leaf_);
+    for (unsigned level = 0; level < childless_; ++level) retire_node(memory_, path_[level]);
     return layer_empty;
   }
 

@@ -7,7 +7,8 @@
 //  +-----------------+-----------------+-----+------+------+---------+-------+--------+
 //
 // keys counts the inserts and splits that this leaf has seen: the part that node sets compare (Silo 4.6). shape counts
-// changes of a leaf's bounds that add no key. A carry from shape into keys is one needless abort.
+// changes of a leaf's bounds that add no key. A carry from shape into keys is one needless abort. keys goes on from node to node
+// in a block (make_node), and interior nodes have no leaf bit, so a leaf's version does not come back after it is gone.
 //
 // How readers and writers meet. Writers hold `locked`, set `dirty` before the first store that a reader could
 // misread, and clear it together with counting. Every field of a node is stored with release and loaded with acquire,
@@ -44,6 +45,9 @@ class NodeVersion {
 
   /// What node sets keep. Never 0, because a leaf's flag is set.
   static constexpr Word key_set(Word word) { return word & (kKeysMask | kDeleted | kLeaf); }
+
+  /// The first word of a node with these flags, in a block whose last node had `last`; zero if there was none.
+  static constexpr Word born(Word flags, Word last) { return flags | ((last & kKeysMask) + kOneKey); }
 
   explicit NodeVersion(Word word) : word_(word) {}
 

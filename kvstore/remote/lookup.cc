@@ -118,28 +118,4 @@ void Lookup::fail(Failure failure) {
   }
 }
 
-BucketCheck::BucketCheck(const rdma::RemoteAddress& bucket, std::uint64_t version, std::uint64_t* buffer)
-    : Step(bucket),
-      bucket_(bucket),
-      version_(version),
-      buffer_(buffer) {}
-
-/// `opened` of the first line is what a change stores to first (hash::Table::version_word).
-void BucketCheck::append(std::vector<Operation>& chain) {
-  chain.push_back(Operation::read(buffer_, bucket_.plus(offsetof(Line, opened)), base::kWord));
-}
-
-Next BucketCheck::settle() {
-  outcome_ = *buffer_ == version_ ? Outcome::kUnchanged : Outcome::kChanged;
-  return Next::kEnded;
-}
-
-void BucketCheck::fail(Failure failure) {
-  switch (failure) {
-    case Failure::kBroken: outcome_ = Outcome::kBroken; break;
-    case Failure::kStale: outcome_ = Outcome::kStale; break;
-    case Failure::kRefused: outcome_ = Outcome::kRefused; break;
-  }
-}
-
 }  // namespace granary::kvstore::remote

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "kvstore/remote/remote_table.h"
+#include "kvstore/remote/version_check.h"
 #include "rdma/fiber/step.h"
 
 namespace granary::kvstore::remote {
@@ -89,24 +90,11 @@ class Lookup final : public rdma::fiber::Step {
   std::uint64_t incarnation_ = 0;
 };
 
-/// Whether a bucket still has the version that a lookup missed at: for the node set, at commit.
-class BucketCheck final : public rdma::fiber::Step {
+/// Whether a bucket still has the version that a lookup missed at.
+class BucketCheck final : public VersionCheck {
  public:
-  enum class Outcome : std::uint8_t { kOpen, kUnchanged, kChanged, kBroken, kStale, kRefused };
-
-  /// `buffer`: a word in a registered region.
-  BucketCheck(const rdma::RemoteAddress& bucket, std::uint64_t version, std::uint64_t* buffer);
-
-  void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
-  void fail(rdma::fiber::Failure failure) override;
-  Outcome outcome() const { return outcome_; }
-
- private:
-  rdma::RemoteAddress bucket_;
-  std::uint64_t version_;
-  std::uint64_t* buffer_;
-  Outcome outcome_ = Outcome::kOpen;
+  BucketCheck(const rdma::RemoteAddress& bucket, std::uint64_t version, std::uint64_t* buffer)
+      : VersionCheck(NodeKind::kBucket, bucket, version, buffer) {}
 };
 
 }  // namespace granary::kvstore::remote

@@ -18,9 +18,10 @@
 namespace granary::memory {
 
 /// What an extent's blocks hold for good. Shared records, which other nodes reach, lie in extents of their own: a place that was
-/// one stays one, down to its state word and incarnation (I3).
-enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord };
-inline constexpr std::size_t kSlabKinds = 3;
+/// one stays one, down to its state word and incarnation (I3). So do the nodes of ordered indexes, whose version words other
+/// nodes READ; all else that indexes need is kNode.
+enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord, kTreeNode };
+inline constexpr std::size_t kSlabKinds = 4;
 
 inline constexpr std::size_t kSlabGrain = 32;
 /// The largest block: a record with the largest value.
@@ -113,10 +114,9 @@ class SlabCache {
   void release();
 
   SlabPool& pool() { return pool_; }
-  /// Blocks of a kind handed out minus blocks taken back, in bytes after rounding; may be negative in one cache.
-  std::int64_t bytes_in_use(SlabKind kind) const {
-    return in_use_[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
-  }
+  /// Blocks of a kind handed out minus blocks taken back, in bytes after rounding; may be negative in one cache. kTreeNode counts
+  /// as kNode.
+  std::int64_t bytes_in_use(SlabKind kind) const { return in_use_[account_of(kind)].load(std::memory_order_relaxed); }
 
  private:
   /// Free blocks by address, the last one freed on top: a block is not touched when it is freed, as it is seldom in
@@ -127,9 +127,12 @@ class SlabCache {
     char* cut_end = nullptr;
   };
   void* refill(SlabKind kind, std::size_t class_index, Urgency urgency);
+  static constexpr std::size_t account_of(SlabKind kind) {
+    return static_cast<std::size_t>(kind == SlabKind::kTreeNode ? SlabKind::kNode : kind);
+  }
   void account(SlabKind kind, std::int64_t bytes) {
     // Written by this worker only; statistics readers take a relaxed look.
-    std::atomic<std::int64_t>& in_use = in_use_[static_cast<std::size_t>(kind)];
+    std::atomic<std::int64_t>& in_use = in_use_[account_of(kind)];
     in_use.store(in_use.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kvstore/remote/version_check.h"
 #include "src/dist/messages/wire.h"
 
 namespace granary::dist::messages {
@@ -50,7 +51,7 @@ std::string_view name(Verdict verdict);
 
 // --- what answers are made of ---
 
-enum class NodeKind : std::uint8_t { kLeaf, kBucket, kLast = kBucket };
+using kvstore::remote::NodeKind;
 
 /// A leaf or bucket for the coordinator's node set, as it was when the owner looked: to compare at commit with VersionCheck.
 struct SeenNode {

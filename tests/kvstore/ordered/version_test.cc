@@ -66,6 +66,34 @@ TYPED_TEST(OrderedVersion, ANewLayerIsReportedWithTheLeafThatLinksToIt) {
   EXPECT_EQ(tree.find("12345678zzz").leaf, result.changes[1].leaf);
 }
 
+/// Another node may compare a leaf's version long after its block was used again, for whatever.
+TYPED_TEST(OrderedVersion, DoesNotComeBackWhenABlockIsUsedAgain) {
+  Pool pool;
+  Worker worker(pool);
+  TypeParam tree(worker.memory);
+  std::vector<std::pair<const Leaf*, Version>> seen;
+  const auto fill_and_empty = [&] {
+    for (std::uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(inserted(tree, number_key(i), 2, worker));
+    Collector leaves;
+    tree.scan({}, Direction::kForward, leaves);
+    seen.insert(seen.end(), leaves.leaves.begin(), leaves.leaves.end());
+    for (std::uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(tree.remove(number_key(i), 2, worker.memory));
+    worker.drain();
+  };
+  fill_and_empty();
+  const std::size_t first = seen.size();
+  // The worst that a suffix can do: its first word is its value.
+  const auto long_key = [](std::size_t i) { return number_key(i) + std::string(16 + i % 20 * 16, 'x'); };
+  for (std::size_t i = 0; i < 500; ++i) ASSERT_TRUE(inserted(tree, long_key(i), seen[i % first].second, worker));
+  for (std::size_t i = 0; i < first; ++i) ASSERT_FALSE(TypeParam::unchanged(seen[i].first, seen[i].second));
+  for (std::size_t i = 0; i < 500; ++i) ASSERT_TRUE(tree.remove(long_key(i), seen[i % first].second, worker.memory));
+  worker.drain();
+  fill_and_empty();
+  fill_and_empty();
+  const std::set<std::pair<const Leaf*, Version>> different(seen.begin(), seen.end());
+  EXPECT_EQ(different.size(), seen.size());
+}
+
 TYPED_TEST(OrderedVersion, AnUnlinkedLeafIsChangedForEver) {
   Pool pool;
   Worker worker(pool);

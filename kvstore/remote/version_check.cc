@@ -1,0 +1,38 @@
+#include "kvstore/remote/version_check.h"
+
+#include <cstddef>
+
+#include "kvstore/hash/bucket.h"
+#include "kvstore/ordered/tree.h"
+#include "src/base/shared_words.h"
+
+namespace granary::kvstore::remote {
+
+using rdma::fiber::Failure;
+using rdma::fiber::Next;
+
+/// A leaf begins with its version word (ordered::Node). Of a bucket, `opened` of the first line is what a change stores to first
+/// (hash::Table::version_word).
+void VersionCheck::append(std::vector<rdma::Operation>& chain) {
+  const std::uint64_t within = kind_ == NodeKind::kBucket ? offsetof(hash::Line, opened) : 0;
+  chain.push_back(rdma::Operation::read(buffer_, node_.plus(within), base::kWord));
+}
+
+bool VersionCheck::unchanged() const {
+  return kind_ == NodeKind::kBucket ? *buffer_ == version_ : ordered::Tree::unchanged(*buffer_, version_);
+}
+
+Next VersionCheck::settle() {
+  outcome_ = unchanged() ? Outcome::kUnchanged : Outcome::kChanged;
+  return Next::kEnded;
+}
+
+void VersionCheck::fail(Failure failure) {
+  switch (failure) {
+    case Failure::kBroken: outcome_ = Outcome::kBroken; break;
+    case Failure::kStale: outcome_ = Outcome::kStale; break;
+    case Failure::kRefused: outcome_ = Outcome::kRefused; break;
+  }
+}
+
+}  // namespace granary::kvstore::remote
