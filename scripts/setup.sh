@@ -10,8 +10,13 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
+<<<<<<< HEAD
           liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev
           libtomlplusplus-dev libsodium-dev spin)
+=======
+          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev spin
+          linuxptp iproute2)
+>>>>>>> 225def2 (cluster_config: the cluster's time with a bound of its error, so that leases can be judged by it)
 case ${1:-} in
   '') ;;
   --tools) packages+=(clang-format-16 clang-tidy-16) ;;

@@ -59,6 +59,9 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kIgnoreLockBit, "ignore-lock-bit"},
     NamedBug{Bug::kResumeUnseen, "resume-unseen"},
     NamedBug{Bug::kAcceptTornBucket, "accept-torn-bucket"},
+    NamedBug{Bug::kIgnoreClockError, "ignore-clock-error"},
+    NamedBug{Bug::kIgnoreSoftTimeAge, "ignore-softtime-age"},
+    NamedBug{Bug::kIgnoreClockJump, "ignore-clock-jump"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.
@@ -129,7 +132,10 @@ std::initializer_list<Bug> all_bugs() {
                                 Bug::kTidBeforeState,
                                 Bug::kIgnoreLockBit,
                                 Bug::kResumeUnseen,
-                                Bug::kAcceptTornBucket};
+                                Bug::kAcceptTornBucket,
+                                Bug::kIgnoreClockError,
+                                Bug::kIgnoreSoftTimeAge,
+                                Bug::kIgnoreClockJump};
   return kAll;
 }
 

@@ -58,6 +58,9 @@ enum class Bug : std::uint8_t {
   kIgnoreLockBit,           ///< a lock bit that is there when the x-lock was taken is taken for one that will go
   kResumeUnseen,            ///< after a lost connection an x-lock counts as held without a look at the state word
   kAcceptTornBucket,        ///< a remote lookup does not compare the versions of a bucket's lines
+  kIgnoreClockError,        ///< leases are judged by the raw clock (I9)
+  kIgnoreSoftTimeAge,       ///< a softtime that was not refreshed counts on
+  kIgnoreClockJump,         ///< the clock is believed right after it has jumped
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

@@ -1,7 +1,9 @@
 #pragma once
 // A clock for latencies: the processor's time stamp counter where it runs at a constant rate, calibrated
-// against CLOCK_MONOTONIC, else CLOCK_MONOTONIC itself. Reading it costs some 8 ns (25 ns as fallback).
+// against CLOCK_MONOTONIC, else CLOCK_MONOTONIC itself. Reading it costs some 8 ns (25 ns as fallback). In a simulation
+// it shows the simulated time.
 
+#include <atomic>
 #include <cstdint>
 
 namespace granary::base {
@@ -15,11 +17,17 @@ class TscClock {
   static TscClock calibrated(unsigned calibration_ms = 20);
   /// Reads CLOCK_MONOTONIC: for machines without a constant counter, and for tests.
   static TscClock fallback() { return TscClock(false, 1.0); }
+  /// Reads nanoseconds that somebody else counts, and that outlive it.
+  static TscClock simulated(const std::atomic<std::uint64_t>& nanoseconds) {
+    TscClock clock(false, 1.0);
+    clock.simulated_ = &nanoseconds;
+    return clock;
+  }
 
   std::uint64_t ticks() const {
     if (counter_) [[likely]]
       return __builtin_ia32_rdtsc();
-    return monotonic_ns();
+    return simulated_ == nullptr ? monotonic_ns() : simulated_->load(std::memory_order_acquire);
   }
   double nanoseconds_per_tick() const { return nanoseconds_per_tick_; }
   double nanoseconds(std::uint64_t tick_count) const { return static_cast<double>(tick_count) * nanoseconds_per_tick_; }
@@ -32,6 +40,7 @@ class TscClock {
 
   bool counter_;
   double nanoseconds_per_tick_;
+  const std::atomic<std::uint64_t>* simulated_ = nullptr;
 };
 
 }  // namespace granary::base

@@ -1,0 +1,99 @@
+#include "cluster_config/clock/clock.h"
+
+#include <cmath>
+
+namespace granary::cluster_config::clock {
+namespace {
+
+/// A reading of the source between two of the counter that are further apart was disturbed.
+constexpr double kMostWidthNs = 10'000;
+constexpr int kLooks = 8;
+/// How far time and counter may drift apart: 500 ppm, by which systems slew their clocks, and the counter's own error.
+constexpr double kDrift = 600e-6;
+/// And what two readings may be off.
+constexpr double kJitterUs = 10;
+
+double allowed_us(double elapsed_us) { return kJitterUs + elapsed_us * kDrift; }
+
+/// One node's readings are off by no more than a jump that goes unnoticed, and the rounding.
+std::uint64_t reading_error_us(std::uint64_t max_age_us) {
+  return 2 * static_cast<std::uint64_t>(std::ceil(allowed_us(static_cast<double>(max_age_us)) + 1));
+}
+
+}  // namespace
+
+std::string_view name(ClockState state) {
+  switch (state) {
+    case ClockState::kSynchronized: return "synchronized";
+    case ClockState::kNoBound: return "no bound known";
+    case ClockState::kJumped: return "jumped";
+    case ClockState::kStale: return "stale";
+  }
+  return "";
+}
+
+Clock::Clock(std::unique_ptr<TimeSource> source, const base::TscClock& ticks, const ClockOptions& options)
+    : options_(options),
+      source_(std::move(source)),
+      time_(ticks, options.max_age_us) {
+  report_.reading_error_us = reading_error_us(options.max_age_us);
+}
+
+void Clock::step(std::uint64_t now_us) {
+  const std::optional<Moment> now = look();
+  if (!now) return;  // what was written before counts on, as long as it may
+  if (jumped(*now)) {
+    hold_until_us_ = now_us + options_.hold_us;
+    source_->forget();
+    const std::lock_guard lock(mutex_);
+    ++report_.jumps;
+  }
+  last_ = now;
+  write(*now, source_->bound(now_us), now_us < hold_until_us_);
+}
+
+/// The tightest of several tries, so that it does no harm if this thread has to wait for its processor in between.
+std::optional<Clock::Moment> Clock::look() {
+  const base::TscClock& ticks = time_.ticks();
+  for (int attempt = 0; attempt < kLooks; ++attempt) {
+    const std::uint64_t before = ticks.ticks();
+    const std::uint64_t time_us = source_->time_us();
+    const std::uint64_t width = ticks.ticks() - before;
+    if (ticks.nanoseconds(width) <= kMostWidthNs) return Moment{time_us, before + width / 2};
+  }
+  return {};
+}
+
+bool Clock::jumped(const Moment& now) const {
+  if (!last_ || injected(base::Bug::kIgnoreClockJump)) return false;
+  const double elapsed_us = time_.ticks().nanoseconds(now.ticks - last_->ticks) / 1000;
+  const auto passed_us = static_cast<double>(static_cast<std::int64_t>(now.time_us - last_->time_us));
+  return std::abs(passed_us - elapsed_us) > allowed_us(elapsed_us);
+}
+
+void Clock::write(const Moment& now, const Bound& bound, bool held) {
+  const std::lock_guard lock(mutex_);
+  report_.state = held ? ClockState::kJumped : bound.delta_us ? ClockState::kSynchronized : ClockState::kNoBound;
+  report_.cause = held ? "the clock was set; it counts again after a while without jumps" : bound.cause;
+  report_.delta_us = bound.delta_us.value_or(0);
+  if (report_.state == ClockState::kSynchronized) {
+    time_.write(now.time_us, now.ticks, report_.delta_us + report_.reading_error_us);
+  } else {
+    time_.withdraw();
+  }
+  written_ticks_ = now.ticks;
+}
+
+ClockReport Clock::report() const {
+  const std::lock_guard lock(mutex_);
+  ClockReport report = report_;
+  const base::TscClock& ticks = time_.ticks();
+  report.age_us = written_ticks_ ? static_cast<std::uint64_t>(ticks.nanoseconds(ticks.ticks() - *written_ticks_) / 1000)
+                                 : ~std::uint64_t{0};
+  if (report.age_us <= options_.max_age_us) return report;
+  report.state = ClockState::kStale;
+  report.cause = "the thread that keeps the time does not come to its turn";
+  return report;
+}
+
+}  // namespace granary::cluster_config::clock

@@ -1,0 +1,71 @@
+#pragma once
+// A node's clock: takes the time from its source and writes it to softtime (src/base/soft_time.h), together with the bound that
+// leases are judged by (I9).
+//
+// Between two writes readers count on by the time stamp counter and never look at the source's clock. So a clock that is set
+// forward or back shows in step() only, before anybody relied on it: there, time has passed that the counter knows
+// nothing of. Then there is no time for a while, and until the source knows a bound anew.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cluster_config/clock/time_source.h"
+#include "src/base/soft_time.h"
+
+namespace granary::cluster_config::clock {
+
+struct ClockOptions {
+  std::uint64_t max_age_us = 10'000;  ///< softtime that was not written for so long is none; steps are to be well within it
+  std::uint64_t hold_us = 2'000'000;  ///< without jumps, before the time counts again
+};
+
+enum class ClockState : std::uint8_t { kSynchronized, kNoBound, kJumped, kStale };
+std::string_view name(ClockState state);
+
+struct ClockReport {
+  ClockState state = ClockState::kStale;
+  std::uint64_t delta_us = 0;          ///< kSynchronized: the source's bound
+  std::uint64_t reading_error_us = 0;  ///< what reading two nodes' clocks adds to it
+  std::uint64_t age_us = 0;            ///< since softtime was written; the greatest number if it never was
+  std::uint64_t jumps = 0;             ///< so far
+  std::string cause{};                 ///< not kSynchronized: why
+};
+
+class Clock {
+ public:
+  Clock(std::unique_ptr<TimeSource> source, const base::TscClock& ticks, const ClockOptions& options = {});
+
+  /// One thread, each millisecond or so. `now_us` counts steadily.
+  void step(std::uint64_t now_us);
+
+  /// Lives as long as the clock.
+  const base::SoftTime& time() const { return time_; }
+  /// Any thread.
+  ClockReport report() const;
+
+ private:
+  /// The source's time at a reading of the counter.
+  struct Moment {
+    std::uint64_t time_us = 0;
+    std::uint64_t ticks = 0;
+  };
+
+  std::optional<Moment> look();
+  bool jumped(const Moment& now) const;
+  void write(const Moment& now, const Bound& bound, bool held);
+
+  const ClockOptions options_;
+  const std::unique_ptr<TimeSource> source_;
+  base::SoftTime time_;
+  std::optional<Moment> last_;      ///< of the last step that got one
+  std::uint64_t hold_until_us_ = 0;
+
+  mutable std::mutex mutex_;  ///< of what follows
+  ClockReport report_;
+  std::optional<std::uint64_t> written_ticks_;
+};
+
+}  // namespace granary::cluster_config::clock

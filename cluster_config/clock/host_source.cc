@@ -1,0 +1,48 @@
+#include "cluster_config/clock/host_source.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "cluster_config/clock/system_time.h"
+
+namespace granary::cluster_config::clock {
+namespace {
+
+constexpr const char* kOffsets = "/proc/self/timens_offsets";
+
+/// The offsets are of the namespace that children are born into; mostly it is the process's own.
+bool offsets_are_ours() {
+  std::error_code missing;
+  return std::filesystem::read_symlink("/proc/self/ns/time", missing) ==
+         std::filesystem::read_symlink("/proc/self/ns/time_for_children", missing);
+}
+
+/// How far CLOCK_MONOTONIC of this process is ahead of the host's. A line for each clock: its name, seconds, nanoseconds.
+Result<std::int64_t> namespace_shift_ns() {
+  std::ifstream offsets(kOffsets);
+  if (!offsets) return std::int64_t{0};  // a system without time namespaces
+  std::string clock;
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+  while (offsets_are_ours() && offsets >> clock >> seconds >> nanoseconds) {
+    if (clock == "monotonic" || clock == "1") return seconds * 1'000'000'000 + nanoseconds;
+  }
+  return Status(StatusCode::kUnavailable,
+                std::string(kOffsets) + " does not tell how far this process's clock is shifted; use --clock=ptp");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostSource>> HostSource::open() {
+  const Result<std::int64_t> shift = namespace_shift_ns();
+  if (!shift.ok()) return shift.status();
+  return std::unique_ptr<HostSource>(new HostSource(*shift));
+}
+
+std::uint64_t HostSource::time_us() {
+  return static_cast<std::uint64_t>(system_ns(CLOCK_MONOTONIC) - shift_ns_) / 1000;
+}
+
+}  // namespace granary::cluster_config::clock

@@ -1,0 +1,103 @@
+#pragma once
+// Softtime: the cluster's time as a thread last read it, kept in memory (DrTM: a system call for the time would end an HTM
+// region). Whoever wants the time loads one cache line and reads the time stamp counter: now is the time that was
+// written plus its age.
+//
+// I9: the time comes with a bound of how far any other node's may be from it. Without a bound, or once what was written is
+// older than it may be, there is no time: then no lease counts as valid and none as expired.
+
+#include <cstdint>
+
+#include "src/base/cache_line.h"
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/base/tsc_clock.h"
+
+namespace granary::base {
+
+/// What a node knows of the time at one moment.
+struct TimeReading {
+  std::uint64_t now_us = 0;
+  std::uint64_t error_us = 0;  ///< no node's clock differs from this reading by more
+  bool known = false;
+
+  /// A lease that ends then has expired, by every node's clock.
+  bool expired(std::uint64_t end_us) const {
+    return known && now_us > end_us && (now_us - end_us > error_us || injected(Bug::kIgnoreClockError));
+  }
+  /// It has not, by any node's.
+  bool valid(std::uint64_t end_us) const {
+    return known && now_us < end_us && (end_us - now_us > error_us || injected(Bug::kIgnoreClockError));
+  }
+};
+
+class SoftTime {
+ public:
+  /// `ticks` tells ages; a time older than `max_age_us` is none.
+  SoftTime(const TscClock& ticks, std::uint64_t max_age_us) : ticks_(ticks), max_age_us_(max_age_us) {}
+
+  const TscClock& ticks() const { return ticks_; }
+  std::uint64_t max_age_us() const { return max_age_us_; }
+
+  /// Any thread. Gives up, without a time, if it is rewritten again and again meanwhile.
+  TimeReading read() const {
+    for (int attempt = 0; attempt < 16; ++attempt) {
+      const std::uint64_t turn = load_word(&line_.turn);
+      const TimeReading reading = at_turn(turn, [](const std::uint64_t* word) { return load_word(word); });
+      if (load_word(&line_.turn) == turn) return reading;
+    }
+    return {};
+  }
+  /// The same inside an HTM region, which aborts if the time is written before it ends.
+  template <typename Memory>
+  TimeReading read_in(Memory& memory) const {
+    return at_turn(memory.load(&line_.turn), [&memory](const std::uint64_t* word) { return memory.load(word); });
+  }
+
+  /// One thread: the time was this when the counter showed `ticks`.
+  void write(std::uint64_t time_us, std::uint64_t ticks, std::uint64_t error_us) {
+    const std::uint64_t turn = line_.turn + 1;
+    Written& next = line_.written[turn % 2];
+    store_word(&next.time_us, time_us);
+    store_word(&next.ticks, ticks);
+    store_word(&next.error_us, error_us);
+    store_word(&line_.turn, turn);
+  }
+  /// The same thread: there is no time until the next write().
+  void withdraw() { write(0, 0, kNone); }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  struct Written {
+    std::uint64_t time_us = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t error_us = kNone;
+  };
+  /// The writer fills the half that nobody is told of yet, so readers never wait for it. It comes back to the other half
+  /// only after the turn has changed, by which a reader knows that what it loaded may be mixed.
+  struct alignas(kCacheLine) Line {
+    std::uint64_t turn = 0;
+    Written written[2];
+  };
+  static_assert(sizeof(Line) == kCacheLine, "one line to load, and for a region to subscribe to");
+
+  template <typename Load>
+  TimeReading at_turn(std::uint64_t turn, Load&& load) const {
+    const Written& written = line_.written[turn % 2];
+    const std::uint64_t time_us = load(&written.time_us);
+    const std::uint64_t then = load(&written.ticks);
+    const std::uint64_t error_us = load(&written.error_us);
+    const std::uint64_t now = ticks_.ticks();
+    // Another processor's counter may be a little behind the writer's.
+    const auto age_us = now > then ? static_cast<std::uint64_t>(ticks_.nanoseconds(now - then) / 1000) : 0;
+    const bool fresh = age_us <= max_age_us_ || injected(Bug::kIgnoreSoftTimeAge);
+    return {.now_us = time_us + age_us, .error_us = error_us, .known = error_us != kNone && fresh};
+  }
+
+  Line line_;
+  const TscClock ticks_;
+  const std::uint64_t max_age_us_;
+};
+
+}  // namespace granary::base
