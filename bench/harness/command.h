@@ -24,6 +24,7 @@ struct Settings {
   std::uint32_t workers = 2;
   std::uint64_t seed = 1;
   bool verify = false;
+  NodeShare share = {};
   std::vector<std::shared_ptr<ScratchDirectory>> scratch = {};  ///< where durable databases live; removed at the end
 };
 

@@ -105,6 +105,8 @@ Json repeat_json(const Measurement& run) {
   for (const ExtraFigure& figure : run.extra) extra[figure.name] = figure.value;
   for (const Finding& finding : run.findings) {
     findings.push_back({{"condition", finding.condition}, {"holds", finding.holds}, {"detail", finding.detail}});
+    if (finding.tally)
+      findings.back()["tally"] = {{"expected", finding.tally->expected}, {"found", finding.tally->found}};
   }
   return {{"throughput", run.throughput()},
           {"goodput", run.goodput()},

@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <granary/granary.h>
+
+#include "bench/harness/key_ranges.h"
 
 namespace granary::bench {
 
@@ -88,12 +91,28 @@ struct ExtraFigure {
   double value = 0;
 };
 
+/// Two sums (modulo 2^64) that must be alike. Where data lies on several nodes, each node has its part of both, and only
+/// all nodes' parts added up must agree.
+struct Tally {
+  std::uint64_t expected = 0;  ///< by what clients did
+  std::uint64_t found = 0;     ///< in the data
+};
+
 /// One named condition of a consistency check.
 struct Finding {
-  std::string condition;  ///< e.g. "TPC-C 3.3.2.1"
-  bool holds = false;
-  std::string detail;  ///< what was counted; where it first failed
+  std::string condition;            ///< e.g. "TPC-C 3.3.2.1"
+  bool holds = false;               ///< as far as this process can tell
+  std::string detail;               ///< what was counted; where it first failed
+  std::optional<Tally> tally = {};  ///< if the condition is about sums
 };
+
+/// The finding that the sums agree. A node of several cannot tell by itself: whoever has all nodes' findings adds them up.
+inline Finding sums_agree(std::string condition, const Tally& tally, const NodeShare& share) {
+  const std::string sums = "expected " + std::to_string(static_cast<std::int64_t>(tally.expected)) + ", found " +
+                           std::to_string(static_cast<std::int64_t>(tally.found));
+  if (!share.alone()) return {std::move(condition), true, sums + " on this node; judged with the others", tally};
+  return {std::move(condition), tally.expected == tally.found, sums, tally};
+}
 
 class Workload {
  public:

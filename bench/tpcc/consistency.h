@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/tpcc/audit.h"
-#include "bench/tpcc/jobs.h"
+#include "bench/harness/jobs.h"
 #include "bench/tpcc/run_state.h"
 #include "bench/tpcc/tables.h"
 

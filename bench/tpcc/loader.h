@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "bench/harness/workload.h"
-#include "bench/tpcc/jobs.h"
+#include "bench/harness/jobs.h"
 #include "bench/tpcc/population.h"
 #include "bench/tpcc/requests.h"
 

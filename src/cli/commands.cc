@@ -6,6 +6,7 @@
 #include "bench/hash/command.h"
 #include "bench/recovery/command.h"
 #include "bench/remote/command.h"
+#include "bench/smallbank/command.h"
 #include "bench/soak/command.h"
 #include "bench/tpcc/command.h"
 #include "bench/ycsb/command.h"
@@ -14,12 +15,17 @@ namespace granary::cli {
 
 const std::vector<const bench::BenchCommand*>& bench_commands() {
   static const bench::BenchCommand factor = bench::factor::factor_command(bench::tpcc::tpcc_command());
-  static const std::vector<const bench::BenchCommand*> commands{
-      &bench::tpcc::tpcc_command(),     &bench::ycsb::ycsb_command(),
-      &bench::ycsb::kv_command(),       &bench::append_command(),
-      &bench::soak::soak_command(),     &bench::recovery::recovery_command(),
-      &bench::hash::hash_command(),     &bench::fabric::fabric_command(),
-      &bench::remote::remote_command(), &factor};
+  static const std::vector<const bench::BenchCommand*> commands{&bench::tpcc::tpcc_command(),
+                                                                &bench::ycsb::ycsb_command(),
+                                                                &bench::ycsb::kv_command(),
+                                                                &bench::smallbank::smallbank_command(),
+                                                                &bench::append_command(),
+                                                                &bench::soak::soak_command(),
+                                                                &bench::recovery::recovery_command(),
+                                                                &bench::hash::hash_command(),
+                                                                &bench::fabric::fabric_command(),
+                                                                &bench::remote::remote_command(),
+                                                                &factor};
   return commands;
 }
 

@@ -102,7 +102,7 @@ std::string tool_help(const Tool& tool) {
 std::string bench_help() {
   std::string text = "granary bench NAME [flags]\n\n";
   for (const bench::BenchCommand* command : bench_commands())
-    text += fmt::format("  {:<8} {}\n", command->name, command->summary);
+    text += fmt::format("  {:<9} {}\n", command->name, command->summary);
   return text +
          "\nEach loads its data, warms up, measures --seconds of wall-clock time --repeat times and reports the "
          "median.\n"

@@ -9,7 +9,7 @@
 
 #include <granary/status.h>
 
-namespace granary::bench::tpcc {
+namespace granary::bench {
 
 /// Runs jobs 0 … count − 1, each once. Each thread makes a worker with `make_worker() → Result<Worker>` and calls it with
 /// the number of a job; a Status that is not ok ends the run and is returned.
@@ -37,4 +37,4 @@ Status run_jobs(unsigned threads, std::size_t count, MakeWorker&& make_worker) {
   return failed;
 }
 
-}  // namespace granary::bench::tpcc
+}  // namespace granary::bench

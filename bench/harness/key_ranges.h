@@ -1,0 +1,39 @@
+#pragma once
+// Keys 0 … count − 1 shared out by range among partitions of nearly the same size, and which partitions are whose.
+
+#include <cstdint>
+
+namespace granary::bench {
+
+/// The part of a run that this process has: a node of a cluster has one partition of the data and drives it; a process
+/// alone has everything.
+struct NodeShare {
+  std::uint32_t node = 0;  ///< of 0 … nodes − 1
+  std::uint32_t nodes = 1;
+  bool alone() const { return nodes == 1; }
+};
+
+struct KeyRange {
+  std::uint64_t from = 0, to = 0;  ///< [from, to)
+  std::uint64_t size() const { return to - from; }
+};
+
+class KeyRanges {
+ public:
+  /// Precondition: 0 < parts ≤ count, and their product fits 64 bits.
+  KeyRanges(std::uint64_t count, std::uint32_t parts) : count_(count), parts_(parts) {}
+
+  std::uint64_t count() const { return count_; }
+  std::uint32_t parts() const { return parts_; }
+  KeyRange operator[](std::uint32_t part) const { return {count_ * part / parts_, count_ * (part + 1) / parts_}; }
+  /// The part that holds the key.
+  std::uint32_t part_of(std::uint64_t key) const {
+    return static_cast<std::uint32_t>(((key + 1) * parts_ - 1) / count_);
+  }
+
+ private:
+  std::uint64_t count_;
+  std::uint32_t parts_;
+};
+
+}  // namespace granary::bench

@@ -1,0 +1,58 @@
+#include "bench/smallbank/requests.h"
+
+#include <algorithm>
+
+namespace granary::bench::smallbank {
+
+RequestSource::RequestSource(const Parameters& parameters, std::uint32_t worker)
+    : parameters_(parameters),
+      ranges_(parameters.ranges()),
+      home_(parameters.share.alone() ? worker % parameters.partitions : parameters.share.node),
+      random_(parameters.seed, std::uint64_t{0x62616e6b} << 32 | parameters.share.node << 16 | worker) {}
+
+BankRequest RequestSource::next() {
+  BankRequest request{.type = next_type(), .first = any_customer(home_)};
+  if (has_two(request.type)) request.second = other_customer(request.first);
+  request.amount = next_amount(request.type);
+  return request;
+}
+
+Type RequestSource::next_type() {
+  std::uint64_t draw = random_.below(100);
+  std::size_t type = 0;
+  while (draw >= kMix[type]) draw -= kMix[type++];
+  return static_cast<Type>(type);
+}
+
+Cents RequestSource::next_amount(Type type) {
+  constexpr Cents kMost = 100'00;
+  // Deposits are larger than what is spent: else most hot customers would soon have nothing to pay with.
+  constexpr Cents kMostDeposited = 10 * kMost;
+  const Cents amount = random_.between(1, type == Type::kDepositChecking ? kMostDeposited : kMost);
+  return type == Type::kTransactSavings && random_.below(2) == 0 ? -amount : amount;
+}
+
+Customer RequestSource::any_customer(std::uint32_t partition) {
+  const KeyRange range = ranges_[partition];
+  const std::uint64_t hot = parameters_.hot_of(range.size());
+  const bool is_hot = hot == range.size() || (hot != 0 && random_.chance(parameters_.hot_requests));
+  const std::uint64_t number = is_hot ? random_.below(hot) : hot + random_.below(range.size() - hot);
+  return {CustomerKey{range.from + number}, partition};
+}
+
+Customer RequestSource::other_customer(const Customer& first) {
+  std::uint32_t partition = first.partition;
+  if (ranges_.parts() > 1 && random_.chance(parameters_.distributed)) {
+    partition = static_cast<std::uint32_t>(random_.below(ranges_.parts() - 1));
+    if (partition >= first.partition) ++partition;
+  }
+  Customer second = any_customer(partition);
+  const KeyRange range = ranges_[partition];
+  if (second.key == first.key) {  // its neighbour, round the end of the range
+    const std::uint64_t next = static_cast<std::uint64_t>(second.key) + 1;
+    second.key = CustomerKey{next == range.to ? range.from : next};
+  }
+  return second;
+}
+
+}  // namespace granary::bench::smallbank

@@ -1,0 +1,44 @@
+#pragma once
+// Which transaction on which customers comes next.
+
+#include <array>
+
+#include "bench/smallbank/parameters.h"
+#include "bench/smallbank/schema.h"
+#include "src/base/random.h"
+
+namespace granary::bench::smallbank {
+
+struct BankRequest {
+  Type type = Type::kBalance;
+  Customer first{}, second{};  ///< the second only where has_two(type)
+  Cents amount = 0;
+};
+
+struct BankReply {
+  Cents balance = 0;    ///< of a balance
+  Cents deposited = 0;  ///< what the bank has more than before; negative: less
+};
+
+/// One worker's requests, which come from customers of its home partition.
+class RequestSource {
+ public:
+  RequestSource(const Parameters& parameters, std::uint32_t worker);
+
+  BankRequest next();
+  std::uint32_t home() const { return home_; }
+
+ private:
+  Type next_type();
+  Cents next_amount(Type type);
+  /// Hot ones come more often: they are the first of each partition.
+  Customer any_customer(std::uint32_t partition);
+  Customer other_customer(const Customer& first);
+
+  const Parameters parameters_;
+  const KeyRanges ranges_;
+  const std::uint32_t home_;
+  base::Random random_;
+};
+
+}  // namespace granary::bench::smallbank

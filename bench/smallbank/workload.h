@@ -1,0 +1,182 @@
+#pragma once
+// SmallBank over any store: loading, clients, and the money that must be there afterwards.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/harness/jobs.h"
+#include "bench/smallbank/client.h"
+
+namespace granary::bench::smallbank {
+
+template <store::Store S>
+class BankWorkload final : public Workload {
+ public:
+  using OpenStore = std::function<Result<std::unique_ptr<S>>()>;
+
+  BankWorkload(const Parameters& parameters, OpenStore open) : parameters_(parameters), open_(std::move(open)) {
+    constexpr std::uint64_t kChunk = 10'000;
+    const KeyRanges ranges = parameters.ranges();
+    for (std::uint32_t part = 0; part < ranges.parts(); ++part) {
+      if (!parameters.share.alone() && part != parameters.share.node) continue;
+      for (KeyRange rest = ranges[part]; rest.from < rest.to; rest.from += kChunk)
+        chunks_.push_back({part, {rest.from, std::min(rest.to, rest.from + kChunk)}});
+    }
+  }
+
+  std::string name() const override { return "smallbank"; }
+  std::vector<std::string> transaction_types() const override { return {kTypeNames.begin(), kTypeNames.end()}; }
+  double scale_factor() const override { return static_cast<double>(parameters_.customers) / 1e6; }
+  std::uint64_t estimated_bytes() const override { return smallbank::estimated_bytes(parameters_); }
+  std::uint64_t load_units() const override {
+    std::uint64_t customers = 0;
+    for (const Chunk& chunk : chunks_) customers += chunk.range.size();
+    return customers;
+  }
+  StoreFigures figures() const override { return store_ == nullptr ? StoreFigures{} : store_->figures(); }
+  const Database* logged_database() const override {
+    // No store: it could not even be opened.
+    if constexpr (requires { store_->logged_database(); }) return store_ ? store_->logged_database() : nullptr;
+    return nullptr;
+  }
+
+  Status load(unsigned threads, Progress& progress) override;
+
+  Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) override {
+    auto session = store_->session(parameters_.seed + worker);
+    if (!session.ok()) return session.status();
+    return std::unique_ptr<Client>(
+        std::make_unique<BankClient<S>>(std::move(*session), tables_, parameters_, worker, sums_));
+  }
+
+  std::vector<ExtraFigure> extra_figures() const override {
+    if (parameters_.partitions == 1) return {};
+    const auto requests = static_cast<double>(sums_.requests.load(std::memory_order_relaxed));
+    const auto distributed = static_cast<double>(sums_.distributed.load(std::memory_order_relaxed));
+    return {{"distributed_share", requests == 0 ? 0 : distributed / requests}};
+  }
+
+  std::vector<Finding> verify() override;
+
+  // For tests.
+  S& store() { return *store_; }
+  const Tables<S>& tables() const { return tables_; }
+
+ private:
+  using Session = typename S::Session;
+  struct Chunk {
+    std::uint32_t partition;
+    KeyRange range;
+  };
+
+  /// Calls `work(session, chunk)` for each chunk on several threads.
+  template <typename Work>
+  Status for_all_chunks(unsigned threads, Work&& work) {
+    const auto make_worker = [&]() -> Result<std::function<Status(std::size_t)>> {
+      auto made = store_->session(0);
+      if (!made.ok()) return made.status();
+      std::shared_ptr<Session> session = std::move(*made);
+      return std::function<Status(std::size_t)>(
+          [this, session, &work](std::size_t job) { return work(*session, chunks_[job]); });
+    };
+    return run_jobs(threads, chunks_.size(), make_worker);
+  }
+  Status load_chunk(Session& session, const Chunk& chunk, Progress& progress);
+  Status sum_chunk(Session& session, const Chunk& chunk, std::atomic<Cents>& sum);
+
+  const Parameters parameters_;
+  const OpenStore open_;
+  std::vector<Chunk> chunks_;  // of this process
+  std::unique_ptr<S> store_;
+  Tables<S> tables_;
+  std::atomic<Cents> loaded_{0};  // added to by loaders, read after them; relaxed
+  ClientSums sums_;
+};
+
+template <store::Store S>
+Status BankWorkload<S>::load(unsigned threads, Progress& progress) {
+  auto opened = open_();
+  if (!opened.ok()) return opened.status();
+  store_ = std::move(*opened);
+  const Status created = tables_.create(*store_, parameters_.partitions, parameters_.customers, parameters_.hash);
+  if (!created.ok()) return created;
+  return for_all_chunks(threads,
+                        [&](Session& session, const Chunk& chunk) { return load_chunk(session, chunk, progress); });
+}
+
+template <store::Store S>
+Status BankWorkload<S>::load_chunk(Session& session, const Chunk& chunk, Progress& progress) {
+  constexpr std::uint64_t kBatch = 100;
+  constexpr Cents kLeast = 10'000'00, kMost = 50'000'00;
+  base::Random random(parameters_.seed, 0x6c6f616400000000 + chunk.range.from);
+  AbortCounts aborts{};
+  for (std::uint64_t from = chunk.range.from; from < chunk.range.to; from += kBatch) {
+    const std::uint64_t to = std::min(from + kBatch, chunk.range.to);
+    Cents batch = 0;
+    const Ending ending = session.run({chunk.partition}, aborts, [&](auto& t) {
+      batch = 0;
+      for (std::uint64_t number = from; number < to; ++number) {
+        const CustomerKey key{number};
+        Account account{number, {}};
+        fmt::format_to_n(account.name, sizeof account.name, "customer {}", number);
+        const Balance savings{random.between(kLeast, kMost)}, checking{random.between(kLeast, kMost)};
+        if (t.insert(tables_.account[chunk.partition], key, account) != Outcome::kOk ||
+            t.insert(tables_.savings[chunk.partition], key, savings) != Outcome::kOk ||
+            t.insert(tables_.checking[chunk.partition], key, checking) != Outcome::kOk) {
+          return store::Verdict::kRetry;
+        }
+        batch += savings.cents + checking.cents;
+      }
+      return store::Verdict::kCommit;
+    });
+    if (ending != Ending::kCommitted) {
+      return Status(StatusCode::kResourceExhausted,
+                    "memory ran out while loading; use fewer --accounts or a larger --memory_limit");
+    }
+    loaded_.fetch_add(batch, std::memory_order_relaxed);
+    progress.add(to - from);
+  }
+  return {};
+}
+
+/// Adds up the chunk's balances. Nobody writes meanwhile.
+template <store::Store S>
+Status BankWorkload<S>::sum_chunk(Session& session, const Chunk& chunk, std::atomic<Cents>& sum) {
+  AbortCounts aborts{};
+  Cents here = 0;
+  for (std::uint64_t number = chunk.range.from; number < chunk.range.to; ++number) {
+    Cents balance = 0;
+    const Ending ending = session.run({chunk.partition}, aborts, [&]<typename T>(T& t) {
+      Teller<S, T> teller(t, tables_);
+      const Customer customer{CustomerKey{number}, chunk.partition};
+      if (!teller.fetch({{customer, true, true}})) return store::Verdict::kRollBack;
+      balance = teller.savings(0) + teller.checking(0);
+      return store::Verdict::kCommit;
+    });
+    if (ending != Ending::kCommitted)
+      return Status(StatusCode::kDamaged, fmt::format("customer {} is not complete", number));
+    here += balance;
+  }
+  sum.fetch_add(here, std::memory_order_relaxed);
+  return {};
+}
+
+template <store::Store S>
+std::vector<Finding> BankWorkload<S>::verify() {
+  std::atomic<Cents> found{0};
+  const Status read =
+      for_all_chunks(std::max(1u, std::thread::hardware_concurrency()),
+                     [&](Session& session, const Chunk& chunk) { return sum_chunk(session, chunk, found); });
+  const Cents expected = loaded_.load(std::memory_order_relaxed) + sums_.deposited.load(std::memory_order_relaxed);
+  const Tally money{static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(found.load())};
+  return {{"every customer has an account and both balances", read.ok(),
+           read.ok() ? fmt::format("{} customers", load_units()) : read.message()},
+          sums_agree("money in cents: loaded, deposited and withdrawn = all balances", money, parameters_.share)};
+}
+
+}  // namespace granary::bench::smallbank
