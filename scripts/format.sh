@@ -10,4 +10,4 @@ if ! command -v clang-format-16 > /dev/null; then
   echo "format.sh: clang-format-16 is missing; scripts/setup.sh --tools installs it" >&2
   exit 3
 fi
-find include src htm rdma kvstore recovery bench tests examples \( -name '*.h' -o -name '*.cc' \) -print0 | xargs -0 -r clang-format-16 "${mode[@]}"
+find include src cluster_config htm rdma kvstore recovery bench tests examples \( -name '*.h' -o -name '*.cc' \) -print0 | xargs -0 -r clang-format-16 "${mode[@]}"

@@ -1,29 +1,26 @@
 #!/usr/bin/env bash
 # Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
 #
-#   scripts/setup.sh [--tools | --fuzz | --verbs]
+#   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper]
 #
 # --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh; --fuzz: also clang 16 with
-# libFuzzer, for scripts/fuzz.sh; --verbs: also an emulator and RDMA tools, for scripts/verbs_vm.sh.
+# libFuzzer, for scripts/fuzz.sh; --verbs: also an emulator and RDMA tools, for scripts/verbs_vm.sh; --zookeeper: also a
+# ZooKeeper server, for scripts/zookeeper.sh.
 
 set -euo pipefail
 
 packages=(g++ cmake ninja-build git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
-<<<<<<< HEAD
           liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev
-          libtomlplusplus-dev libsodium-dev spin)
-=======
-          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev spin
-          linuxptp iproute2)
->>>>>>> 225def2 (cluster_config: the cluster's time with a bound of its error, so that leases can be judged by it)
+          libtomlplusplus-dev libsodium-dev libzookeeper-mt-dev spin linuxptp iproute2)
 case ${1:-} in
   '') ;;
   --tools) packages+=(clang-format-16 clang-tidy-16) ;;
   --fuzz) packages+=(clang-16 libclang-rt-16-dev) ;;
   --verbs) packages+=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2
                       rdma-core ibverbs-providers ibverbs-utils perftest rdmacm-utils) ;;
-  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs or nothing" >&2; exit 2 ;;
+  --zookeeper) packages+=(zookeeper) ;;
+  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs, --zookeeper or nothing" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then

@@ -9,8 +9,9 @@ enum class ExitCode : int {
   kUsage = 2,        ///< unknown words and flags, impossible values, more than memory holds
   kEnvironment =
       3,  ///< the machine lacks something, e.g. room for a log, or a file cannot be written, or there is no database
-  kDamagedData = 4,  ///< stored data does not read back
-  kDiskFault = 5,    ///< a read, write or sync failed, or the disk is full
+  kDamagedData = 4,     ///< stored data does not read back
+  kDiskFault = 5,       ///< a read, write or sync failed, or the disk is full
+  kMembershipLost = 6,  ///< the node is no longer a member of its cluster
 };
 
 }  // namespace granary::bench

@@ -70,6 +70,7 @@ ExitCode exit_code_of(const Status& status) {
     case StatusCode::kDamaged: return ExitCode::kDamagedData;
     case StatusCode::kIoError:
     case StatusCode::kDiskFull: return ExitCode::kDiskFault;
+    case StatusCode::kMembershipLost: return ExitCode::kMembershipLost;
     default: return ExitCode::kEnvironment;
   }
 }

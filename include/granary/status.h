@@ -22,6 +22,7 @@ enum class StatusCode : std::uint8_t {
   kDamaged,             ///< stored data is not what was written: bad checksum, foreign or missing files
   kIoError,             ///< a read, write or sync failed
   kDiskFull,            ///< a write found no space
+  kMembershipLost,      ///< this node is no longer a member of its cluster, and never will be again in this life
 };
 
 /// Success, or a code with a message that names the value, the place and the mend.

@@ -62,6 +62,9 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kIgnoreClockError, "ignore-clock-error"},
     NamedBug{Bug::kIgnoreSoftTimeAge, "ignore-softtime-age"},
     NamedBug{Bug::kIgnoreClockJump, "ignore-clock-jump"},
+    NamedBug{Bug::kFenceMovesLate, "fence-moves-late"},
+    NamedBug{Bug::kFenceStaysOpen, "fence-stays-open"},
+    NamedBug{Bug::kChangeAnyVersion, "change-any-version"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.
@@ -135,7 +138,10 @@ std::initializer_list<Bug> all_bugs() {
                                 Bug::kAcceptTornBucket,
                                 Bug::kIgnoreClockError,
                                 Bug::kIgnoreSoftTimeAge,
-                                Bug::kIgnoreClockJump};
+                                Bug::kIgnoreClockJump,
+                                Bug::kFenceMovesLate,
+                                Bug::kFenceStaysOpen,
+                                Bug::kChangeAnyVersion};
   return kAll;
 }
 

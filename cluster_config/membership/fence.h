@@ -1,0 +1,52 @@
+#pragma once
+// A node's right to commit. I11: a node that lost its membership stops before others may act on its behalf, and a
+// transaction of an older configuration can no longer commit.
+//
+// A transaction notes version() when it begins, and asks open() before its decision. The membership moves or closes the
+// fence before it tells anybody of another configuration: whoever was told, and then waits for the commits that were
+// under way, knows that no other transaction of the older configuration commits. No question helps a process that is stopped
+// between the answer and what follows; therefore peers also cut a victim off.
+
+#include <atomic>
+#include <cstdint>
+
+#include "cluster_config/membership/lifetime.h"
+#include "src/base/cache_line.h"
+
+namespace granary::membership {
+
+/// Written by the node's Membership, read by workers; a cache line of its own, that changes a few times a second at most.
+/// Stores are releases and loads acquires: who sees a version sees what was done before the fence moved to it.
+class alignas(base::kCacheLine) Fence {
+ public:
+  static constexpr std::uint64_t kClosed = 0;  ///< the version of a node that is no member
+
+  /// Of the current configuration.
+  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  /// Until then, by lifetime_us(), nobody takes this node for gone; kForever while its process lives.
+  std::uint64_t valid_until_us() const { return valid_until_us_.load(std::memory_order_acquire); }
+
+  /// Whether a transaction that noted `version` may commit now.
+  bool open(std::uint64_t noted) const {
+    if (noted == kClosed || version() != noted) return false;
+    const std::uint64_t end = valid_until_us();
+    return end == kForever || lifetime_us() < end;
+  }
+  /// The same at a time that the caller tells (simulations).
+  bool open_at(std::uint64_t noted, std::uint64_t now_us) const {
+    return noted != kClosed && version() == noted && now_us < valid_until_us();
+  }
+
+  void move(std::uint64_t version) { version_.store(version, std::memory_order_release); }
+  void extend(std::uint64_t valid_until_us) { valid_until_us_.store(valid_until_us, std::memory_order_release); }
+  void close() {
+    extend(0);
+    move(kClosed);
+  }
+
+ private:
+  std::atomic<std::uint64_t> version_{kClosed};
+  std::atomic<std::uint64_t> valid_until_us_{0};
+};
+
+}  // namespace granary::membership

@@ -1,0 +1,48 @@
+#pragma once
+// The files of a `local` board, below a directory that belongs to one user:
+//
+//   node-N.alive      node N's mark: locked by its process, so that the end of the process, however it comes, frees it.
+//                     The text says who it is. The file itself stays.
+//   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2), which
+//                     fails for all but one. So a process that is stopped in the middle holds up nobody.
+//   node-N.new        a document that node N is writing
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "cluster_config/membership/board.h"
+
+namespace granary::membership {
+
+class MembershipFiles {
+ public:
+  /// Makes the directory below `run_directory` if need be. kUnavailable if it is not this user's alone.
+  static Result<MembershipFiles> open(const std::string& run_directory);
+
+  const std::string& directory() const { return directory_; }
+
+  /// Locks the node's mark: the descriptor, which holds it until closed. kAlreadyExists if another process has it.
+  Result<int> lock_mark(NodeId id, const std::string& who) const;
+  /// Whether the descriptor is still that of the mark, which is not so if the directory was emptied.
+  bool is_mark(int descriptor, NodeId id) const;
+  /// Nodes whose marks are locked.
+  Result<std::vector<NodeId>> locked_marks() const;
+
+  /// The document of the greatest version; kNotFound if there is none.
+  Result<Document> newest() const;
+  /// Makes the document of version `version` + 1, unless there is one of that version or a later one.
+  Result<bool> add(std::uint64_t version, const std::string& text, NodeId writer) const;
+
+ private:
+  explicit MembershipFiles(std::string directory) : directory_(std::move(directory)) {}
+  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  Result<std::vector<std::uint64_t>> versions() const;
+
+  std::string directory_;
+};
+
+}  // namespace granary::membership

@@ -1,0 +1,267 @@
+#include "cluster_config/membership/membership.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::membership {
+namespace {
+
+std::uint64_t draw_cluster_id() {
+  std::random_device random;
+  std::uint64_t id = 0;
+  while (id == 0) id = std::uint64_t{random()} << 32 | random();
+  return id;
+}
+
+bool has(const Marks& marks, NodeId id) { return std::ranges::find(marks.nodes, id) != marks.nodes.end(); }
+
+Status refuse(std::string message) { return Status(StatusCode::kFailedPrecondition, std::move(message)); }
+
+/// For messages: "node 1 (127.0.0.1:7001)".
+std::string who(const Member& member) { return fmt::format("node {} ({})", member.id, member.address); }
+
+}  // namespace
+
+Membership::Membership(std::unique_ptr<Board> board, MembershipOptions options, Listener listener)
+    : board_(std::move(board)),
+      options_(std::move(options)),
+      listener_(std::move(listener)),
+      configuration_(std::make_shared<Configuration>()) {}
+
+Membership::~Membership() { fence_.close(); }
+
+Result<std::unique_ptr<Membership>> Membership::join(std::unique_ptr<Board> board, MembershipOptions options,
+                                                     Listener listener) {
+  if (options.node >= kMostMembers || options.address.size() > kMostAddressBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("node {} with the address '{}': ids are below {}, addresses have at most {} bytes",
+                              options.node, options.address, kMostMembers, kMostAddressBytes));
+  }
+  std::unique_ptr<Membership> membership(new Membership(std::move(board), std::move(options), std::move(listener)));
+  if (Status status = membership->enter(); !status.ok()) return status;
+  return membership;
+}
+
+Status Membership::enter() {
+  {  // a look first, so that nobody leaves a mark in a cluster that is not its own
+    const std::lock_guard lock(board_mutex_);
+    Configuration found;
+    if (const Result<std::uint64_t> seen = look(found); !seen.ok()) return seen.status();
+    if (Status refused = admit(found); !refused.ok()) return refused;
+  }
+  if (Status status = board_->mark(options_.node, options_.address); !status.ok()) return status;
+  const Status entered = amend([this](Configuration& configuration) -> Status {
+    if (Status refused = admit(configuration); !refused.ok()) return refused;
+    Member& own = configuration.add(options_.node);
+    own = {.id = options_.node,
+           .generation = std::max(own.generation + 1, options_.lowest_generation),
+           .state = MemberState::kJoining,
+           .address = options_.address};
+    generation_ = own.generation;
+    cluster_id_ = configuration.cluster_id;
+    return {};
+  });
+  if (!entered.ok()) return entered;
+  return amend([this](Configuration& configuration) { return follow(configuration); });
+}
+
+/// Reads the configuration, an empty one if there is none, and tells the version of its document.
+Result<std::uint64_t> Membership::look(Configuration& configuration) {
+  const Result<Document> document = board_->read();
+  if (!document.ok() && document.status().code() != StatusCode::kNotFound) return document.status();
+  configuration = {};
+  if (!document.ok()) return std::uint64_t{0};
+  Result<Configuration> parsed = configuration_of(document->text);
+  if (!parsed.ok()) return Status(StatusCode::kDamaged, board_->name() + ": " + parsed.status().message());
+  configuration = std::move(*parsed);
+  return document->version;
+}
+
+Status Membership::amend(const Edit& edit) {
+  const std::lock_guard lock(board_mutex_);
+  while (true) {  // a turn that is lost is another member's gain
+    Configuration configuration;
+    const Result<std::uint64_t> version = look(configuration);
+    if (!version.ok()) return version.status();
+    const Configuration before = configuration;
+    if (Status refused = edit(configuration); !refused.ok()) return refused;
+    if (configuration != before) {
+      ++configuration.version;
+      const Result<bool> replaced = board_->replace(*version, to_text(configuration));
+      if (!replaced.ok()) return replaced.status();
+      if (!*replaced) continue;
+    }
+    publish(std::move(configuration));
+    return {};
+  }
+}
+
+/// Whether this node may join; gives a cluster that begins its name and id.
+Status Membership::admit(Configuration& configuration) const {
+  if (configuration.version == 0) {
+    if (options_.known_cluster_id != 0) {
+      return refuse(fmt::format(
+          "{} has no configuration, but node {} belongs to cluster '{}' with the id {:016x}: it was wiped, or is "
+          "another one; restore it, or start the nodes without their data",
+          board_->name(), options_.node, options_.cluster, options_.known_cluster_id));
+    }
+    configuration.cluster = options_.cluster;
+    configuration.cluster_id = draw_cluster_id();
+    configuration.fingerprint = options_.fingerprint;
+    return {};
+  }
+  if (configuration.cluster != options_.cluster) {
+    return refuse(fmt::format("{} is used by cluster '{}'; this node belongs to '{}': give each its own place",
+                              board_->name(), configuration.cluster, options_.cluster));
+  }
+  if (options_.known_cluster_id != 0 && configuration.cluster_id != options_.known_cluster_id) {
+    return refuse(fmt::format("{} has cluster '{}' with the id {:016x}, but node {} belongs to one with the id {:016x}",
+                              board_->name(), configuration.cluster, configuration.cluster_id, options_.node,
+                              options_.known_cluster_id));
+  }
+  if (configuration.fingerprint == options_.fingerprint) return {};
+  const Result<Marks> marks = board_->marks();
+  if (!marks.ok()) return marks.status();
+  for (const Member& member : configuration.members) {
+    if (member.live() && member.id != options_.node && has(*marks, member.id)) {
+      return refuse(
+          fmt::format("the cluster file of node {} has the fingerprint {:016x}, that of {}, which runs, {:016x}: "
+                      "start all nodes with the same file",
+                      options_.node, options_.fingerprint, who(member), configuration.fingerprint));
+    }
+  }
+  configuration.fingerprint = options_.fingerprint;
+  return {};
+}
+
+Status Membership::change(std::uint64_t version, std::vector<Member> members) {
+  return amend([&](Configuration& configuration) -> Status {
+    if (configuration.version != version && !base::injected(base::Bug::kChangeAnyVersion)) {
+      return refuse(fmt::format("the configuration has version {}, not {}", configuration.version, version));
+    }
+    configuration.members = members;
+    if (configuration_of(to_text(configuration)).ok()) return {};
+    return Status(StatusCode::kInvalidArgument,
+                  "the members are not in the order of their ids, or one has no generation");
+  });
+}
+
+Status Membership::set_own_state(MemberState state) {
+  return amend([&](Configuration& configuration) -> Status {
+    if (Status lost = check_own(configuration); !lost.ok()) return lost;
+    configuration.find(options_.node)->state = state;
+    return {};
+  });
+}
+
+Status Membership::leave() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return status_;
+    fence_.close();
+    status_ = Status(StatusCode::kMembershipLost, fmt::format("left the cluster at generation {}", generation_));
+    told_lost_ = true;  // it is no loss
+  }
+  changed_.notify_all();
+  if (Status status = set_own_state(MemberState::kLeft); !status.ok()) return status;
+  const std::lock_guard lock(board_mutex_);
+  return board_->unmark();
+}
+
+void Membership::step(std::uint64_t most_us) {
+  board_->wait(std::min(most_us, board_->pulse_us()));
+  if (!status().ok()) return tell();
+  const Status followed = amend([this](Configuration& configuration) { return follow(configuration); });
+  const bool for_good = followed.code() == StatusCode::kMembershipLost || followed.code() == StatusCode::kDamaged;
+  if (for_good) lose(followed.message());  // else the board cannot be reached: the fence shuts when its time is up
+  tell();
+}
+
+/// What a member does with a configuration it has read: sees whether it is still in it, and says who died. The marks are
+/// read after the configuration, so a member that is in the one and not among the others had a mark and lost it.
+Status Membership::follow(Configuration& configuration) {
+  const Result<Marks> marks = board_->marks();
+  if (!marks.ok()) return marks.status();
+  if (Status lost = check_own(configuration); !lost.ok()) return lost;
+  for (Member& member : configuration.members) {
+    if (member.live() && !has(*marks, member.id)) member.state = MemberState::kDead;
+  }
+  const std::lock_guard lock(mutex_);
+  if (status_.ok()) fence_.extend(marks->own_valid_until_us);
+  return {};
+}
+
+Status Membership::check_own(const Configuration& configuration) const {
+  const auto lost = [](std::string why) { return Status(StatusCode::kMembershipLost, std::move(why)); };
+  if (configuration.version == 0) return lost(board_->name() + " was wiped");
+  if (configuration.cluster_id != cluster_id_) {
+    return lost(fmt::format("{} has another cluster's configuration, with the id {:016x}", board_->name(),
+                            configuration.cluster_id));
+  }
+  const Member* const own = configuration.find(options_.node);
+  if (own == nullptr) return lost("the configuration does not have this node");
+  if (own->generation != generation_) return lost(fmt::format("it runs elsewhere, at generation {}", own->generation));
+  if (!own->live()) return lost(fmt::format("other members count it as {}", name(own->state)));
+  return {};
+}
+
+/// The fence moves first, then whoever asks for the configuration gets it, then step() tells the listener.
+void Membership::publish(Configuration configuration) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (configuration.version <= configuration_->version) return;
+    if (status_.ok() && !base::injected(base::Bug::kFenceMovesLate)) fence_.move(configuration.version);
+    configuration_ = std::make_shared<const Configuration>(std::move(configuration));
+  }
+  changed_.notify_all();
+  board_->wake();
+}
+
+void Membership::lose(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return;
+    if (!base::injected(base::Bug::kFenceStaysOpen)) fence_.close();
+    status_ =
+        Status(StatusCode::kMembershipLost, fmt::format("lost membership at generation {}: {}", generation_, why));
+  }
+  changed_.notify_all();
+}
+
+void Membership::tell() {
+  const std::shared_ptr<const Configuration> newest = configuration();
+  if (newest->version > told_version_) {
+    told_version_ = newest->version;
+    listener_.changed(*newest);
+    if (base::injected(base::Bug::kFenceMovesLate)) fence_.move(newest->version);
+  }
+  std::unique_lock lock(mutex_);
+  if (status_.ok() || std::exchange(told_lost_, true)) return;
+  const Status why = status_;
+  lock.unlock();
+  listener_.lost(why);
+}
+
+std::shared_ptr<const Configuration> Membership::configuration() const {
+  const std::lock_guard lock(mutex_);
+  return configuration_;
+}
+
+Status Membership::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+bool Membership::wait_until(const std::function<bool(const Configuration&)>& holds, std::uint64_t timeout_us) const {
+  std::unique_lock lock(mutex_);
+  const auto done = [&] { return !status_.ok() || holds(*configuration_); };
+  return changed_.wait_for(lock, std::chrono::microseconds(timeout_us), done) && status_.ok();
+}
+
+}  // namespace granary::membership

@@ -1,0 +1,117 @@
+#pragma once
+// A node's membership in its cluster: it joins, follows the configuration, and leaves or is lost. What is special to the
+// kind (`local`, `zookeeper`) is the Board's; the rules are here:
+//
+// - Who joins makes its mark first and enters the configuration then; so a member that lives by the configuration and has
+//   no mark has died, if the configuration was read before the marks. Whoever sees it says so in the configuration.
+// - A member that finds its mark gone, or itself dead in the configuration, or another cluster's configuration in the
+//   place of its own, has lost its membership for good: its process ends (exit code 6).
+// - An older life of a node is dead once a later one is in the configuration, whether or not anybody saw it die.
+//
+// Threads: step() is for one thread (MembershipThread, or a simulation's); everything else is thread-safe.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <granary/status.h>
+
+#include "cluster_config/membership/board.h"
+#include "cluster_config/membership/configuration.h"
+#include "cluster_config/membership/fence.h"
+
+namespace granary::membership {
+
+struct MembershipOptions {
+  NodeId node = 0;
+  std::string cluster;  ///< the name; all members have the same
+  std::uint64_t fingerprint =
+      0;                ///< of what all members must have alike (the cluster file); all live members have the same
+  std::string address;  ///< where peers find this node; at most kMostAddressBytes
+  /// The cluster's id as this node knows it from its data; 0: it knows none. Joining another cluster is refused, and
+  /// joining a board without a configuration, which has been wiped.
+  std::uint64_t known_cluster_id = 0;
+  Generation lowest_generation = 1;  ///< greater than that of any life of which this node's data tells
+};
+
+class Membership {
+ public:
+  /// What the node does when things happen. Called by step(), so by its thread, one at a time, without locks held; the
+  /// fence has moved before. Not every version need be told of, but the last one is.
+  struct Listener {
+    std::function<void(const Configuration&)> changed = [](const Configuration&) {};
+    std::function<void(const Status&)> lost = [](const Status&) {};  ///< the last call
+  };
+
+  /// Joins as kJoining, in a generation of its own. kAlreadyExists if the node is a member already, kFailedPrecondition if
+  /// the cluster there is another one, kUnavailable if the board cannot be reached.
+  static Result<std::unique_ptr<Membership>> join(std::unique_ptr<Board> board, MembershipOptions options,
+                                                  Listener listener);
+  /// Without leave(), this is a death: the mark goes, and others say so.
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  NodeId node() const { return options_.node; }
+  Generation generation() const { return generation_; }
+  std::uint64_t cluster_id() const { return cluster_id_; }
+  const Fence& fence() const { return fence_; }
+
+  /// The newest that this node knows.
+  std::shared_ptr<const Configuration> configuration() const;
+  /// Waits until `holds` does of the newest configuration, while another thread steps; false after `timeout_us`, or when
+  /// the membership is lost.
+  bool wait_until(const std::function<bool(const Configuration&)>& holds, std::uint64_t timeout_us) const;
+  /// OK, or kMembershipLost with "lost membership at generation G: why".
+  Status status() const;
+
+  /// Puts these members in the place of those of `version`. kFailedPrecondition if the configuration is of another
+  /// version now; whoever called looks again.
+  Status change(std::uint64_t version, std::vector<Member> members);
+  /// This node serves from now on.
+  Status serve() { return set_own_state(MemberState::kServing); }
+  /// Ends the membership in order: nothing is left to recover.
+  Status leave();
+
+  /// Waits until something happens, at most `most_us`, and does what follows from it.
+  void step(std::uint64_t most_us);
+  /// Ends a step() that waits.
+  void wake() { board_->wake(); }
+
+ private:
+  /// Makes of the newest configuration the next one, or refuses; leaving it as it is makes none.
+  using Edit = std::function<Status(Configuration&)>;
+
+  Membership(std::unique_ptr<Board> board, MembershipOptions options, Listener listener);
+  Status enter();
+  Result<std::uint64_t> look(Configuration& configuration);
+  Status amend(const Edit& edit);
+  Status admit(Configuration& configuration) const;
+  Status set_own_state(MemberState state);
+  Status follow(Configuration& configuration);
+  Status check_own(const Configuration& configuration) const;
+  void publish(Configuration configuration);
+  void lose(const std::string& why);
+  void tell();
+
+  const std::unique_ptr<Board> board_;
+  const MembershipOptions options_;
+  const Listener listener_;
+  Generation generation_ = 0;
+  std::uint64_t cluster_id_ = 0;
+  Fence fence_;
+
+  std::mutex board_mutex_;  ///< one conversation with the board at a time; taken before mutex_
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::shared_ptr<const Configuration> configuration_;  ///< guarded by mutex_
+  Status status_;                                       ///< guarded by mutex_
+  bool told_lost_ = false;                              ///< guarded by mutex_
+  std::uint64_t told_version_ = 0;                      ///< the stepping thread's
+};
+
+}  // namespace granary::membership

@@ -1,0 +1,71 @@
+#pragma once
+// A board in memory, for tests and simulated clusters: all members are objects of one process, and what happens to them
+// and to the board is said by calls.
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cluster_config/membership/board.h"
+
+namespace granary::membership {
+
+/// What the boards of one cluster share. Thread-safe.
+class MemoryPlace {
+ public:
+  /// The node's mark goes, as at the end of its process or its session.
+  void remove_mark(NodeId id);
+  /// Forgets everything, as a board that was wiped.
+  void wipe();
+  /// Whether boards reach the place; if not, their calls fail with kUnavailable.
+  void set_reachable(bool reachable);
+  /// Another end for own_valid_until_us, which is kForever otherwise.
+  void set_valid_until(std::uint64_t time_us);
+
+ private:
+  friend class MemoryBoard;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 0;
+  bool reachable_ = true;
+  std::uint64_t valid_until_us_ = kForever;
+  Document document_;
+  struct Mark {
+    const void* owner;
+    std::string who;
+  };
+  std::map<NodeId, Mark> marks_;
+
+  void change();
+};
+
+class MemoryBoard final : public Board {
+ public:
+  explicit MemoryBoard(std::shared_ptr<MemoryPlace> place) : place_(std::move(place)) {}
+  ~MemoryBoard() override;
+
+  std::string name() const override { return "the board in memory"; }
+  Status mark(NodeId id, const std::string& who) override;
+  Status unmark() override;
+  Result<Marks> marks() override;
+  Result<Document> read() override;
+  Result<bool> replace(std::uint64_t version, const std::string& text) override;
+  void wait(std::uint64_t timeout_us) override;
+  void wake() override;
+  std::uint64_t pulse_us() const override { return 100'000; }
+
+ private:
+  Status unreachable() const;
+  bool has_own_mark() const;
+
+  const std::shared_ptr<MemoryPlace> place_;
+  bool marked_ = false;
+  NodeId id_ = 0;
+  bool woken_ = false;              ///< guarded by the place's mutex
+  std::uint64_t seen_changes_ = 0;  ///< the waiting thread's
+};
+
+}  // namespace granary::membership

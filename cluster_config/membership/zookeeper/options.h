@@ -1,0 +1,18 @@
+#pragma once
+// How to reach a ZooKeeper ensemble.
+
+#include <cstdint>
+#include <string>
+
+namespace granary::membership {
+
+struct ZookeeperOptions {
+  std::string servers;            ///< "host:port,host:port": all servers of the ensemble
+  std::string root = "/granary";  ///< the znode below which all is; each cluster has its own
+  std::string digest;  ///< "user:password"; then nobody else may see or change what is below the root. Empty: all may
+  std::uint32_t session_ms =
+      2000;  ///< after this long without a sign a member is dead; servers allow 2 to 20 of their ticks
+  std::uint32_t connect_ms = 30'000;  ///< how long to try to reach a server at the start
+};
+
+}  // namespace granary::membership

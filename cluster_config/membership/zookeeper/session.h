@@ -1,0 +1,73 @@
+#pragma once
+// A session at a ZooKeeper ensemble: the C client's calls with errors as Status. Reads leave watches, which end a wait();
+// watches do nothing else, since calls from the client's own threads would block them.
+//
+// Errors: kUnavailable if the connection is lost, in which case a change may have been made or not (the client connects
+// again by itself); kMembershipLost once the session has expired, for good; kFailedPrecondition if access is refused.
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "cluster_config/membership/zookeeper/options.h"
+
+struct _zhandle;  // the C client's, which only session.cc includes
+
+namespace granary::membership {
+
+class Session {
+ public:
+  struct Node {
+    std::string text;
+    std::int32_t version = 0;  ///< grows by 1 with each change
+    std::int64_t owner = 0;    ///< of an ephemeral node: the session
+  };
+  enum class Kind { kPersistent, kEphemeral };
+  /// Who may do what with a node: all, or whoever has the session's digest, if it has one.
+  enum class Access { kAll, kOwn };
+
+  /// Connects. kUnavailable if no server answers in time.
+  static Result<std::unique_ptr<Session>> open(const ZookeeperOptions& options);
+  /// Ends the session: its ephemeral nodes go at once, if a server can be reached.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  std::int64_t id() const;
+  /// What the servers granted.
+  std::uint64_t timeout_us() const;
+
+  /// kNotFound if there is no such node.
+  Result<Node> get(const std::string& path);
+  Result<std::vector<std::string>> children(const std::string& path);
+  /// kAlreadyExists if there is one.
+  Status create(const std::string& path, const std::string& text, Kind kind, Access access);
+  /// False if the node is not of this version.
+  Result<bool> set(const std::string& path, const std::string& text, std::int32_t version);
+  Status remove(const std::string& path);
+  /// Whether users without the session's digest may change the node.
+  Result<bool> open_to_all(const std::string& path);
+
+  /// Returns after a watch has fired or the session's state has changed, after wake(), or after this long.
+  void wait(std::uint64_t timeout_us);
+  void wake();
+
+ private:
+  explicit Session(const ZookeeperOptions& options) : options_(options) {}
+  static void watch(_zhandle* handle, int type, int state, const char* path, void* session);
+  Status connect();
+  Status error(int code, const std::string& what) const;
+
+  const ZookeeperOptions options_;
+  _zhandle* handle_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;  ///< guarded by mutex_
+};
+
+}  // namespace granary::membership

@@ -1,0 +1,187 @@
+#include "cluster_config/membership/zookeeper/zookeeper_board.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "cluster_config/membership/zookeeper/session.h"
+
+namespace granary::membership {
+namespace {
+
+/// "host example process 4711 (127.0.0.1:7000)"
+std::string this_process(const std::string& who) {
+  std::array<char, 256> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  return fmt::format("process {} on host {} ({})", ::getpid(), host.data(), who);
+}
+
+bool is_path(std::string_view root) {
+  return root.size() > 1 && root.starts_with('/') && !root.ends_with('/') && root.find("//") == root.npos;
+}
+
+class ZookeeperBoard final : public Board {
+ public:
+  ZookeeperBoard(std::unique_ptr<Session> session, const ZookeeperOptions& options)
+      : session_(std::move(session)),
+        servers_(options.servers),
+        root_(options.root),
+        restricted_(!options.digest.empty()),
+        document_(root_ + "/configuration"),
+        members_(root_ + "/members") {}
+
+  std::string name() const override { return fmt::format("ZooKeeper at '{}' below '{}'", servers_, root_); }
+
+  Status mark(NodeId id, const std::string& who) override;
+  Status unmark() override;
+  Result<Marks> marks() override;
+  Result<Document> read() override;
+  Result<bool> replace(std::uint64_t version, const std::string& text) override;
+
+  void wait(std::uint64_t timeout_us) override { session_->wait(timeout_us); }
+  void wake() override { session_->wake(); }
+  std::uint64_t pulse_us() const override { return session_->timeout_us() / 9; }
+
+ private:
+  Status make_root();
+  Result<bool> try_replace(std::uint64_t version, const std::string& text);
+  /// How long to try again what failed because the connection was lost.
+  std::uint64_t patience_us() const { return session_->timeout_us() * 3 / 2; }
+
+  const std::unique_ptr<Session> session_;
+  const std::string servers_;
+  const std::string root_;
+  const bool restricted_;
+  const std::string document_;
+  const std::string members_;
+  std::string mark_;  ///< the path of this process's mark; empty if it has none
+};
+
+Status ZookeeperBoard::make_root() {
+  for (std::size_t end = root_.find('/', 1);; end = root_.find('/', end + 1)) {
+    const bool whole = end == std::string::npos;
+    const Status made = session_->create(root_.substr(0, end), "", Session::Kind::kPersistent,
+                                         whole ? Session::Access::kOwn : Session::Access::kAll);
+    if (!made.ok() && made.code() != StatusCode::kAlreadyExists) return made;
+    if (whole) break;
+  }
+  if (restricted_) {
+    const Result<bool> open = session_->open_to_all(root_);
+    if (!open.ok()) return open.status();
+    if (*open) {
+      return Status(
+          StatusCode::kFailedPrecondition,
+          fmt::format(
+              "a user and password are configured, but all may change '{}' at ZooKeeper '{}': remove it there, or "
+              "choose another root",
+              root_, servers_));
+    }
+  }
+  const Status made = session_->create(members_, "", Session::Kind::kPersistent, Session::Access::kOwn);
+  return made.code() == StatusCode::kAlreadyExists ? Status() : made;
+}
+
+Status ZookeeperBoard::mark(NodeId id, const std::string& who) {
+  const std::string mark = fmt::format("{}/{}", members_, id);
+  const std::uint64_t end = lifetime_us() + patience_us();
+  while (true) {
+    Status made = make_root();
+    if (made.ok()) made = session_->create(mark, this_process(who), Session::Kind::kEphemeral, Session::Access::kOwn);
+    if (made.code() == StatusCode::kAlreadyExists) {
+      const Result<Session::Node> there = session_->get(mark);
+      if (there.ok() && there->owner == session_->id()) made = {};  // made when the connection was lost
+      if (there.ok() && there->owner != session_->id()) {
+        made = Status(
+            StatusCode::kAlreadyExists,
+            fmt::format(
+                "node {} is a member already: {}, session {:x} at ZooKeeper '{}'; give this node another id, or end "
+                "that one",
+                id, there->text, there->owner, servers_));
+      }
+    }
+    if (made.ok()) {
+      mark_ = mark;
+      return {};
+    }
+    const bool may_change = made.code() == StatusCode::kAlreadyExists || made.code() == StatusCode::kUnavailable;
+    const std::uint64_t now = lifetime_us();
+    if (!may_change || now >= end) return made;
+    session_->wait(std::min(end - now, pulse_us()));
+  }
+}
+
+Status ZookeeperBoard::unmark() {
+  if (mark_.empty()) return {};
+  const Status removed = session_->remove(std::exchange(mark_, {}));
+  return removed.code() == StatusCode::kNotFound ? Status() : removed;
+}
+
+Result<Marks> ZookeeperBoard::marks() {
+  const std::uint64_t asked_us = lifetime_us();
+  const Result<std::vector<std::string>> names = session_->children(members_);
+  const bool none = names.status().code() == StatusCode::kNotFound;
+  if (!names.ok() && !none) return names.status();
+  Marks marks{.nodes = {}, .own_valid_until_us = asked_us + session_->timeout_us() * 2 / 3};
+  bool own = false;
+  for (const std::string& name : none ? std::vector<std::string>() : *names) {
+    NodeId id = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (error != std::errc{} || end != name.data() + name.size()) continue;
+    marks.nodes.push_back(id);
+    own = own || mark_ == fmt::format("{}/{}", members_, name);
+  }
+  if (!mark_.empty() && !own) return Status(StatusCode::kMembershipLost, "its mark is gone from " + this->name());
+  return marks;
+}
+
+Result<Document> ZookeeperBoard::read() {
+  Result<Session::Node> node = session_->get(document_);
+  if (!node.ok()) return node.status();
+  return Document{.version = static_cast<std::uint64_t>(node->version) + 1, .text = std::move(node->text)};
+}
+
+Result<bool> ZookeeperBoard::try_replace(std::uint64_t version, const std::string& text) {
+  if (version != 0) return session_->set(document_, text, static_cast<std::int32_t>(version - 1));
+  const Status made = session_->create(document_, text, Session::Kind::kPersistent, Session::Access::kOwn);
+  if (made.code() == StatusCode::kAlreadyExists) return false;
+  if (!made.ok()) return made;
+  return true;
+}
+
+/// A connection that is lost leaves open whether the change was made: that is read back. Two that made the same document
+/// of the same version may both take it for theirs, which is as good.
+Result<bool> ZookeeperBoard::replace(std::uint64_t version, const std::string& text) {
+  const std::uint64_t end = lifetime_us() + patience_us();
+  Result<bool> replaced = try_replace(version, text);
+  while (replaced.status().code() == StatusCode::kUnavailable && lifetime_us() < end) {
+    session_->wait(pulse_us());
+    const Result<Document> there = read();
+    const std::uint64_t found = there.ok() ? there->version : 0;
+    if (there.ok() || there.status().code() == StatusCode::kNotFound) {
+      if (found != version) return found == version + 1 && there->text == text;
+      replaced = try_replace(version, text);
+    } else if (there.status().code() != StatusCode::kUnavailable) {
+      return there.status();
+    }
+  }
+  return replaced;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Board>> open_zookeeper_board(const ZookeeperOptions& options) {
+  if (!is_path(options.root)) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("'{}' is no root for a cluster at ZooKeeper: give a path as '/granary/main'", options.root));
+  }
+  Result<std::unique_ptr<Session>> session = Session::open(options);
+  if (!session.ok()) return session.status();
+  return std::unique_ptr<Board>(std::make_unique<ZookeeperBoard>(std::move(*session), options));
+}
+
+}  // namespace granary::membership

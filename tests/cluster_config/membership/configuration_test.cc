@@ -1,0 +1,107 @@
+// The configuration's text: what is written is read, and anything else is refused.
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "cluster_config/membership/configuration.h"
+#include "src/base/random.h"
+
+namespace granary::membership::tests {
+namespace {
+
+Configuration example() {
+  return {.cluster = "bank \"α\"",
+          .cluster_id = 0xfedcba9876543210,
+          .fingerprint = 0xffffffffffffffff,
+          .version = 1ull << 60,
+          .members = {{.id = 0, .generation = 1, .state = MemberState::kDead, .address = "10.0.0.1:7000"},
+                      {.id = 3, .generation = 4'000'000'000, .state = MemberState::kServing, .address = "a\nb\\c"},
+                      {.id = kMostMembers - 1, .generation = 2, .state = MemberState::kLeft, .address = ""}}};
+}
+
+TEST(Configuration, IsReadAsWritten) {
+  const Result<Configuration> read = configuration_of(to_text(example()));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, example());
+}
+
+TEST(Configuration, OtherTextsAreRefused) {
+  const std::string sound = to_text(example());
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = sound;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  const std::string texts[] = {
+      "",
+      "[]",
+      "null",
+      "{}",
+      std::string(100'000, '['),
+      changed("\"format\": 1", "\"format\": 2"),
+      changed("1152921504606846976", "0"),
+      changed("1152921504606846976", "-1"),
+      changed("1152921504606846976", "1.5"),
+      changed("1152921504606846976", "99999999999999999999999"),
+      changed("fedcba9876543210", "0000000000000000"),
+      changed("fedcba9876543210", "fedcba987654321"),
+      changed("fedcba9876543210", "fedcba987654321g"),
+      changed("\"serving\"", "\"asleep\""),
+      changed("\"serving\"", "7"),
+      changed("4000000000", "0"),
+      changed("4000000000", "4294967296"),
+      changed("\"id\": 3", "\"id\": 0"),
+      changed("\"id\": 3", "\"id\": 70000"),
+      changed("\"id\": 4095", "\"id\": 4096"),
+      changed("\"id\": 4095", "\"id\": 1"),
+      changed("10.0.0.1:7000", std::string(kMostAddressBytes + 1, 'x')),
+  };
+  for (const std::string& text : texts) {
+    const Result<Configuration> read = configuration_of(text);
+    EXPECT_FALSE(read.ok()) << text.substr(0, 1000);
+    EXPECT_EQ(read.status().code(), StatusCode::kDamaged);
+  }
+}
+
+TEST(Configuration, DamagedTextsAreRefusedOrSound) {
+  const std::string sound = to_text(example());
+  for (std::size_t size = 0; size + 2 < sound.size(); ++size) {
+    EXPECT_FALSE(configuration_of(sound.substr(0, size)).ok()) << size;
+  }
+  base::Random random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = sound;
+    text[random.below(text.size())] = static_cast<char>(random.below(256));
+    const Result<Configuration> read = configuration_of(text);
+    EXPECT_TRUE(!read.ok() || configuration_of(to_text(*read)).ok());
+  }
+}
+
+TEST(Configuration, TextThatIsNoUtf8DoesNoHarm) {
+  Configuration configuration = example();
+  configuration.members[0].address = "\xff\xfe";
+  EXPECT_TRUE(configuration_of(to_text(configuration)).ok());
+}
+
+TEST(Configuration, MembersAreKeptInOrder) {
+  Configuration configuration;
+  for (const NodeId id : {5, 1, 3, 1}) configuration.add(id).generation = 1;
+  ASSERT_EQ(configuration.members.size(), 3u);
+  EXPECT_EQ(configuration.members[0].id, 1);
+  EXPECT_EQ(configuration.members[1].id, 3);
+  EXPECT_EQ(configuration.members[2].id, 5);
+  EXPECT_EQ(configuration.find(2), nullptr);
+  EXPECT_EQ(configuration.find(6), nullptr);
+}
+
+TEST(Configuration, WhoIsGoneDoesNotLead) {
+  Configuration configuration = example();
+  EXPECT_EQ(configuration.leader()->id, 3);
+  configuration.members[1].state = MemberState::kDead;
+  EXPECT_EQ(configuration.leader(), nullptr);
+}
+
+}  // namespace
+}  // namespace granary::membership::tests

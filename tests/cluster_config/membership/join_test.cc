@@ -1,0 +1,122 @@
+// Who may join, as whom, and who leads. For all kinds of boards.
+
+#include <gmock/gmock.h>
+
+#include "tests/cluster_config/membership/world.h"
+
+namespace granary::membership::tests {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(MembershipSuite, MembersSeeEachOther) {
+  Node two(world(), 2);
+  Node one(world(), 1);
+  ASSERT_TRUE(two.sees(1, MemberState::kJoining));
+  ASSERT_TRUE(one->serve().ok());
+  ASSERT_TRUE(two.sees(1, MemberState::kServing));
+  const std::shared_ptr<const Configuration> seen = two->configuration();
+  EXPECT_EQ(seen->cluster, "bank");
+  EXPECT_EQ(seen->version, 3u);
+  EXPECT_EQ(seen->find(1)->address, "127.0.0.1:7001");
+  EXPECT_EQ(seen->find(2)->generation, 1u);
+  EXPECT_EQ(one->cluster_id(), two->cluster_id());
+  EXPECT_NE(one->cluster_id(), 0u);
+}
+
+TEST_F(MembershipSuite, TheLowestThatServesLeads) {
+  Node two(world(), 2);
+  EXPECT_EQ(two->configuration()->leader()->id, 2) << "nobody serves, so who joins may lead";
+  ASSERT_TRUE(two->serve().ok());
+  Node one(world(), 1);
+  ASSERT_TRUE(two.sees(1, MemberState::kJoining));
+  EXPECT_EQ(two->configuration()->leader()->id, 2) << "1 does not serve yet";
+  ASSERT_TRUE(one->serve().ok());
+  ASSERT_TRUE(two.sees(1, MemberState::kServing));
+  EXPECT_EQ(two->configuration()->leader()->id, 1);
+  ASSERT_TRUE(one->leave().ok());
+  ASSERT_TRUE(two.sees(1, MemberState::kLeft));
+  EXPECT_EQ(two->configuration()->leader()->id, 2);
+}
+
+TEST_F(MembershipSuite, EachLifeHasAGreaterGeneration) {
+  {
+    Node first(world(), 0);
+    EXPECT_EQ(first->generation(), 1u);
+    ASSERT_TRUE(first->leave().ok());
+  }
+  { EXPECT_EQ(Node(world(), 0)->generation(), 2u) << "after a life that ended in order"; }
+  EXPECT_EQ(Node(world(), 0)->generation(), 3u) << "after one that did not";
+  MembershipOptions options = options_of(0);
+  options.lowest_generation = 9;
+  EXPECT_EQ(Node(world(), options)->generation(), 9u) << "the node's data tells of generation 8";
+}
+
+TEST_F(MembershipSuite, ANodeIsAMemberOnce) {
+  Node first(world(), 4);
+  Node second(world(), options_of(4));
+  ASSERT_FALSE(second.joined());
+  EXPECT_EQ(second.status().code(), StatusCode::kAlreadyExists);
+  EXPECT_THAT(second.status().message(), HasSubstr("node 4 is a member already"));
+  EXPECT_THAT(second.status().message(), HasSubstr("127.0.0.1:7004"));
+  EXPECT_EQ(first->configuration()->find(4)->generation, 1u);
+}
+
+TEST_F(MembershipSuite, AnotherFingerprintIsRefusedWhileMembersLive) {
+  MembershipOptions other = options_of(1);
+  other.fingerprint = 0xabcd;
+  {
+    Node first(world(), 0);
+    Node second(world(), other);
+    ASSERT_FALSE(second.joined());
+    EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(second.status().message(), HasSubstr("000000000000abcd"));
+    EXPECT_THAT(second.status().message(), HasSubstr("0000000000001234"));
+    EXPECT_EQ(first->configuration()->find(1), nullptr);
+    ASSERT_TRUE(first->leave().ok());
+  }
+  Node alone(world(), other);
+  ASSERT_TRUE(alone.joined()) << alone.status().message();
+  EXPECT_EQ(alone->configuration()->fingerprint, 0xabcdu);
+}
+
+TEST_F(MembershipSuite, AnotherClusterIsRefused) {
+  Node first(world(), 0);
+  MembershipOptions named = options_of(1);
+  named.cluster = "shop";
+  Node second(world(), named);
+  ASSERT_FALSE(second.joined());
+  EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(second.status().message(), testing::AllOf(HasSubstr("'bank'"), HasSubstr("'shop'")));
+
+  MembershipOptions known = options_of(1);
+  known.known_cluster_id = first->cluster_id() + 1;
+  Node third(world(), known);
+  ASSERT_FALSE(third.joined());
+  EXPECT_EQ(third.status().code(), StatusCode::kFailedPrecondition);
+
+  known.known_cluster_id = first->cluster_id();
+  EXPECT_TRUE(Node(world(), known).joined());
+}
+
+TEST_F(MembershipSuite, AWipedBoardIsRefusedByWhoKnowsTheCluster) {
+  MembershipOptions known = options_of(1);
+  known.known_cluster_id = 77;
+  Node node(world(), known);
+  ASSERT_FALSE(node.joined());
+  EXPECT_EQ(node.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(node.status().message(), HasSubstr("wiped"));
+  EXPECT_THAT(node.status().message(), HasSubstr("000000000000004d"));
+}
+
+TEST_F(MembershipSuite, ImpossibleNodesAreRefused) {
+  MembershipOptions options = options_of(0);
+  options.node = kMostMembers;
+  EXPECT_EQ(Node(world(), options).status().code(), StatusCode::kInvalidArgument);
+  options = options_of(0);
+  options.address.assign(kMostAddressBytes + 1, 'x');
+  EXPECT_EQ(Node(world(), options).status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace granary::membership::tests

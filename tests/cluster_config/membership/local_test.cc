@@ -1,0 +1,128 @@
+// What is the local board's own: files, and how soon a death is seen.
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "cluster_config/membership/local/local_board.h"
+#include "cluster_config/membership/local/membership_files.h"
+#include "src/base/sanitizers.h"
+#include "tests/cluster_config/membership/world.h"
+#include "tests/support/crash_child.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::membership::tests {
+namespace {
+
+using granary::tests::CrashChild;
+using granary::tests::TemporaryDirectory;
+
+MembershipFiles files_in(const TemporaryDirectory& directory) {
+  Result<MembershipFiles> files = MembershipFiles::open(directory.path());
+  EXPECT_TRUE(files.ok()) << files.status().message();
+  return std::move(*files);
+}
+
+TEST(MembershipFiles, OneOfTwoChangesIsMade) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  EXPECT_EQ(files.newest().status().code(), StatusCode::kNotFound);
+  EXPECT_TRUE(*files.add(0, "first", 1));
+  EXPECT_FALSE(*files.add(0, "late", 2));
+  EXPECT_TRUE(*files.add(1, "second", 2));
+  EXPECT_EQ(files.newest()->version, 2u);
+  EXPECT_EQ(files.newest()->text, "second");
+}
+
+TEST(MembershipFiles, WhoWasStoppedForLongChangesNothing) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  for (std::uint64_t version = 0; version < 5; ++version) ASSERT_TRUE(*files.add(version, "text", 1));
+  EXPECT_FALSE(*files.add(1, "late", 2)) << "the file of version 2 is gone, so it can be made, and means nothing";
+  EXPECT_EQ(files.newest()->version, 5u);
+  EXPECT_EQ(files.newest()->text, "text");
+  ASSERT_TRUE(*files.add(5, "last", 2));
+  const auto count = std::distance(std::filesystem::directory_iterator(files.directory()), {});
+  EXPECT_LE(count, 2) << "old documents go";
+}
+
+TEST(MembershipFiles, AreTheirUsersAlone) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  ASSERT_TRUE(*files.add(0, "text", 0));
+  struct stat status {};
+  ASSERT_EQ(::stat(files.directory().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+  ASSERT_EQ(::chmod(files.directory().c_str(), 0755), 0);
+  const Result<MembershipFiles> again = MembershipFiles::open(directory.path());
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(again.status().message(), testing::HasSubstr("chmod 700"));
+}
+
+TEST(MembershipFiles, StrangeFilesAreNoMarks) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  for (const char* name :
+       {"node-.alive", "node-x.alive", "node-70000.alive", "node-1.alive.old", "configuration.", "configuration.1x"}) {
+    std::ofstream(files.directory() + "/" + name) << "text";
+  }
+  EXPECT_TRUE(files.locked_marks()->empty());
+  EXPECT_EQ(files.newest().status().code(), StatusCode::kNotFound);
+}
+
+TEST(LocalBoard, WhatCannotBeAskedIsNoDeath) {
+  const TemporaryDirectory directory;
+  Result<std::unique_ptr<Board>> first = open_local_board(directory.path());
+  Result<std::unique_ptr<Board>> second = open_local_board(directory.path());
+  ASSERT_TRUE(first.ok() && second.ok());
+  ASSERT_TRUE((*first)->mark(1, "somebody").ok());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Result<Marks> unasked = (*second)->marks();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(unasked.ok());
+  EXPECT_EQ((*second)->marks()->nodes, std::vector<NodeId>{1});
+}
+
+TEST(LocalBoard, AMissingDirectoryIsNamed) {
+  const Result<std::unique_ptr<Board>> board = open_local_board("/nowhere/at/all");
+  ASSERT_FALSE(board.ok());
+  EXPECT_THAT(board.status().message(), testing::HasSubstr("/nowhere/at/all"));
+}
+
+TEST_F(MembershipSuite, ALocalMemberIsValidWhileItsProcessLives) {
+  Node node(world(), 0);
+  EXPECT_EQ(node->fence().valid_until_us(), kForever);
+}
+
+TEST_F(MembershipSuite, ADeathOnOneHostIsSeenWithin10Milliseconds) {
+  constexpr int kRounds = 5;
+  std::uint64_t best_us = kForever;
+  for (int round = 0; round < kRounds && best_us > 10'000;
+       ++round) {  // another process may have the processor for once
+    CrashChild child([this](const CrashChild::Report& report) {
+      Node node(world(), 0);
+      report("joined");
+      while (true) ::pause();
+    });
+    ASSERT_TRUE(child.run_until("joined"));
+    Node one(world(), 1);
+    ASSERT_TRUE(one.sees(0, MemberState::kJoining));
+    const std::uint64_t killed_us = lifetime_us();
+    child.kill();
+    ASSERT_TRUE(one.sees(0, MemberState::kDead));
+    best_us = std::min(best_us, lifetime_us() - killed_us);
+  }
+  EXPECT_LE(best_us, 10'000u);
+}
+
+}  // namespace
+}  // namespace granary::membership::tests

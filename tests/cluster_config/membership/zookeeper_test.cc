@@ -1,0 +1,99 @@
+// What is ZooKeeper's own: who may see the cluster, and what is said of servers that are not there.
+
+#include <gmock/gmock.h>
+
+#include "cluster_config/membership/zookeeper/session.h"
+#include "cluster_config/membership/zookeeper/zookeeper_board.h"
+#include "tests/cluster_config/membership/world.h"
+#include "tests/cluster_config/membership/zookeeper_world.h"
+
+namespace granary::membership::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class Zookeeper : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (zookeeper_server().empty()) GTEST_SKIP() << "there is no ZooKeeper to be had here";
+    options_ = zookeeper_options();
+  }
+  Result<std::unique_ptr<Membership>> join(NodeId node) {
+    Result<std::unique_ptr<Board>> board = open_zookeeper_board(options_);
+    if (!board.ok()) return board.status();
+    return Membership::join(std::move(*board), options_of(node), {});
+  }
+  ZookeeperOptions options_;
+};
+
+TEST_F(Zookeeper, AWrongDigestIsRefused) {
+  options_.digest = "granary:secret";
+  const Result<std::unique_ptr<Membership>> member = join(0);
+  ASSERT_TRUE(member.ok()) << member.status().message();
+  EXPECT_TRUE(join(1).ok());
+  for (const char* digest : {"granary:wrong", ""}) {
+    options_.digest = digest;
+    const Result<std::unique_ptr<Membership>> stranger = join(2);
+    ASSERT_FALSE(stranger.ok()) << digest;
+    EXPECT_EQ(stranger.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(stranger.status().message(), HasSubstr("user and password"));
+    EXPECT_THAT(stranger.status().message(), testing::Not(HasSubstr("wrong"))) << "a password is no one's business";
+    const Result<std::unique_ptr<Session>> session = Session::open(options_);
+    ASSERT_TRUE(session.ok());
+    EXPECT_FALSE((*session)->get(options_.root + "/configuration").ok());
+    EXPECT_FALSE((*session)->set(options_.root + "/configuration", "", -1).ok());
+    EXPECT_FALSE((*session)->remove(options_.root + "/members/0").ok());
+  }
+  (*member)->step(0);
+  EXPECT_TRUE((*member)->status().ok());
+}
+
+TEST_F(Zookeeper, ARootThatAllMayChangeIsRefusedByWhoHasADigest) {
+  ASSERT_TRUE(join(0).ok());  // without one
+  options_.digest = "granary:secret";
+  const Result<std::unique_ptr<Membership>> member = join(1);
+  ASSERT_FALSE(member.ok());
+  EXPECT_THAT(member.status().message(), HasSubstr("all may change"));
+}
+
+TEST_F(Zookeeper, WithoutAServerTheStartEndsWithAMessage) {
+  options_.servers = "127.0.0.1:1";
+  options_.connect_ms = 300;
+  const Result<std::unique_ptr<Membership>> member = join(0);
+  ASSERT_FALSE(member.ok());
+  EXPECT_EQ(member.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(member.status().message(), HasSubstr("127.0.0.1:1"));
+}
+
+TEST_F(Zookeeper, ImpossibleOptionsAreRefused) {
+  options_.servers = "nonsense";
+  options_.connect_ms = 300;
+  EXPECT_FALSE(join(0).ok());
+  options_ = zookeeper_options();
+  for (const char* root : {"", "/", "granary", "/granary/", "/a//b"}) {
+    options_.root = root;
+    EXPECT_EQ(join(0).status().code(), StatusCode::kInvalidArgument) << root;
+  }
+}
+
+TEST_F(Zookeeper, AMarkThatIsTakenAwayIsALoss) {
+  const Result<std::unique_ptr<Membership>> member = join(0);
+  ASSERT_TRUE(member.ok());
+  const Result<std::unique_ptr<Session>> session = Session::open(options_);
+  ASSERT_TRUE((*session)->remove(options_.root + "/members/0").ok());
+  (*member)->step(0);
+  EXPECT_EQ((*member)->status().code(), StatusCode::kMembershipLost);
+}
+
+TEST_F(Zookeeper, GreatTextsAreReadWhole) {
+  const Result<std::unique_ptr<Session>> session = Session::open(options_);
+  ASSERT_TRUE(session.ok());
+  std::string text(300'000, 'x');
+  text.back() = 'y';
+  const std::string path = "/great" + std::to_string(::getpid());
+  ASSERT_TRUE((*session)->create(path, text, Session::Kind::kEphemeral, Session::Access::kAll).ok());
+  EXPECT_EQ((*session)->get(path)->text, text);
+}
+
+}  // namespace
+}  // namespace granary::membership::tests
