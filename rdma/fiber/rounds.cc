@@ -16,6 +16,7 @@ void Rounds::run(std::span<Step* const> steps) {
   open_.assign(steps.begin(), steps.end());
   for (std::uint32_t turn = 0; !open_.empty();) {
     pause_ = false;
+    ++traffic_.rounds;
     round(open_);
     std::erase(open_, nullptr);
     if (pause_) waiter_.pause(turn++);
@@ -45,6 +46,17 @@ void Rounds::round(std::span<Step*> open) {
   }
 }
 
+void Rounds::count(std::span<const Operation> chain) {
+  for (const Operation& operation : chain) {
+    switch (operation.kind) {
+      case OperationKind::kRead: ++traffic_.reads; break;
+      case OperationKind::kWrite: ++traffic_.writes; break;
+      case OperationKind::kCompareSwap:
+      case OperationKind::kFetchAdd: ++traffic_.compare_swaps; break;
+    }
+  }
+}
+
 void Rounds::post(std::span<Step*> steps, Chains& chains) {
   const std::optional<ConnectionId> connection = peers_.find(steps.front()->node());
   if (!connection) {
@@ -60,6 +72,7 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
     }
     const std::size_t before = chain_.size();
     step->append(chain_);
+    count(std::span(chain_).subspan(before));
     if (chain_.size() > most) {
       post_parts(*connection, chains);
       chain_.erase(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(before));

@@ -12,6 +12,14 @@
 
 namespace granary::rdma::fiber {
 
+/// What has been posted so far.
+struct Traffic {
+  std::uint64_t rounds = 0;  ///< each a round trip, to however many nodes
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t compare_swaps = 0;  ///< and fetch-adds
+};
+
 /// Of one fiber, which alone calls it.
 class Rounds {
  public:
@@ -23,6 +31,7 @@ class Rounds {
 
   /// Until all have ended. Operations of steps to one node take effect in the order of the steps (rdma/fabric.h).
   void run(std::span<Step* const> steps);
+  const Traffic& traffic() const { return traffic_; }
   void run(Step& step) {
     Step* const one = &step;
     run({&one, 1});
@@ -31,6 +40,7 @@ class Rounds {
  private:
   void round(std::span<Step*> open);
   void post(std::span<Step*> steps, Chains& chains);
+  void count(std::span<const Operation> chain);
   void post_parts(ConnectionId connection, Chains& chains);
 
   Scheduler& scheduler_;
@@ -46,6 +56,7 @@ class Rounds {
   };
   std::vector<Part> parts_;  ///< of chain_, not posted yet
   bool pause_ = false;       ///< a step wants one
+  Traffic traffic_;
 };
 
 }  // namespace granary::rdma::fiber

@@ -58,6 +58,10 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kTidBeforeState, "tid-before-state"},
     NamedBug{Bug::kIgnoreLockBit, "ignore-lock-bit"},
     NamedBug{Bug::kResumeUnseen, "resume-unseen"},
+    NamedBug{Bug::kSkipRemoteValidation, "skip-remote-validation"},
+    NamedBug{Bug::kSkipRemoteNodes, "skip-remote-nodes"},
+    NamedBug{Bug::kSkipEpochWait, "skip-epoch-wait"},
+    NamedBug{Bug::kEpochBeforeLocks, "epoch-before-locks"},
     NamedBug{Bug::kAcceptTornBucket, "accept-torn-bucket"},
     NamedBug{Bug::kIgnoreClockError, "ignore-clock-error"},
     NamedBug{Bug::kIgnoreSoftTimeAge, "ignore-softtime-age"},
@@ -91,58 +95,10 @@ std::string_view name(Bug bug) {
   return "none";
 }
 
-std::initializer_list<Bug> all_bugs() {
-  static constexpr auto kAll = {Bug::kSkipReadValidation,
-                                Bug::kSkipOwnLockCheck,
-                                Bug::kSkipNodeValidation,
-                                Bug::kReadDataBeforeVersion,
-                                Bug::kUnlockWithoutNewTid,
-                                Bug::kInstallBeforeLocks,
-                                Bug::kIgnoreObservedTids,
-                                Bug::kSnapshotReadsNext,
-                                Bug::kOverwriteSnapshot,
-                                Bug::kFreeTooEarly,
-                                Bug::kUnhookChanged,
-                                Bug::kInsertKeepsVersion,
-                                Bug::kHalfCopy,
-                                Bug::kRegionOverwritesUnseen,
-                                Bug::kRegionIgnoresEpoch,
-                                Bug::kWaitInRegion,
-                                Bug::kAckBeforeSync,
-                                Bug::kIgnoreSyncError,
-                                Bug::kDurableIsGreatest,
-                                Bug::kReplayAnyOrder,
-                                Bug::kReplayPastDurable,
-                                Bug::kSkipChecksum,
-                                Bug::kOneLineVersion,
-                                Bug::kOwnerIgnoresState,
-                                Bug::kOwnerLooksOnce,
-                                Bug::kOwnerTidBeforeState,
-                                Bug::kReadIgnoresLateLock,
-                                Bug::kUnhookKeepsIncarnation,
-                                Bug::kReuseStoresState,
-                                Bug::kSkipDirectorySync,
-                                Bug::kSleepWithoutLook,
-                                Bug::kRingByEarlierLook,
-                                Bug::kWriteIgnoresFence,
-                                Bug::kCompletionBeforeEffect,
-                                Bug::kTornHeaderRead,
-                                Bug::kBrokenGoesOn,
-                                Bug::kSkipRemoteChecksum,
-                                Bug::kIgnoreIncarnation,
-                                Bug::kUnlockBeforeWriteBack,
-                                Bug::kHeaderBeforeLock,
-                                Bug::kTidBeforeState,
-                                Bug::kIgnoreLockBit,
-                                Bug::kResumeUnseen,
-                                Bug::kAcceptTornBucket,
-                                Bug::kIgnoreClockError,
-                                Bug::kIgnoreSoftTimeAge,
-                                Bug::kIgnoreClockJump,
-                                Bug::kFenceMovesLate,
-                                Bug::kFenceStaysOpen,
-                                Bug::kChangeAnyVersion};
-  return kAll;
+std::vector<Bug> all_bugs() {
+  std::vector<Bug> all;
+  for (const NamedBug& entry : kBugs) all.push_back(entry.bug);
+  return all;
 }
 
 void set_sync_hook(SyncHook hook) { sync_hook = std::move(hook); }

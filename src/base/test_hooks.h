@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 namespace granary::base {
 
@@ -57,6 +58,10 @@ enum class Bug : std::uint8_t {
   kTidBeforeState,          ///< the TID word is READ before the state word
   kIgnoreLockBit,           ///< a lock bit that is there when the x-lock was taken is taken for one that will go
   kResumeUnseen,            ///< after a lost connection an x-lock counts as held without a look at the state word
+  kSkipRemoteValidation,    ///< a transaction does not look again at records that it READ on other nodes
+  kSkipRemoteNodes,         ///< nor at the leaves and buckets there
+  kSkipEpochWait,           ///< it does not wait until its participants have reached its epoch
+  kEpochBeforeLocks,        ///< it READs their E before its locks
   kAcceptTornBucket,        ///< a remote lookup does not compare the versions of a bucket's lines
   kIgnoreClockError,        ///< leases are judged by the raw clock (I9)
   kIgnoreSoftTimeAge,       ///< a softtime that was not refreshed counts on
@@ -73,7 +78,7 @@ void inject_bug(Bug bug);
 Bug bug_by_name(std::string_view name);
 std::string_view name(Bug bug);
 /// All of them, without kNone.
-std::initializer_list<Bug> all_bugs();
+std::vector<Bug> all_bugs();
 
 inline bool injected([[maybe_unused]] Bug bug) {
   if constexpr (kTestHooks) {

@@ -1,0 +1,68 @@
+#pragma once
+// What a transaction has to do with keys of other nodes: one entry a key, for what it read there and what it will write.
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "src/dist/record_access/remote_record.h"
+#include "src/dist/transaction/directory.h"
+#include "src/txn/remote.h"
+
+namespace granary::dist {
+
+struct Access {
+  enum class Seen : std::uint8_t {
+    kNothing,  ///< nobody has looked yet
+    kRecord,   ///< the key has a record, which may be absent
+    kNoRecord, ///< it has none; the node set says where that was seen
+  };
+
+  txn::RemoteKey key;  ///< its bytes live as long as the transaction
+  const KnownTable* table = nullptr;
+
+  Seen seen = Seen::kNothing;
+  bool read = false;       ///< the transaction relies on what was seen
+  RemoteRecord record = {};          ///< kRecord: exactly
+  record::TidWord tid = 0;      ///< kRecord
+  bool has_value = false;       ///< kRecord: `value` is known, or there is none
+  std::string_view value = {};       ///< kRecord, not absent
+
+  bool written = false;
+  bool remove = false;
+  std::string_view new_value = {};
+
+  // While committing.
+  record::StateWord lock = record::kFree;  ///< our x-lock's word, if we have it
+  record::TidWord locked_tid = 0;          ///< of the version to overwrite
+  void* release_room = nullptr;            ///< registered, for giving the lock back
+
+  bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
+  bool held() const { return lock != record::kFree; }
+};
+
+/// All of a transaction, in the order of their first use; addresses stay until clear().
+class AccessTable {
+ public:
+  /// The key's entry, or nullptr.
+  Access* find(const txn::RemoteKey& key);
+  /// A new one; its key's bytes stay where they are.
+  Access& add(const txn::RemoteKey& key, const KnownTable* table);
+  void clear();
+
+  bool empty() const { return entries_.empty(); }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  static std::uint64_t hash(const txn::RemoteKey& key);
+
+  std::deque<Access> entries_;
+  std::unordered_multimap<std::uint64_t, Access*> by_key_;
+};
+
+}  // namespace granary::dist

@@ -1,0 +1,347 @@
+// The commit at other nodes, in the order in which cc::silo::commit_across_nodes calls it.
+
+#include <algorithm>
+
+#include "kvstore/remote/version_check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/versions.h"
+#include "src/dist/record_access/header_read.h"
+#include "src/dist/record_access/release.h"
+#include "src/dist/transaction/remote_transaction.h"
+
+namespace granary::dist {
+
+using base::Bug;
+using base::injected;
+using messages::Ask;
+
+namespace {
+
+/// Looks at a participant's E before a transaction gives up waiting for it; between two, others go on.
+constexpr unsigned kMostEpochLooks = 1 << 16;
+/// Times that a write-back is gone on with over a new connection.
+constexpr unsigned kMostResumptions = 8;
+
+}  // namespace
+
+std::span<const cc::RemoteWrite> RemoteTransaction::writes() {
+  if (writes_.empty()) {
+    for (const Access& access : accesses_) {
+      if (!access.written) continue;
+      writes_.push_back({.node = access.key.home,
+                         .table = access.key.table->id(),
+                         .key = access.key.key,
+                         .value = access.new_value,
+                         .remove = access.remove});
+    }
+  }
+  return writes_;
+}
+
+// --- Step 1 ---
+
+AbortReason RemoteTransaction::lock() {
+  if (writes().empty()) return AbortReason::kNone;
+  const AbortReason reason = place_writes();
+  return reason == AbortReason::kNone ? lock_all() : reason;
+}
+
+/// Finds the records of blind writes, and has the owners make those of new keys.
+AbortReason RemoteTransaction::place_writes() {
+  std::vector<Access*> unseen;
+  for (Access& access : accesses_) {
+    if (access.written && access.seen == Access::Seen::kNothing) unseen.push_back(&access);
+  }
+  const AbortReason reason = look(unseen);
+  if (reason != AbortReason::kNone) return reason;
+  std::vector<Access*> missing;
+  for (Access& access : accesses_) {
+    if (access.written && !access.remove && access.seen == Access::Seen::kNoRecord) missing.push_back(&access);
+    // A removal of what is not there (a put before it made it one) is no write, but relies on that.
+    if (access.remove && !access.found()) access.read = true;
+  }
+  return make_places(missing);
+}
+
+/// Each gets an absent placeholder, unless somebody has made one meanwhile. Whoever relies on the key's absence must notice if
+/// another transaction commits to it first, which the leaf's version does not tell: the TID under the lock does.
+AbortReason RemoteTransaction::make_places(std::span<Access* const> accesses) {
+  std::deque<Ask<messages::Place>> questions;
+  std::vector<messages::Question*> all;
+  for (const Access* const access : accesses) {
+    all.push_back(&questions.emplace_back(
+        access->key.home, messages::Place{.table = access->key.table->id(), .key = access->key.key, .make = true}));
+  }
+  ask_all(all);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    Access& access = *accesses[i];
+    const AbortReason reason = why(questions[i]);
+    if (reason != AbortReason::kNone) return reason;
+    const messages::PlaceAnswer& answer = questions[i].answer();
+    take(access, answer.record);
+    if (!answer.made && access.found()) {
+      if (access.read) return AbortReason::kNodeChanged;
+    }
+    for (const messages::ChangedNode& change : answer.changes) {
+      const AbortReason noted = note_change(access.key.home, change);
+      if (noted != AbortReason::kNone) return noted;
+    }
+  }
+  return AbortReason::kNone;
+}
+
+/// As a transaction does with its own inserts (Silo 4.6).
+AbortReason RemoteTransaction::note_change(rdma::NodeId node, const messages::ChangedNode& change) {
+  const auto find = [&](std::uint64_t offset) {
+    return std::find_if(nodes_.begin(), nodes_.end(),
+                        [&](const SeenAt& known) { return known.node == node && known.seen.offset == offset; });
+  };
+  if (change.before != 0) {
+    const auto known = find(change.offset);
+    if (known == nodes_.end()) return AbortReason::kNone;
+    if (known->seen.version != change.before) return AbortReason::kNodeChanged;
+    known->seen.version = change.after;
+  } else if (find(change.split_from) != nodes_.end()) {
+    nodes_.push_back({node, {.kind = change.kind, .offset = change.offset, .version = change.after}});
+  }
+  return AbortReason::kNone;
+}
+
+/// One chain a node: the locks, then E.
+AbortReason RemoteTransaction::lock_all() {
+  std::deque<XLock> locks;
+  std::vector<Access*> written;
+  std::vector<Step*> steps;
+  for (Access& access : accesses_) {
+    if (!access.written || access.seen != Access::Seen::kRecord || (access.remove && !access.found())) continue;
+    const std::size_t key_bytes = access.key.key.size();
+    void* const room = buffer(XLock::buffer_bytes(key_bytes));
+    access.release_room = buffer(Release::buffer_bytes(key_bytes, access.new_value.size()));
+    if (room == nullptr || access.release_room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(&locks.emplace_back(access.record, reach_.holders.next(), room, reach_.lease_expired));
+    written.push_back(&access);
+  }
+  const auto locking = [&locks] {
+    return std::any_of(locks.begin(), locks.end(), [](const XLock& lock) { return lock.outcome() == Outcome::kOpen; });
+  };
+  std::deque<EpochRead> epochs;
+  for (const Participant& participant : participants_) {
+    void* const room = buffer(EpochRead::kBufferBytes);
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(&epochs.emplace_back(participant.control, room, EpochRead::Until{.others = locking}));
+  }
+  if (injected(Bug::kEpochBeforeLocks)) {
+    std::rotate(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(locks.size()), steps.end());
+  }
+  run(Phase::kLock, steps);
+  AbortReason reason = settle_locks(locks, written);
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    participants_[i].epoch = epochs[i].epoch();
+    if (reason == AbortReason::kNone && participants_[i].epoch == 0) reason = AbortReason::kNodeUnreachable;
+  }
+  if (reason != AbortReason::kNone) release();
+  return reason;
+}
+
+/// What became of each lock. One whose connection broke is found out over the next connection, if there is one.
+AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<Access* const> accesses) {
+  AbortReason reason = AbortReason::kNone;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    XLock& lock = locks[i];
+    Access& access = *accesses[i];
+    if (lock.outcome() == Outcome::kBroken &&
+        reach_.peers.connect(access.key.home, reach_.connect_timeout_us).ok()) {
+      lock.resume();
+      Step* const step = &lock;
+      run(Phase::kLock, {&step, 1});
+      reason = AbortReason::kNodeUnreachable;  // what else was READ over the old connection is of no use
+    }
+    if (lock.outcome() == Outcome::kDone) {
+      access.lock = lock.mine();
+      access.locked_tid = lock.tid();
+    }
+    if (reason != AbortReason::kNone) continue;
+    if (lock.outcome() == Outcome::kBusy) {
+      reason = AbortReason::kRemotelyLocked;
+    } else {
+      reason = why(lock.outcome());
+    }
+    if (reason == AbortReason::kNone && access.read && access.locked_tid != access.tid) {
+      reason = AbortReason::kReadChanged;
+    }
+  }
+  return reason;
+}
+
+// --- Step 2 ---
+
+AbortReason RemoteTransaction::agree(epoch::Epoch here, epoch::Epoch& agreed) {
+  if (writes().empty()) {
+    // Nothing is locked elsewhere: E in front of what is validated, in one round.
+    const AbortReason reason = validate_behind_epochs();
+    if (reason != AbortReason::kNone) return reason;
+  }
+  agreed = std::max(here, record::epoch_of(greatest_tid()));
+  for (const Participant& participant : participants_) agreed = std::max(agreed, participant.epoch);
+  validated_ = writes().empty() &&
+               std::all_of(participants_.begin(), participants_.end(),
+                           [&agreed](const Participant& participant) { return participant.epoch >= agreed; });
+  return injected(Bug::kSkipEpochWait) ? AbortReason::kNone : await_epoch(agreed);
+}
+
+/// I7: E of every participant is at least the transaction's epoch before anything is validated there.
+AbortReason RemoteTransaction::await_epoch(epoch::Epoch agreed) {
+  std::deque<EpochRead> epochs;
+  std::vector<Step*> steps;
+  for (const Participant& participant : participants_) {
+    if (participant.epoch >= agreed) continue;
+    void* const room = buffer(EpochRead::kBufferBytes);
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(&epochs.emplace_back(participant.control, room,
+                                         EpochRead::Until{.at_least = agreed, .looks = kMostEpochLooks}));
+  }
+  if (steps.empty()) return AbortReason::kNone;
+  cc::bump(reach_.counters.epoch_waits, std::uint64_t{1});
+  run(Phase::kAgree, steps);
+  for (const EpochRead& read : epochs) {
+    if (!read.reached()) return read.epoch() == 0 ? AbortReason::kNodeUnreachable : AbortReason::kEpochsApart;
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason RemoteTransaction::validate_behind_epochs() {
+  std::deque<EpochRead> epochs;
+  std::vector<Step*> first;
+  for (const Participant& participant : participants_) {
+    void* const room = buffer(EpochRead::kBufferBytes);
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    first.push_back(&epochs.emplace_back(participant.control, room));
+  }
+  const AbortReason reason = validate_behind(std::move(first));
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    participants_[i].epoch = epochs[i].epoch();
+    if (epochs[i].epoch() == 0) return AbortReason::kNodeUnreachable;
+  }
+  return reason;
+}
+
+AbortReason RemoteTransaction::validate() {
+  return std::exchange(validated_, false) ? AbortReason::kNone : validate_behind({});
+}
+
+/// Reads `steps`, then the headers of what was read and the versions of nodes; a record that is x-locked by this transaction was
+/// compared under the lock.
+AbortReason RemoteTransaction::validate_behind(std::vector<Step*> steps) {
+  using kvstore::remote::VersionCheck;
+  std::deque<HeaderRead> headers;
+  std::deque<VersionCheck> versions;
+  for (const Access& access : accesses_) {
+    if (!access.read || access.held() || access.seen != Access::Seen::kRecord || injected(Bug::kSkipRemoteValidation)) {
+      continue;
+    }
+    void* const room = buffer(sizeof(record::SharedRecord));
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(&headers.emplace_back(access.record, access.tid, access.record.incarnation, room));
+  }
+  for (const SeenAt& node : nodes_) {
+    if (injected(Bug::kSkipRemoteNodes)) break;
+    auto* const room = static_cast<std::uint64_t*>(buffer(base::kWord));
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(&versions.emplace_back(node.seen.kind, at(node.node, node.seen.offset), node.seen.version, room));
+  }
+  run(Phase::kValidate, steps);
+  for (const HeaderRead& header : headers) {
+    if (header.outcome() == Outcome::kBusy) return AbortReason::kReadLocked;
+    const AbortReason reason = why(header.outcome());
+    if (reason != AbortReason::kNone) return reason;
+  }
+  for (const VersionCheck& version : versions) {
+    if (version.outcome() == VersionCheck::Outcome::kChanged) return AbortReason::kNodeChanged;
+    if (version.outcome() != VersionCheck::Outcome::kUnchanged) return AbortReason::kNodeUnreachable;
+  }
+  return AbortReason::kNone;
+}
+
+record::TidWord RemoteTransaction::greatest_tid() const {
+  record::TidWord greatest = 0;
+  for (const Access& access : accesses_) {
+    if (access.read) greatest = std::max(greatest, record::tid_of(access.tid));
+    greatest = std::max(greatest, record::tid_of(access.locked_tid));
+  }
+  return greatest;
+}
+
+// --- Step 3 ---
+
+AbortReason RemoteTransaction::prepare(epoch::Epoch epoch) {
+  const epoch::Epoch period = reach_.worker.shared.epochs.snap(epoch);
+  std::deque<Ask<messages::KeepVersion>> questions;
+  std::vector<messages::Question*> all;
+  for (const Access& access : accesses_) {
+    if (!access.held() || !cc::snapshots_may_need(reach_.worker, access.locked_tid, period)) continue;
+    all.push_back(&questions.emplace_back(access.key.home, messages::KeepVersion{.table = access.key.table->id(),
+                                                                                 .key = access.key.key,
+                                                                                 .holder = access.lock,
+                                                                                 .epoch = epoch}));
+  }
+  ask_all(all);
+  for (const auto& question : questions) {
+    const AbortReason reason = why(question);
+    if (reason != AbortReason::kNone) return reason;
+    if (!question.answer().held) return AbortReason::kRecordReplaced;
+  }
+  return AbortReason::kNone;
+}
+
+// --- Step 4 ---
+
+void RemoteTransaction::write_back(record::TidWord tid) {
+  give_back(Phase::kWriteBack, tid);
+  note_removed(tid);
+}
+
+void RemoteTransaction::release() { give_back(Phase::kLock, 0); }
+
+/// I5. What breaks is gone on with over the next connection; where there is none, the node is dead or cut off, and its recovery
+/// finds the write in our log.
+void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
+  std::deque<Release> releases;
+  std::vector<Step*> steps;
+  for (Access& access : accesses_) {
+    if (!access.held()) continue;
+    Release& release = releases.emplace_back(access.record, access.lock, access.release_room);
+    if (tid != 0) {
+      const record::TidWord absent = access.remove ? record::kAbsent : 0;
+      release.set_version(tid | record::kLatest | absent, access.record.incarnation, access.new_value);
+    }
+    access.lock = record::kFree;
+    steps.push_back(&release);
+  }
+  for (unsigned turn = 0; !steps.empty(); ++turn) {
+    run(phase, steps);
+    std::erase_if(steps, [&](Step* step) {
+      auto& release = static_cast<Release&>(*step);
+      if (release.outcome() != Outcome::kBroken) return true;
+      if (turn == kMostResumptions || !reach_.peers.connect(step->node(), reach_.connect_timeout_us).ok()) {
+        cc::bump(reach_.counters.unfinished, std::uint64_t{1});
+        return true;
+      }
+      release.resume();
+      return false;
+    });
+  }
+}
+
+void RemoteTransaction::note_removed(record::TidWord tid) {
+  std::deque<Ask<messages::NoteRemoved>> questions;
+  std::vector<messages::Question*> all;
+  for (const cc::RemoteWrite& write : writes_) {
+    if (!write.remove) continue;
+    all.push_back(&questions.emplace_back(
+        write.node, messages::NoteRemoved{
+                        .table = write.table, .key = write.key, .tid = tid | record::kLatest | record::kAbsent}));
+  }
+  ask_all(all);  // what is lost is registered when the owner recovers
+}
+
+}  // namespace granary::dist

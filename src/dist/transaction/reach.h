@@ -1,0 +1,55 @@
+#pragma once
+// A worker's reach: what it has to work with at other nodes. Wired together by whoever makes the worker; all of it outlives its
+// transactions, and is used by the worker's thread only, but for what says otherwise.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "kvstore/remote/location_cache.h"
+#include "rdma/fiber/fabric_wait.h"
+#include "rdma/fiber/peers.h"
+#include "rdma/fiber/rounds.h"
+#include "src/cc/worker_state.h"
+#include "src/dist/messages/messenger.h"
+#include "src/dist/record_access/holder_words.h"
+#include "src/dist/record_access/x_lock.h"
+#include "src/dist/transaction/buffers.h"
+#include "src/dist/transaction/directory.h"
+
+namespace granary::dist {
+
+/// The parts of a transaction whose round trips are counted apart.
+enum class Phase : std::uint8_t { kExecute, kLock, kAgree, kValidate, kWriteBack };
+inline constexpr std::size_t kPhases = 5;
+
+/// Written by the worker alone (relaxed), read for statistics.
+struct ReachCounters {
+  std::atomic<std::uint64_t> transactions{0};                 ///< that ended and had touched another node
+  std::array<std::atomic<std::uint64_t>, kPhases> rounds{};   ///< round trips, to however many nodes at once
+  std::atomic<std::uint64_t> reads{0};                        ///< one-sided operations
+  std::atomic<std::uint64_t> writes{0};
+  std::atomic<std::uint64_t> compare_swaps{0};
+  std::atomic<std::uint64_t> messages{0};                     ///< questions asked
+  std::atomic<std::uint64_t> epoch_waits{0};                  ///< transactions that waited for E somewhere
+  std::atomic<std::uint64_t> unfinished{0};                   ///< committed, but a node did not answer the write-back
+  kvstore::remote::LocationCacheCounters locations;
+};
+
+struct Reach {
+  rdma::NodeId self;
+  cc::WorkerState& worker;
+  rdma::fiber::Scheduler& scheduler;
+  rdma::fiber::FiberEndpoint& endpoint;
+  rdma::fiber::Peers& peers;
+  base::Waiter& waiter;  ///< between looks at something that changes: lets fibers run, and in time gives the processor away
+  messages::Messenger& messenger;
+  const Directory& directory;  ///< the node's
+  BufferPool& buffers;         ///< the node's
+  HolderWords holders;
+  const LeaseExpired& lease_expired;
+  std::uint64_t connect_timeout_us = 100'000;
+  ReachCounters counters = {};
+};
+
+}  // namespace granary::dist

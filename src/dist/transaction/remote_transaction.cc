@@ -1,0 +1,90 @@
+#include "src/dist/transaction/remote_transaction.h"
+
+#include "src/base/check.h"
+#include "src/dist/record_access/regions.h"
+
+namespace granary::dist {
+
+RemoteTransaction::RemoteTransaction(Reach& reach)
+    : reach_(reach),
+      rounds_(reach.scheduler, reach.endpoint, reach.peers, reach.waiter),
+      buffers_(reach.buffers) {}
+
+void RemoteTransaction::end() {
+  if (participants_.empty()) return;
+  cc::bump(reach_.counters.transactions, std::uint64_t{1});
+  accesses_.clear();
+  participants_.clear();
+  nodes_.clear();
+  writes_.clear();
+  buffers_.clear();
+  arena_.clear();
+  validated_ = false;
+}
+
+AbortReason RemoteTransaction::touch(rdma::NodeId node) {
+  for (const Participant& known : participants_) {
+    if (known.node == node) return AbortReason::kNone;
+  }
+  if (!reach_.peers.connect(node, reach_.connect_timeout_us).ok()) return AbortReason::kNodeUnreachable;
+  const rdma::Generation life = reach_.peers.endpoint().peer_generation(*reach_.peers.find(node));
+  participants_.push_back(
+      {.node = node, .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0}});
+  return AbortReason::kNone;
+}
+
+rdma::RemoteAddress RemoteTransaction::at(rdma::NodeId node, std::uint64_t offset) const {
+  for (const Participant& known : participants_) {
+    if (known.node != node) continue;
+    rdma::RemoteAddress address = known.control;
+    address.region = kDataRegion;
+    address.offset = offset;
+    return address;
+  }
+  base::always_check(false, "only participants are reached");
+  return {};
+}
+
+void RemoteTransaction::run(Phase phase, std::span<Step* const> steps) {
+  if (steps.empty()) return;
+  const rdma::fiber::Traffic before = rounds_.traffic();
+  rounds_.run(steps);
+  const rdma::fiber::Traffic& after = rounds_.traffic();
+  ReachCounters& counters = reach_.counters;
+  cc::bump(counters.rounds[static_cast<std::size_t>(phase)], after.rounds - before.rounds);
+  cc::bump(counters.reads, after.reads - before.reads);
+  cc::bump(counters.writes, after.writes - before.writes);
+  cc::bump(counters.compare_swaps, after.compare_swaps - before.compare_swaps);
+}
+
+void RemoteTransaction::ask_all(std::span<messages::Question* const> questions) {
+  if (questions.empty()) return;
+  cc::bump(reach_.counters.messages, std::uint64_t{questions.size()});
+  reach_.messenger.ask(questions);
+}
+
+AbortReason RemoteTransaction::why(const messages::Question& question) {
+  using messages::AskOutcome;
+  using messages::Verdict;
+  if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
+  if (question.outcome() != AskOutcome::kRefused) return AbortReason::kNodeUnreachable;
+  switch (question.verdict()) {
+    case Verdict::kBusy: return AbortReason::kRecordBusy;
+    case Verdict::kOutOfMemory: return AbortReason::kOutOfMemory;
+    default: return AbortReason::kNodeUnreachable;  // it speaks otherwise, or has other tables: no member of this cluster
+  }
+}
+
+AbortReason RemoteTransaction::why(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kDone:
+    case Outcome::kMissing: return AbortReason::kNone;
+    case Outcome::kMoved: return AbortReason::kRecordReplaced;
+    case Outcome::kChanged: return AbortReason::kReadChanged;
+    case Outcome::kOpen:
+    case Outcome::kBusy: return AbortReason::kRecordBusy;
+    default: return AbortReason::kNodeUnreachable;
+  }
+}
+
+}  // namespace granary::dist

@@ -1,0 +1,111 @@
+#pragma once
+// The part of a transaction that happens at other nodes (DESIGN of `occ`; DrTM+R and FaRM have the same shape): reads are
+// one-sided and optimistic, writes are buffered; commit x-locks the records to write, agrees on an epoch, validates, and, once
+// the log has it, writes back. What touches several nodes, or several records of one, travels together: each step costs a round
+// trip, however many they are.
+//
+//   execute    one READ a record whose place is known; gets that are asked for together go together
+//   lock       CAS, READ of the header, READ of the node's E (I7), one chain a node
+//   validate   READ of the headers that were read, and of the versions of leaves and buckets where keys were missed
+//   write back two WRITEs a record (I5)
+//
+// Without a write elsewhere nothing is locked, and E is READ in front of the headers, in the same round. Hash tables are searched
+// one-sided; ordered tables, indexes, and new keys go through the owner (src/dist/messages).
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/base/arena.h"
+#include "src/dist/cluster_epoch/epoch_read.h"
+#include "src/dist/record_access/access_step.h"
+#include "src/dist/transaction/access.h"
+#include "src/dist/transaction/reach.h"
+
+namespace granary::dist {
+
+class RemoteTransaction final : public txn::RemoteAccess {
+ public:
+  explicit RemoteTransaction(Reach& reach);
+
+  bool used() const override { return !participants_.empty(); }
+  AbortReason get(std::span<txn::RemoteGet> gets) override;
+  AbortReason write(const txn::RemoteKey& key, std::string_view value, txn::WriteMode mode, granary::Outcome& outcome) override;
+  AbortReason scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home, const ScanRange& range,
+                   ScanFn visit, ScanResult& result) override;
+  void end() override;
+
+  std::span<const cc::RemoteWrite> writes() override;
+  AbortReason lock() override;
+  AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) override;
+  AbortReason validate() override;
+  record::TidWord greatest_tid() const override;
+  AbortReason prepare(epoch::Epoch epoch) override;
+  void write_back(record::TidWord tid) override;
+  void release() override;
+
+ private:
+  struct Participant {
+    rdma::NodeId node;
+    rdma::RemoteAddress control;  ///< of its control block
+    epoch::Epoch epoch = 0;       ///< E there, as READ last
+  };
+  /// A leaf or bucket without a key that was looked for, or with all there are in a range.
+  struct SeenAt {
+    rdma::NodeId node;
+    messages::SeenNode seen;
+  };
+  using Step = rdma::fiber::Step;
+
+  /// What an outcome means for the transaction; kNone if it can go on.
+  static AbortReason why(Outcome outcome);
+  static AbortReason why(const messages::Question& question);
+
+  // Execution (execute.cc).
+  AbortReason open(const txn::RemoteKey& key, Access*& access);
+  /// Learns what is there of keys of which nothing is known: at hash tables one-sided, at others by asking.
+  AbortReason look(std::span<Access* const> accesses);
+  AbortReason look_up(std::span<Access* const> accesses);
+  AbortReason ask(std::span<Access* const> accesses);
+  void take(Access& access, const messages::SeenRecord& seen);
+  /// READs the values that came with no answer.
+  AbortReason fetch(std::span<Access* const> accesses);
+  AbortReason note(rdma::NodeId node, const messages::SeenNode& seen);
+
+  class Scanning;  // scan.cc
+
+  // Commit (commit.cc).
+  AbortReason place_writes();
+  AbortReason make_places(std::span<Access* const> accesses);
+  AbortReason note_change(rdma::NodeId node, const messages::ChangedNode& change);
+  AbortReason lock_all();
+  AbortReason settle_locks(std::deque<XLock>& locks, std::span<Access* const> accesses);
+  AbortReason await_epoch(epoch::Epoch agreed);
+  AbortReason validate_behind_epochs();
+  AbortReason validate_behind(std::vector<Step*> steps);
+  void give_back(Phase phase, record::TidWord tid);
+  void note_removed(record::TidWord tid);
+
+  /// Makes the node a participant, connected.
+  AbortReason touch(rdma::NodeId node);
+  /// Runs the steps together, and counts.
+  void run(Phase phase, std::span<Step* const> steps);
+  void ask_all(std::span<messages::Question* const> questions);
+  /// Registered memory until the transaction ends; nullptr if the node's is used up.
+  void* buffer(std::size_t bytes) { return buffers_.allocate(bytes); }
+  /// In the participant's engine memory.
+  rdma::RemoteAddress at(rdma::NodeId node, std::uint64_t offset) const;
+
+  Reach& reach_;
+  rdma::fiber::Rounds rounds_;
+  base::Arena arena_;
+  Buffers buffers_;
+  AccessTable accesses_;
+  std::vector<Participant> participants_;
+  std::vector<SeenAt> nodes_;
+  std::vector<cc::RemoteWrite> writes_;
+  bool validated_ = false;  ///< by agree()
+};
+
+}  // namespace granary::dist
