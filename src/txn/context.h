@@ -29,16 +29,14 @@ namespace granary::txn {
 
 class Context {
  public:
-  /// `remote`: nullptr if there are no other nodes.
-  Context(WorkerCore& worker, epoch::Slot& slot, std::unique_ptr<RemoteAccess> remote)
-      : worker_(worker),
-        slot_(slot),
-        remote_(std::move(remote)) {}
+  Context(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   epoch::Slot& slot() { return slot_; }
   bool idle() const { return state_ == State::kIdle; }
+  /// How transactions reach other nodes; nullptr: there are none. While idle.
+  void set_remote(std::unique_ptr<RemoteAccess> remote) { remote_ = std::move(remote); }
 
   // --- read-write transactions ---
   /// Opens a transaction and returns its serial.
@@ -162,7 +160,7 @@ class Context {
 
   WorkerCore& worker_;
   epoch::Slot& slot_;
-  const std::unique_ptr<RemoteAccess> remote_;
+  std::unique_ptr<RemoteAccess> remote_;
   State state_ = State::kIdle;
   AbortReason doom_ = AbortReason::kNone;
   std::uint64_t serial_ = 0;

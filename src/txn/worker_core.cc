@@ -19,6 +19,17 @@ WorkerCore::~WorkerCore() {
   if (collect_slot_ != nullptr) shared().epochs.release_slot(collect_slot_);
 }
 
+void WorkerCore::set_remote(std::function<std::unique_ptr<RemoteAccess>()> make) {
+  make_remote_ = std::move(make);
+  for (const auto& context : contexts_) context->set_remote(make_remote_());
+}
+
+void WorkerCore::end_remote() {
+  abort_all();
+  make_remote_ = nullptr;
+  for (const auto& context : contexts_) context->set_remote(nullptr);
+}
+
 bool WorkerCore::bind_first() {
   const void* nobody = nullptr;
   return thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_relaxed) || nobody == this_thread();
@@ -32,7 +43,8 @@ Context* WorkerCore::idle_context() {
   epoch::Slot* const slot = shared().epochs.acquire_slot();
   if (slot == nullptr) return nullptr;
   slots_[contexts_.size()].store(slot, std::memory_order_release);
-  contexts_.push_back(std::make_unique<Context>(*this, *slot, make_remote_ ? make_remote_() : nullptr));
+  contexts_.push_back(std::make_unique<Context>(*this, *slot));
+  if (make_remote_) contexts_.back()->set_remote(make_remote_());
   if (contexts_.size() == 1) first_context_.store(contexts_.front().get(), std::memory_order_release);
   return contexts_.back().get();
 }

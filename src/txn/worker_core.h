@@ -43,8 +43,10 @@ class WorkerCore {
   void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }
   void detach() { thread_.store(nullptr, std::memory_order_relaxed); }
 
-  /// How its transactions reach other nodes; before the first begin. Without it they cannot.
-  void set_remote(std::function<std::unique_ptr<RemoteAccess>()> make) { make_remote_ = std::move(make); }
+  /// How its transactions reach other nodes; without it they cannot. No transaction is open.
+  void set_remote(std::function<std::unique_ptr<RemoteAccess>()> make);
+  /// They do not any more. Ends what is open.
+  void end_remote();
 
   /// An idle context, or nullptr if kMaxOpenTransactions are open (or no epoch slot is left).
   Context* idle_context();

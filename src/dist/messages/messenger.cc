@@ -19,9 +19,10 @@ using rdma::mailbox::SendResult;
 
 namespace {
 
-/// A fiber that waits for questions; on its stack.
+/// A fiber that waits for questions, or what is in none; on its stack.
 struct Asking {
-  rdma::fiber::Fiber* parked = nullptr;
+  rdma::fiber::Fiber* fiber = nullptr;
+  bool parked = false;
   std::size_t open = 0;
 };
 
@@ -141,7 +142,7 @@ void Messenger::Link::end(const Waiting& item, AskOutcome outcome) {
 }
 
 void Messenger::Link::ended(Asking& asking) const {
-  if (--asking.open == 0 && asking.parked != nullptr) place_.scheduler.wake(std::exchange(asking.parked, nullptr));
+  if (--asking.open == 0 && std::exchange(asking.parked, false)) place_.scheduler.wake(asking.fiber);
 }
 
 std::uint64_t Messenger::Link::most_sleep_us() const {
@@ -170,7 +171,8 @@ void Messenger::ask(std::span<Question* const> questions) {
   }
   step();
   if (asking.open == 0) return;
-  asking.parked = place_.scheduler.current();
+  asking.fiber = place_.scheduler.current();
+  asking.parked = true;
   place_.scheduler.park();
 }
 

@@ -15,20 +15,20 @@ namespace granary::dist {
 
 struct Access {
   enum class Seen : std::uint8_t {
-    kNothing,  ///< nobody has looked yet
-    kRecord,   ///< the key has a record, which may be absent
-    kNoRecord, ///< it has none; the node set says where that was seen
+    kNothing,   ///< nobody has looked yet
+    kRecord,    ///< the key has a record, which may be absent
+    kNoRecord,  ///< it has none; the node set says where that was seen
   };
 
   txn::RemoteKey key;  ///< its bytes live as long as the transaction
   const KnownTable* table = nullptr;
 
   Seen seen = Seen::kNothing;
-  bool read = false;       ///< the transaction relies on what was seen
-  RemoteRecord record = {};          ///< kRecord: exactly
+  bool read = false;            ///< the transaction relies on what was seen
+  RemoteRecord record = {};     ///< kRecord: exactly
   record::TidWord tid = 0;      ///< kRecord
   bool has_value = false;       ///< kRecord: `value` is known, or there is none
-  std::string_view value = {};       ///< kRecord, not absent
+  std::string_view value = {};  ///< kRecord, not absent
 
   bool written = false;
   bool remove = false;

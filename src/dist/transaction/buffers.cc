@@ -8,7 +8,8 @@ namespace granary::dist {
 
 char* BufferPool::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const auto fits = std::find_if(free_.begin(), free_.end(), [bytes](const Chunk& chunk) { return chunk.bytes == bytes; });
+  const auto fits =
+      std::find_if(free_.begin(), free_.end(), [bytes](const Chunk& chunk) { return chunk.bytes == bytes; });
   if (fits == free_.end()) return region_.take(bytes);
   char* const memory = fits->memory;
   *fits = free_.back();

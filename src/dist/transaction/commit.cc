@@ -149,8 +149,7 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
   for (std::size_t i = 0; i < locks.size(); ++i) {
     XLock& lock = locks[i];
     Access& access = *accesses[i];
-    if (lock.outcome() == Outcome::kBroken &&
-        reach_.peers.connect(access.key.home, reach_.connect_timeout_us).ok()) {
+    if (lock.outcome() == Outcome::kBroken && reach_.peers.connect(access.key.home, reach_.connect_timeout_us).ok()) {
       lock.resume();
       Step* const step = &lock;
       run(Phase::kLock, {&step, 1});
@@ -279,10 +278,10 @@ AbortReason RemoteTransaction::prepare(epoch::Epoch epoch) {
   std::vector<messages::Question*> all;
   for (const Access& access : accesses_) {
     if (!access.held() || !cc::snapshots_may_need(reach_.worker, access.locked_tid, period)) continue;
-    all.push_back(&questions.emplace_back(access.key.home, messages::KeepVersion{.table = access.key.table->id(),
-                                                                                 .key = access.key.key,
-                                                                                 .holder = access.lock,
-                                                                                 .epoch = epoch}));
+    all.push_back(&questions.emplace_back(
+        access.key.home,
+        messages::KeepVersion{
+            .table = access.key.table->id(), .key = access.key.key, .holder = access.lock, .epoch = epoch}));
   }
   ask_all(all);
   for (const auto& question : questions) {
@@ -338,8 +337,8 @@ void RemoteTransaction::note_removed(record::TidWord tid) {
   for (const cc::RemoteWrite& write : writes_) {
     if (!write.remove) continue;
     all.push_back(&questions.emplace_back(
-        write.node, messages::NoteRemoved{
-                        .table = write.table, .key = write.key, .tid = tid | record::kLatest | record::kAbsent}));
+        write.node,
+        messages::NoteRemoved{.table = write.table, .key = write.key, .tid = tid | record::kLatest | record::kAbsent}));
   }
   ask_all(all);  // what is lost is registered when the owner recovers
 }

@@ -95,8 +95,9 @@ AbortReason RemoteTransaction::look_up(std::span<Access* const> accesses) {
     if (reason == AbortReason::kNone && read.read() == nullptr) {
       access.seen = Access::Seen::kNoRecord;
       const kvstore::remote::Lookup& missed = read.missed();
-      reason = note(access.key.home,
-                    {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
+      reason =
+          note(access.key.home,
+               {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
     } else if (reason == AbortReason::kNone) {
       access.seen = Access::Seen::kRecord;
       access.record = read.record();

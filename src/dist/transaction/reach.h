@@ -25,14 +25,14 @@ inline constexpr std::size_t kPhases = 5;
 
 /// Written by the worker alone (relaxed), read for statistics.
 struct ReachCounters {
-  std::atomic<std::uint64_t> transactions{0};                 ///< that ended and had touched another node
-  std::array<std::atomic<std::uint64_t>, kPhases> rounds{};   ///< round trips, to however many nodes at once
-  std::atomic<std::uint64_t> reads{0};                        ///< one-sided operations
+  std::atomic<std::uint64_t> transactions{0};                ///< that ended and had touched another node
+  std::array<std::atomic<std::uint64_t>, kPhases> rounds{};  ///< round trips, to however many nodes at once
+  std::atomic<std::uint64_t> reads{0};                       ///< one-sided operations
   std::atomic<std::uint64_t> writes{0};
   std::atomic<std::uint64_t> compare_swaps{0};
-  std::atomic<std::uint64_t> messages{0};                     ///< questions asked
-  std::atomic<std::uint64_t> epoch_waits{0};                  ///< transactions that waited for E somewhere
-  std::atomic<std::uint64_t> unfinished{0};                   ///< committed, but a node did not answer the write-back
+  std::atomic<std::uint64_t> messages{0};     ///< questions asked
+  std::atomic<std::uint64_t> epoch_waits{0};  ///< transactions that waited for E somewhere
+  std::atomic<std::uint64_t> unfinished{0};   ///< committed, but a node did not answer the write-back
   kvstore::remote::LocationCacheCounters locations;
 };
 
@@ -42,7 +42,8 @@ struct Reach {
   rdma::fiber::Scheduler& scheduler;
   rdma::fiber::FiberEndpoint& endpoint;
   rdma::fiber::Peers& peers;
-  base::Waiter& waiter;  ///< between looks at something that changes: lets fibers run, and in time gives the processor away
+  base::Waiter&
+      waiter;  ///< between looks at something that changes: lets fibers run, and in time gives the processor away
   messages::Messenger& messenger;
   const Directory& directory;  ///< the node's
   BufferPool& buffers;         ///< the node's

@@ -71,7 +71,8 @@ AbortReason RemoteTransaction::why(const messages::Question& question) {
   switch (question.verdict()) {
     case Verdict::kBusy: return AbortReason::kRecordBusy;
     case Verdict::kOutOfMemory: return AbortReason::kOutOfMemory;
-    default: return AbortReason::kNodeUnreachable;  // it speaks otherwise, or has other tables: no member of this cluster
+    default:
+      return AbortReason::kNodeUnreachable;  // it speaks otherwise, or has other tables: no member of this cluster
   }
 }
 

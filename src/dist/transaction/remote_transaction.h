@@ -31,7 +31,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
 
   bool used() const override { return !participants_.empty(); }
   AbortReason get(std::span<txn::RemoteGet> gets) override;
-  AbortReason write(const txn::RemoteKey& key, std::string_view value, txn::WriteMode mode, granary::Outcome& outcome) override;
+  AbortReason write(const txn::RemoteKey& key, std::string_view value, txn::WriteMode mode,
+                    granary::Outcome& outcome) override;
   AbortReason scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home, const ScanRange& range,
                    ScanFn visit, ScanResult& result) override;
   void end() override;

@@ -60,9 +60,8 @@ class RemoteTransaction::Scanning {
       const bool here = access.key.table == &scanned_ && access.key.home == home_;
       if (access.written && here && inside(access.key.key, range_)) own_.push_back(&access);
     }
-    std::sort(own_.begin(), own_.end(), [&](const Access* a, const Access* b) {
-      return before(a->key.key, b->key.key, range_.order);
-    });
+    std::sort(own_.begin(), own_.end(),
+              [&](const Access* a, const Access* b) { return before(a->key.key, b->key.key, range_.order); });
   }
 
   AbortReason run() {

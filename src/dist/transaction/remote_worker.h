@@ -1,0 +1,65 @@
+#pragma once
+// Gives a worker its reach: endpoint, connections, messages, and transactions that go to other nodes.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "src/dist/transaction/reach.h"
+#include "src/txn/worker_core.h"
+
+namespace granary::dist {
+
+/// What a node has for all of its workers; outlives them.
+struct NodeParts {
+  rdma::Fabric& fabric;
+  messages::MailboxLayout layout;
+  char* mailboxes = nullptr;  ///< this node's region of mailboxes
+  const Directory& directory;
+  BufferPool& buffers;
+  LeaseExpired lease_expired = {};
+  std::function<std::uint64_t()> now_us;
+  std::uint64_t timeout_us = 1'000'000;        ///< of a question to another node
+  std::uint64_t connect_timeout_us = 100'000;  ///< for a node that does not answer
+};
+
+/// Of one thread, that of its scheduler, which calls poll(). Dies after the worker's transactions have ended, before its core is
+/// given back.
+class RemoteWorker {
+ public:
+  /// `core` has not begun a transaction yet. `number`: the worker's among the node's, below NodeParts::layout.workers.
+  RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t number, rdma::fiber::Scheduler& scheduler,
+               std::unique_ptr<rdma::Endpoint> endpoint);
+  ~RemoteWorker();
+  RemoteWorker(const RemoteWorker&) = delete;
+  RemoteWorker& operator=(const RemoteWorker&) = delete;
+
+  /// What the scheduler's poll has to do.
+  void poll();
+
+  rdma::Endpoint& endpoint() { return *endpoint_; }
+  rdma::fiber::Peers& peers() { return peers_; }
+  messages::Messenger& messenger() { return messenger_; }
+  const ReachCounters& counters() const { return reach_.counters; }
+
+ private:
+  /// How the worker waits in the engine and between looks: lets fibers run and the fabric go on; in time it gives the processor away.
+  class Waiter final : public base::Waiter {
+   public:
+    explicit Waiter(rdma::fiber::Scheduler& scheduler) : scheduler_(scheduler) {}
+    void pause(std::uint32_t turn) override;
+
+   private:
+    rdma::fiber::Scheduler& scheduler_;
+  };
+
+  txn::WorkerCore& core_;
+  const std::unique_ptr<rdma::Endpoint> endpoint_;
+  rdma::fiber::Peers peers_;
+  messages::Messenger messenger_;
+  rdma::fiber::FiberEndpoint fibers_;
+  Waiter waiter_;
+  Reach reach_;
+};
+
+}  // namespace granary::dist
