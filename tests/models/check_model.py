@@ -26,7 +26,8 @@ def main():
         define = [f"-D{name}" for name in (*arguments.define, arguments.broken) if name]
         for command in (
             [arguments.spin, *define, "-a", str(arguments.model.resolve())],
-            [arguments.compiler, "-O2", "-DSAFETY", "-DMEMLIM=2048", "-w", "-o", "pan", "-x", "c", "pan.c"],
+            # Optimizing costs more than it saves.
+            [arguments.compiler, "-O0", "-DSAFETY", "-DMEMLIM=3072", "-w", "-o", "pan", "-x", "c", "pan.c"],
         ):
             code, output = run(command, folder)
             if code != 0:
