@@ -69,6 +69,9 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kFenceMovesLate, "fence-moves-late"},
     NamedBug{Bug::kFenceStaysOpen, "fence-stays-open"},
     NamedBug{Bug::kChangeAnyVersion, "change-any-version"},
+    NamedBug{Bug::kAdvanceUnseen, "advance-unseen"},
+    NamedBug{Bug::kAdvanceUnfinished, "advance-unfinished"},
+    NamedBug{Bug::kJoinFromOwnEpoch, "join-from-own-epoch"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.

@@ -69,6 +69,9 @@ enum class Bug : std::uint8_t {
   kFenceMovesLate,          ///< a member tells of a configuration before its fence has moved to it (I11)
   kFenceStaysOpen,          ///< the fence does not close when the membership is lost
   kChangeAnyVersion,        ///< a change to the configuration does not look whether it is still the one that was seen
+  kAdvanceUnseen,           ///< the leader advances E without a look at the nodes' open transactions
+  kAdvanceUnfinished,       ///< nor does it wait for nodes where E is not there yet
+  kJoinFromOwnEpoch,        ///< a node that joins serves with the E that it came with
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

@@ -127,14 +127,15 @@ void EpochManager::publish(const Oldest& oldest, Epoch durable) {
 /// In a cluster, other nodes' transactions look at what this node frees, too. Garbage is registered with an epoch that
 /// is at least this node's E when it became unreachable. A transaction of another node that still saw it had begun by
 /// then, so its e_w is at most one more, as nodes differ by 1: min e_w - 2 is safe where min e_w - 1 is for a node alone.
-/// And what this node knows of min e_w is that it is nowhere below E - 1.
+/// And what this node knows of the others' min e_w is that it is not below E - 1.
 void EpochManager::raise_reclamation(const Oldest& oldest) {
   const auto raise = [](std::atomic<Epoch>& word, Epoch to) {
     if (to > word.load(std::memory_order_relaxed)) word.store(to, std::memory_order_release);
   };
   if (in_cluster()) {
     constexpr Epoch kSkew = 1;
-    if (oldest.now > 2 + kSkew) raise(tree_reclamation_, oldest.now - 2 - kSkew);
+    const Epoch open = std::min(oldest.open, oldest.now - 1);
+    if (open > 1 + kSkew) raise(tree_reclamation_, open - 1 - kSkew);
     return;
   }
   raise(tree_reclamation_, oldest.open - 1);
