@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "bench/smallbank/parameters.h"
 #include "bench/store/spread.h"
 #include "bench/store/store.h"
 
@@ -41,14 +42,16 @@ class Tables {
   static constexpr std::uint32_t kPartitionedTables = 3;
 
   /// Rows are reached by key only, so a hash index will do.
-  Status create(S& store, std::uint32_t partitions, std::uint64_t customers, bool hash) {
-    const std::uint32_t parts = store.splits_tables() ? partitions : 1;
-    const store::TableIndex index{hash, customers / parts + 1};
+  Status create(S& store, const Parameters& parameters) {
+    const KeyRanges ranges = parameters.ranges();
+    const std::uint32_t parts = store.splits_tables() ? ranges.parts() : 1;
+    const std::uint64_t rows = ranges.count() / (parameters.share.alone() ? parts : ranges.parts()) + 1;
+    const store::TableLayout layout{parameters.hash, rows, [=](std::uint64_t key) { return ranges.part_of(key); }};
     Status done;
     for (std::uint32_t part = 0; part < parts; ++part) {
-      if (done.ok()) done = add_part(store, account, "account", part, index);
-      if (done.ok()) done = add_part(store, savings, "savings", part, index);
-      if (done.ok()) done = add_part(store, checking, "checking", part, index);
+      if (done.ok()) done = add_part(store, account, "account", part, layout);
+      if (done.ok()) done = add_part(store, savings, "savings", part, layout);
+      if (done.ok()) done = add_part(store, checking, "checking", part, layout);
     }
     return done;
   }
@@ -59,8 +62,9 @@ class Tables {
 
  private:
   template <typename Row>
-  static Status add_part(S& store, Parts<Row>& parts, const char* name, std::uint32_t part, store::TableIndex index) {
-    auto table = store.template create_table<CustomerKey, Row>(name, part, index);
+  static Status add_part(S& store, Parts<Row>& parts, const char* name, std::uint32_t part,
+                         const store::TableLayout& layout) {
+    auto table = store.template create_table<CustomerKey, Row>(name, part, layout);
     if (!table.ok()) return table.status();
     parts.add(*table);
     return {};

@@ -103,7 +103,7 @@ Status BankWorkload<S>::load(unsigned threads, Progress& progress) {
   auto opened = open_();
   if (!opened.ok()) return opened.status();
   store_ = std::move(*opened);
-  const Status created = tables_.create(*store_, parameters_.partitions, parameters_.customers, parameters_.hash);
+  const Status created = tables_.create(*store_, parameters_);
   if (!created.ok()) return created;
   return for_all_chunks(threads,
                         [&](Session& session, const Chunk& chunk) { return load_chunk(session, chunk, progress); });

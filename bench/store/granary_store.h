@@ -183,9 +183,10 @@ class GranaryStore {
   GranaryStore(std::unique_ptr<Database> database, bool split) : database_(std::move(database)), split_(split) {}
 
   template <typename K, typename V>
-  Result<TypedTable<K, V>> create_table(const std::string& name, std::uint32_t partition, TableIndex index = {}) {
+  Result<TypedTable<K, V>> create_table(const std::string& name, std::uint32_t partition,
+                                        const TableLayout& layout = {}) {
     TableOptions options;
-    if (index.hash) options = {.index = IndexKind::kHash, .expected_keys = index.rows};
+    if (layout.hash) options = {.index = IndexKind::kHash, .expected_keys = layout.rows};
     return database_->create_table<K, V>(split_ ? name + "." + std::to_string(partition) : name, options);
   }
   bool splits_tables() const { return split_; }

@@ -58,7 +58,8 @@ class PartitionedStore {
 
   /// Set-up only: not thread-safe.
   template <typename K, typename V>
-  Result<PartitionedTable<K, V>> create_table(const std::string& name, std::uint32_t partition, TableIndex = {}) {
+  Result<PartitionedTable<K, V>> create_table(const std::string& name, std::uint32_t partition,
+                                              const TableLayout& = {}) {
     Result<PartitionTree> tree = create_tree(name, partition);
     if (!tree.ok()) return tree.status();
     return PartitionedTable<K, V>{*tree};

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,10 +28,13 @@ enum class Verdict : std::uint8_t {
   kRetry,     ///< an operation failed, or what was read does not fit together: lost a conflict
 };
 
-/// How a table finds its rows, in stores that have a choice.
-struct TableIndex {
+/// How a table finds its rows and where it has them, in stores that have a choice. Keys are of 64 bits.
+struct TableLayout {
   bool hash = false;       ///< by key only: the table is never scanned
-  std::uint64_t rows = 0;  ///< if `hash`: how many it will have
+  std::uint64_t rows = 0;  ///< if `hash`: how many this process will have
+  /// In a store of several nodes: which one has the row of a key. None: every node has all rows, which nobody changes after
+  /// loading.
+  std::function<std::uint32_t(std::uint64_t key)> home = nullptr;
 };
 
 /// How many times a request is tried before it counts as given up.
@@ -87,7 +91,7 @@ concept Store = requires(S& store, typename S::Session& session, const Footprint
                   concept_detail::Key, concept_detail::Row>;
   /// A table of all partitions (where the store does not split it), or of one.
   {
-    store.template create_table<concept_detail::Key, concept_detail::Row>(std::string(), std::uint32_t{}, TableIndex{})
+    store.template create_table<concept_detail::Key, concept_detail::Row>(std::string(), std::uint32_t{}, TableLayout{})
   } -> std::same_as<Result<typename S::template Table<concept_detail::Key, concept_detail::Row>>>;
   /// True if create_table must be called for each partition.
   { store.splits_tables() } -> std::same_as<bool>;

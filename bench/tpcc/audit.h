@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/harness/workload.h"
+#include "bench/tpcc/parameters.h"
 #include "bench/tpcc/population.h"
 
 namespace granary::bench::tpcc {
@@ -20,7 +21,11 @@ struct PaymentSums {
     return of_district[(warehouse - 1) * kDistricts + district - 1];
   }
   Cents by_customer(std::uint32_t warehouse, std::uint32_t district, std::uint32_t customer) const {
-    return of_customer[((warehouse - 1) * kDistricts + district - 1) * customers + customer - 1];
+    return of_customer[place(warehouse, district, customer)];
+  }
+  /// Of a customer in of_customer.
+  std::size_t place(std::uint32_t warehouse, std::uint32_t district, std::uint32_t customer) const {
+    return std::size_t{(warehouse - 1) * kDistricts + district - 1} * customers + customer - 1;
   }
 
   const std::uint32_t warehouses, customers;
@@ -48,7 +53,10 @@ struct StockSums {
 
 class Audit {
  public:
-  Audit(const Scale& scale, bool fast_ids, std::uint32_t warehouses);
+  explicit Audit(const Parameters& parameters);
+
+  /// Before any district, with all rows of history that this process has.
+  void expect_payments(const PaymentSums& payments);
 
   // Thread-safe.
   void check_district(const DistrictRows& rows, const PaymentSums& payments);
@@ -75,13 +83,20 @@ class Audit {
   void check_lines(const DistrictRows& rows, const PaymentSums& payments, const std::string& where);
   void check_customers(const DistrictRows& rows, const std::vector<Cents>& delivered, const PaymentSums& payments,
                        const std::string& where);
+  void sum_payments(const DistrictRows& rows, const std::vector<Cents>& delivered, const PaymentSums& payments);
   void check_indexes(const DistrictRows& rows, const std::string& where);
 
   const Scale scale_;
   const bool fast_ids_;
+  const NodeShare share_;
   mutable std::mutex mutex_;  // guards what follows
   std::array<Condition, kConditions + 1> conditions_;
   std::vector<StockSums> taken_;  // by supplying warehouse, by orders that were not loaded
+  // Of several nodes only: payments by customers and orders from stocks of other nodes' warehouses are in this node's rows, so
+  // the sums of all customers and of all stocks are compared over all nodes. Each counts with a weight of its own, so that
+  // one's surplus does not make up for another one's lack.
+  Tally paid_;
+  std::uint64_t stock_found_ = 0;
 };
 
 }  // namespace granary::bench::tpcc

@@ -22,8 +22,9 @@ class Inspector {
         audit_(audit) {}
 
   void add_payments(PaymentSums& sums) {
+    const std::uint64_t first = parameters_.first_history_origin(), last = first + parameters_.history_origins() - 1;
     for (std::uint32_t part = 0; part < tables_.history.parts(); ++part) {
-      visit_all(tables_.history[part], part, history_key(0, 0), history_key(0xffff, 0xffff'ffff'ffff),
+      visit_all(tables_.history[part], part, history_key(first, 0), history_key(last, 0xffff'ffff'ffff),
                 [&](HistoryKey, const History& row) { sums.add(row); });
     }
   }
@@ -124,7 +125,7 @@ class Inspector {
 template <store::Store S>
 std::vector<Finding> check_consistency(S& store, const Tables<S>& tables, const Parameters& parameters,
                                        unsigned threads) {
-  Audit audit(parameters.scale, parameters.fast_ids, parameters.warehouses);
+  Audit audit(parameters);
   PaymentSums payments(parameters.warehouses, parameters.scale);
   const auto inspector = [&]() -> Result<Inspector<S>> {
     auto session = store.session(0);
@@ -134,20 +135,21 @@ std::vector<Finding> check_consistency(S& store, const Tables<S>& tables, const 
   auto first = inspector();
   if (!first.ok()) return {{"a session for the check", false, first.status().message()}};
   first->add_payments(payments);
+  audit.expect_payments(payments);
   const auto district_worker = [&]() -> Result<std::function<Status(std::size_t)>> {
     auto made = inspector();
     if (!made.ok()) return made.status();
     auto shared = std::make_shared<Inspector<S>>(std::move(*made));
-    return std::function<Status(std::size_t)>([shared, &payments](std::size_t job) {
-      shared->check_district(static_cast<std::uint32_t>(job / kDistricts + 1),
+    return std::function<Status(std::size_t)>([shared, &payments, &parameters](std::size_t job) {
+      shared->check_district(parameters.first_warehouse() + static_cast<std::uint32_t>(job / kDistricts),
                              static_cast<std::uint32_t>(job % kDistricts + 1), payments);
       return Status();
     });
   };
-  const Status done = run_jobs(threads, std::size_t{parameters.warehouses} * kDistricts, district_worker);
+  const Status done = run_jobs(threads, std::size_t{parameters.own_warehouses()} * kDistricts, district_worker);
   if (!done.ok()) return {{"a session for the check", false, done.message()}};
-  for (std::uint32_t warehouse = 1; warehouse <= parameters.warehouses; ++warehouse)
-    first->check_warehouse(warehouse, payments);
+  for (std::uint32_t i = 0; i < parameters.own_warehouses(); ++i)
+    first->check_warehouse(parameters.first_warehouse() + i, payments);
   return audit.findings();
 }
 

@@ -33,6 +33,7 @@ enum class HistoryKey : std::uint64_t {};
 
 inline constexpr std::uint32_t kMaxWarehouses = 65535;
 inline constexpr std::uint32_t kDistricts = 10;  // of a warehouse
+inline constexpr std::uint32_t kHistoryOrigins = 1u << 16;
 static_assert(kDistricts < 16 && kMaxWarehouses <= 0xffff, "they fit their bits");
 
 constexpr WarehouseKey warehouse_key(std::uint64_t warehouse) { return WarehouseKey{warehouse}; }
@@ -59,6 +60,17 @@ constexpr StockKey stock_key(std::uint64_t warehouse, std::uint64_t item) { retu
 constexpr HistoryKey history_key(std::uint64_t origin, std::uint64_t sequence) {
   return HistoryKey{origin << 48 | sequence};
 }
+
+/// The warehouse that a row belongs to. (One of history belongs to its origin.)
+constexpr std::uint64_t warehouse_of(WarehouseKey key) { return static_cast<std::uint64_t>(key); }
+constexpr std::uint64_t warehouse_of(DistrictKey key) { return static_cast<std::uint64_t>(key) >> 8; }
+constexpr std::uint64_t warehouse_of(CustomerKey key) { return static_cast<std::uint64_t>(key) >> 24; }
+constexpr std::uint64_t warehouse_of(CustomerNameKey key) { return static_cast<std::uint64_t>(key) >> 48; }
+constexpr std::uint64_t warehouse_of(OrderKey key) { return static_cast<std::uint64_t>(key) >> 40; }
+constexpr std::uint64_t warehouse_of(CustomerOrderKey key) { return static_cast<std::uint64_t>(key) >> 48; }
+constexpr std::uint64_t warehouse_of(OrderLineKey key) { return static_cast<std::uint64_t>(key) >> 48; }
+constexpr std::uint64_t warehouse_of(StockKey key) { return static_cast<std::uint64_t>(key) >> 32; }
+constexpr std::uint64_t origin_of(HistoryKey key) { return static_cast<std::uint64_t>(key) >> 48; }
 
 constexpr std::uint32_t order_of(OrderKey key) { return static_cast<std::uint32_t>(key); }
 constexpr std::uint32_t order_of(CustomerOrderKey key) { return static_cast<std::uint32_t>(key); }

@@ -25,14 +25,15 @@ class Loader {
 
   static constexpr std::uint32_t kChunk = 10'000;
   static std::size_t chunks(const Scale& scale) { return (scale.items + kChunk - 1) / kChunk; }
-  /// Of which the first chunks() load items, and then each warehouse has as many for its stocks and one a district.
+  /// Of which the first chunks() load items, and then each own warehouse has as many for its stocks and one a district.
   static std::size_t jobs(const Parameters& parameters) {
-    return chunks(parameters.scale) + parameters.warehouses * (chunks(parameters.scale) + kDistricts);
+    return chunks(parameters.scale) + parameters.own_warehouses() * (chunks(parameters.scale) + kDistricts);
   }
 
   Status run(std::size_t job) {
-    random_ = Random(state_.parameters.seed, 0x6c6f616400000000 + job);
     const std::size_t item_jobs = chunks(scale_), jobs_a_warehouse = item_jobs + kDistricts;
+    if (job >= item_jobs) job += (state_.parameters.first_warehouse() - 1) * jobs_a_warehouse;  // those of nodes before
+    random_ = Random(state_.parameters.seed, 0x6c6f616400000000 + job);
     if (job < item_jobs) return load_items(job);
     const auto warehouse = static_cast<std::uint32_t>((job - item_jobs) / jobs_a_warehouse + 1);
     const std::size_t part = (job - item_jobs) % jobs_a_warehouse;
@@ -42,7 +43,9 @@ class Loader {
 
   Status load_warehouses() {
     random_ = Random(state_.parameters.seed, 0x77617265686f7573);
-    for (std::uint32_t warehouse = 1; warehouse <= state_.parameters.warehouses; ++warehouse) {
+    const Parameters& parameters = state_.parameters;
+    for (std::uint32_t i = 0; i < parameters.own_warehouses(); ++i) {
+      const std::uint32_t warehouse = parameters.first_warehouse() + i;
       Rows<WarehouseKey, Warehouse> rows{{warehouse_key(warehouse), make_warehouse(random_, scale_)}};
       const Status done = insert(tables_.warehouse[partition_of(warehouse)], partition_of(warehouse), rows);
       if (!done.ok()) return done;
@@ -53,7 +56,8 @@ class Loader {
   /// Waits until snapshots see what was loaded; they lag behind.
   Status await_snapshot() {
     constexpr int kMostTurns = 60'000;
-    const std::uint32_t warehouse = state_.parameters.warehouses, part = partition_of(warehouse);
+    const std::uint32_t warehouse = state_.parameters.first_warehouse() + state_.parameters.own_warehouses() - 1;
+    const std::uint32_t part = partition_of(warehouse);
     for (int turn = 0; turn < kMostTurns; ++turn) {
       Outcome outcome = Outcome::kNotFound;
       session_->run_snapshot({part}, aborts_, [&](auto& t) {
@@ -88,7 +92,8 @@ class Loader {
   Status load_district(std::uint32_t warehouse, std::uint32_t district) {
     const std::uint32_t part = partition_of(warehouse);
     const Date date = now();
-    const Customers customers = make_customers(random_, scale_, state_.constants, warehouse, district, date);
+    const Customers customers = make_customers(random_, scale_, state_.constants, warehouse, district, date,
+                                               state_.parameters.first_history_origin());
     const Orders orders = make_orders(random_, scale_, warehouse, district, date);
     const Rows<DistrictKey, District> row{{district_key(warehouse, district), make_district(random_, scale_)}};
     Status done = insert(tables_.customer[part], part, customers.rows);

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "bench/tpcc/keys.h"
-
 namespace granary::bench::tpcc {
 
 namespace {
@@ -28,12 +26,17 @@ Status check_split(const Parameters& parameters) {
 
 std::vector<Flag> parameter_flags() {
   return {
-      integer_flag("warehouses", 0, 0, kMaxWarehouses, "warehouses", "Scale; 0 = as many as workers."),
+      integer_flag("warehouses", 0, 0, kMaxWarehouses, "warehouses",
+                   "Scale; 0 = as many as workers. In a cluster: of all nodes together, each of which has a range."),
       text_flag("mix", "45,43,4,4,4", "N,P,O,D,S",
                 "Percentages of new-order, payment, order-status, delivery and stock-level."),
       real_flag("cross_partition", 0, 0, 100, "percent",
                 "Share of new-orders that touch another warehouse, and of payments from another one; unless given, as "
                 "specified: 1 % of order lines and 15 % of payments."),
+      real_flag(
+          "cross_warehouse_percent", 0, 0, 100, "percent",
+          "Instead of --cross_partition, as DrTM: share of order lines from another warehouse, and of payments by "
+          "another one's customer."),
       switch_flag("new_order_only", false, "New-orders only: --mix=100,0,0,0,0."),
       switch_flag("fast_ids", false, "Order numbers from a counter outside the transaction; as --variant=fast-ids."),
       choice_flag("stock_level", "snapshot", {"snapshot", "transaction"}, "How stock-level reads."),
@@ -88,7 +91,10 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
   parameters.scale = {.items = static_cast<std::uint32_t>(flags.integer("items")),
                       .customers = static_cast<std::uint32_t>(flags.integer("customers"))};
   const auto warehouses = static_cast<std::uint32_t>(flags.integer("warehouses"));
-  parameters.warehouses = warehouses != 0 ? warehouses : settings.workers;
+  parameters.share = settings.share;
+  parameters.warehouses = warehouses != 0 ? warehouses : settings.workers * settings.share.nodes;
+  if (parameters.warehouses < settings.share.nodes)
+    return usage(fmt::format("--warehouses={}: {} nodes need one each at least", warehouses, settings.share.nodes));
   const auto mix = parse_mix(flags.text("mix"));
   if (!mix.ok()) return mix.status();
   parameters.mix = *mix;
@@ -103,9 +109,19 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
     parameters.remote_line = remote_line_share(cross);
     parameters.remote_payment = cross;
   }
+  if (flags.given("cross_warehouse_percent")) {
+    if (flags.given("cross_partition"))
+      return usage("--cross_warehouse_percent and --cross_partition exclude each other");
+    parameters.remote_line = parameters.remote_payment = flags.real("cross_warehouse_percent") / 100;
+    if (parameters.remote_line > 0 && parameters.warehouses == 1)
+      return usage("--cross_warehouse_percent: one warehouse has no others; use --warehouses=2 or more");
+  }
   parameters.fast_ids = flags.enabled("fast_ids") || settings.variants.has(Variant::kFastIds);
   const bool partitioned = settings.variants.has(Variant::kPartitionedStore);
-  parameters.mixed_index = flags.text("index") == "mixed";
+  // Other nodes reach rows without the owner's processor in hash tables only.
+  parameters.mixed_index = flags.text("index") == "mixed" || !settings.share.alone();
+  if (flags.given("index") && flags.text("index") == "ordered" && !settings.share.alone())
+    return usage("--index=ordered: in a cluster, what nothing scans is in hash tables; leave the flag out");
   if (parameters.mixed_index && partitioned)
     return usage("--index=mixed: the partitioned store has ordered tables only; use --index=ordered");
   const bool has_snapshots = settings.options.snapshots && !partitioned;
@@ -127,7 +143,7 @@ std::uint64_t loaded_rows(const Parameters& parameters) {
   const std::uint64_t customers = std::uint64_t{kDistricts} * scale.customers;
   const std::uint64_t warehouse = 1 + kDistricts + 2 * std::uint64_t{scale.items} + 4 * customers +
                                   (2 + kLinesPerOrder) * customers + std::uint64_t{kDistricts} * scale.undelivered();
-  return scale.items + parameters.warehouses * warehouse;
+  return scale.items + parameters.own_warehouses() * warehouse;
 }
 
 std::uint64_t estimated_bytes(const Parameters& parameters) {

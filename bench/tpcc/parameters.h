@@ -9,6 +9,7 @@
 #include <granary/status.h>
 
 #include "bench/harness/command.h"
+#include "bench/tpcc/keys.h"
 #include "bench/tpcc/random.h"
 
 namespace granary::bench::tpcc {
@@ -33,8 +34,21 @@ struct Parameters {
   bool snapshot_stock_level = true;
   /// Hash tables where nothing is scanned (Tables::create).
   bool mixed_index = false;
+  /// A node of a cluster has a range of the warehouses, which count through all nodes, and loads and drives only that.
+  NodeShare share = {};
   /// How long the data will grow, for the estimate of memory.
   double run_seconds = 0;
+
+  KeyRanges warehouse_ranges() const { return {warehouses, share.nodes}; }
+  /// First of this process's own warehouses, and how many they are.
+  std::uint32_t first_warehouse() const { return static_cast<std::uint32_t>(warehouse_ranges()[share.node].from) + 1; }
+  std::uint32_t own_warehouses() const { return static_cast<std::uint32_t>(warehouse_ranges()[share.node].size()); }
+  bool owns(std::uint32_t warehouse) const {
+    return warehouse >= first_warehouse() && warehouse < first_warehouse() + own_warehouses();
+  }
+  /// The origins of a node's rows of history: so many from this one on. The first is that of what was loaded.
+  std::uint32_t history_origins() const { return kHistoryOrigins / share.nodes; }
+  std::uint32_t first_history_origin() const { return share.node * history_origins(); }
 };
 
 std::vector<Flag> parameter_flags();

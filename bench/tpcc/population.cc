@@ -91,7 +91,7 @@ District make_district(Random& random, const Scale& scale) {
 }
 
 Customers make_customers(Random& random, const Scale& scale, const NurandConstants& constants, std::uint32_t warehouse,
-                         std::uint32_t district, Date date) {
+                         std::uint32_t district, Date date, std::uint64_t history_origin) {
   Customers customers;
   for (std::uint32_t number = 1; number <= scale.customers; ++number) {
     const CustomerKey key = customer_key(warehouse, district, number);
@@ -113,7 +113,7 @@ Customers make_customers(Random& random, const Scale& scale, const NurandConstan
                     .district = static_cast<std::uint8_t>(district),
                     .data = {}};
     random_letters(random, history.data, 12, 24);
-    customers.history.emplace_back(history_key(0, static_cast<std::uint64_t>(key)), history);
+    customers.history.emplace_back(history_key(history_origin, static_cast<std::uint64_t>(key)), history);
   }
   std::sort(customers.by_name.begin(), customers.by_name.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

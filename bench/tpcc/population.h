@@ -28,7 +28,7 @@ struct Customers {
   Rows<HistoryKey, History> history;
 };
 Customers make_customers(Random& random, const Scale& scale, const NurandConstants& constants, std::uint32_t warehouse,
-                         std::uint32_t district, Date date);
+                         std::uint32_t district, Date date, std::uint64_t history_origin);
 
 struct Orders {
   Rows<OrderKey, Order> rows;

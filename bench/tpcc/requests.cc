@@ -14,11 +14,12 @@ RequestSource::RequestSource(RunState& state, std::uint32_t worker)
     : state_(state),
       parameters_(state.parameters),
       constants_(state.constants),
-      random_(state.parameters.seed, 0x636c69656e740000 + worker),
+      random_(state.parameters.seed, 0x636c69656e740000 + (std::uint64_t{state.parameters.share.node} << 16) + worker),
       history_origin_(state.next_history_origin.fetch_add(1, std::memory_order_relaxed)) {
-  for (std::uint32_t w = worker; w < parameters_.warehouses; w += parameters_.workers)
-    homes_.push_back(static_cast<std::uint16_t>(w + 1));
-  if (homes_.empty()) homes_.push_back(static_cast<std::uint16_t>(worker % parameters_.warehouses + 1));
+  const std::uint32_t first = parameters_.first_warehouse(), own = parameters_.own_warehouses();
+  for (std::uint32_t w = worker; w < own; w += parameters_.workers)
+    homes_.push_back(static_cast<std::uint16_t>(first + w));
+  if (homes_.empty()) homes_.push_back(static_cast<std::uint16_t>(first + worker % own));
   double sum = 0;
   for (std::size_t i = 0; i < kTypes; ++i) until_[i] = sum += parameters_.mix[i] / 100;
 }

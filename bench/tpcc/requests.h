@@ -15,7 +15,7 @@ Date now();
 
 class RequestSource {
  public:
-  /// For worker `worker` of parameters.workers: its home warehouses are those equal to it modulo the workers.
+  /// For worker `worker` of parameters.workers: its home warehouses are every so many of the process's own ones.
   RequestSource(RunState& state, std::uint32_t worker);
 
   Type next_type();

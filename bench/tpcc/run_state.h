@@ -24,7 +24,10 @@ struct alignas(base::kCacheLine) DistrictCounters {
 };
 
 struct RunState {
-  explicit RunState(const Parameters& of) : parameters(of), counters(of.warehouses) {
+  explicit RunState(const Parameters& of)
+      : parameters(of),
+        counters(of.warehouses),
+        next_history_origin(of.first_history_origin() + 1) {
     for (DistrictCounters& warehouse : counters) {
       for (auto& next : warehouse.next_order) next.store(of.scale.customers + 1, std::memory_order_relaxed);
     }
@@ -42,8 +45,9 @@ struct RunState {
   const Parameters parameters;
   NurandConstants constants;
   std::vector<DistrictCounters> counters;
-  /// Origins of history keys; 0 is what was loaded. Taken with fetch_add by each client; relaxed, only uniqueness matters.
-  std::atomic<std::uint32_t> next_history_origin{1};
+  /// Origins of history keys; the one before is what was loaded. Taken with fetch_add by each client; relaxed, only uniqueness
+  /// matters.
+  std::atomic<std::uint32_t> next_history_origin;
 };
 
 }  // namespace granary::bench::tpcc

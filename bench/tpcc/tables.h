@@ -31,16 +31,16 @@ class Tables {
   Status create(S& store, const Parameters& parameters) {
     const Scale& scale = parameters.scale;
     const std::uint32_t parts = store.splits_tables() ? parameters.warehouses : 1;
-    const std::uint64_t warehouses = parameters.warehouses / parts;
+    const std::uint64_t warehouses = store.splits_tables() ? 1 : parameters.own_warehouses();
     const std::uint64_t customers = warehouses * kDistricts * scale.customers;
-    const auto by_key = [&](std::uint64_t rows) { return store::TableIndex{parameters.mixed_index, rows}; };
-    auto items = store.template create_table<ItemKey, Item>("item", 0, by_key(scale.items));
+    const auto by_key = [&](std::uint64_t rows) { return store::TableLayout{parameters.mixed_index, rows}; };
+    auto items = store.template create_table<ItemKey, Item>("item", 0, by_key(scale.items));  // a copy on every node
     if (!items.ok()) return items.status();
     item = *items;
     Status done;
     for (std::uint32_t part = 0; part < parts && done.ok(); ++part) {
-      const auto add = [&](auto& table, const char* name, store::TableIndex index = {}) {
-        if (done.ok()) done = add_part(store, table, name, part, index);
+      const auto add = [&](auto& table, const char* name, store::TableLayout layout = {}) {
+        if (done.ok()) done = add_part(store, table, name, part, std::move(layout), parameters);
       };
       add(warehouse, "warehouse", by_key(warehouses));
       add(district, "district", by_key(warehouses * kDistricts));
@@ -74,11 +74,25 @@ class Tables {
 
  private:
   template <typename K, typename V>
-  static Status add_part(S& store, Parts<K, V>& parts, const char* name, std::uint32_t part, store::TableIndex index) {
-    auto table = store.template create_table<K, V>(name, part, index);
+  static Status add_part(S& store, Parts<K, V>& parts, const char* name, std::uint32_t part, store::TableLayout layout,
+                         const Parameters& parameters) {
+    layout.home = home_of<K>(parameters);
+    auto table = store.template create_table<K, V>(name, part, layout);
     if (!table.ok()) return table.status();
     parts.add(*table);
     return {};
+  }
+
+  /// The node of a row is that of its warehouse; of a row of history, that of the client who wrote it.
+  template <typename K>
+  static auto home_of(const Parameters& parameters) {
+    return [ranges = parameters.warehouse_ranges(), origins = parameters.history_origins()](std::uint64_t key) {
+      if constexpr (std::is_same_v<K, HistoryKey>) {
+        return static_cast<std::uint32_t>(origin_of(K{key}) / origins);
+      } else {
+        return ranges.part_of(warehouse_of(K{key}) - 1);
+      }
+    };
   }
 };
 

@@ -42,7 +42,7 @@ class TpccWorkload final : public Workload {
 
   std::vector<ExtraFigure> extra_figures() const override {
     return {{"warehouses", static_cast<double>(parameters_.warehouses)},
-            {"loaded_bytes_per_warehouse", static_cast<double>(loaded_bytes_) / parameters_.warehouses}};
+            {"loaded_bytes_per_warehouse", static_cast<double>(loaded_bytes_) / parameters_.own_warehouses()}};
   }
 
   std::vector<Finding> verify() override {

@@ -44,7 +44,7 @@ TEST(Population, OfItemsAndStocks) {
 TEST(Population, OfCustomers) {
   Random random(2);
   const Scale scale;
-  const Customers customers = make_customers(random, scale, draw_constants(random), 3, 4, 1'700'000'000);
+  const Customers customers = make_customers(random, scale, draw_constants(random), 3, 4, 1'700'000'000, 0);
   ASSERT_EQ(customers.rows.size(), scale.customers);
   EXPECT_EQ(customers.data.size(), scale.customers);
   EXPECT_EQ(customers.history.size(), scale.customers);
