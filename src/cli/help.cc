@@ -71,7 +71,7 @@ std::string general_help() {
       "  granary bench NAME [flags]       runs one\n"
       "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n";
   for (const Tool* tool : tools())
-    text += fmt::format("  {:<31}  {}\n", fmt::format("granary {} DIR", tool->words()), tool->summary);
+    text += fmt::format("  {:<31}  {}\n", fmt::format("granary {} {}", tool->words(), tool->operand), tool->summary);
   return text +
          "  granary help log                 what log stat, dump and verify do; 'granary log stat --help' has the "
          "flags\n"
@@ -83,16 +83,17 @@ std::string general_help() {
 }
 
 std::string tool_group_help(const std::vector<const Tool*>& tools) {
-  std::string text = fmt::format(
-      "granary {} COMMAND DIR [flags]; DIR is a database's directory, not open elsewhere\n\n", tools.front()->group);
+  std::string text =
+      fmt::format("granary {} COMMAND {} [flags]{}\n\n", tools.front()->group, tools.front()->operand,
+                  tools.front()->operand == "DIR" ? "; DIR is a database's directory, not open elsewhere" : "");
   for (const Tool* tool : tools) text += fmt::format("  {:<8} {}\n", tool->name, tool->summary);
   return text +
          fmt::format("\n'granary {} {} --help' lists the flags of one.\n", tools.front()->group, tools.front()->name);
 }
 
 std::string tool_help(const Tool& tool) {
-  std::string text =
-      fmt::format("granary {} DIR [flags]: {}\n\n{}", tool.words(), tool.summary, wrapped(tool.description, 0));
+  std::string text = fmt::format("granary {} {} [flags]: {}\n\n{}", tool.words(), tool.operand, tool.summary,
+                                 wrapped(tool.description, 0));
   if (!tool.flags.empty()) text += fmt::format("\nFlags:\n{}", flag_list(tool.flags));
   text += "\nExamples:\n";
   for (const std::string& example : tool.examples) text += fmt::format("  granary {} {}\n", tool.words(), example);

@@ -1,6 +1,6 @@
 #pragma once
-// The commands that look after a database directory: `granary log stat DIR` and the like. Each is declared in a file of
-// its own; tool_commands.cc lists them.
+// The commands that look after a database directory or a cluster: `granary log stat DIR` and the like. tool_commands.cc
+// lists them.
 
 #include <functional>
 #include <string>
@@ -15,11 +15,12 @@ namespace granary::cli {
 struct Tool {
   std::string group = {};        ///< first word: "log"
   std::string name = {};         ///< second word: "stat"; "" if the group is the command
+  std::string operand = "DIR";   ///< what it is told beside flags: "DIR", a database's directory, or "FILE"
   std::string summary = {};      ///< one line
   std::string description = {};  ///< a short paragraph for --help
   std::vector<std::string> examples = {};
   std::vector<bench::Flag> flags = {};
-  std::function<bench::ExitCode(const std::string& directory, const bench::FlagValues& flags)> run = nullptr;
+  std::function<bench::ExitCode(const std::string& operand, const bench::FlagValues& flags)> run = nullptr;
 
   std::string words() const { return name.empty() ? group : group + " " + name; }
 };
@@ -29,6 +30,8 @@ const Tool& log_dump_tool();
 const Tool& log_verify_tool();
 const Tool& checkpoint_verify_tool();
 const Tool& recover_tool();
+const Tool& cluster_check_tool();
+const Tool& cluster_key_tool();
 
 /// In the order in which help lists them.
 const std::vector<const Tool*>& tools();

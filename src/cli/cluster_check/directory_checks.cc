@@ -1,0 +1,86 @@
+#include "src/cli/cluster_check/directory_checks.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cluster_config/key_file.h"
+
+namespace granary::cluster_check {
+namespace {
+
+using cluster_config::ClusterConfig;
+using cluster_config::NodeConfig;
+
+Finding check_key(const ClusterConfig& config) {
+  if (config.key_file.empty()) {
+    return {.subject = "cluster key", .found = "none: every process of this user may join"};
+  }
+  const auto key = cluster_config::read_key(config.key_file);
+  if (key.ok()) return {.subject = "cluster key", .found = config.key_file};
+  const bool missing = key.status().code() == StatusCode::kNotFound;
+  return {.subject = "cluster key",
+          .verdict = Verdict::kBad,
+          .found = key.status().message(),
+          .mend = missing ? fmt::format("granary cluster key {}, once, then copy it to all hosts", config.key_file)
+                          : "a file of the node's user, mode 0600, with 32 bytes or more"};
+}
+
+Finding check_run_directory(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) return {.subject = "run directory", .found = fmt::format("'{}' will be made", path)};
+    return {.subject = "run directory",
+            .verdict = Verdict::kBad,
+            .found = fmt::format("'{}': {}", path, std::strerror(errno)),
+            .mend = "correct 'run_directory'"};
+  }
+  Finding finding{.subject = "run directory", .found = path};
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
+    finding.verdict = Verdict::kBad;
+    finding.found = fmt::format("'{}' is not private to user {}", path, ::geteuid());
+    finding.mend = fmt::format("chown {} {} && chmod 700 {}", ::geteuid(), path, path);
+  }
+  return finding;
+}
+
+/// The directory itself, or the lowest above it that is there.
+std::filesystem::path existing(std::filesystem::path path) {
+  std::error_code none;
+  while (!std::filesystem::exists(path, none) && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
+
+Finding check_directory(const NodeConfig& node, const std::string& path) {
+  Finding finding{.subject = fmt::format("directory of {}", node.id), .found = path};
+  const std::string there = existing(path).string();
+  std::error_code none;
+  if (!std::filesystem::is_directory(there, none) || ::access(there.c_str(), R_OK | W_OK | X_OK) != 0) {
+    finding.verdict = Verdict::kBad;
+    finding.found = fmt::format("'{}' cannot be used: '{}' is no directory that this user may write to", path, there);
+    finding.mend = "make it, with this user as owner, or correct the file";
+  }
+  return finding;
+}
+
+}  // namespace
+
+Findings check_directories(const ClusterConfig& config, std::span<const NodeConfig> here) {
+  Findings findings{check_key(config), check_run_directory(config.run_directory)};
+  for (const NodeConfig& node : here) {
+    std::vector<std::string> directories = node.log_directories;
+    directories.push_back(node.data_directory);
+    directories.push_back(node.reliable_directory);
+    for (const std::string& path : directories) {
+      if (!path.empty()) findings.push_back(check_directory(node, path));
+    }
+  }
+  return findings;
+}
+
+}  // namespace granary::cluster_check

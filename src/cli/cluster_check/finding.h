@@ -1,0 +1,30 @@
+#pragma once
+// What `granary cluster check` finds, and how it is shown.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace granary::cluster_check {
+
+enum class Verdict { kGood, kWarning, kBad };
+
+struct Finding {
+  std::string subject;  ///< "huge pages"
+  Verdict verdict = Verdict::kGood;
+  std::string found = {};
+  std::string mend = {};  ///< what to do about it; empty if kGood
+};
+
+using Findings = std::vector<Finding>;
+
+/// Whether a node would not start, or would not be let in.
+bool any_bad(std::span<const Finding> findings);
+
+/// A line for each, and one below it that says how to mend it.
+std::string text_of(std::span<const Finding> findings);
+nlohmann::ordered_json json_of(std::span<const Finding> findings);
+
+}  // namespace granary::cluster_check

@@ -1,0 +1,137 @@
+#include "src/cli/cluster_check/machine_checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/base/byte_size.h"
+
+namespace granary::cluster_check {
+namespace {
+
+using cluster_config::ClusterConfig;
+using cluster_config::NodeConfig;
+using Nodes = std::span<const NodeConfig>;
+
+constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+std::uint64_t memory_of(Nodes nodes) {
+  std::uint64_t bytes = 0;
+  for (const NodeConfig& node : nodes) bytes += node.memory_bytes;
+  return bytes;
+}
+
+Finding check_memory(Nodes here, const Machine& machine) {
+  const std::uint64_t needed = memory_of(here);
+  Finding finding{.subject = "memory",
+                  .found = fmt::format("{} for {} node{}, of {} MiB", base::size_text(needed), here.size(),
+                                       here.size() == 1 ? "" : "s", machine.memory_bytes / kMiB)};
+  if (needed > machine.memory_bytes) {
+    finding.verdict = Verdict::kBad;
+    finding.mend = "give the nodes less 'memory', or run some of them elsewhere";
+  }
+  return finding;
+}
+
+Finding check_huge_pages(Nodes here, const Machine& machine) {
+  const std::uint64_t needed = memory_of(here) / kHugePage;
+  Finding finding{
+      .subject = "huge pages",
+      .found = fmt::format("{} of 2 MiB are free, the nodes' memory takes {}", machine.free_huge_pages, needed)};
+  if (machine.free_huge_pages < needed) {
+    finding.verdict = Verdict::kWarning;
+    finding.mend = fmt::format("sysctl vm.nr_hugepages={}; without, memory is slower (docs/rdma.md)", needed);
+  }
+  return finding;
+}
+
+/// What a device reaches is pinned, so it counts against the limit of locked memory.
+Finding check_lock_limit(Nodes here, const Machine& machine) {
+  std::uint64_t needed = 0;
+  for (const NodeConfig& node : here) needed = std::max(needed, node.memory_bytes);
+  Finding finding{.subject = "locked memory", .found = "no limit"};
+  if (machine.lock_limit_bytes == std::numeric_limits<std::uint64_t>::max()) return finding;
+  finding.found = fmt::format("a process may lock {} MiB, a node needs more than {} MiB",
+                              machine.lock_limit_bytes / kMiB, needed / kMiB);
+  if (machine.lock_limit_bytes <= needed) {
+    finding.verdict = Verdict::kBad;
+    finding.mend = "'memlock unlimited' in /etc/security/limits.d, then log in again (docs/rdma.md)";
+  }
+  return finding;
+}
+
+Finding check_cpus(Nodes here, const Machine& machine) {
+  std::size_t workers = 0;
+  for (const NodeConfig& node : here) {
+    workers += node.workers;
+    for (const std::uint32_t cpu : node.cpus) {
+      if (machine.cpus.contains(cpu)) continue;
+      return {.subject = "CPUs",
+              .verdict = Verdict::kBad,
+              .found = fmt::format("node {} names CPU {}, which is not there or not for this process", node.id, cpu),
+              .mend = "correct 'cpus'"};
+    }
+  }
+  Finding finding{.subject = "CPUs", .found = fmt::format("{} for {} workers", machine.cpus.size(), workers)};
+  if (workers > machine.cpus.size()) {
+    finding.verdict = Verdict::kWarning;
+    finding.mend = "workers take turns on the CPUs; give the nodes fewer 'workers'";
+  }
+  return finding;
+}
+
+Finding check_numa(Nodes here, const Machine& machine) {
+  for (const NodeConfig& node : here) {
+    if (node.numa_node < 0 || machine.numa_nodes.contains(node.numa_node)) continue;
+    return {.subject = "NUMA nodes",
+            .verdict = Verdict::kBad,
+            .found = fmt::format("node {} names NUMA node {}; there are {}", node.id, node.numa_node,
+                                 machine.numa_nodes.size()),
+            .mend = "correct 'numa_node', or leave it out"};
+  }
+  return {.subject = "NUMA nodes", .found = fmt::format("{}", machine.numa_nodes.size())};
+}
+
+Finding check_address(const NodeConfig& node, const Machine& machine) {
+  Finding finding{.subject = fmt::format("address of {}", node.id), .found = node.address};
+  if (!machine.addresses.contains(node.address)) {
+    finding.verdict = Verdict::kBad;
+    finding.found = fmt::format("no network device here has {}", node.address);
+    finding.mend = "correct 'address', or add it to a device: ip address add";
+  }
+  return finding;
+}
+
+Finding check_device(const NodeConfig& node, const Machine& machine) {
+  rdma::verbs::VerbsOptions options;
+  options.device = node.device;
+  options.port = node.device_port;
+  options.address = node.address;
+  const auto choice = rdma::verbs::choose_device(machine.devices, options);
+  Finding finding{.subject = fmt::format("device of {}", node.id)};
+  if (choice.ok()) {
+    finding.found = fmt::format("{} port {}", choice->device, choice->port);
+  } else {
+    finding.verdict = Verdict::kBad;
+    finding.found = choice.status().message();
+    finding.mend = "docs/rdma.md tells what a device needs, and how to make one of an ordinary network device";
+  }
+  return finding;
+}
+
+}  // namespace
+
+Findings check_machine(const ClusterConfig& config, Nodes here, const Machine& machine) {
+  Findings findings{check_memory(here, machine), check_huge_pages(here, machine), check_cpus(here, machine),
+                    check_numa(here, machine)};
+  if (config.provider != cluster_config::Provider::kVerbs) return findings;
+  findings.push_back(check_lock_limit(here, machine));
+  for (const NodeConfig& node : here) {
+    findings.push_back(check_address(node, machine));
+    findings.push_back(check_device(node, machine));
+  }
+  return findings;
+}
+
+}  // namespace granary::cluster_check
