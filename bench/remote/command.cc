@@ -28,17 +28,17 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
                      with_commas(figure.replacements)});
   }
   return fmt::format(
-      "granary bench remote, {}\n\nshm, two processes, one worker, 16 at a time; {} keys, {} bytes a value, zipf "
-      "{:.2f}, "
+      "granary bench remote, {}\n\n{}, one worker, 16 at a time; {} keys, {} bytes a value, zipf {:.2f}, "
       "location cache of {} bytes\n\n{}",
-      base::version_text(), with_commas(load.data.keys), load.data.value_bytes, load.theta,
-      with_commas(load.location_cache), aligned(cells));
+      base::version_text(), load.provider == "shm" ? "shm, two processes" : load.provider, with_commas(load.data.keys),
+      load.data.value_bytes, load.theta, with_commas(load.location_cache), aligned(cells));
 }
 
 nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
-  nlohmann::ordered_json ours{{"version", base::version_text()},       {"provider", "shm"},   {"keys", load.data.keys},
-                              {"value_bytes", load.data.value_bytes},  {"theta", load.theta}, {"lookups", load.lookups},
-                              {"location_cache", load.location_cache}, {"seed", load.seed}};
+  nlohmann::ordered_json ours{
+      {"version", base::version_text()},       {"provider", load.provider}, {"keys", load.data.keys},
+      {"value_bytes", load.data.value_bytes},  {"theta", load.theta},       {"lookups", load.lookups},
+      {"location_cache", load.location_cache}, {"seed", load.seed}};
   for (const Figure& figure : figures) {
     ours["figures"].push_back({{"what", figure.what},
                                {"nanoseconds", figure.nanoseconds},
@@ -59,13 +59,14 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
-  const Load load{.data = {.keys = flags.integer("keys"),
-                           .value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes")),
-                           .run_directory = (*scratch)->path()},
-                  .lookups = flags.integer("lookups"),
-                  .location_cache = flags.bytes("location_cache"),
-                  .theta = flags.real("theta"),
-                  .seed = settings.seed};
+  const Load load{
+      .provider = flags.text("provider"),
+      .data = {.keys = flags.integer("keys"), .value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes"))},
+      .lookups = flags.integer("lookups"),
+      .location_cache = flags.bytes("location_cache"),
+      .theta = flags.real("theta"),
+      .seed = settings.seed,
+      .run_directory = (*scratch)->path()};
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
   const ExitCode reported = report(text_of(*figures, load), path, json_of(*figures, load));
@@ -80,15 +81,17 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
 const BenchCommand& remote_command() {
   static const BenchCommand command{
       .name = "remote",
-      .summary = "lookups in another process's hash table",
+      .summary = "lookups in another node's hash table",
       .description =
           "Fills a hash table of shared records in a process of its own and reads records by key from this one, by "
           "one-sided READs: without a location cache, with one from empty, and once more with that one; it knows its "
           "keys a round ahead. Beside them READs of as many bytes at the records' places. One worker, a fixed number "
-          "of lookups, so --workers, "
-          "--seconds, --warmup and --repeat mean nothing here.",
-      .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json"},
-      .flags = {integer_flag("keys", 1'000'000, 1, 1'000'000'000, "keys", "In the table."),
+          "of lookups, so --workers, --seconds, --warmup and --repeat mean nothing here. Over verbs the node reaches "
+          "itself through its first device.",
+      .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json",
+                   "--provider=verbs --keys=100000 --lookups=20000"},
+      .flags = {choice_flag("provider", "shm", {"shm", "verbs"}, "Over shared memory or an RDMA device."),
+                integer_flag("keys", 1'000'000, 1, 1'000'000'000, "keys", "In the table."),
                 integer_flag("value_bytes", 64, 0, 65'536, "bytes", "Of each value."),
                 integer_flag("lookups", 2'000'000, 16, 1'000'000'000'000, "lookups", "For each figure."),
                 bytes_flag("location_cache", "32MiB", 128, std::uint64_t{1} << 40, "16 bytes for each remembered key."),

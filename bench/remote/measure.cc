@@ -4,8 +4,8 @@
 #include <chrono>
 #include <optional>
 
+#include "bench/remote/nodes.h"
 #include "rdma/fiber/rounds.h"
-#include "rdma/shm/shm_fabric.h"
 #include "src/base/zipf.h"
 #include "src/dist/record_access/key_read.h"
 
@@ -165,22 +165,12 @@ class Bench {
 }  // namespace
 
 Result<std::vector<Figure>> measure(const Load& load) {
-  const auto owner = OwnerProcess::start(load.data);
-  if (!owner.ok()) return owner.status();
-  const std::uint64_t bytes = kTogether * buffer_stride((*owner)->table());
-  auto mine = memory::Region::map({.reserve_bytes = bytes, .prefault_bytes = bytes});
-  if (!mine.ok()) return mine.status();
-  auto fabric = rdma::shm::open_shm_fabric({.node = {.node = kReader}, .run_directory = load.data.run_directory});
-  if (!fabric.ok()) return fabric.status();
-  if (Status status = (*fabric)->register_region({.id = 1, .access = rdma::Access::kLocal}, **mine); !status.ok()) {
-    return status;
-  }
-  if (Status status = (*fabric)->listen(); !status.ok()) return status;
-  auto endpoint = (*fabric)->open_endpoint();
-  if (!endpoint.ok()) return endpoint.status();
-  rdma::fiber::Peers peers(**endpoint);
+  auto nodes = open_nodes(load.provider, load.data, load.run_directory);
+  if (!nodes.ok()) return nodes.status();
+  if (Status status = listen(*nodes, kTogether * buffer_stride(nodes->table)); !status.ok()) return status;
+  rdma::fiber::Peers peers(*nodes->endpoint);
   if (Status status = peers.connect(kOwner, kTimeout_us); !status.ok()) return status;
-  return Bench(load, (*owner)->table(), **mine, **endpoint, peers).run();
+  return Bench(load, nodes->table, *nodes->buffers, *nodes->endpoint, peers).run();
 }
 
 }  // namespace granary::bench::remote

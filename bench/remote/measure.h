@@ -1,19 +1,22 @@
 #pragma once
-// Lookups of keys in another process's hash table: how many READs they take, and how fast they are beside plain READs of as many
+// Lookups of keys in another node's hash table: how many READs they take, and how fast they are beside plain READs of as many
 // bytes at the same places.
 
+#include <string>
 #include <vector>
 
-#include "bench/remote/owner.h"
+#include "bench/remote/owned_table.h"
 
 namespace granary::bench::remote {
 
 struct Load {
+  std::string provider = "shm";  ///< or "verbs"
   Data data;
   std::uint64_t lookups = 0;         ///< for each figure
   std::uint64_t location_cache = 0;  ///< bytes
   double theta = 0;
   std::uint64_t seed = 1;
+  std::string run_directory;  ///< where nodes meet over shared memory
 };
 
 struct Figure {

@@ -1,0 +1,63 @@
+#include "bench/remote/owned_table.h"
+
+#include "kvstore/hash/table.h"
+#include "src/record/shared_change.h"
+
+namespace granary::bench::remote {
+namespace {
+
+using kvstore::hash::Bucket;
+
+constexpr std::uint64_t kExtent = memory::SlabPool::kExtentBytes;
+constexpr std::uint64_t whole_extents(std::uint64_t bytes) { return (bytes + kExtent - 1) / kExtent * kExtent; }
+
+}  // namespace
+
+OwnedTable::OwnedTable(const Data& data)
+    : data_(data),
+      buckets_(kvstore::hash::Table::buckets_for(data.keys)),
+      record_bytes_(record::shared_block_bytes(sizeof(std::uint64_t), data.value_bytes)) {}
+
+Result<std::unique_ptr<OwnedTable>> OwnedTable::make(const Data& data) {
+  std::unique_ptr<OwnedTable> owned(new OwnedTable(data));
+  const std::uint64_t header = whole_extents(owned->buckets_ * sizeof(Bucket));
+  const std::uint64_t records = whole_extents(data.keys * owned->record_bytes_);
+  const std::uint64_t all = 2 * header + records + 16 * kExtent;  // indirect headers: rarely more than main ones
+  auto region = memory::Region::map({.reserve_bytes = all, .prefault_bytes = header + records, .shared = true});
+  if (!region.ok()) return region.status();
+  owned->region_ = std::move(region).value();
+  owned->main_ = owned->region_->take(header);
+  owned->fill(owned->region_->take(records));
+  return owned;
+}
+
+kvstore::remote::RemoteTable OwnedTable::table() const {
+  return {.main = {.node = kOwner,
+                   .region = kTableRegion,
+                   .generation = 1,
+                   .offset = static_cast<std::uint64_t>(main_ - region_->base())},
+          .buckets = buckets_,
+          .owner_base = reinterpret_cast<std::uint64_t>(region_->base()),
+          .max_value_bytes = data_.value_bytes};
+}
+
+void OwnedTable::fill(char* records) {
+  memory::SlabPool slabs(*region_, {});
+  epoch::EpochManager epochs({});
+  memory::SlabCache cache(slabs);
+  kvstore::NodeMemory memory(cache, epochs);
+  kvstore::hash::Table table({reinterpret_cast<Bucket*>(main_), buckets_}, region_->base());
+  const std::string value(data_.value_bytes, 'v');
+  constexpr record::TidWord kTid = record::make_tid(1, 1) | record::kLatest;
+  for (std::uint64_t number = 0; number < data_.keys; ++number) {
+    const std::string_view key(reinterpret_cast<const char*>(&number), sizeof number);
+    auto& shared = *reinterpret_cast<record::SharedRecord*>(records + number * record_bytes_);
+    record::Record& made = record::make_unborn(shared, key);
+    base::copy_to_shared(record::value_words(shared, key.size()), value.data(), value.size());
+    record::store_tail(shared, kTid, value.size(), record::checksum_of_content(key, value));
+    made.store_tid(kTid);
+    (void)table.insert_if_absent(key, reinterpret_cast<kvstore::hash::Value>(&made), memory);
+  }
+}
+
+}  // namespace granary::bench::remote

@@ -1,0 +1,43 @@
+#pragma once
+// The hash table that is searched: shared records in one region, which nobody changes while others read them.
+
+#include <cstdint>
+#include <memory>
+
+#include <granary/status.h>
+
+#include "kvstore/remote/remote_table.h"
+#include "src/memory/region.h"
+
+namespace granary::bench::remote {
+
+inline constexpr rdma::NodeId kOwner = 1;
+inline constexpr rdma::RegionId kTableRegion = 1;  ///< of the owner
+
+struct Data {
+  std::uint64_t keys = 0;  ///< 8 bytes each: 0, 1, 2, ...
+  std::uint32_t value_bytes = 0;
+};
+
+class OwnedTable {
+ public:
+  /// Filled.
+  static Result<std::unique_ptr<OwnedTable>> make(const Data& data);
+
+  /// To be registered as the owner's region kTableRegion.
+  memory::Region& region() { return *region_; }
+  /// How others find it.
+  kvstore::remote::RemoteTable table() const;
+
+ private:
+  explicit OwnedTable(const Data& data);
+  void fill(char* records);
+
+  const Data data_;
+  const std::uint64_t buckets_;
+  const std::uint64_t record_bytes_;
+  std::unique_ptr<memory::Region> region_;
+  char* main_ = nullptr;
+};
+
+}  // namespace granary::bench::remote
