@@ -62,10 +62,11 @@ boot() {
              -device "virtio-net-pci,netdev=net,mac=52:54:00:77:00:0$((n + 1)),romfile=")
   fi
   # Without `rep movsb`, which the emulator does byte by byte, the guest's kernel copies whole words, as processors do.
+  # no_timer_check: a guest that waits for the host's cores would take its timer for a broken one, and not start.
   exec timeout "$seconds" qemu-system-x86_64 \
     -accel tcg,thread=multi -cpu max,-erms,-fsrm -smp "$cpus" -m 2G -nodefaults -no-user-config -no-reboot -display none \
     -kernel "$kernel/vmlinux" -initrd "$job/initramfs.cpio" \
-    -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable random.trust_cpu=on granary.job=$job granary.vm=$n granary.machines=$machines" \
+    -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable random.trust_cpu=on granary.job=$job granary.vm=$n granary.machines=$machines" \
     -fsdev local,id=host,path=/,security_model=none,readonly=on,multidevs=remap \
     -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -chardev "file,id=console,path=$job/console.$n" -serial chardev:console \
