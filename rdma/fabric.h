@@ -172,6 +172,8 @@ class Endpoint {
   /// Gives the processor away until a ring comes, a connection breaks, or poll() has something to do; at once if one of
   /// that has happened since the last sleep. At times for no reason. False if the time was up.
   virtual bool sleep(std::uint64_t timeout_us) = 0;
+  /// Ends the endpoint's sleep, or the next one. Any thread of this node.
+  virtual void rouse() = 0;
 
  protected:
   Endpoint() = default;

@@ -325,7 +325,7 @@ TableEntry parse_table(const json& value, const std::string& place, std::size_t 
   }
   if (fields.has("shared")) {
     table.shared = fields.flag("shared");
-    if (!table.shared || table.base || table.max_value_bytes == 0 || table.max_value_bytes > kMaxSharedValueBytes)
+    if (!table.shared || table.max_value_bytes == 0 || table.max_value_bytes > kMaxSharedValueBytes)
       complaint.add(fmt::format("{} describes no shared table", place));
   }
   fields.end();

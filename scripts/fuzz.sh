@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the fuzzers of tests/fuzz (libFuzzer of clang 16, from scripts/setup.sh --fuzz) and runs one after the other.
 #
-#   scripts/fuzz.sh [SECONDS] [TARGET]     60 seconds each; TARGET is segment, manifest, checkpoint or ring, else all
+#   scripts/fuzz.sh [SECONDS] [TARGET]     60 seconds each; TARGET is one of tests/fuzz/corpus, else all
 #
 # Each goes on from where earlier runs came to: the inputs that reach more code than the corpus in tests/fuzz/corpus are kept
 # in GRANARY_FUZZ_DIR/TARGET/corpus (default: ~/.cache/granary-fuzz), and what breaks a target in GRANARY_FUZZ_DIR/TARGET/found.

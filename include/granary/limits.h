@@ -18,6 +18,8 @@ inline constexpr std::size_t kMaxKeyBytes = 64 * 1024;
 inline constexpr std::size_t kMaxValueBytes = 1024 * 1024;
 /// The same in a shared table (TableOptions::shared), where record and key lie in one block.
 inline constexpr std::size_t kMaxSharedValueBytes = kMaxValueBytes - kMaxKeyBytes;
+/// Bytes of a key of a shared table that has secondary indexes: their records, which hold it, get room for so much.
+inline constexpr std::size_t kMaxIndexedSharedKeyBytes = 256;
 /// Bytes of a table's or index's name; at least one.
 inline constexpr std::size_t kMaxNameBytes = 255;
 /// Tables and secondary indexes of one Database together.

@@ -56,7 +56,8 @@ struct TableOptions {
   /// Database::resize. 32 bytes each, at once. Of a recovered table, what the directory says holds.
   std::uint64_t expected_keys = 65536;
   /// Other nodes may reach the records one-sided. Each then takes room for the greatest value, so max_value_bytes is needed (1
-  /// to kMaxSharedValueBytes), and 16 bytes and the key more.
+  /// to kMaxSharedValueBytes), and 16 bytes and the key more. The same holds for its secondary indexes, for whose sake keys then
+  /// have at most kMaxIndexedSharedKeyBytes.
   bool shared = false;
 };
 

@@ -20,7 +20,7 @@ Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_byte
       most_bytes_(most_bytes) {}
 
 std::optional<std::string> Receiver::poll() {
-  if (static_cast<std::uint16_t>(base::load_word(session_word_)) != consumed_.session) serve_new_session();
+  if (wanted_session() != consumed_.session) serve_new_session();
   while (!whole_) {
     if (!status_.ok() || !take_fragment()) return {};
   }
@@ -28,8 +28,10 @@ std::optional<std::string> Receiver::poll() {
   return std::exchange(message_, {});
 }
 
+std::uint16_t Receiver::wanted_session() const { return static_cast<std::uint16_t>(base::load_word(session_word_)); }
+
 bool Receiver::has_something() const {
-  if (static_cast<std::uint16_t>(base::load_word(session_word_)) != consumed_.session) return true;
+  if (wanted_session() != consumed_.session) return true;
   return whole_ || (status_.ok() && Seal::present(base::load_word(at(consumed_.position))));
 }
 
@@ -51,7 +53,7 @@ void Receiver::serve_new_session() {
   message_.clear();
   whole_ = false;
   status_ = {};
-  consumed_ = {.session = static_cast<std::uint16_t>(base::load_word(session_word_)), .position = 0};
+  consumed_ = {.session = wanted_session(), .position = 0};
   base::store_word(consumed_word_, consumed_.pack());
 }
 

@@ -25,6 +25,8 @@ class Receiver {
   /// does: has_something() of all its mailboxes.
   void lie_down(BellId bell);
   void get_up();
+  /// The session that a sender wants, or has; 0: none ever did. poll() begins with serving it.
+  std::uint16_t wanted_session() const;
   /// OK, or what the sender did wrong; then nothing more is taken until it takes a new session.
   const Status& status() const { return status_; }
 

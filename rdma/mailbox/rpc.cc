@@ -15,6 +15,7 @@ struct Header {
   Kind kind;
   Rpc::CallId call;
 };
+static_assert(sizeof(Header) == Rpc::kHeaderBytes);
 
 std::string with_header(Kind kind, Rpc::CallId call, std::string_view body) {
   const Header header{kind, call};
@@ -74,9 +75,12 @@ void Rpc::answer(CallId call, std::string_view body) {
   answers_.push_back(with_header(Kind::kAnswer, call, body));
 }
 
-/// An answer that the sender will never take is dropped; the caller's time runs out.
+/// Not before the caller serves the sender: if the connection turns out to be broken already, as that to an earlier life of its
+/// node is, answers wait for another sender in this one's place. One that the sender will never take is dropped; the caller's time
+/// runs out.
 void Rpc::send_answers() {
-  while (!answers_.empty() && sender_.send(answers_.front()) != SendResult::kFull) answers_.pop_front();
+  while (!answers_.empty() && sender_.served() && sender_.send(answers_.front()) != SendResult::kFull)
+    answers_.pop_front();
 }
 
 void Rpc::end_overdue(std::uint64_t now_us) {

@@ -35,8 +35,11 @@ class Rpc {
   /// Calls under way at most; so the peer has to keep no more answers than that for us. If it must, because calls of ours
   /// timed out, it drops what is asked.
   static constexpr std::size_t kMostCalls = 64;
+  /// Of a message, beside the request or the answer.
+  static constexpr std::size_t kHeaderBytes = 16;
 
   /// `last_call`: of the one before on the same mailboxes, since answers to that may still arrive.
+  /// When the sender's connection is broken, another may be put into its place; calls end, answers go on.
   Rpc(Sender& sender, Receiver& receiver, Handler handler, CallId last_call = 0)
       : sender_(sender),
         receiver_(receiver),
@@ -54,6 +57,8 @@ class Rpc {
   /// The answer to a request that the handler has put off.
   void answer(CallId call, std::string_view body);
   CallId last_call() const { return last_call_; }
+  /// Nothing to do but to wait for messages, and for answers that were put off.
+  bool quiet() const { return calls_.empty() && answers_.empty() && sender_.quiet(); }
   /// Messages so far that were neither request nor answer.
   std::uint64_t senseless() const { return senseless_; }
   /// When the next call's time is over: step() is wanted then. The greatest number if there is none.

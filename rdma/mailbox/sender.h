@@ -42,6 +42,10 @@ class Sender {
   bool broken() const { return state_ == State::kBroken; }
   /// All that was taken is in the receiver's ring, or on its way with nothing left to do here.
   bool idle() const { return sent_ == message_.size() && !open_; }
+  /// The receiver serves this sender: what it sends arrives unless the connection breaks from now on.
+  bool served() const { return state_ == State::kOpen; }
+  /// Idle, and nobody has to be rung any more.
+  bool quiet() const { return idle() && !look_again_ && !asking_; }
 
  private:
   enum class State : std::uint8_t { kTakeSession, kTakingSession, kAwaitService, kOpen, kBroken };

@@ -36,6 +36,7 @@ class ShmEndpoint final : public Endpoint {
   BellId bell() const override { return bell_.id(); }
   PostResult ring(ConnectionId connection, BellId bell) override;
   bool sleep(std::uint64_t timeout_us) override;
+  void rouse() override { bell_.bell().ring(); }
 
  private:
   struct Connection {

@@ -168,8 +168,10 @@ void Connection::lose_replies() {
   notice_later("the link is down");
 }
 
+/// What does nothing any more has no completion either.
 void Connection::target_gone() {
   target_ = nullptr;
+  replies_lost_ = true;
   notice_later("it ended or crashed");
 }
 

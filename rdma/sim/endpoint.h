@@ -28,6 +28,7 @@ class SimEndpoint final : public Endpoint {
   PostResult ring(ConnectionId connection, BellId bell) override;
   /// Lets virtual time pass (SimNetwork::set_wait).
   bool sleep(std::uint64_t timeout_us) override;
+  void rouse() override { rung_ = true; }
 
   /// Its node has crashed.
   void crash();

@@ -37,6 +37,7 @@ class VerbsEndpoint final : public Endpoint {
   BellId bell() const override { return number_; }
   PostResult ring(ConnectionId connection, BellId bell) override;
   bool sleep(std::uint64_t timeout_us) override;
+  void rouse() override { alarm_.raise(); }
 
  private:
   VerbsEndpoint(const VerbsOptions& options, const DeviceContext& device, OwnRegion::Word word, Bells& bells,

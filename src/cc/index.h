@@ -58,6 +58,17 @@ class Index {
     return ordered() ? tree_.remove(key, expected, memory) : hash_->remove(key, expected, memory);
   }
 
+  /// What the place of a node set is, for other nodes: a leaf or a bucket, and its version as that kind of index tells it.
+  struct Plain {
+    bool bucket;
+    const void* at;
+    std::uint64_t version;
+  };
+  static Plain plain(const Leaf* place, Version version) {
+    if (is_bucket(place)) return {true, bucket_of(place), version & ~kBucketVersion};
+    return {false, place, version};
+  }
+
   /// True if the leaf or bucket still has this version and nobody is changing it; never waits.
   static bool unchanged(const Leaf* place, Version version) {
     if (is_bucket(place)) [[unlikely]]

@@ -138,7 +138,8 @@ Result<txn::TableCore*> Engine::create_index(txn::TableCore* base, std::string_v
   }
   recovery::TableEntry entry;
   entry.name = name;
-  entry.max_value_bytes = kMaxKeyBytes;
+  entry.max_value_bytes = base->is_shared() ? kMaxIndexedSharedKeyBytes : kMaxKeyBytes;
+  entry.shared = base->is_shared();
   entry.base = base->id();
   entry.index = index_options;
   if (undeclared_.contains(name)) return declare(entry);

@@ -92,7 +92,7 @@ class Context {
   Outcome check_target(const TableCore* table, std::string_view key) const {
     if (table == nullptr || !table->belongs_to(worker_.state().shared)) [[unlikely]]
       return Outcome::kUnknownTable;
-    if (key.size() > kMaxKeyBytes) [[unlikely]]
+    if (key.size() > table->max_key_bytes()) [[unlikely]]
       return Outcome::kKeyTooLong;
     return Outcome::kOk;
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <granary/limits.h>
 #include <granary/table.h>
 
 #include "src/cc/index.h"
@@ -46,6 +47,7 @@ class TableCore {
   /// Of an ordered table.
   kvstore::ordered::Tree& tree() { return index_.tree(); }
   std::uint32_t max_value_bytes() const { return max_value_bytes_; }
+  std::uint32_t max_key_bytes() const { return max_key_bytes_; }
   /// Its records are shared ones (src/record/shared_record.h). Said before it holds any.
   bool is_shared() const { return is_shared_; }
   void make_shared() { is_shared_ = true; }
@@ -68,7 +70,10 @@ class TableCore {
 
   // Secondary indexes. Added before the table holds records, so transactions read these without locks.
   const std::vector<TableCore*>& indexes() const { return indexes_; }
-  void add_index(TableCore* index) { indexes_.push_back(index); }
+  void add_index(TableCore* index) {
+    indexes_.push_back(index);
+    if (index->is_shared()) max_key_bytes_ = kMaxIndexedSharedKeyBytes;
+  }
 
   // For an index: its base table and how its keys are made.
   void make_index_of(TableCore* base, IndexOptions options) {
@@ -82,6 +87,7 @@ class TableCore {
   const cc::Shared* const shared_;
   std::shared_ptr<const Placement> placement_;
   const std::uint32_t max_value_bytes_;
+  std::uint32_t max_key_bytes_ = kMaxKeyBytes;
   const std::uint32_t id_;
   bool is_shared_ = false;
   cc::Index index_;

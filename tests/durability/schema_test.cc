@@ -143,6 +143,32 @@ TEST_F(DurableSchema, KeepsWhichTablesAreShared) {
   EXPECT_EQ(scan_text(t, table), "1=ada ");
 }
 
+TEST_F(DurableSchema, IndexesAreSharedAsTheirTablesAre) {
+  const IndexOptions by_letter{.parts = {{.length = 1}}};
+  const auto check = [&](Database& database, const Table& table) {
+    EXPECT_TRUE(database.index("by letter").value().core()->is_shared());
+    Worker worker = database.register_worker().value();
+    Transaction t = worker.begin();
+    EXPECT_EQ(t.put(table, std::string(kMaxIndexedSharedKeyBytes, 'k'), "ada"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, std::string(kMaxIndexedSharedKeyBytes + 1, 'k'), "ada"), Outcome::kKeyTooLong);
+    EXPECT_TRUE(t.commit().committed());
+    Transaction again = worker.begin();
+    EXPECT_EQ(scan_text(again, database.index("by letter").value()),
+              std::string(kMaxIndexedSharedKeyBytes, 'k') + "=ada ");
+  };
+  const TableOptions shared{.max_value_bytes = 8, .shared = true};
+  {
+    const auto database = open();
+    const Table table = database->create_table("shared", shared).value();
+    ASSERT_TRUE(database->create_index(table, "by letter", by_letter).ok());
+    check(*database, table);
+  }
+  const auto database = open();
+  const Table table = database->create_table("shared", shared).value();
+  ASSERT_TRUE(database->create_index(table, "by letter", by_letter).ok());
+  check(*database, table);
+}
+
 TEST_F(DurableSchema, OneOpeningAtATime) {
   const auto database = open();
   const Status second = refused();

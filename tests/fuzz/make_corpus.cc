@@ -16,7 +16,9 @@
 #include "recovery/checkpoint/partition_file.h"
 #include "recovery/manifest_text.h"
 #include "src/base/check.h"
+#include "src/dist/messages/frame.h"
 #include "src/log/ring.h"
+#include "tests/dist/messages/samples.h"
 #include "tests/recovery/segment_builder.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/manual_database.h"
@@ -35,7 +37,7 @@ constexpr char kAsItIs = 0, kMended = 1;  // the first byte of an input, for eve
 class Corpus {
  public:
   explicit Corpus(fs::path directory) : directory_(std::move(directory)) {
-    for (const char* const target : {"segment", "manifest", "checkpoint", "ring"}) {
+    for (const char* const target : {"segment", "manifest", "checkpoint", "ring", "message"}) {
       fs::create_directories(directory_ / target);
       for (const auto& entry : fs::directory_iterator(directory_ / target)) {
         if (!entry.path().filename().string().starts_with("found-")) fs::remove(entry.path());
@@ -156,6 +158,15 @@ void add_ring(const Corpus& corpus, int transactions) {
              bytes.substr(0, bytes.find_last_not_of('\0') + 1));
 }
 
+void add_messages(const Corpus& corpus) {
+  using namespace dist::messages;
+  for_each_sample([&](const auto& request, const auto& answer) {
+    const std::string number = std::to_string(static_cast<int>(request.kType));
+    corpus.add("message", number + "-request", kAsItIs, encode_request(request));
+    corpus.add("message", number + "-answer", kMended, encode(request.kType, answer));
+  });
+}
+
 void make(const Corpus& corpus) {
   add_segments(corpus, LogCompression::kNone, "plain");
   add_segments(corpus, LogCompression::kLz4, "lz4");
@@ -163,6 +174,7 @@ void make(const Corpus& corpus) {
   for (const bool checkpoint : {false, true}) add_manifest(corpus, checkpoint);
   for (const std::uint32_t blocks : {0, 1, 3}) add_checkpoint(corpus, blocks);
   for (const int transactions : {0, 4}) add_ring(corpus, transactions);
+  add_messages(corpus);
 }
 
 }  // namespace

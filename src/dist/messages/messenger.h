@@ -48,7 +48,7 @@ class Messenger {
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
-  /// Returns when all have ended. By a fiber of the scheduler; others may ask meanwhile.
+  /// Returns when all have ended; meanwhile the scheduler's other fibers run, and may ask as well.
   void ask(std::span<Question* const> questions);
   void ask(std::initializer_list<Question*> questions) { ask(std::span(questions.begin(), questions.size())); }
   void ask(Question& question) { ask({&question}); }

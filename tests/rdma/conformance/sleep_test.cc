@@ -45,6 +45,14 @@ TEST_F(Sleep, ARingEndsIt) {
   }
 }
 
+TEST_F(Sleep, ItsOwnNodeEndsIt) {
+  ASSERT_TRUE(sleeps_through(1'000));
+  for (int i = 0; i < 3; ++i) {
+    endpoint_->rouse();
+    ASSERT_TRUE(endpoint_->sleep(kPatience_us));
+  }
+}
+
 TEST_F(Sleep, ARingForSomebodyElseDoesNotEndIt) {
   ASSERT_NE(endpoint_->bell(), other_->bell());
   ring(other_->bell());

@@ -219,6 +219,19 @@ TEST(Sim, ACrashDestroysWhatIsNotReliable) {
   EXPECT_EQ(*reliable.word(0), 5u);
 }
 
+TEST(Sim, WhatADeadNodeWasAskedDoesNotComplete) {
+  (void)count_seeds([](Cluster& c) {
+    c.network.crash(2);
+    *c.a.word(0) = 5;
+    const PostResult posted = c.a.post(c.to_b, {Operation::read(c.a.word(0), c.b.at(0), 8)});
+    c.network.run_for(kLong);
+    Completion completion;
+    while (c.a.endpoint->poll({&completion, 1}) != 0) EXPECT_EQ(completion.status, CompletionStatus::kBroken);
+    EXPECT_EQ(*c.a.word(0), 5u);
+    return posted == PostResult::kPosted;
+  });
+}
+
 TEST(Sim, ACrashedNodeDoesNothingMoreAndItsNextLifeIsReachedAnew) {
   (void)count_seeds([](Cluster& c) {
     bool ran = false;

@@ -33,6 +33,7 @@ class PlayedEndpoint final : public Endpoint {
   BellId bell() const override { return 0; }
   PostResult ring(ConnectionId, BellId) override { return PostResult::kPosted; }
   bool sleep(std::uint64_t) override { return true; }
+  void rouse() override {}
 
  private:
   void carry_out(const Operation& operation, char* remote) {

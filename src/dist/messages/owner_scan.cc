@@ -1,0 +1,84 @@
+// A piece of a scan for another node: what a local scan would put into read and node set, and the values.
+
+#include "src/dist/messages/entered.h"
+#include "src/dist/messages/owner.h"
+#include "src/record/tid.h"
+
+namespace granary::dist::messages {
+
+using cc::Record;
+
+class PieceOfScan final : public kvstore::ordered::ScanVisitor {
+ public:
+  PieceOfScan(Owner& owner, txn::TableCore& table, std::uint64_t limit, ScanAnswer& answer)
+      : owner_(owner),
+        table_(table),
+        limit_(limit),
+        answer_(answer) {}
+
+  void on_leaf(const cc::Leaf* leaf, cc::Version version) override { note(owner_.node(leaf, version)); }
+
+  bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
+    ScanEntry entry{.key = std::string(key)};
+    if (!see(reinterpret_cast<const Record*>(value), entry)) return verdict_ == Verdict::kDone;
+    if (table_.base() != nullptr && entry.record.has_value && !see_base(entry)) return false;
+    const bool there = !record::is_absent(entry.record.tid);
+    bytes_ += sizeof entry + key.size() + entry.record.value.size() + entry.base.value.size();
+    answer_.entries.push_back(std::move(entry));
+    if (there && --limit_ == 0) return false;
+    answer_.more = bytes_ >= Owner::kPieceBytes;
+    return !answer_.more;
+  }
+
+  Verdict verdict() const { return verdict_; }
+
+ private:
+  void note(const SeenNode& node) {
+    answer_.nodes.push_back(node);
+    bytes_ += sizeof node;
+  }
+
+  /// False if there is nothing (any more), or the scan must end.
+  bool see(const Record* record, ScanEntry& entry) {
+    const Owner::Look look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record);
+    if (look == Owner::Look::kSeen) return true;
+    SeenNode missed;
+    verdict_ = look == Owner::Look::kBusy ? Verdict::kBusy : owner_.look_up(table_, entry.key, entry.record, missed);
+    if (verdict_ == Verdict::kDone && entry.record.offset == 0) note(missed);
+    return verdict_ == Verdict::kDone && entry.record.offset != 0;
+  }
+
+  bool see_base(ScanEntry& entry) {
+    SeenNode missed;
+    verdict_ = owner_.look_up(*table_.base(), entry.record.value, entry.base, missed);
+    if (verdict_ == Verdict::kDone && entry.base.offset == 0) note(missed);
+    return verdict_ == Verdict::kDone;
+  }
+
+  Owner& owner_;
+  txn::TableCore& table_;
+  std::uint64_t limit_;
+  ScanAnswer& answer_;
+  std::size_t bytes_ = 0;
+  Verdict verdict_ = Verdict::kDone;
+};
+
+Verdict Owner::answer(const Scan& request, ScanAnswer& answer) {
+  const std::string_view longest = request.to.size() > request.from.size() ? request.to : request.from;
+  txn::TableCore* table = nullptr;
+  if (const Verdict found = find_table(request.table, longest, table); found != Verdict::kDone) return found;
+  if (!table->index().ordered()) return Verdict::kNotOrdered;
+  if (request.limit == 0) return Verdict::kDone;
+  const Entered entered(worker_.shared().epochs, slot_);
+  PieceOfScan piece(*this, *table, request.limit, answer);
+  table->tree().scan({.from = request.from,
+                      .from_inclusive = request.from_inclusive,
+                      .to = request.to,
+                      .to_inclusive = request.to_inclusive,
+                      .to_infinity = request.to_infinity},
+                     request.descending ? kvstore::ordered::Direction::kReverse : kvstore::ordered::Direction::kForward,
+                     piece);
+  return piece.verdict();
+}
+
+}  // namespace granary::dist::messages

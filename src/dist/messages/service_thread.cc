@@ -1,0 +1,42 @@
+#include "src/dist/messages/service_thread.h"
+
+#include <chrono>
+
+namespace granary::dist::messages {
+namespace {
+
+std::uint64_t now_us() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
+}  // namespace
+
+ServiceThread::ServiceThread(Service& service, rdma::Endpoint& endpoint, txn::WorkerCore& worker)
+    : service_(service),
+      endpoint_(endpoint),
+      worker_(worker),
+      sleeper_(endpoint, service.receivers(), {}),
+      thread_([this] { run(); }) {}
+
+ServiceThread::~ServiceThread() {
+  stopping_.store(true, std::memory_order_release);
+  endpoint_.rouse();
+  thread_.join();
+}
+
+void ServiceThread::run() {
+  worker_.attach();
+  for (std::uint32_t turn = 0; !stopping_.load(std::memory_order_acquire);) {
+    if (service_.step(now_us())) {
+      turn = 0;
+      continue;
+    }
+    sleeper_.limit(service_.most_sleep_us());
+    sleeper_.pause(turn++);
+    sleeps_.store(sleeper_.counts().sleeps, std::memory_order_relaxed);
+  }
+  worker_.detach();
+}
+
+}  // namespace granary::dist::messages

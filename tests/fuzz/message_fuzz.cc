@@ -1,0 +1,62 @@
+// Messages between nodes, requests and answers of every kind: whatever the bytes, they are refused or understood, and what is
+// understood is written back byte for byte. Bit 0 of the first byte: the checksum is put right first.
+
+#include <cstring>
+#include <string>
+
+#include "src/base/check.h"
+#include "src/base/crc32c.h"
+#include "src/dist/messages/frame.h"
+#include "tests/fuzz/target.h"
+
+namespace granary {
+namespace {
+
+using namespace dist::messages;
+
+void mend_checksum(std::string& message) {
+  if (message.size() < kFrameBytes) return;
+  const std::uint32_t sum = base::crc32c(0, message.data() + sizeof sum, message.size() - sizeof sum);
+  std::memcpy(message.data(), &sum, sizeof sum);
+}
+
+template <typename T>
+bool understood(std::string_view body) {
+  T value;
+  if (!decode(body, value)) return false;
+  Writer again;
+  again.put(value);
+  base::always_check(again.bytes() == body, "what is understood is written back the same");
+  return true;
+}
+
+template <typename Request>
+bool request_or_answer(std::string_view body) {
+  const bool request = understood<Request>(body);
+  return understood<typename Request::Answer>(body) || request;
+}
+
+bool understood(const Frame& frame) {
+  switch (static_cast<Type>(frame.type)) {
+    case Type::kDescribe: return request_or_answer<Describe>(frame.body);
+    case Type::kPlace: return request_or_answer<Place>(frame.body);
+    case Type::kScan: return request_or_answer<Scan>(frame.body);
+    case Type::kKeepVersion: return request_or_answer<KeepVersion>(frame.body);
+    case Type::kNoteRemoved: return request_or_answer<NoteRemoved>(frame.body);
+    case Type::kCall: return request_or_answer<Call>(frame.body);
+    case Type::kControl: return request_or_answer<Control>(frame.body);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool fuzz::read(std::string_view input) {
+  if (input.empty()) return false;
+  std::string message(input.substr(1));
+  if ((input[0] & 1) != 0) mend_checksum(message);
+  dist::messages::Frame frame;
+  return open_frame(message, frame) && understood(frame);
+}
+
+}  // namespace granary
