@@ -144,6 +144,8 @@ class Database {
   static Result<std::unique_ptr<Database>> open(const Options& options);
   /// The same on another file system: for tests and simulators.
   static Result<std::unique_ptr<Database>> open(const Options& options, base::FileSystem& files);
+  /// Around an engine that was opened otherwise: a cluster's (granary/cluster.h).
+  explicit Database(std::unique_ptr<db::Engine> engine);
   /// Precondition: all workers are gone.
   ~Database();
   Database(const Database&) = delete;
@@ -209,7 +211,6 @@ class Database {
   db::Engine& engine() { return *engine_; }
 
  private:
-  explicit Database(std::unique_ptr<db::Engine> engine);
   std::unique_ptr<db::Engine> engine_;
 };
 

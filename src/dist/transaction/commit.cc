@@ -96,7 +96,7 @@ AbortReason RemoteTransaction::note_change(rdma::NodeId node, const messages::Ch
     return std::find_if(nodes_.begin(), nodes_.end(),
                         [&](const SeenAt& known) { return known.node == node && known.seen.offset == offset; });
   };
-  if (change.before != 0) {
+  if (change.before != 0 || change.kind == messages::NodeKind::kBucket) {
     const auto known = find(change.offset);
     if (known == nodes_.end()) return AbortReason::kNone;
     if (known->seen.version != change.before) return AbortReason::kNodeChanged;
@@ -121,14 +121,17 @@ AbortReason RemoteTransaction::lock_all() {
     steps.push_back(&locks.emplace_back(access.record, reach_.holders.next(), room, reach_.lease_expired));
     written.push_back(&access);
   }
-  const auto locking = [&locks] {
-    return std::any_of(locks.begin(), locks.end(), [](const XLock& lock) { return lock.outcome() == Outcome::kOpen; });
+  const auto locking_at = [&locks](rdma::NodeId node) {
+    return std::any_of(locks.begin(), locks.end(),
+                       [node](const XLock& lock) { return lock.node() == node && lock.outcome() == Outcome::kOpen; });
   };
   std::deque<EpochRead> epochs;
   for (const Participant& participant : participants_) {
     void* const room = buffer(EpochRead::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&epochs.emplace_back(participant.control, room, EpochRead::Until{.others = locking}));
+    steps.push_back(&epochs.emplace_back(
+        participant.control, room,
+        EpochRead::Until{.others = [&locking_at, node = participant.node] { return locking_at(node); }}));
   }
   if (injected(Bug::kEpochBeforeLocks)) {
     std::rotate(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(locks.size()), steps.end());

@@ -1,0 +1,201 @@
+#pragma once
+// A simulated cluster: several nodes with real engines in one process, on one thread, over the simulated fabric. Each node has a
+// service and workers; what waits lets virtual time pass.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <granary/granary.h>
+#include <gtest/gtest.h>
+
+#include "rdma/sim/sim_network.h"
+#include "src/base/file.h"
+#include "src/db/engine.h"
+#include "src/dist/messages/service.h"
+#include "src/dist/record_access/regions.h"
+#include "src/dist/transaction/remote_worker.h"
+#include "tests/support/manual_database.h"
+
+namespace granary::dist::test {
+
+/// The first byte of a key names its home.
+inline std::uint16_t home_of(std::string_view key) {
+  return key.empty() ? 0 : static_cast<std::uint16_t>(key[0] - '0');
+}
+
+class SimClusterNode {
+ public:
+  SimClusterNode(rdma::sim::SimNetwork& network, rdma::fiber::Scheduler& scheduler, rdma::NodeId id,
+                 messages::MailboxLayout layout)
+      : network_(network),
+        scheduler_(scheduler),
+        control_(map(sizeof(epoch::ControlBlock))),
+        mail_(map(layout.region_bytes())),
+        buffer_(map(std::uint64_t{8} << 20)),
+        pool_(*buffer_),
+        database_(open(*reinterpret_cast<epoch::ControlBlock*>(control_->base()))),
+        fabric_(network.open_fabric({.node = id}).value()),
+        parts_{.fabric = *fabric_,
+               .layout = layout,
+               .mailboxes = mail_->base(),
+               .directory = directory_,
+               .buffers = pool_,
+               .now_us = [this] { return now_us(); },
+               .connect_timeout_us = 1'000} {
+    EXPECT_TRUE(fabric_->register_region({.id = kDataRegion}, database_->engine().region()).ok());
+    EXPECT_TRUE(fabric_->register_region({.id = kControlRegion}, *control_).ok());
+    EXPECT_TRUE(fabric_->register_region({.id = kMailRegion}, *mail_).ok());
+    EXPECT_TRUE(fabric_->register_region({.id = kBufferRegion, .access = rdma::Access::kLocal}, *buffer_).ok());
+  }
+
+  rdma::NodeId id() const { return fabric_->node().node; }
+  Database& database() { return *database_; }
+  Directory& directory() { return directory_; }
+  Worker& worker(std::size_t number = 0) { return workers_[number].public_side; }
+  RemoteWorker& remote(std::size_t number = 0) { return *workers_[number].remote; }
+  epoch::ControlBlock& control() { return *reinterpret_cast<epoch::ControlBlock*>(control_->base()); }
+
+  Table table(std::string_view name, const TableOptions& options) {
+    const Table table = database_->create_table(name, options).value();
+    place(table.core());
+    return table;
+  }
+  Index index(const Table& table, std::string_view name, const IndexOptions& options) {
+    const Index index = database_->create_index(table, name, options).value();
+    place(index.core());
+    return index;
+  }
+
+  /// The tables are complete: the service begins.
+  void listen() {
+    EXPECT_TRUE(fabric_->listen().ok());
+    service_worker_ = database_->register_worker().value();
+    slot_ = database_->engine().epochs().acquire_slot();
+    service_endpoint_ = fabric_->open_endpoint().value();
+    owner_ = std::make_unique<messages::Owner>(*service_worker_.core(), *slot_, tables_, database_->engine().region());
+    service_ = std::make_unique<messages::Service>(messages::ServicePlace{.layout = parts_.layout,
+                                                                          .mailboxes = mail_->base(),
+                                                                          .own_node = id(),
+                                                                          .endpoint = *service_endpoint_,
+                                                                          .owner = *owner_,
+                                                                          .control = {}});
+  }
+  messages::DescribeAnswer describe() {
+    messages::DescribeAnswer answer;
+    EXPECT_EQ(owner_->answer(messages::Describe{}, answer), messages::Verdict::kDone);
+    return answer;
+  }
+  void add_worker() {
+    OneWorker made;
+    made.public_side = database_->register_worker().value();
+    made.remote =
+        std::make_unique<RemoteWorker>(parts_, *made.public_side.core(), static_cast<std::uint32_t>(workers_.size()),
+                                       scheduler_, fabric_->open_endpoint().value());
+    workers_.push_back(std::move(made));
+  }
+  void poll() {
+    for (const OneWorker& worker : workers_) worker.remote->poll();
+    if (service_ != nullptr) service_->step(now_us());
+  }
+  /// The node's processor and memory are gone.
+  void crash() {
+    service_.reset();
+    network_.crash(id());
+  }
+
+ private:
+  struct OneWorker {
+    Worker public_side;
+    std::unique_ptr<RemoteWorker> remote;
+    ~OneWorker() { remote.reset(); }
+    OneWorker() = default;
+    OneWorker(OneWorker&&) = default;
+  };
+
+  static std::unique_ptr<memory::Region> map(std::uint64_t bytes) {
+    return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff}).value();
+  }
+  static std::unique_ptr<Database> open(epoch::ControlBlock& control) {
+    return std::make_unique<Database>(
+        db::Engine::open(tests::manual_options(), base::system_files(), &control).value());
+  }
+  void place(txn::TableCore* core) {
+    core->place(std::make_shared<const txn::Placement>(txn::Placement{.self = id(), .home = home_of}));
+    tables_.push_back(core);
+  }
+  std::uint64_t now_us() const { return network_.now() / 1000; }
+
+  rdma::sim::SimNetwork& network_;
+  rdma::fiber::Scheduler& scheduler_;
+  const std::unique_ptr<memory::Region> control_;
+  const std::unique_ptr<memory::Region> mail_;
+  const std::unique_ptr<memory::Region> buffer_;
+  BufferPool pool_;
+  Directory directory_;
+  const std::unique_ptr<Database> database_;
+  const std::unique_ptr<rdma::Fabric> fabric_;
+  NodeParts parts_;
+  std::vector<txn::TableCore*> tables_;
+  Worker service_worker_;
+  epoch::Slot* slot_ = nullptr;
+  std::unique_ptr<rdma::Endpoint> service_endpoint_;
+  std::unique_ptr<messages::Owner> owner_;
+  std::unique_ptr<messages::Service> service_;
+  std::vector<OneWorker> workers_;
+};
+
+class SimCluster : private base::Waiter {
+ public:
+  explicit SimCluster(unsigned nodes, unsigned workers = 2, const rdma::sim::SimOptions& options = {.seed = 1})
+      : network(options),
+        workers_(workers) {
+    const messages::MailboxLayout layout{
+        .region = kMailRegion, .nodes = static_cast<rdma::NodeId>(nodes), .workers = workers};
+    for (unsigned id = 0; id < nodes; ++id) {
+      nodes_.push_back(std::make_unique<SimClusterNode>(network, scheduler, static_cast<rdma::NodeId>(id), layout));
+    }
+  }
+
+  SimClusterNode& node(std::size_t id) { return *nodes_[id]; }
+
+  /// The same table on all nodes, one handle each.
+  std::vector<Table> tables(std::string_view name, const TableOptions& options) {
+    std::vector<Table> all;
+    for (const auto& node : nodes_) all.push_back(node->table(name, options));
+    return all;
+  }
+  /// After all tables have been made.
+  void start() {
+    for (const auto& node : nodes_) node->listen();
+    for (const auto& node : nodes_) {
+      for (const auto& other : nodes_) node->directory().learn(other->id(), 1, other->describe(), 4096);
+      for (unsigned i = 0; i < workers_; ++i) node->add_worker();
+    }
+  }
+
+  /// E moves on everywhere; no transaction may be open.
+  void pass_epochs(std::uint64_t epochs) {
+    for (; epochs > 0; --epochs) {
+      for (const auto& node : nodes_) node->control().by_leader.epoch.fetch_add(1);
+      for (const auto& node : nodes_) (void)node->database().step();
+    }
+  }
+
+ private:
+  void pause(std::uint32_t) override { network.step(); }
+  void poll() {
+    for (const auto& node : nodes_) node->poll();
+    network.step();
+  }
+
+ public:
+  rdma::sim::SimNetwork network;
+  rdma::fiber::Scheduler scheduler{[this] { poll(); }, *this};
+
+ private:
+  const unsigned workers_;
+  std::vector<std::unique_ptr<SimClusterNode>> nodes_;
+};
+
+}  // namespace granary::dist::test

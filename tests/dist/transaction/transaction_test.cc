@@ -1,0 +1,298 @@
+// Transactions across simulated nodes, step by step: what they see, what they conflict with, and what they cost.
+
+#include <gtest/gtest.h>
+
+#include "tests/dist/transaction/sim_cluster.h"
+
+namespace granary::dist::test {
+namespace {
+
+std::string value_of(Transaction& t, const Table& table, std::string_view key) {
+  std::string value;
+  const granary::Outcome got = t.get(table, key, value);
+  if (got == granary::Outcome::kOk) return value;
+  return got == granary::Outcome::kNotFound ? "(none)" : "(" + std::string(name(got)) + ")";
+}
+
+/// Keys "0…" are node 0's, and so on.
+class AcrossNodes : public testing::TestWithParam<IndexKind> {
+ protected:
+  AcrossNodes() : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {
+    cluster_.start();
+    cluster_.pass_epochs(2);
+    for (const std::string key : {"0x", "1x", "1y", "2x"}) {
+      commit(home_of(key),
+             [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, key, "old"), Outcome::kOk); });
+    }
+  }
+
+  using Outcome = granary::Outcome;
+  using Body = FunctionRef<void(Transaction&, const Table&)>;
+
+  Transaction begin(std::size_t node, std::size_t worker = 0) { return cluster_.node(node).worker(worker).begin(); }
+  const Table& table(std::size_t node) const { return tables_[node]; }
+  Ticket commit(std::size_t node, Body body) {
+    Transaction t = begin(node);
+    body(t, table(node));
+    const CommitResult done = t.commit();
+    EXPECT_TRUE(done.committed()) << name(done.reason);
+    return done.ticket;
+  }
+  std::string at(std::size_t node, std::string_view key) {
+    std::string value;
+    commit(node, [&](Transaction& t, const Table& table) { value = value_of(t, table, key); });
+    return value;
+  }
+
+  SimCluster cluster_{3};
+  const std::vector<Table> tables_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, AcrossNodes, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
+                         [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
+
+TEST_P(AcrossNodes, ReadsAndWritesRecordsOfOthers) {
+  const Ticket ticket = commit(0, [&](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.update(table, "2x", "newer"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "0x", "mine"), Outcome::kOk);
+    EXPECT_EQ(value_of(t, table, "1x"), "new") << "its own write";
+  });
+  EXPECT_NE(ticket.tid, 0u);
+  for (std::size_t node = 0; node < 3; ++node) {
+    EXPECT_EQ(at(node, "1x"), "new") << node;
+    EXPECT_EQ(at(node, "2x"), "newer") << node;
+    EXPECT_EQ(at(node, "0x"), "mine") << node;
+  }
+}
+
+TEST_P(AcrossNodes, NothingIsSeenOfWhatAborts) {
+  {
+    Transaction t = begin(0);
+    EXPECT_EQ(t.put(table(0), "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.insert(table(0), "2new", "new"), Outcome::kOk);
+  }
+  EXPECT_EQ(at(1, "1x"), "old");
+  EXPECT_EQ(at(2, "2new"), "(none)");
+}
+
+TEST_P(AcrossNodes, InsertsAndRemovesThere) {
+  commit(0, [&](Transaction& t, const Table& table) {
+    EXPECT_EQ(t.insert(table, "1new", "born"), Outcome::kOk);
+    EXPECT_EQ(t.insert(table, "1x", "again"), Outcome::kAlreadyExists);
+    EXPECT_EQ(t.put(table, "2new", "put"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table, "1y"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table, "2none"), Outcome::kNotFound);
+    EXPECT_EQ(t.update(table, "2none", ""), Outcome::kNotFound);
+    EXPECT_EQ(value_of(t, table, "1y"), "(none)");
+    EXPECT_EQ(value_of(t, table, "1new"), "born");
+  });
+  for (std::size_t node = 0; node < 3; ++node) {
+    EXPECT_EQ(at(node, "1new"), "born") << node;
+    EXPECT_EQ(at(node, "2new"), "put") << node;
+    EXPECT_EQ(at(node, "1y"), "(none)") << node;
+  }
+  commit(2, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.insert(table, "1y", "back"), Outcome::kOk); });
+  EXPECT_EQ(at(1, "1y"), "back");
+}
+
+TEST_P(AcrossNodes, ALostUpdateIsNoticed) {
+  for (const std::size_t other : {1u, 2u}) {  // the owner, and another node
+    Transaction one = begin(0);
+    Transaction two = begin(other);
+    (void)value_of(one, table(0), "1x");
+    (void)value_of(two, table(other), "1x");
+    EXPECT_EQ(one.put(table(0), "1x", "one"), Outcome::kOk);
+    EXPECT_EQ(two.put(table(other), "1x", "two"), Outcome::kOk);
+    EXPECT_TRUE(one.commit().committed());
+    EXPECT_EQ(two.commit().reason, AbortReason::kReadChanged);
+    EXPECT_EQ(at(1, "1x"), "one");
+  }
+}
+
+TEST_P(AcrossNodes, AReadThatChangedIsNoticedByAReader) {
+  for (const std::size_t writer : {1u, 2u}) {
+    Transaction reader = begin(0);
+    (void)value_of(reader, table(0), "1x");
+    commit(writer, [&](Transaction& t, const Table& table) {
+      EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+      EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+    });
+    (void)value_of(reader, table(0), "2x");
+    EXPECT_EQ(reader.commit().reason, AbortReason::kReadChanged);
+  }
+}
+
+TEST_P(AcrossNodes, WriteSkewIsNoticed) {
+  Transaction one = begin(0);
+  Transaction two = begin(1);
+  (void)value_of(one, table(0), "1x");
+  (void)value_of(one, table(0), "2x");
+  (void)value_of(two, table(1), "1x");
+  (void)value_of(two, table(1), "2x");
+  EXPECT_EQ(one.put(table(0), "1x", "one"), Outcome::kOk);
+  EXPECT_EQ(two.put(table(1), "2x", "two"), Outcome::kOk);
+  EXPECT_TRUE(one.commit().committed());
+  EXPECT_EQ(two.commit().reason, AbortReason::kReadChanged);
+}
+
+TEST_P(AcrossNodes, AKeyThatAppearsWhereOneWasMissedIsAPhantom) {
+  for (const std::size_t writer : {1u, 2u}) {
+    const std::string key = "1new" + std::to_string(writer);
+    Transaction reader = begin(0);
+    EXPECT_EQ(value_of(reader, table(0), key), "(none)");
+    EXPECT_EQ(reader.put(table(0), "2x", "relies on it"), Outcome::kOk);
+    commit(writer, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.insert(table, key, "new"), Outcome::kOk); });
+    EXPECT_EQ(reader.commit().reason, AbortReason::kNodeChanged);
+  }
+}
+
+TEST_P(AcrossNodes, OnlyOneOfTwoInsertsOfAKeySucceeds) {
+  Transaction one = begin(0);
+  Transaction two = begin(2);
+  EXPECT_EQ(one.insert(table(0), "1new", "one"), Outcome::kOk);
+  EXPECT_EQ(two.insert(table(2), "1new", "two"), Outcome::kOk);
+  EXPECT_TRUE(one.commit().committed());
+  EXPECT_FALSE(two.commit().committed());
+  EXPECT_EQ(at(1, "1new"), "one");
+}
+
+TEST_P(AcrossNodes, ManyGetsTravelTogether) {
+  std::array<std::array<char, 32>, 4> buffers;
+  Transaction t = begin(0);
+  std::array<MultiGet, 4> gets = {MultiGet{table(0), "1x", buffers[0], {}}, MultiGet{table(0), "0x", buffers[1], {}},
+                                  MultiGet{table(0), "2none", buffers[2], {}},
+                                  MultiGet{table(0), "2x", buffers[3], {}}};
+  EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+  EXPECT_EQ(gets[0].result.outcome, Outcome::kOk);
+  EXPECT_EQ(std::string_view(buffers[0].data(), gets[0].result.size), "old");
+  EXPECT_EQ(gets[1].result.outcome, Outcome::kOk);
+  EXPECT_EQ(gets[2].result.outcome, Outcome::kNotFound);
+  EXPECT_EQ(gets[3].result.outcome, Outcome::kOk);
+  EXPECT_TRUE(t.commit().committed());
+}
+
+TEST_P(AcrossNodes, ADeadNodeIsAnError) {
+  Transaction open = begin(0);
+  (void)value_of(open, table(0), "1x");
+  EXPECT_EQ(open.put(table(0), "1x", "new"), Outcome::kOk);
+  EXPECT_EQ(open.put(table(0), "0x", "new"), Outcome::kOk);
+  cluster_.node(1).crash();
+  EXPECT_EQ(open.commit().reason, AbortReason::kNodeUnreachable);
+  Transaction later = begin(0);
+  EXPECT_EQ(value_of(later, table(0), "1y"), "(aborted)");
+  EXPECT_EQ(later.commit().reason, AbortReason::kNodeUnreachable);
+  EXPECT_EQ(at(0, "0x"), "old");
+  EXPECT_EQ(at(0, "2x"), "old") << "the others go on";
+}
+
+TEST_P(AcrossNodes, OldVersionsSurviveAWriteBack) {
+  cluster_.pass_epochs(9);
+  Snapshot snapshot = cluster_.node(1).worker().snapshot();
+  commit(0, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk); });
+  std::string value;
+  EXPECT_EQ(snapshot.get(table(1), "1x", value), Outcome::kOk);
+  EXPECT_EQ(value, "old");
+  EXPECT_EQ(at(1, "1x"), "new");
+}
+
+// --- what it costs ---
+
+class Cost : public AcrossNodes {
+ protected:
+  struct Figures {
+    std::array<std::uint64_t, kPhases> rounds;
+    std::uint64_t reads, writes, compare_swaps, messages;
+    bool operator==(const Figures&) const = default;
+  };
+  Figures cost_of(Body body) {
+    const Figures before = figures();
+    commit(0, body);
+    Figures after = figures();
+    for (std::size_t i = 0; i < kPhases; ++i) after.rounds[i] -= before.rounds[i];
+    after.reads -= before.reads;
+    after.writes -= before.writes;
+    after.compare_swaps -= before.compare_swaps;
+    after.messages -= before.messages;
+    return after;
+  }
+
+ private:
+  Figures figures() {
+    const ReachCounters& counters = cluster_.node(0).remote().counters();
+    Figures now{};
+    for (std::size_t i = 0; i < kPhases; ++i) now.rounds[i] = counters.rounds[i];
+    now.reads = counters.reads;
+    now.writes = counters.writes;
+    now.compare_swaps = counters.compare_swaps;
+    now.messages = counters.messages;
+    return now;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, Cost, testing::Values(IndexKind::kHash), [](const auto&) { return "Hash"; });
+
+/// w writes and r reads at one participant, places known: a round trip for each step.
+TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<std::array<char, 32>, 2> buffers;
+    std::array<MultiGet, 2> gets = {MultiGet{table, "1x", buffers[0], {}}, MultiGet{table, "1y", buffers[1], {}}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+  };
+  (void)cost_of(run);
+  const Figures warm = cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
+  EXPECT_EQ(warm.compare_swaps, 1u);
+  EXPECT_EQ(warm.reads, 2u + 2u + 1u) << "two records; header and E; the header that is not locked";
+  EXPECT_EQ(warm.writes, 2u);
+  EXPECT_EQ(warm.messages, 0u);
+}
+
+TEST_P(Cost, TheSameAtSeveralParticipants) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<std::array<char, 32>, 3> buffers;
+    std::array<MultiGet, 3> gets = {MultiGet{table, "1x", buffers[0], {}}, MultiGet{table, "2x", buffers[1], {}},
+                                    MultiGet{table, "1y", buffers[2], {}}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
+  };
+  (void)cost_of(run);
+  EXPECT_EQ(cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
+}
+
+TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
+  const auto run = [](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
+  };
+  (void)cost_of(run);
+  EXPECT_EQ(cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
+}
+
+TEST_P(Cost, AReaderValidatesInOneRound) {
+  const auto run = [](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(value_of(t, table, "2x"), "old");
+  };
+  (void)cost_of(run);
+  const Figures warm = cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{2, 0, 0, 1, 0}))
+      << "the second get is asked for after the first";
+  EXPECT_EQ(warm.reads, 2u + 4u);
+}
+
+TEST_P(Cost, ALocalTransactionCostsNothing) {
+  const Figures none{};
+  EXPECT_EQ(cost_of([](Transaction& t, const Table& table) {
+              EXPECT_EQ(value_of(t, table, "0x"), "old");
+              EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
+            }),
+            none);
+}
+
+}  // namespace
+}  // namespace granary::dist::test
