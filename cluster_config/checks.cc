@@ -45,8 +45,8 @@ void check_hosts(const ClusterConfig& config, Problems& problems) {
   for (const NodeConfig& node : config.nodes) {
     if (node.host == first.host) continue;
     problems.add(node.line,
-                 fmt::format("this node is on host '{}', that of line {} on '{}', but {} serves one host; {}", node.host,
-                             first.line, first.host, shm ? "provider \"shm\"" : "membership \"local\"",
+                 fmt::format("this node is on host '{}', that of line {} on '{}', but {} serves one host; {}",
+                             node.host, first.line, first.host, shm ? "provider \"shm\"" : "membership \"local\"",
                              shm ? "use provider \"verbs\"" : "use membership \"zookeeper\""));
   }
 }
@@ -79,7 +79,8 @@ bool is_own_address(const std::string& text) {
     const std::uint32_t number = ntohl(four.s_addr);
     return number != INADDR_ANY && number < 0xe0000000;  // no multicast, no broadcast
   }
-  return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) && !IN6_IS_ADDR_MULTICAST(&six);
+  return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) &&
+         !IN6_IS_ADDR_MULTICAST(&six);
 }
 
 }  // namespace granary::cluster_config

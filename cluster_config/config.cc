@@ -33,7 +33,8 @@ std::uint64_t fingerprint(const ClusterConfig& config) {
                                  config.key_file.empty() ? "open" : "keyed", name(membership.kind),
                                  counted(membership.chroot), membership.session_timeout_ms, name(config.clock.kind));
   for (const NodeConfig& node : config.nodes) {
-    text += fmt::format(" | {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port, node.workers);
+    text +=
+        fmt::format(" | {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port, node.workers);
   }
   return XXH3_64bits(text.data(), text.size());
 }

@@ -42,12 +42,12 @@ struct ClockConfig {
 
 /// One node. Paths are absolute.
 struct NodeConfig {
-  std::uint16_t id = 0;       ///< 1 to kGreatestNodeId
-  std::string host = {};      ///< nodes with the same name run on one machine
-  std::string address = {};   ///< verbs: the IP address where it listens, and at no other
-  std::uint16_t port = 0;     ///< verbs: in rdma_cm's port space
-  std::string device = {};    ///< verbs: "mlx5_0"; empty: the first that can be used
-  std::uint8_t device_port = 0;  ///< verbs: from 1; 0: the first that is active
+  std::uint16_t id = 0;                  ///< 1 to kGreatestNodeId
+  std::string host = {};                 ///< nodes with the same name run on one machine
+  std::string address = {};              ///< verbs: the IP address where it listens, and at no other
+  std::uint16_t port = 0;                ///< verbs: in rdma_cm's port space
+  std::string device = {};               ///< verbs: "mlx5_0"; empty: the first that can be used
+  std::uint8_t device_port = 0;          ///< verbs: from 1; 0: the first that is active
   std::vector<std::uint32_t> cpus = {};  ///< empty: any
   int numa_node = -1;                    ///< -1: any
   std::uint32_t workers = 1;

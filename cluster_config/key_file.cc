@@ -39,9 +39,10 @@ Status check_private(const std::string& path, int fd) {
                               status.st_mode & 07777, path));
   }
   if (status.st_uid != ::geteuid()) {
-    return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("the cluster key '{}' belongs to user {}, not to user {} who runs the node; run: chown {} {}",
-                              path, status.st_uid, ::geteuid(), ::geteuid(), path));
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("the cluster key '{}' belongs to user {}, not to user {} who runs the node; run: chown {} {}", path,
+                    status.st_uid, ::geteuid(), ::geteuid(), path));
   }
   return {};
 }

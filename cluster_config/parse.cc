@@ -78,7 +78,8 @@ void Parser::read_cluster() {
   const bool plain = std::all_of(config_.name.begin(), config_.name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
   });
-  if (!plain || config_.name.size() > 64) section.complain("name", ": expected up to 64 letters, digits, '-', '_', '.'");
+  if (!plain || config_.name.size() > 64)
+    section.complain("name", ": expected up to 64 letters, digits, '-', '_', '.'");
   config_.provider = section.choice("provider", Provider::kShm, Provider::kVerbs);
   section.require("run_directory", "a directory for the nodes' sockets and locks, private to their user");
   config_.run_directory = path(section, "run_directory");
@@ -183,8 +184,8 @@ NodeConfig Parser::read_node(Section& section) {
   node.reliable_directory = node_directory(section, "reliable_directory", node.id);
   for (const std::string& one : section.texts("log_directories")) {
     const std::string full = absolute(one);
-    node.log_directories.push_back(
-        section.is_default("log_directories") ? fmt::format("{}/node-{}", full, node.id) : full);
+    node.log_directories.push_back(section.is_default("log_directories") ? fmt::format("{}/node-{}", full, node.id)
+                                                                         : full);
   }
   return node;
 }

@@ -25,9 +25,9 @@ Status Problems::status() const {
   const std::vector<std::string> all = lines();
   const std::size_t more = all.size() - 1;
   return Status(StatusCode::kInvalidArgument,
-                more == 0 ? all.front()
-                          : fmt::format("{} (and {} more; 'granary cluster check {}' lists them)", all.front(), more,
-                                        file_));
+                more == 0
+                    ? all.front()
+                    : fmt::format("{} (and {} more; 'granary cluster check {}' lists them)", all.front(), more, file_));
 }
 
 }  // namespace granary::cluster_config

@@ -149,11 +149,11 @@ void complain_of_unknown(const std::string& section, const toml::table& table, c
   for (const auto& [key, value] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
     const std::string meant = base::nearest(key.str(), known);
-    problems.add(static_cast<int>(key.source().begin.line),
-                 meant.empty() ? fmt::format("{}: {} has no such key; expected {}", shown(key.str()), section,
-                                             fmt::join(known, ", "))
-                               : fmt::format("{}: {} has no such key; did you mean {}?", shown(key.str()), section,
-                                             meant));
+    problems.add(
+        static_cast<int>(key.source().begin.line),
+        meant.empty()
+            ? fmt::format("{}: {} has no such key; expected {}", shown(key.str()), section, fmt::join(known, ", "))
+            : fmt::format("{}: {} has no such key; did you mean {}?", shown(key.str()), section, meant));
   }
 }
 

@@ -18,7 +18,8 @@
 namespace granary::cluster_config::clock {
 
 struct ClockOptions {
-  std::uint64_t max_age_us = 10'000;  ///< softtime that was not written for so long is none; steps are to be well within it
+  std::uint64_t max_age_us =
+      10'000;  ///< softtime that was not written for so long is none; steps are to be well within it
   std::uint64_t hold_us = 2'000'000;  ///< without jumps, before the time counts again
 };
 
@@ -60,7 +61,7 @@ class Clock {
   const ClockOptions options_;
   const std::unique_ptr<TimeSource> source_;
   base::SoftTime time_;
-  std::optional<Moment> last_;      ///< of the last step that got one
+  std::optional<Moment> last_;  ///< of the last step that got one
   std::uint64_t hold_until_us_ = 0;
 
   mutable std::mutex mutex_;  ///< of what follows

@@ -44,7 +44,9 @@ void put_two(std::vector<std::uint8_t>& bytes, std::size_t at, std::uint16_t num
 }
 
 /// Nanoseconds in units of 2^-16.
-double interval_at(Bytes bytes, std::size_t at) { return static_cast<double>(number_at<std::int64_t>(bytes, at)) / 65536; }
+double interval_at(Bytes bytes, std::size_t at) {
+  return static_cast<double>(number_at<std::int64_t>(bytes, at)) / 65536;
+}
 
 std::optional<std::variant<CurrentData, PortData, TimeStatus>> parse_data(DataSet what, Bytes data) {
   switch (what) {
@@ -86,12 +88,13 @@ std::vector<std::uint8_t> get_request(DataSet what, std::uint8_t domain, std::ui
 std::optional<Answer> parse_answer(Bytes message, std::uint8_t domain) {
   if (message.size() < kDataAt || (message[0] & 0x0F) != kManagement || (message[1] & 0x0F) != kVersion) return {};
   const std::size_t tlv_bytes = number_at<std::uint16_t>(message, kTlvAt + 2);
-  const bool whole = number_at<std::uint16_t>(message, kLengthAt) == message.size() &&
-                     tlv_bytes >= 2 && kTlvAt + 4 + tlv_bytes == message.size();
+  const bool whole = number_at<std::uint16_t>(message, kLengthAt) == message.size() && tlv_bytes >= 2 &&
+                     kTlvAt + 4 + tlv_bytes == message.size();
   const bool answers = message[kDomainAt] == domain && (message[kActionAt] & 0x0F) == kResponse &&
                        number_at<std::uint16_t>(message, kTlvAt) == kManagementTlv;
   if (!whole || !answers) return {};
-  const auto data = parse_data(static_cast<DataSet>(number_at<std::uint16_t>(message, kIdAt)), message.subspan(kDataAt));
+  const auto data =
+      parse_data(static_cast<DataSet>(number_at<std::uint16_t>(message, kIdAt)), message.subspan(kDataAt));
   if (!data) return {};
   return Answer{number_at<std::uint16_t>(message, kSequenceAt), *data};
 }
@@ -127,9 +130,9 @@ std::string print(const ClockIdentity& identity) {
 }
 
 std::string_view port_state_name(std::uint8_t state) {
-  static constexpr std::array<std::string_view, 10> kNames = {
-      "unknown", "INITIALIZING", "FAULTY", "DISABLED", "LISTENING", "PRE_MASTER", "MASTER", "PASSIVE", "UNCALIBRATED",
-      "SLAVE"};
+  static constexpr std::array<std::string_view, 10> kNames = {"unknown",      "INITIALIZING", "FAULTY", "DISABLED",
+                                                              "LISTENING",    "PRE_MASTER",   "MASTER", "PASSIVE",
+                                                              "UNCALIBRATED", "SLAVE"};
   return state < kNames.size() ? kNames[state] : kNames[0];
 }
 

@@ -94,25 +94,30 @@ bool PtpSource::fresh(const std::optional<Known<Data>>& known, std::uint64_t now
 
 Bound PtpSource::judge(std::uint64_t now_us) const {
   if (!fresh(current_, now_us) || !fresh(status_, now_us))
-    return Bound::none(unreachable_.empty() ? fmt::format("ptp4l at {} does not answer", options_.socket) : unreachable_);
+    return Bound::none(unreachable_.empty() ? fmt::format("ptp4l at {} does not answer", options_.socket)
+                                            : unreachable_);
   std::string states;
   bool is_master = false;
   for (const auto& [number, port] : ports_) {
     if (!fresh(port, now_us)) continue;
     if (port->data.state == ptp::kSlave) return judge_slave();
     is_master = is_master || port->data.state == ptp::kMaster;
-    states += fmt::format("{}port {} is {}", states.empty() ? "" : ", ", number, ptp::port_state_name(port->data.state));
+    states +=
+        fmt::format("{}port {} is {}", states.empty() ? "" : ", ", number, ptp::port_state_name(port->data.state));
   }
-  const bool is_grandmaster = is_master && current_->data.steps_removed == 0 && status_->data.grandmaster == grandmaster_;
+  const bool is_grandmaster =
+      is_master && current_->data.steps_removed == 0 && status_->data.grandmaster == grandmaster_;
   if (is_grandmaster) return Bound::within(2 * options_.max_error_us);
-  return Bound::none(fmt::format("not synchronized to {}: {}", ptp::print(grandmaster_), states.empty() ? "no port" : states));
+  return Bound::none(
+      fmt::format("not synchronized to {}: {}", ptp::print(grandmaster_), states.empty() ? "no port" : states));
 }
 
 /// The offset is as ptp4l last measured it; the path may be as much longer in one direction as it is long.
 Bound PtpSource::judge_slave() const {
   const TimeStatus& status = status_->data;
   if (!status.grandmaster_present || status.grandmaster != grandmaster_)
-    return Bound::none(fmt::format("the grandmaster is {}, not {}", ptp::print(status.grandmaster), ptp::print(grandmaster_)));
+    return Bound::none(
+        fmt::format("the grandmaster is {}, not {}", ptp::print(status.grandmaster), ptp::print(grandmaster_)));
   const Discipline discipline = options_.discipline();
   if (!discipline.synchronized || discipline.max_error_us > options_.steered_us)
     return Bound::none("nobody has steered the system clock lately: is phc2sys running?");

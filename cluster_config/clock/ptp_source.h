@@ -31,11 +31,11 @@ Discipline kernel_discipline();
 struct PtpOptions {
   std::string socket = "/var/run/ptp4l";
   std::uint8_t domain = 0;
-  std::string grandmaster{};         ///< "001122.fffe.334455": pmc's "GET TIME_STATUS_NP" tells it as gmIdentity
-  std::uint64_t max_error_us = 50;   ///< of each node; leases are told apart by twice as much
-  std::uint64_t ask_us = 200'000;    ///< how often
+  std::string grandmaster{};           ///< "001122.fffe.334455": pmc's "GET TIME_STATUS_NP" tells it as gmIdentity
+  std::uint64_t max_error_us = 50;     ///< of each node; leases are told apart by twice as much
+  std::uint64_t ask_us = 200'000;      ///< how often
   std::uint64_t stale_us = 1'500'000;  ///< answers to older questions count no more
-  std::uint64_t steered_us = 5'000;  ///< most of the kernel's own estimate: 10 s without steering
+  std::uint64_t steered_us = 5'000;    ///< most of the kernel's own estimate: 10 s without steering
   std::function<Discipline()> discipline = kernel_discipline;
 };
 

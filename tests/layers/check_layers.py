@@ -21,7 +21,7 @@ PROGRAM_LAYER = 9
 PUBLIC_HEADER_LAYER = {
     "function_ref.h": 0, "key.h": 0, "limits.h": 0, "options.h": 0, "outcome.h": 0, "status.h": 0,
     "table.h": 5, "transaction.h": 5,
-    "database.h": 8, "procedure.h": 8, "granary.h": 8,
+    "database.h": 8, "cluster.h": 8, "procedure.h": 8, "granary.h": 8,
 }
 
 

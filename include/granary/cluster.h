@@ -1,0 +1,149 @@
+#pragma once
+// Cluster: this process as a node of a cluster. Each node runs the same program: it joins, makes the same tables in the same order,
+// starts, and then runs transactions on the keys of all nodes as if they were its own.
+//
+//   auto cluster = granary::Cluster::join({.file = "cluster.toml", .node = 1}).value();
+//   auto accounts = cluster->create_table<std::uint64_t, Account>("accounts", {}, by_range).value();
+//   cluster->start();                                        // waits for the other nodes
+//   auto worker = cluster->register_worker().value();        // one per thread
+//   worker->run([&](granary::Transaction& t) { ... });
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <granary/database.h>
+#include <granary/procedure.h>
+
+namespace granary {
+
+/// Names a node of a cluster, as the cluster file does.
+using NodeNumber = std::uint16_t;
+
+/// Which node has which keys of a table. Keys of other nodes are reached one-sided, or, in ordered tables, by message.
+struct Placement {
+  /// Partitioned: the home of an encoded key, a node of the cluster; the same on all nodes, for good. Thread-safe. A scan visits
+  /// the home of its range's lower end, so keys that are scanned together live together.
+  /// Empty: every node has a copy of its own, which it loads itself and nobody changes afterwards.
+  std::function<NodeNumber(std::string_view key)> home = {};
+
+  static Placement replicated() { return {}; }
+};
+
+struct ClusterOptions {
+  std::string file;     ///< the cluster file (docs/cluster-file.md)
+  NodeNumber node = 0;  ///< which of its nodes this process is
+  /// Of the node's database; directories, memory, workers and epochs are the cluster file's.
+  Options database = {};
+  std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes
+  std::uint64_t location_cache_bytes = std::uint64_t{16}
+                                       << 20;  ///< for where records of one table of one other node are
+};
+
+/// What the transactions of this node's workers did at other nodes; sums since the start.
+struct ClusterStatistics {
+  std::uint64_t transactions = 0;  ///< that touched another node
+  std::uint64_t rounds = 0;        ///< round trips of one-sided operations
+  std::uint64_t execute_rounds = 0, lock_rounds = 0, agree_rounds = 0, validate_rounds = 0, write_back_rounds = 0;
+  std::uint64_t reads = 0, writes = 0, compare_swaps = 0;  ///< one-sided operations
+  std::uint64_t messages = 0;                              ///< questions to other nodes
+  std::uint64_t epoch_waits = 0;                           ///< transactions that waited for the epoch of another node
+  std::uint64_t location_hits = 0, location_misses = 0, location_stale = 0;
+  std::uint64_t unfinished = 0;  ///< write-backs that a node did not answer: in the log only
+};
+
+namespace db {
+class ClusterNode;
+class ClusterThread;
+}  // namespace db
+
+/// A worker of a cluster's node (granary::Worker), used by the thread that registered it.
+class ClusterWorker {
+ public:
+  /// For Cluster::register_worker().
+  ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread);
+  ~ClusterWorker();
+  ClusterWorker(const ClusterWorker&) = delete;
+  ClusterWorker& operator=(const ClusterWorker&) = delete;
+
+  /// The same worker, whose transactions reach all nodes.
+  Worker& worker();
+  Transaction begin() { return worker().begin(); }
+  Snapshot snapshot() { return worker().snapshot(); }
+  RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {}) {
+    return worker().run(body, policy);
+  }
+
+  /// Runs a procedure at a node, here or there: as one transaction of a worker of that node, with retries. An error if there is no
+  /// such procedure, or the node does not answer; kUnavailable leaves open whether it has run.
+  Result<RunResult> call(NodeNumber node, std::string_view procedure, std::string_view args, std::string& reply);
+  /// The same with plain structs, as the procedure was registered.
+  template <typename Args, typename Reply>
+  Result<RunResult> call(NodeNumber node, std::string_view procedure, const Args& args, Reply& reply) {
+    std::string bytes;
+    auto done = call(node, procedure, std::string_view(reinterpret_cast<const char*>(&args), sizeof args), bytes);
+    if (done.ok() && bytes.size() == sizeof reply) std::memcpy(&reply, bytes.data(), sizeof reply);
+    return done;
+  }
+
+ private:
+  db::ClusterNode& node_;
+  std::unique_ptr<db::ClusterThread> thread_;
+};
+
+class Cluster {
+ public:
+  /// Reads the cluster file, becomes a member, opens the node's database. kFailedPrecondition if the cluster runs with another
+  /// file or another version, kAlreadyExists if this node runs already.
+  static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
+  /// Leaves, if leave() was not called. Precondition: all workers are gone.
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  NodeNumber node() const;
+  /// All of the cluster file's, ascending.
+  std::vector<NodeNumber> nodes() const;
+
+  // Before start(): the same on all nodes, in the same order.
+  /// The table's records are shared with the other nodes, unless it is replicated; so it needs max_value_bytes.
+  Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
+  template <typename K, typename V>
+  Result<TypedTable<K, V>> create_table(std::string_view name, TableOptions options, Placement placement) {
+    options.max_value_bytes = sizeof(V);
+    auto table = create_table(name, options, std::move(placement));
+    if (!table.ok()) return table.status();
+    return TypedTable<K, V>(*table);
+  }
+  /// An entry lives where its record does. A scan of the index is of one node, which `home` tells from the range's lower end.
+  Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options,
+                             Placement placement);
+  /// What other nodes may call here.
+  Procedures& procedures();
+
+  /// Waits until all nodes have come so far, and connects with them. Transactions may begin afterwards, also before other nodes
+  /// have returned from it. An error names the node that is missing, or differs.
+  Status start();
+  /// Waits until every node has called this as often as this node, e.g. between loading and running.
+  Status barrier();
+
+  /// kResourceExhausted when as many are registered as the cluster file has for the node.
+  Result<std::unique_ptr<ClusterWorker>> register_worker();
+  /// The node's database: its own keys, statistics, durability.
+  Database& database();
+  ClusterStatistics statistics() const;
+  /// OK, or why this node takes part no more (kMembershipLost: exit code 6).
+  Status status() const;
+
+  /// Ends the membership in order. Precondition: all workers are gone.
+  Status leave();
+
+ private:
+  explicit Cluster(std::unique_ptr<db::ClusterNode> node);
+  std::unique_ptr<db::ClusterNode> node_;
+};
+
+}  // namespace granary

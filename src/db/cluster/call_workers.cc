@@ -1,0 +1,81 @@
+#include "src/db/cluster/call_workers.h"
+
+#include "src/dist/messages/frame.h"
+
+namespace granary::db {
+namespace {
+
+constexpr std::uint64_t kLook_us = 50'000;
+
+/// On the wire.
+struct CallResult {
+  std::uint8_t status = 0;
+  std::string message{};
+  std::uint8_t reason = 0;
+  std::uint32_t attempts = 0;
+  std::uint64_t tid = 0;
+  std::uint64_t epoch = 0;
+  std::string reply{};
+  static constexpr auto kMembers =
+      std::tuple{&CallResult::status, &CallResult::message, &CallResult::reason, &CallResult::attempts,
+                 &CallResult::tid,    &CallResult::epoch,   &CallResult::reply};
+};
+
+}  // namespace
+
+std::string encode_call_result(const Result<RunResult>& result, const std::string& reply) {
+  CallResult wire{.status = static_cast<std::uint8_t>(result.status().code()), .message = result.status().message()};
+  if (result.ok()) {
+    wire.reason = static_cast<std::uint8_t>(result->reason);
+    wire.attempts = result->attempts;
+    wire.tid = result->ticket.tid;
+    wire.epoch = result->ticket.epoch;
+    wire.reply = reply;
+  }
+  dist::messages::Writer writer;
+  writer.put(wire);
+  return std::move(writer.bytes());
+}
+
+Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply) {
+  CallResult wire;
+  if (!dist::messages::decode(bytes, wire) || wire.reason >= kAbortReasons ||
+      wire.status > static_cast<std::uint8_t>(StatusCode::kMembershipLost)) {
+    return Status(StatusCode::kUnavailable,
+                  "the answer to the call cannot be understood: the node is of another version");
+  }
+  if (wire.status != 0) return Status(static_cast<StatusCode>(wire.status), wire.message);
+  reply = std::move(wire.reply);
+  return RunResult{.reason = static_cast<AbortReason>(wire.reason),
+                   .attempts = wire.attempts,
+                   .ticket = {.tid = wire.tid, .epoch = wire.epoch}};
+}
+
+CallWorkers::CallWorkers(dist::messages::CallQueue& queue, const Procedures& procedures,
+                         std::vector<std::unique_ptr<ClusterThread>> workers)
+    : queue_(queue),
+      procedures_(procedures),
+      workers_(std::move(workers)) {
+  for (const auto& worker : workers_) threads_.emplace_back([this, &mine = *worker] { run(mine); });
+}
+
+CallWorkers::~CallWorkers() {
+  stopping_.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void CallWorkers::run(ClusterThread& mine) {
+  mine.worker().attach_thread();
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const auto job = queue_.wait(kLook_us);
+    if (!job) {
+      mine.worker().collect_garbage();
+      continue;
+    }
+    std::string reply;
+    const Result<RunResult> result = procedures_.call(mine.worker(), job->procedure, job->arguments, reply);
+    queue_.finish(*job, dist::messages::Verdict::kDone, encode_call_result(result, reply));
+  }
+}
+
+}  // namespace granary::db

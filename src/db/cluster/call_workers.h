@@ -1,0 +1,40 @@
+#pragma once
+// Threads that run the procedures which other nodes call here.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <granary/procedure.h>
+
+#include "src/db/cluster/cluster_thread.h"
+#include "src/dist/messages/call_queue.h"
+
+namespace granary::db {
+
+/// What a call came to, as bytes of its answer: the run's result and the reply, or the error.
+std::string encode_call_result(const Result<RunResult>& result, const std::string& reply);
+/// kUnavailable if the bytes are no such thing.
+Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply);
+
+class CallWorkers {
+ public:
+  CallWorkers(dist::messages::CallQueue& queue, const Procedures& procedures,
+              std::vector<std::unique_ptr<ClusterThread>> workers);
+  ~CallWorkers();
+  CallWorkers(const CallWorkers&) = delete;
+  CallWorkers& operator=(const CallWorkers&) = delete;
+
+ private:
+  void run(ClusterThread& mine);
+
+  dist::messages::CallQueue& queue_;
+  const Procedures& procedures_;
+  const std::vector<std::unique_ptr<ClusterThread>> workers_;
+  std::atomic<bool> stopping_{false};  // set by the destructor, read by the threads
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace granary::db

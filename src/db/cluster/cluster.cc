@@ -1,0 +1,48 @@
+#include <granary/cluster.h>
+
+#include "src/db/cluster/cluster_node.h"
+
+namespace granary {
+
+Result<std::unique_ptr<Cluster>> Cluster::join(const ClusterOptions& options) {
+  auto node = db::ClusterNode::join(options);
+  if (!node.ok()) return node.status();
+  return std::unique_ptr<Cluster>(new Cluster(std::move(node).value()));
+}
+
+Cluster::Cluster(std::unique_ptr<db::ClusterNode> node) : node_(std::move(node)) {}
+Cluster::~Cluster() = default;
+
+NodeNumber Cluster::node() const { return node_->node(); }
+std::vector<NodeNumber> Cluster::nodes() const { return node_->nodes(); }
+Result<Table> Cluster::create_table(std::string_view name, TableOptions options, Placement placement) {
+  return node_->create_table(name, options, std::move(placement));
+}
+Result<Index> Cluster::create_index(const Table& table, std::string_view name, const IndexOptions& options,
+                                    Placement placement) {
+  return node_->create_index(table, name, options, std::move(placement));
+}
+Procedures& Cluster::procedures() { return node_->procedures(); }
+Status Cluster::start() { return node_->start(); }
+Status Cluster::barrier() { return node_->barrier(); }
+Result<std::unique_ptr<ClusterWorker>> Cluster::register_worker() {
+  auto thread = node_->register_worker();
+  if (!thread.ok()) return thread.status();
+  return std::make_unique<ClusterWorker>(*node_, std::move(thread).value());
+}
+Database& Cluster::database() { return node_->database(); }
+ClusterStatistics Cluster::statistics() const { return node_->statistics(); }
+Status Cluster::status() const { return node_->status(); }
+Status Cluster::leave() { return node_->leave(); }
+
+ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread)
+    : node_(node),
+      thread_(std::move(thread)) {}
+ClusterWorker::~ClusterWorker() = default;
+Worker& ClusterWorker::worker() { return thread_->worker(); }
+Result<RunResult> ClusterWorker::call(NodeNumber node, std::string_view procedure, std::string_view args,
+                                      std::string& reply) {
+  return node_.call(*thread_, node, procedure, args, reply);
+}
+
+}  // namespace granary

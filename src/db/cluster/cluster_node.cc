@@ -1,0 +1,262 @@
+#include "src/db/cluster/cluster_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cluster_config/load.h"
+#include "src/base/file.h"
+#include "src/db/cluster/node_fabric.h"
+#include "src/db/engine.h"
+#include "src/dist/cluster_epoch/member.h"
+#include "src/dist/record_access/regions.h"
+
+namespace granary::db {
+
+using cluster_config::ClusterConfig;
+using cluster_config::NodeConfig;
+
+namespace {
+
+/// Registered memory of a worker's operations.
+constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
+/// Calls of other nodes that may wait for a worker.
+constexpr std::size_t kMostCalls = 1024;
+
+Result<std::unique_ptr<memory::Region>> map(std::uint64_t bytes, bool shared) {
+  return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff, .shared = shared});
+}
+
+/// Numbers of a node's workers that ask others: those of the application, as many that run calls, and the node's own.
+std::uint32_t asking_workers(const ClusterConfig& config) {
+  std::uint32_t most = 0;
+  for (const NodeConfig& node : config.nodes) most = std::max(most, node.workers);
+  return 2 * most + 1;
+}
+
+Options database_options(const ClusterOptions& options, const ClusterConfig& config, const NodeConfig& node) {
+  Options database = options.database;
+  database.shared_memory = true;
+  database.epoch_ms = config.epoch_ms;
+  database.snapshot_epochs = config.snapshot_epochs;
+  database.max_workers = 2 * node.workers + 2;
+  database.release = config.release == cluster_config::ReleaseKind::kDurable ? Release::kDurable : Release::kCommit;
+  if (node.memory_bytes != 0) database.memory_limit_bytes = node.memory_bytes;
+  database.directory = node.data_directory;
+  database.log_directories = node.log_directories;
+  database.reliable_directory = node.reliable_directory;
+  return database;
+}
+
+}  // namespace
+
+ClusterNode::ClusterNode(const ClusterOptions& options, ClusterConfig config)
+    : options_(options),
+      config_(std::move(config)),
+      own_(*config_.find(options.node)),
+      layout_{.region = dist::kMailRegion,
+              .nodes = static_cast<rdma::NodeId>(config_.nodes.back().id + 1),
+              .workers = asking_workers(config_)} {
+  for (std::uint32_t i = own_.workers; i > 0; --i) free_numbers_.push_back(i - 1);
+}
+
+Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& options) {
+  Result<ClusterConfig> config = cluster_config::load(options.file);
+  if (!config.ok()) return config.status();
+  if (config->find(options.node) == nullptr) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("{}: there is no node {}; add it, or name one of the file's", options.file, options.node));
+  }
+  std::unique_ptr<ClusterNode> node(new ClusterNode(options, std::move(config).value()));
+  Status status = node->become_member();
+  if (status.ok()) status = node->open_database();
+  if (status.ok()) status = node->open_fabric();
+  if (!status.ok()) return status;
+  return node;
+}
+
+Status ClusterNode::become_member() {
+  auto board = open_board(config_);
+  if (!board.ok()) return board.status();
+  membership::MembershipOptions options{.node = own_.id,
+                                        .cluster = config_.name,
+                                        .fingerprint = cluster_config::fingerprint(config_),
+                                        .address = own_.address};
+  membership::Membership::Listener listener;
+  listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
+  listener.lost = [](const Status& why) { std::fprintf(stderr, "granary: %s\n", why.message().c_str()); };
+  auto joined = membership::Membership::join(std::move(board).value(), std::move(options), std::move(listener));
+  if (!joined.ok()) return joined.status();
+  membership_ = std::move(joined).value();
+  return {};
+}
+
+Status ClusterNode::open_database() {
+  auto control = map(sizeof(epoch::ControlBlock), /*shared=*/true);
+  if (!control.ok()) return control.status();
+  control_ = std::move(control).value();
+  auto engine = Engine::open(database_options(options_, config_, own_), base::system_files(),
+                             reinterpret_cast<epoch::ControlBlock*>(control_->base()));
+  if (!engine.ok()) return engine.status();
+  database_ = std::make_unique<Database>(std::move(engine).value());
+  return {};
+}
+
+Status ClusterNode::open_fabric() {
+  auto mail = map(layout_.region_bytes(), /*shared=*/true);
+  if (!mail.ok()) return mail.status();
+  mail_ = std::move(mail).value();
+  const bool shared = false;
+  auto buffers = map(kBufferBytes * (2 * std::uint64_t{own_.workers} + 2), shared);
+  if (!buffers.ok()) return buffers.status();
+  buffers_ = std::move(buffers).value();
+  pool_ = std::make_unique<dist::BufferPool>(*buffers_);
+  auto fabric = db::open_fabric(config_, own_, membership_->generation());
+  if (!fabric.ok()) return fabric.status();
+  fabric_ = std::move(fabric).value();
+  Status status = fabric_->register_region({.id = dist::kDataRegion}, database_->engine().region());
+  if (status.ok()) status = fabric_->register_region({.id = dist::kControlRegion}, *control_);
+  if (status.ok()) status = fabric_->register_region({.id = dist::kMailRegion}, *mail_);
+  if (status.ok()) {
+    status = fabric_->register_region({.id = dist::kBufferRegion, .access = rdma::Access::kLocal}, *buffers_);
+  }
+  parts_.reset(new dist::NodeParts{.fabric = *fabric_,
+                                   .layout = layout_,
+                                   .mailboxes = mail_->base(),
+                                   .directory = directory_,
+                                   .buffers = *pool_,
+                                   .now_us = membership::lifetime_us});
+  return status;
+}
+
+std::vector<NodeNumber> ClusterNode::nodes() const {
+  std::vector<NodeNumber> all;
+  for (const NodeConfig& node : config_.nodes) all.push_back(node.id);
+  return all;
+}
+
+void ClusterNode::place(txn::TableCore* core, Placement placement) {
+  tables_.push_back(core);
+  if (!placement.home) return;
+  core->place(
+      std::make_shared<const txn::Placement>(txn::Placement{.self = own_.id, .home = std::move(placement.home)}));
+}
+
+Result<Table> ClusterNode::create_table(std::string_view name, TableOptions options, Placement placement) {
+  if (started_) return Status(StatusCode::kFailedPrecondition, "tables of a cluster are made before it starts");
+  options.shared = static_cast<bool>(placement.home);
+  auto table = database_->create_table(name, options);
+  if (table.ok()) place(table->core(), std::move(placement));
+  return table;
+}
+
+Result<Index> ClusterNode::create_index(const Table& table, std::string_view name, const IndexOptions& options,
+                                        Placement placement) {
+  if (started_) return Status(StatusCode::kFailedPrecondition, "indexes of a cluster are made before it starts");
+  auto index = database_->create_index(table, name, options);
+  if (index.ok()) place(index->core(), std::move(placement));
+  return index;
+}
+
+ClusterNode::~ClusterNode() { (void)leave(); }
+
+Status ClusterNode::leave() {
+  call_workers_.reset();
+  own_thread_.reset();
+  const Status left = membership_ != nullptr && membership_->status().ok() ? membership_->leave() : Status();
+  membership_thread_.reset();
+  leader_.reset();
+  service_thread_.reset();
+  service_.reset();
+  owner_.reset();
+  service_endpoint_.reset();
+  if (service_slot_ != nullptr) {
+    database_->engine().epochs().release_slot(service_slot_);
+    service_slot_ = nullptr;
+  }
+  service_worker_ = {};
+  return left;
+}
+
+// --- workers ---
+
+Result<std::unique_ptr<ClusterThread>> ClusterNode::open_thread(std::uint32_t number) {
+  auto thread = ClusterThread::open(*database_, *parts_, number);
+  if (!thread.ok()) return thread.status();
+  const std::lock_guard lock(threads_mutex_);
+  threads_.push_back(thread->get());
+  (*thread)->on_end([this](ClusterThread& ending) { count_in(ending); });
+  return thread;
+}
+
+Result<std::unique_ptr<ClusterThread>> ClusterNode::register_worker() {
+  if (!started_)
+    return Status(StatusCode::kFailedPrecondition, "workers of a cluster are registered after it has started");
+  std::uint32_t number = 0;
+  {
+    const std::lock_guard lock(threads_mutex_);
+    if (free_numbers_.empty()) {
+      return Status(StatusCode::kResourceExhausted, fmt::format("node {} has {} workers by {}, and all are registered",
+                                                                own_.id, own_.workers, config_.file));
+    }
+    number = free_numbers_.back();
+    free_numbers_.pop_back();
+  }
+  return open_thread(number);
+}
+
+namespace {
+
+void add(ClusterStatistics& sum, const dist::ReachCounters& counters) {
+  const auto rounds = [&counters](dist::Phase phase) {
+    return counters.rounds[static_cast<std::size_t>(phase)].load();
+  };
+  sum.transactions += counters.transactions;
+  sum.execute_rounds += rounds(dist::Phase::kExecute);
+  sum.lock_rounds += rounds(dist::Phase::kLock);
+  sum.agree_rounds += rounds(dist::Phase::kAgree);
+  sum.validate_rounds += rounds(dist::Phase::kValidate);
+  sum.write_back_rounds += rounds(dist::Phase::kWriteBack);
+  for (const auto& phase : counters.rounds) sum.rounds += phase.load(std::memory_order_relaxed);
+  sum.reads += counters.reads;
+  sum.writes += counters.writes;
+  sum.compare_swaps += counters.compare_swaps;
+  sum.messages += counters.messages;
+  sum.epoch_waits += counters.epoch_waits;
+  sum.location_hits += counters.locations.hits;
+  sum.location_misses += counters.locations.misses;
+  sum.location_stale += counters.locations.stale;
+  sum.unfinished += counters.unfinished;
+}
+
+}  // namespace
+
+void ClusterNode::count_in(ClusterThread& thread) {
+  const std::lock_guard lock(threads_mutex_);
+  add(ended_, thread.counters());
+  std::erase(threads_, &thread);
+  if (thread.number() < own_.workers) free_numbers_.push_back(thread.number());
+}
+
+ClusterStatistics ClusterNode::statistics() const {
+  const std::lock_guard lock(threads_mutex_);
+  ClusterStatistics sum = ended_;
+  for (const ClusterThread* thread : threads_) add(sum, thread->counters());
+  return sum;
+}
+
+Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std::string_view procedure,
+                                    std::string_view args, std::string& reply) {
+  if (node == own_.id) return procedures_.call(worker.worker(), procedure, args, reply);
+  dist::messages::Ask<dist::messages::Call> question(node, {.procedure = procedure, .arguments = args});
+  worker.messenger().ask(question);
+  if (question.outcome() == dist::messages::AskOutcome::kAnswered) {
+    return decode_call_result(question.answer().result, reply);
+  }
+  return Status(StatusCode::kUnavailable,
+                fmt::format("calling '{}' at node {}: {}", procedure, node, name(question.outcome())));
+}
+
+}  // namespace granary::db

@@ -1,0 +1,114 @@
+#pragma once
+// A node of a cluster: what stands behind granary::Cluster. It puts together membership, fabric, database, epochs, messages and
+// workers, and takes them apart in the other order.
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <granary/cluster.h>
+
+#include "cluster_config/config.h"
+#include "cluster_config/membership/membership.h"
+#include "cluster_config/membership/membership_thread.h"
+#include "src/db/cluster/call_workers.h"
+#include "src/db/cluster/cluster_thread.h"
+#include "src/db/cluster/leader_thread.h"
+#include "src/dist/messages/owner.h"
+#include "src/dist/messages/service.h"
+#include "src/dist/messages/service_thread.h"
+#include "src/memory/region.h"
+
+namespace granary::db {
+
+class ClusterNode {
+ public:
+  static Result<std::unique_ptr<ClusterNode>> join(const ClusterOptions& options);
+  /// Precondition: all workers are gone.
+  ~ClusterNode();
+  ClusterNode(const ClusterNode&) = delete;
+  ClusterNode& operator=(const ClusterNode&) = delete;
+
+  NodeNumber node() const { return own_.id; }
+  std::vector<NodeNumber> nodes() const;
+  Database& database() { return *database_; }
+  Procedures& procedures() { return procedures_; }
+  Status status() const { return membership_->status(); }
+
+  Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
+  Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options,
+                             Placement placement);
+  Status start();
+  Status barrier();
+  Result<std::unique_ptr<ClusterThread>> register_worker();
+  Result<RunResult> call(ClusterThread& worker, NodeNumber node, std::string_view procedure, std::string_view args,
+                         std::string& reply);
+  ClusterStatistics statistics() const;
+  Status leave();
+
+ private:
+  ClusterNode(const ClusterOptions& options, cluster_config::ClusterConfig config);
+
+  // Joining and starting, step by step.
+  Status become_member();
+  Status open_database();
+  Status open_fabric();
+  void place(txn::TableCore* core, Placement placement);
+  void begin_service();
+  Status await_members();
+  Status await_admission();
+  Status learn_tables();
+  Result<dist::messages::DescribeAnswer> describe(NodeNumber node);
+  Status compare_tables(NodeNumber node, const dist::messages::DescribeAnswer& said) const;
+  Status begin_call_workers();
+
+  /// Asks with the node's own worker until it is answered or the time for starting is up.
+  template <typename Request>
+  Status ask(dist::messages::Ask<Request>& question);
+  std::string answer_control() const;
+  void follow(const membership::Configuration& configuration);
+  void count_in(ClusterThread& thread);
+  Result<std::unique_ptr<ClusterThread>> open_thread(std::uint32_t number);
+
+  const ClusterOptions options_;
+  const cluster_config::ClusterConfig config_;
+  const cluster_config::NodeConfig& own_;
+  dist::messages::MailboxLayout layout_;
+  Procedures procedures_;
+
+  std::unique_ptr<membership::Membership> membership_;
+  std::unique_ptr<memory::Region> control_;
+  std::unique_ptr<memory::Region> mail_;
+  std::unique_ptr<memory::Region> buffers_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<rdma::Fabric> fabric_;
+  std::unique_ptr<dist::BufferPool> pool_;
+  dist::Directory directory_;
+  std::unique_ptr<dist::NodeParts> parts_;
+  std::vector<txn::TableCore*> tables_;
+
+  std::unique_ptr<LeaderThread> leader_;
+  std::unique_ptr<membership::MembershipThread> membership_thread_;
+  Worker service_worker_;
+  epoch::Slot* service_slot_ = nullptr;
+  std::unique_ptr<rdma::Endpoint> service_endpoint_;
+  std::unique_ptr<dist::messages::Owner> owner_;
+  std::unique_ptr<dist::messages::CallQueue> calls_;
+  std::unique_ptr<dist::messages::Service> service_;
+  std::unique_ptr<dist::messages::ServiceThread> service_thread_;
+  std::unique_ptr<ClusterThread> own_thread_;  ///< for what the node itself asks
+  std::unique_ptr<CallWorkers> call_workers_;
+  std::atomic<std::uint64_t> barriers_{
+      0};  ///< reached by this node; written by barrier(), read by the service: release, acquire
+  bool started_ = false;
+
+  mutable std::mutex threads_mutex_;  // guards what follows
+  std::vector<ClusterThread*> threads_;
+  std::vector<std::uint32_t> free_numbers_;
+  ClusterStatistics ended_;  ///< of threads that are gone
+};
+
+}  // namespace granary::db

@@ -1,0 +1,93 @@
+#include "src/db/cluster/leader_thread.h"
+
+#include <chrono>
+
+#include "src/dist/record_access/regions.h"
+
+namespace granary::db {
+namespace {
+
+std::uint64_t now_us() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
+}  // namespace
+
+LeaderThread::LeaderThread(rdma::Fabric& fabric, std::uint64_t period_us, void* buffer)
+    : fabric_(fabric),
+      period_us_(period_us),
+      buffer_(buffer),
+      thread_([this] { run(); }) {}
+
+LeaderThread::~LeaderThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void LeaderThread::follow(const membership::Configuration& configuration) {
+  dist::LeaderOptions options{.configuration = configuration.version, .period_us = period_us_};
+  const membership::Member* const leader = configuration.leader();
+  const bool leads = leader != nullptr && leader->id == fabric_.node().node;
+  for (const membership::Member& member : configuration.members) {
+    if (member.state == membership::MemberState::kDead) options.durable_goes_on = false;
+    if (!leads || !member.live()) continue;
+    options.members.push_back(
+        {.node = member.id, .region = dist::kControlRegion, .generation = member.generation, .offset = 0});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = options;
+  }
+  changed_.notify_all();
+}
+
+Status LeaderThread::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void LeaderThread::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const dist::LeaderOptions options = wanted_;
+    if (options.members.empty()) {
+      changed_.wait(lock, [&] { return stopping_ || wanted_.configuration != options.configuration; });
+      continue;
+    }
+    lock.unlock();
+    lead(options);
+    lock.lock();
+  }
+}
+
+bool LeaderThread::superseded(const dist::LeaderOptions& options) const {
+  return stopping_ || wanted_.configuration != options.configuration;
+}
+
+void LeaderThread::lead(const dist::LeaderOptions& options) {
+  const auto endpoint = fabric_.open_endpoint();
+  rdma::fiber::Peers peers(**endpoint);
+  rdma::fiber::FiberEndpoint shared(**endpoint);
+  base::ThreadWaiter waiter;
+  rdma::fiber::Scheduler scheduler([&shared] { shared.poll(); }, waiter);
+  dist::EpochLeader leader(options, {scheduler, shared, peers, waiter, buffer_});
+  std::unique_lock lock(mutex_);
+  while (!superseded(options)) {
+    lock.unlock();
+    const auto report = leader.step(now_us());
+    lock.lock();
+    if (report) status_ = report->status();
+    // A member that acts in a later configuration has been told of it before this node.
+    const bool over = report && report->turn == dist::Turn::kSuperseded;
+    const auto rest = over ? std::uint64_t{1'000'000} : leader.next_us() - std::min(leader.next_us(), now_us());
+    changed_.wait_for(lock, std::chrono::microseconds(rest), [&] { return superseded(options); });
+  }
+  status_ = {};
+}
+
+}  // namespace granary::db

@@ -1,0 +1,45 @@
+#pragma once
+// The thread that leads the cluster's epochs (I7) while this node is the leader of the configuration, and rests otherwise.
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "cluster_config/membership/configuration.h"
+#include "rdma/fabric.h"
+#include "src/dist/cluster_epoch/leader.h"
+
+namespace granary::db {
+
+class LeaderThread {
+ public:
+  /// `buffer`: registered memory for so many members, on a cache line's boundary.
+  LeaderThread(rdma::Fabric& fabric, std::uint64_t period_us, void* buffer);
+  ~LeaderThread();
+  LeaderThread(const LeaderThread&) = delete;
+  LeaderThread& operator=(const LeaderThread&) = delete;
+
+  /// From now on this configuration holds. Any thread.
+  void follow(const membership::Configuration& configuration);
+  /// OK, or why the epoch stays where it is: a member that does not answer.
+  Status status() const;
+
+ private:
+  void run();
+  void lead(const dist::LeaderOptions& options);
+  bool superseded(const dist::LeaderOptions& options) const;
+
+  rdma::Fabric& fabric_;
+  const std::uint64_t period_us_;
+  void* const buffer_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  dist::LeaderOptions wanted_;  ///< without members: this node does not lead
+  bool stopping_ = false;
+  Status status_;
+  std::thread thread_;
+};
+
+}  // namespace granary::db

@@ -1,0 +1,70 @@
+#include "src/db/cluster/node_fabric.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "cluster_config/membership/local/local_board.h"
+#include "cluster_config/membership/zookeeper/zookeeper_board.h"
+#include "rdma/shm/shm_fabric.h"
+#include "rdma/verbs/verbs_fabric.h"
+
+namespace granary::db {
+
+using cluster_config::ClusterConfig;
+using cluster_config::NodeConfig;
+
+namespace {
+
+rdma::verbs::VerbsOptions verbs_options(const ClusterConfig& config, const NodeConfig& node) {
+  rdma::verbs::VerbsOptions options{.node = {},
+                                    .device = node.device,
+                                    .port = node.device_port,
+                                    .address = node.address,
+                                    .service = node.port,
+                                    .peers = {}};
+  for (const NodeConfig& peer : config.nodes) {
+    options.peers.push_back({.node = peer.id, .host = peer.address, .service = peer.port});
+  }
+  return options;
+}
+
+/// The first line of a file.
+Result<std::string> read_secret(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || line.empty()) {
+    return Status(StatusCode::kUnavailable, "no password can be read from '" + path + "'");
+  }
+  return line;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, const NodeConfig& node,
+                                                  rdma::Generation generation) {
+  const rdma::NodeOptions options{
+      .node = node.id, .generation = generation, .layout = cluster_config::fingerprint(config)};
+  if (config.provider == cluster_config::Provider::kShm) {
+    return rdma::shm::open_shm_fabric({.node = options, .run_directory = config.run_directory});
+  }
+  rdma::verbs::VerbsOptions verbs = verbs_options(config, node);
+  verbs.node = options;
+  return rdma::verbs::open_verbs_fabric(verbs);
+}
+
+Result<std::unique_ptr<membership::Board>> open_board(const ClusterConfig& config) {
+  const cluster_config::MembershipConfig& where = config.membership;
+  if (where.kind == cluster_config::MembershipKind::kLocal) return membership::open_local_board(config.run_directory);
+  membership::ZookeeperOptions options;
+  options.session_ms = where.session_timeout_ms;
+  for (const std::string& server : where.servers) options.servers += (options.servers.empty() ? "" : ",") + server;
+  if (!where.chroot.empty()) options.root = where.chroot;
+  if (!where.user.empty()) {
+    const Result<std::string> password = read_secret(where.password_file);
+    if (!password.ok()) return password.status();
+    options.digest = where.user + ":" + *password;
+  }
+  return membership::open_zookeeper_board(options);
+}
+
+}  // namespace granary::db

@@ -1,0 +1,17 @@
+#pragma once
+// What of a cluster file opens what: the node's fabric, and the board where members meet.
+
+#include <memory>
+
+#include "cluster_config/config.h"
+#include "cluster_config/membership/board.h"
+#include "rdma/fabric.h"
+
+namespace granary::db {
+
+Result<std::unique_ptr<rdma::Fabric>> open_fabric(const cluster_config::ClusterConfig& config,
+                                                  const cluster_config::NodeConfig& node, rdma::Generation generation);
+
+Result<std::unique_ptr<membership::Board>> open_board(const cluster_config::ClusterConfig& config);
+
+}  // namespace granary::db

@@ -1,0 +1,206 @@
+// How a node gets from joining to serving: all nodes join, the leader gives them E, each says that it serves, and learns the others'
+// tables.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "src/db/cluster/cluster_node.h"
+#include "src/db/engine.h"
+#include "src/dist/cluster_epoch/member.h"
+
+namespace granary::db {
+
+using dist::messages::Ask;
+using dist::messages::DescribeAnswer;
+using membership::Configuration;
+using membership::MemberState;
+
+namespace {
+
+void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+epoch::ControlBlock& block_of(const memory::Region& control) {
+  return *reinterpret_cast<epoch::ControlBlock*>(control.base());
+}
+
+}  // namespace
+
+/// Called by the membership's thread, after the fence has moved.
+void ClusterNode::follow(const Configuration& configuration) {
+  dist::act_in(configuration.version, block_of(*control_));
+  if (leader_ != nullptr) leader_->follow(configuration);
+}
+
+Status ClusterNode::start() {
+  if (started_) return Status(StatusCode::kFailedPrecondition, "the node has started already");
+  if (Status status = fabric_->listen(); !status.ok()) return status;
+  begin_service();
+  constexpr std::uint64_t kMicroseconds = 1000;
+  leader_ = std::make_unique<LeaderThread>(*fabric_, std::uint64_t{config_.epoch_ms} * kMicroseconds,
+                                           pool_->take(dist::BufferPool::kChunkBytes));
+  membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
+  Status status = await_members();
+  if (status.ok()) status = await_admission();
+  if (!status.ok()) return status;
+  auto own = open_thread(layout_.workers - 1);
+  if (!own.ok()) return own.status();
+  own_thread_ = std::move(own).value();
+  status = learn_tables();
+  if (status.ok()) status = begin_call_workers();
+  started_ = status.ok();
+  return status.ok() ? barrier() : status;
+}
+
+void ClusterNode::begin_service() {
+  service_worker_ = database_->register_worker().value();
+  service_slot_ = database_->engine().epochs().acquire_slot();
+  service_endpoint_ = fabric_->open_endpoint().value();
+  owner_ = std::make_unique<dist::messages::Owner>(*service_worker_.core(), *service_slot_, tables_,
+                                                   database_->engine().region());
+  calls_ = std::make_unique<dist::messages::CallQueue>(1024);
+  service_ = std::make_unique<dist::messages::Service>(
+      dist::messages::ServicePlace{.layout = layout_,
+                                   .mailboxes = mail_->base(),
+                                   .own_node = own_.id,
+                                   .endpoint = *service_endpoint_,
+                                   .owner = *owner_,
+                                   .calls = calls_.get(),
+                                   .control = [this](rdma::NodeId, std::string_view) { return answer_control(); }});
+  calls_->set_notify([this] { service_endpoint_->rouse(); });
+  service_thread_ =
+      std::make_unique<dist::messages::ServiceThread>(*service_, *service_endpoint_, *service_worker_.core());
+}
+
+/// Until all of the cluster file's nodes have joined.
+Status ClusterNode::await_members() {
+  const auto all = [this](const Configuration& configuration) {
+    return std::all_of(config_.nodes.begin(), config_.nodes.end(), [&](const auto& node) {
+      const membership::Member* const member = configuration.find(node.id);
+      return member != nullptr && member->live();
+    });
+  };
+  if (membership_->wait_until(all, std::uint64_t{options_.start_timeout_ms} * 1000)) return {};
+  if (!membership_->status().ok()) return membership_->status();
+  std::string missing;
+  const auto configuration = membership_->configuration();
+  for (const auto& node : config_.nodes) {
+    const membership::Member* const member = configuration->find(node.id);
+    if (member == nullptr || !member->live()) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", node.id);
+  }
+  return Status(StatusCode::kUnavailable,
+                fmt::format("after {} ms these nodes of {} have not joined: {}; start them, or raise start_timeout_ms",
+                            options_.start_timeout_ms, config_.file, missing));
+}
+
+/// Until the leader has given this node the cluster's E.
+Status ClusterNode::await_admission() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+  while (!dist::may_serve(block_of(*control_))) {
+    if (!membership_->status().ok()) return membership_->status();
+    if (std::chrono::steady_clock::now() > end) {
+      const Status why = leader_->status();
+      return Status(
+          StatusCode::kUnavailable,
+          why.ok() ? "the leader of the cluster's epochs does not let this node in: see its output" : why.message());
+    }
+    rest();
+  }
+  return membership_->serve();
+}
+
+template <typename Request>
+Status ClusterNode::ask(Ask<Request>& question) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+  for (;;) {
+    own_thread_->messenger().ask(question);
+    if (question.outcome() == dist::messages::AskOutcome::kAnswered) return {};
+    if (!membership_->status().ok()) return membership_->status();
+    const membership::Member* const member = membership_->configuration()->find(question.node());
+    const bool gone = member == nullptr || !member->live();
+    if (gone || std::chrono::steady_clock::now() > end) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("node {} {}: {}", question.node(), gone ? "has left or died" : "does not answer",
+                                name(question.outcome())));
+    }
+    rest();
+  }
+}
+
+Status ClusterNode::learn_tables() {
+  for (const auto& node : config_.nodes) {
+    if (node.id == own_.id) continue;
+    Ask<dist::messages::Describe> question(node.id, {});
+    Status status = ask(question);
+    if (status.ok()) status = compare_tables(node.id, question.answer());
+    if (!status.ok()) return status;
+    const membership::Member* const member = membership_->configuration()->find(node.id);
+    directory_.learn(node.id, member->generation, question.answer(), options_.location_cache_bytes);
+  }
+  return {};
+}
+
+Status ClusterNode::compare_tables(NodeNumber node, const DescribeAnswer& said) const {
+  DescribeAnswer own;
+  {
+    // The owner is the service's; descriptions do not change any more, and are read only.
+    if (owner_->answer(dist::messages::Describe{}, own) != dist::messages::Verdict::kDone) return {};
+  }
+  std::map<std::uint32_t, const dist::messages::TableDescription*> theirs;
+  for (const auto& table : said.tables) theirs.emplace(table.id, &table);
+  for (const auto& mine : own.tables) {
+    const auto other = theirs.find(mine.id);
+    if (other != theirs.end() && other->second->fingerprint == mine.fingerprint) continue;
+    const std::string there =
+        other == theirs.end() ? "has none there" : "has '" + other->second->name + "' there, or made it otherwise";
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("tables differ: table {} is '{}' here, and node {} {}; all nodes make the same tables in the "
+                    "same order",
+                    mine.id, mine.name, node, there));
+  }
+  if (said.tables.size() == own.tables.size()) return {};
+  return Status(
+      StatusCode::kFailedPrecondition,
+      fmt::format("tables differ: {} shared ones here, {} at node {}; all nodes make the same tables in the same order",
+                  own.tables.size(), said.tables.size(), node));
+}
+
+Status ClusterNode::begin_call_workers() {
+  std::vector<std::unique_ptr<ClusterThread>> workers;
+  for (std::uint32_t i = 0; i < own_.workers; ++i) {
+    auto worker = open_thread(layout_.workers / 2 + i);
+    if (!worker.ok()) return worker.status();
+    workers.push_back(std::move(worker).value());
+  }
+  call_workers_ = std::make_unique<CallWorkers>(*calls_, procedures_, std::move(workers));
+  return {};
+}
+
+// --- barriers: each node counts those that it has reached, and looks until no other has reached fewer ---
+
+std::string ClusterNode::answer_control() const {
+  const std::uint64_t reached = barriers_.load(std::memory_order_acquire);
+  return {reinterpret_cast<const char*>(&reached), sizeof reached};
+}
+
+Status ClusterNode::barrier() {
+  const std::uint64_t mine = barriers_.load(std::memory_order_relaxed) + 1;
+  barriers_.store(mine, std::memory_order_release);
+  for (const auto& node : config_.nodes) {
+    if (node.id == own_.id) continue;
+    for (std::uint64_t reached = 0; reached < mine; rest()) {
+      Ask<dist::messages::Control> question(node.id, {});
+      if (Status status = ask(question); !status.ok()) return status;
+      const std::string& bytes = question.answer().bytes;
+      if (bytes.size() == sizeof reached) std::memcpy(&reached, bytes.data(), sizeof reached);
+    }
+  }
+  return {};
+}
+
+}  // namespace granary::db

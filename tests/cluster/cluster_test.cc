@@ -1,0 +1,172 @@
+// A cluster through its public face: it starts, runs transactions on the keys of all nodes, calls procedures, and says what is wrong.
+
+#include <atomic>
+
+#include <granary/cluster.h>
+#include <gtest/gtest.h>
+
+#include "tests/cluster/local_cluster.h"
+
+namespace granary {
+namespace {
+
+using tests::ClusterFile;
+using tests::node_options;
+using tests::on_each_node;
+
+constexpr unsigned kNodes = 3;
+constexpr std::uint64_t kAccounts = 10;  ///< of each node
+constexpr std::int64_t kMoney = 100;     ///< of each account
+
+struct Account {
+  std::int64_t balance;
+};
+
+/// Account a is node (a / kAccounts + 1)'s.
+NodeNumber home_of(std::string_view key) {
+  std::uint64_t account = 0;
+  (void)decode_key(key, account);
+  return static_cast<NodeNumber>(account / kAccounts + 1);
+}
+
+TypedTable<std::uint64_t, Account> make_accounts(Cluster& cluster, IndexKind kind) {
+  auto table = cluster.create_table<std::uint64_t, Account>("accounts", {.index = kind}, Placement{home_of});
+  EXPECT_TRUE(table.ok()) << table.status().message();
+  return *table;
+}
+
+void load(Cluster& cluster, ClusterWorker& worker, const TypedTable<std::uint64_t, Account>& accounts) {
+  for (std::uint64_t i = 0; i < kAccounts; ++i) {
+    const std::uint64_t account = (cluster.node() - 1) * kAccounts + i;
+    EXPECT_TRUE(worker.run([&](Transaction& t) { (void)t.put(accounts, account, {kMoney}); }).committed());
+  }
+  EXPECT_TRUE(cluster.barrier().ok());
+}
+
+std::int64_t total(ClusterWorker& worker, const TypedTable<std::uint64_t, Account>& accounts) {
+  std::int64_t sum = 0;
+  EXPECT_TRUE(worker
+                  .run([&](Transaction& t) {
+                    sum = 0;
+                    for (std::uint64_t account = 0; account < kNodes * kAccounts; ++account) {
+                      const auto found = t.get(accounts, account);
+                      if (found) sum += found->balance;
+                    }
+                  })
+                  .committed());
+  return sum;
+}
+
+class Clusters : public testing::TestWithParam<IndexKind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, Clusters, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
+                         [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
+
+TEST_P(Clusters, MoneyIsMovedBetweenNodesAndStays) {
+  constexpr int kTransfers = 300;
+  const ClusterFile file(kNodes);
+  on_each_node(file, kNodes, [&](Cluster& cluster) {
+    const auto accounts = make_accounts(cluster, GetParam());
+    const Status started = cluster.start();
+    ASSERT_TRUE(started.ok()) << started.message();
+    auto worker = cluster.register_worker().value();
+    load(cluster, *worker, accounts);
+    std::uint64_t random = cluster.node() * 77777u;
+    for (int i = 0; i < kTransfers; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      const std::uint64_t from = (random >> 33) % (kNodes * kAccounts);
+      const std::uint64_t to = (random >> 13) % (kNodes * kAccounts);
+      const RunResult done = worker->run([&](Transaction& t) {
+        const auto source = t.get(accounts, from);
+        const auto target = t.get(accounts, to);
+        if (!source || !target || from == to) return;
+        (void)t.put(accounts, from, {source->balance - 1});
+        (void)t.put(accounts, to, {target->balance + 1});
+      });
+      ASSERT_TRUE(done.committed()) << name(done.reason);
+      if (i % 50 == 0) {
+        EXPECT_EQ(total(*worker, accounts), std::int64_t{kNodes * kAccounts} * kMoney);
+      }
+    }
+    ASSERT_TRUE(cluster.barrier().ok());
+    EXPECT_EQ(total(*worker, accounts), std::int64_t{kNodes * kAccounts} * kMoney);
+    ASSERT_TRUE(cluster.barrier().ok());
+    EXPECT_GT(cluster.statistics().transactions, 0u);
+  });
+}
+
+struct Deposit {
+  std::uint64_t account;
+  std::int64_t amount;
+};
+
+TEST_P(Clusters, ProceduresRunWhereTheirDataIs) {
+  const ClusterFile file(kNodes);
+  on_each_node(file, kNodes, [&](Cluster& cluster) {
+    const auto accounts = make_accounts(cluster, GetParam());
+    auto added = cluster.procedures().add<Deposit, Account>(
+        "deposit", [accounts](Transaction& t, const Deposit& deposit, Account& now) {
+          const auto found = t.get(accounts, deposit.account);
+          now.balance = (found ? found->balance : 0) + deposit.amount;
+          (void)t.put(accounts, deposit.account, now);
+        });
+    ASSERT_TRUE(added.ok());
+    ASSERT_TRUE(cluster.start().ok());
+    auto worker = cluster.register_worker().value();
+    load(cluster, *worker, accounts);
+    for (std::uint64_t node = 0; node < kNodes; ++node) {
+      Account now{};
+      const auto home = static_cast<NodeNumber>(node + 1);
+      const auto done = worker->call(home, "deposit", Deposit{node * kAccounts + cluster.node(), 5}, now);
+      ASSERT_TRUE(done.ok()) << done.status().message();
+      EXPECT_TRUE(done->committed());
+      EXPECT_EQ(now.balance, kMoney + 5);
+      std::string reply;
+      EXPECT_EQ(worker->call(home, "withdraw", std::string_view(), reply).status().code(), StatusCode::kNotFound);
+      EXPECT_EQ(worker->call(home, "deposit", std::string_view("short"), reply).status().code(),
+                StatusCode::kInvalidArgument);
+    }
+    ASSERT_TRUE(cluster.barrier().ok());
+    EXPECT_EQ(total(*worker, accounts), std::int64_t{kNodes * kAccounts} * kMoney + kNodes * kNodes * 5);
+    ASSERT_TRUE(cluster.barrier().ok());
+  });
+}
+
+TEST(ClusterErrors, AMissingNodeIsNamed) {
+  const ClusterFile file(2);
+  ClusterOptions options = node_options(file, 1);
+  options.start_timeout_ms = 50;
+  auto alone = Cluster::join(options);
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  const Status started = (*alone)->start();
+  EXPECT_EQ(started.code(), StatusCode::kUnavailable);
+  EXPECT_NE(started.message().find("have not joined: 2;"), std::string::npos) << started.message();
+}
+
+TEST(ClusterErrors, ANodeOutsideOfTheFileIsRefused) {
+  const ClusterFile file(2);
+  EXPECT_EQ(Cluster::join(node_options(file, 3)).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(ClusterErrors, ANodeRunsOnce) {
+  const ClusterFile file(2);
+  const auto first = Cluster::join(node_options(file, 1));
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(Cluster::join(node_options(file, 1)).status().code(), StatusCode::kAlreadyExists);
+}
+
+TEST(ClusterErrors, TablesMustBeTheSameEverywhere) {
+  const ClusterFile file(2);
+  std::atomic<int> told{0};
+  on_each_node(file, 2, [&](Cluster& cluster) {
+    const std::string name = cluster.node() == 1 ? "accounts" : "customers";
+    ASSERT_TRUE(cluster.create_table(name, {.max_value_bytes = 8}, Placement{home_of}).ok());
+    const Status started = cluster.start();
+    EXPECT_FALSE(started.ok());
+    // The other may only see that this node has left because of it.
+    if (started.message().find("tables differ") != std::string::npos) ++told;
+  });
+  EXPECT_GE(told, 1);
+}
+
+}  // namespace
+}  // namespace granary

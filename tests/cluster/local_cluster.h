@@ -1,0 +1,55 @@
+#pragma once
+// A cluster of nodes over shared memory, each in a thread of this process with everything that a process of its own would have.
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <granary/cluster.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_directory.h"
+
+namespace granary::tests {
+
+class ClusterFile {
+ public:
+  explicit ClusterFile(unsigned nodes, unsigned workers = 2, const std::string& more = {}) {
+    std::filesystem::create_directory(directory_.path() + "/run");
+    std::filesystem::permissions(directory_.path() + "/run", std::filesystem::perms::owner_all);
+    std::ofstream file(path());
+    file << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n" << more;
+    file << "[defaults]\nmemory = \"64MiB\"\nworkers = " << workers << "\n";
+    for (unsigned id = 1; id <= nodes; ++id) file << "[[node]]\nid = " << id << "\n";
+  }
+  std::string path() const { return directory_.path() + "/cluster.toml"; }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+inline ClusterOptions node_options(const ClusterFile& file, NodeNumber node) {
+  ClusterOptions options{.file = file.path(), .node = node};
+  options.database.huge_pages = HugePages::kOff;
+  options.start_timeout_ms = 20'000;
+  return options;
+}
+
+/// Runs `body` on each node's thread; all have joined.
+inline void on_each_node(const ClusterFile& file, unsigned nodes, const std::function<void(Cluster&)>& body) {
+  std::vector<std::thread> threads;
+  for (unsigned id = 1; id <= nodes; ++id) {
+    threads.emplace_back([&, id] {
+      auto cluster = Cluster::join(node_options(file, static_cast<NodeNumber>(id)));
+      ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+      body(**cluster);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace granary::tests
