@@ -146,7 +146,6 @@ TEST_F(DurableSchema, KeepsWhichTablesAreShared) {
 TEST_F(DurableSchema, IndexesAreSharedAsTheirTablesAre) {
   const IndexOptions by_letter{.parts = {{.length = 1}}};
   const auto check = [&](Database& database, const Table& table) {
-    EXPECT_TRUE(database.index("by letter").value().core()->is_shared());
     Worker worker = database.register_worker().value();
     Transaction t = worker.begin();
     EXPECT_EQ(t.put(table, std::string(kMaxIndexedSharedKeyBytes, 'k'), "ada"), Outcome::kOk);
