@@ -121,11 +121,11 @@ case $action in
     "$here/setup.sh" --zookeeper >&2 || { echo "zookeeper.sh: the packages named above are needed" >&2; exit 3; }
     [[ -e $dir/servers ]] || configure
     each launch
-    for ((turn = 0; turn < 600; ++turn)); do
+    while [[ $SECONDS -lt 120 ]]; do
       if [[ -z $(each show | grep 'does not serve') ]]; then cat "$dir/servers"; exit 0; fi
       sleep 0.1
     done
-    echo "zookeeper.sh: it does not serve after a minute; the servers' output is in $dir/*/log" >&2
+    echo "zookeeper.sh: it does not serve after two minutes; the servers' output is in $dir/*/log" >&2
     each end
     exit 1 ;;
   stop)

@@ -59,6 +59,8 @@ Status Membership::enter() {
   const Status entered = amend([this](Configuration& configuration) -> Status {
     if (Status refused = admit(configuration); !refused.ok()) return refused;
     Member& own = configuration.add(options_.node);
+    if (generation_ != 0 && own.generation == generation_ && own.live())
+      return {};  // an earlier turn, already overtaken
     own = {.id = options_.node,
            .generation = std::max(own.generation + 1, options_.lowest_generation),
            .state = MemberState::kJoining,

@@ -41,7 +41,8 @@ struct MembershipOptions {
 class Membership {
  public:
   /// What the node does when things happen. Called by step(), so by its thread, one at a time, without locks held; the
-  /// fence has moved before. Not every version need be told of, but the last one is.
+  /// fence has moved before. Not every version need be told of, but the last one is. While a call lasts nobody steps: one that takes
+  /// a good part of a session's time-out costs the right to commit.
   struct Listener {
     std::function<void(const Configuration&)> changed = [](const Configuration&) {};
     std::function<void(const Status&)> lost = [](const Status&) {};  ///< the last call

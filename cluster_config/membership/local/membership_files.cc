@@ -147,8 +147,8 @@ Result<std::vector<std::uint64_t>> MembershipFiles::versions() const {
 }
 
 Result<Document> MembershipFiles::newest() const {
-  // A document that goes away between the look and the reading has successors. A listing during changes may miss the old one
-  // and the new one; it would have to several times to pass for an empty directory.
+  // A document that goes away between the look and the reading has successors. A listing during such changes may miss the
+  // old one and the new one; it would have to several times to pass for an empty directory.
   constexpr int kLooks = 100;
   for (int look = 0; look < kLooks; ++look) {
     const Result<std::vector<std::uint64_t>> found = versions();
@@ -173,14 +173,17 @@ Result<bool> MembershipFiles::add(std::uint64_t version, const std::string& text
     return base::file_error("create", added, errno);
   }
   ::unlink(draft.c_str());
+  remove_before(version + 1, writer);
+  return true;
+}
+
+void MembershipFiles::remove_before(std::uint64_t version, NodeId writer) const {
+  const Result<std::vector<NodeId>> marks = locked_marks();
+  if (!marks.ok() || *marks != std::vector<NodeId>{writer}) return;
   const Result<std::vector<std::uint64_t>> all = versions();
-  if (!all.ok()) return all.status();
-  // The successors of `version` may have come and gone before the link; the greatest never goes.
-  const bool newest = all->empty() || all->back() == version + 1;
-  for (const std::uint64_t older : *all) {
-    if (older + 1 < all->back()) ::unlink(path(document_name(older)).c_str());
+  for (const std::uint64_t older : all.ok() ? *all : std::vector<std::uint64_t>()) {
+    if (older < version) ::unlink(path(document_name(older)).c_str());
   }
-  return newest;
 }
 
 }  // namespace granary::membership

@@ -4,7 +4,8 @@
 //   node-N.alive      node N's mark: locked by its process, so that the end of the process, however it comes, frees it.
 //                     The text says who it is. The file itself stays.
 //   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2), which
-//                     fails for all but one. So a process that is stopped in the middle holds up nobody.
+//                     fails for all but one. So a process that is stopped in the middle holds up nobody. Old documents
+//                     are removed only by a member that is alone: another one, stopped long ago, could else make one again.
 //   node-N.new        a document that node N is writing
 
 #include <cstdint>
@@ -34,13 +35,14 @@ class MembershipFiles {
 
   /// The document of the greatest version; kNotFound if there is none.
   Result<Document> newest() const;
-  /// Makes the document of version `version` + 1, unless there is one of that version or a later one.
+  /// Makes the document of version `version` + 1; false if there is or was one. `writer` has its mark.
   Result<bool> add(std::uint64_t version, const std::string& text, NodeId writer) const;
 
  private:
   explicit MembershipFiles(std::string directory) : directory_(std::move(directory)) {}
   std::string path(const std::string& name) const { return directory_ + "/" + name; }
   Result<std::vector<std::uint64_t>> versions() const;
+  void remove_before(std::uint64_t version, NodeId writer) const;
 
   std::string directory_;
 };

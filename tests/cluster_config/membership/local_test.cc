@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -42,13 +43,22 @@ TEST(MembershipFiles, OneOfTwoChangesIsMade) {
 TEST(MembershipFiles, WhoWasStoppedForLongChangesNothing) {
   const TemporaryDirectory directory;
   const MembershipFiles files = files_in(directory);
+  const Result<int> stopped = files.lock_mark(2, "stopped");
+  const Result<int> busy = files.lock_mark(1, "busy");
+  ASSERT_TRUE(stopped.ok() && busy.ok());
   for (std::uint64_t version = 0; version < 5; ++version) ASSERT_TRUE(*files.add(version, "text", 1));
-  EXPECT_FALSE(*files.add(1, "late", 2)) << "the file of version 2 is gone, so it can be made, and means nothing";
+  for (std::uint64_t version = 0; version < 5; ++version) EXPECT_FALSE(*files.add(version, "late", 2));
   EXPECT_EQ(files.newest()->version, 5u);
   EXPECT_EQ(files.newest()->text, "text");
-  ASSERT_TRUE(*files.add(5, "last", 2));
-  const auto count = std::distance(std::filesystem::directory_iterator(files.directory()), {});
-  EXPECT_LE(count, 2) << "old documents go";
+  ::close(*stopped);
+  ASSERT_TRUE(*files.add(5, "last", 1));
+  EXPECT_EQ(files.newest()->text, "last");
+  int documents = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(files.directory())) {
+    documents += entry.path().filename().string().starts_with("configuration.") ? 1 : 0;
+  }
+  EXPECT_EQ(documents, 1) << "who is alone removes the old ones";
+  ::close(*busy);
 }
 
 TEST(MembershipFiles, AreTheirUsersAlone) {
@@ -90,6 +100,13 @@ TEST(LocalBoard, WhatCannotBeAskedIsNoDeath) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_FALSE(unasked.ok());
   EXPECT_EQ((*second)->marks()->nodes, std::vector<NodeId>{1});
+}
+
+TEST(MembershipFiles, AMarkThatCannotBeReadIsAnError) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  std::filesystem::create_symlink("node-5.alive", files.directory() + "/node-5.alive");  // to itself
+  EXPECT_FALSE(files.locked_marks().ok());
 }
 
 TEST(LocalBoard, AMissingDirectoryIsNamed) {

@@ -4,6 +4,7 @@
 
 #include "cluster_config/membership/zookeeper/session.h"
 #include "cluster_config/membership/zookeeper/zookeeper_board.h"
+#include "tests/cluster_config/membership/lossy_proxy.h"
 #include "tests/cluster_config/membership/world.h"
 #include "tests/cluster_config/membership/zookeeper_world.h"
 
@@ -83,6 +84,32 @@ TEST_F(Zookeeper, AMarkThatIsTakenAwayIsALoss) {
   ASSERT_TRUE((*session)->remove(options_.root + "/members/0").ok());
   (*member)->step(0);
   EXPECT_EQ((*member)->status().code(), StatusCode::kMembershipLost);
+}
+
+TEST_F(Zookeeper, WhatBecameOfAnOperationIsFoundOut) {
+  using Loss = LossyProxy::Loss;
+  using Operation = LossyProxy::Operation;
+  LossyProxy proxy(zookeeper_server());
+  const std::pair<Operation, const char*> operations[] = {
+      {Operation::kCreate, "/members/0"}, {Operation::kCreate, "/configuration"}, {Operation::kSet, "/configuration"}};
+  int losses = 0;
+  for (const Loss loss : {Loss::kRequest, Loss::kAnswer}) {
+    for (const auto& [operation, path] : operations) {
+      SCOPED_TRACE(path);
+      options_ = zookeeper_options();
+      options_.servers = proxy.address();
+      proxy.lose(loss, operation, options_.root + path);
+      const Result<std::unique_ptr<Membership>> member = join(0);
+      ASSERT_TRUE(member.ok()) << member.status().message();
+      EXPECT_EQ((*member)->configuration()->version, 1u) << "joined once";
+      EXPECT_EQ((*member)->generation(), 1u);
+      ASSERT_TRUE((*member)->serve().ok());
+      EXPECT_EQ((*member)->configuration()->version, 2u) << "changed once";
+      (*member)->step(0);
+      EXPECT_TRUE((*member)->status().ok()) << (*member)->status().message();
+      EXPECT_EQ(proxy.losses(), ++losses);
+    }
+  }
 }
 
 TEST_F(Zookeeper, GreatTextsAreReadWhole) {
