@@ -40,6 +40,7 @@
 
 #include <granary/status.h>
 
+#include "rdma/cluster_key.h"
 #include "src/memory/region.h"
 
 namespace granary::rdma {
@@ -144,7 +145,8 @@ class Endpoint {
   virtual const Limits& limits() const = 0;
 
   /// Connects to a node, waiting at most `timeout_us`. kUnavailable if it does not answer (not started, dead, cut off);
-  /// kFailedPrecondition if it refuses (another version or layout), with both sides' values; kAlreadyExists if a
+  /// kFailedPrecondition if it refuses (another version, layout or
+  /// cluster key), with both sides' values; kAlreadyExists if a
   /// connection of this endpoint to the node works still. Ids are not used twice.
   virtual Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) = 0;
   /// Breaks the connection from this side; its chains are reported as kBroken.
@@ -198,6 +200,8 @@ struct NodeOptions {
   Generation generation = 1;
   /// Fingerprint of all that must be laid out alike on all nodes (tables, control block). Peers with another are refused.
   std::uint64_t layout = 0;
+  /// Nodes connect only if they have the same; each makes the other prove it first.
+  ClusterKey key = {};
 };
 
 /// A node's fabric.

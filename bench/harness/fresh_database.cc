@@ -19,6 +19,7 @@ Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::make(const std::stri
   const std::string path = fmt::format("{}/granary-bench-{}", parent, ::getpid());
   std::error_code error;
   std::filesystem::create_directories(path, error);
+  if (!error) std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
   if (error)
     return Status(StatusCode::kUnavailable, fmt::format("cannot make the directory '{}': {}", path, error.message()));
   return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(path));

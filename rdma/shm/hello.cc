@@ -90,4 +90,10 @@ Status check_compatible(const Hello& mine, const Hello& theirs) {
   return {};
 }
 
+Proof proof_of(const ClusterKey& key, Side side, const Hello& caller, const Hello& answerer) {
+  Hello one = caller, other = answerer;
+  one.proof = other.proof = {};
+  return prove(key, side, {bytes_of(one), bytes_of(other)});
+}
+
 }  // namespace granary::rdma::shm

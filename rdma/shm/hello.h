@@ -1,6 +1,13 @@
 #pragma once
-// What two processes tell each other before they share memory. Each side sends one packet; the side that is connected to
-// adds its regions, and their memory files as ancillary data, only if it takes the other for a peer.
+// What two processes tell each other before they share memory. Each side sends two packets: a greeting with a fresh
+// challenge, then once more with what it has to show for the other's. The side that is connected to proves first that it
+// has the cluster's key, and adds its regions, and their memory files as ancillary data, only if the other has proved it too.
+//
+//   caller                          answerer
+//   greeting, challenge      ->
+//                            <-     greeting, challenge, proof
+//   greeting, proof          ->
+//                            <-     greeting, regions, files
 //
 // Packets come from other processes: anything may be in them, and what is not understood is an error, never trusted.
 
@@ -12,13 +19,14 @@
 
 #include <granary/status.h>
 
+#include "rdma/authentication.h"
 #include "rdma/fabric.h"
 #include "rdma/shm/descriptor.h"
 
 namespace granary::rdma::shm {
 
 /// Changes with the hello and with what operations promise each other through shared memory.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 /// Regions of a node that peers can reach, one of them the fabric's own.
 inline constexpr std::size_t kMostRegions = 33;
 
@@ -30,6 +38,8 @@ struct Hello {
   NodeId node = 0;
   std::uint16_t region_count = 0;
   std::uint32_t unused = 0;
+  Nonce challenge = {};
+  Proof proof = {};
   struct Region {
     std::uint64_t bytes = 0;
     RegionId id = 0;
@@ -37,7 +47,7 @@ struct Hello {
   };
   std::array<Region, kMostRegions> regions = {};
 };
-static_assert(std::is_trivially_copyable_v<Hello> && sizeof(Hello) == 32 + 16 * kMostRegions);
+static_assert(std::is_trivially_copyable_v<Hello> && sizeof(Hello) == 64 + 16 * kMostRegions);
 
 struct ReceivedHello {
   Hello hello;
@@ -50,5 +60,8 @@ Status send_hello(int socket, const Hello& hello, const std::vector<int>& files)
 Result<ReceivedHello> receive_hello(int socket);
 /// OK if these two can share memory; otherwise kFailedPrecondition with what differs, both values, and the mend.
 Status check_compatible(const Hello& mine, const Hello& theirs);
+
+/// A side's proof of the two greetings; whatever proofs are in them is not part of it.
+Proof proof_of(const ClusterKey& key, Side side, const Hello& caller, const Hello& answerer);
 
 }  // namespace granary::rdma::shm

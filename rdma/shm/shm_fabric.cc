@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "rdma/shm/bell.h"
@@ -25,6 +27,28 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kIdle_us = 1'000'000;
 constexpr auto kRetry = std::chrono::milliseconds(1);
+
+/// The next packet of the node.
+Result<ReceivedHello> hear(int socket, NodeId node, Clock::time_point end) {
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now()).count();
+  if (!wait_readable(socket, static_cast<std::uint64_t>(std::max<std::int64_t>(left, 0)))) {
+    return Status(StatusCode::kUnavailable, fmt::format("node {} does not answer; is it stopped?", node));
+  }
+  return receive_hello(socket);
+}
+
+/// What is in the directory decides who a node meets, so nobody else may write there.
+Status check_private(const std::string& directory) {
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0)
+    return system_error(StatusCode::kUnavailable, fmt::format("use the run directory '{}'", directory));
+  if (status.st_uid == ::geteuid() && (status.st_mode & 077) == 0) return {};
+  return Status(
+      StatusCode::kFailedPrecondition,
+      fmt::format("the run directory '{}' (user {}, mode {:04o}) is not private to user {}; run: chown {} {} "
+                  "&& chmod 700 {}",
+                  directory, status.st_uid, status.st_mode & 07777, ::geteuid(), ::geteuid(), directory, directory));
+}
 
 class ShmFabric final : public Fabric {
  public:
@@ -49,12 +73,23 @@ class ShmFabric final : public Fabric {
 
  private:
   std::string socket_path(NodeId node) const { return fmt::format("{}/node-{}.sock", options_.run_directory, node); }
+  /// Who reaches into this node, from the connection on.
+  struct Stranger {
+    Descriptor socket;
+    std::optional<Hello> greeting = {};  ///< its first; none yet before that
+    Hello reply = {};                    ///< to it
+  };
+
   void let_in();
   void answer(int socket);
+  bool answer(Stranger& stranger, const ReceivedHello& received);
+  bool welcome(Stranger& stranger, const Hello& proven);
   std::shared_ptr<Peer> living_peer(NodeId node);
   Result<std::shared_ptr<Peer>> find_peer(NodeId node, std::uint64_t timeout_us);
   std::shared_ptr<Peer> keep(std::shared_ptr<Peer> met);
   Result<std::shared_ptr<Peer>> greet(NodeId node, Clock::time_point end);
+  Status ask(int socket, NodeId node, Clock::time_point end);
+  Status check_answerer(const Hello& theirs, NodeId node) const;
   void watch(const std::shared_ptr<Peer>& peer);
 
   const ShmOptions options_;
@@ -65,8 +100,8 @@ class ShmFabric final : public Fabric {
   Hello hello_;             ///< with the regions; fixed by listen()
   std::vector<int> files_;  ///< theirs, in the same order
   Descriptor listener_;
-  std::map<int, Descriptor> strangers_;  ///< sockets of those that reach into this node; the watcher's thread only
-  std::mutex mutex_;                     ///< guards peers_
+  std::map<int, Stranger> strangers_;  ///< by socket; the watcher's thread only
+  std::mutex mutex_;                   ///< guards peers_
   std::map<NodeId, std::shared_ptr<Peer>> peers_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
@@ -125,22 +160,35 @@ void ShmFabric::let_in() {
   Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.open() || peer_of(socket.get()).user != ::geteuid()) return;
   const int fd = socket.get();
-  strangers_[fd] = std::move(socket);
+  strangers_[fd].socket = std::move(socket);
   watcher_->add(fd, [this, fd] { answer(fd); });
 }
 
-/// A hello, once; anything else, or the end, closes the socket.
+/// Two hellos, as hello.h has them; anything else, or the end, closes the socket.
 void ShmFabric::answer(int socket) {
   const Result<ReceivedHello> received = receive_hello(socket);
-  if (received.ok() && received->files.empty()) {
-    Hello refusal = hello_;
-    refusal.region_count = 0;
-    const bool compatible = check_compatible(hello_, received->hello).ok();
-    if (send_hello(socket, compatible ? hello_ : refusal, compatible ? files_ : std::vector<int>()).ok() && compatible)
-      return;
-  }
+  if (received.ok() && received->files.empty() && answer(strangers_.at(socket), *received)) return;
   watcher_->remove(socket);
   strangers_.erase(socket);
+}
+
+/// False if that was the last it hears.
+bool ShmFabric::answer(Stranger& stranger, const ReceivedHello& received) {
+  if (stranger.greeting) return welcome(stranger, received.hello);
+  stranger.greeting = received.hello;
+  stranger.reply = hello_;
+  stranger.reply.region_count = 0;
+  make_fresh(stranger.reply.challenge);
+  stranger.reply.proof = proof_of(options_.node.key, Side::kAnswerer, received.hello, stranger.reply);
+  const bool compatible = check_compatible(hello_, received.hello).ok();
+  return send_hello(stranger.socket.get(), stranger.reply, {}).ok() && compatible;
+}
+
+/// The regions are for who has the key. A proof is good once: what comes after it meets another challenge.
+bool ShmFabric::welcome(Stranger& stranger, const Hello& proven) {
+  const Proof expected = proof_of(options_.node.key, Side::kCaller, *stranger.greeting, stranger.reply);
+  make_fresh(stranger.reply.challenge);
+  return equal(proven.proof, expected) && send_hello(stranger.socket.get(), hello_, files_).ok();
 }
 
 std::shared_ptr<Peer> ShmFabric::living_peer(NodeId node) {
@@ -176,21 +224,42 @@ Result<std::shared_ptr<Peer>> ShmFabric::greet(NodeId node, Clock::time_point en
   if (!socket.ok()) {
     return Status(socket.status().code(), fmt::format("node {} is not there: {}", node, socket.status().message()));
   }
+  if (Status status = ask(socket->get(), node, end); !status.ok()) return status;
+  const Result<ReceivedHello> received = hear(socket->get(), node, end);
+  if (!received.ok()) return received.status();
+  if (Status status = check_answerer(received->hello, node); !status.ok()) return status;
+  return Peer::map(*received, std::move(socket).value());
+}
+
+/// Greets, and proves what the node asks for once it has proved that it has the key itself.
+Status ShmFabric::ask(int socket, NodeId node, Clock::time_point end) {
+  if (const unsigned user = peer_of(socket).user; user != ::geteuid()) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("user {} listens in the place of node {}, not user {}", user, node, ::geteuid()));
+  }
   Hello mine = hello_;
   mine.region_count = 0;
-  if (Status status = send_hello(socket->get(), mine, {}); !status.ok()) return status;
-  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now()).count();
-  if (!wait_readable(socket->get(), static_cast<std::uint64_t>(std::max<std::int64_t>(left, 0)))) {
-    return Status(StatusCode::kUnavailable, fmt::format("node {} does not answer; is it stopped?", node));
-  }
-  const Result<ReceivedHello> received = receive_hello(socket->get());
-  if (!received.ok()) return received.status();
-  if (Status status = check_compatible(hello_, received->hello); !status.ok()) return status;
-  if (received->hello.node != node) {
+  make_fresh(mine.challenge);
+  if (Status status = send_hello(socket, mine, {}); !status.ok()) return status;
+  const Result<ReceivedHello> reply = hear(socket, node, end);
+  if (!reply.ok()) return reply.status();
+  if (Status status = check_answerer(reply->hello, node); !status.ok()) return status;
+  const ClusterKey& key = options_.node.key;
+  if (!equal(reply->hello.proof, proof_of(key, Side::kAnswerer, mine, reply->hello))) {
     return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("node {} answers in the place of node {}", received->hello.node, node));
+                  fmt::format("node {} has another cluster key than node {}, or one of them has none; give both the "
+                              "same key file",
+                              node, hello_.node));
   }
-  return Peer::map(*received, std::move(socket).value());
+  mine.proof = proof_of(key, Side::kCaller, mine, reply->hello);
+  return send_hello(socket, mine, {});
+}
+
+Status ShmFabric::check_answerer(const Hello& theirs, NodeId node) const {
+  if (Status status = check_compatible(hello_, theirs); !status.ok()) return status;
+  if (theirs.node == node) return {};
+  return Status(StatusCode::kFailedPrecondition,
+                fmt::format("node {} answers in the place of node {}", theirs.node, node));
 }
 
 void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
@@ -207,6 +276,7 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> open_shm_fabric(const ShmOptions& options) {
+  if (Status status = check_private(options.run_directory); !status.ok()) return status;
   const std::string lock_path = fmt::format("{}/node-{}.lock", options.run_directory, options.node.node);
   Result<std::unique_ptr<base::File>> lock = base::system_files().lock(lock_path);
   if (!lock.ok() && lock.status().code() == StatusCode::kUnavailable) {

@@ -16,7 +16,7 @@ namespace granary::rdma::shm {
 
 struct ShmOptions {
   NodeOptions node;
-  std::string run_directory;  ///< exists; its path is at most about 90 characters
+  std::string run_directory;  ///< exists, private to the user (mode 0700); its path is at most about 90 characters
 };
 
 /// kUnavailable if another living process has the node's name, or the directory cannot be used.

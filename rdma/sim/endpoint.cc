@@ -31,6 +31,10 @@ Status SimEndpoint::refusal(NodeId peer) const {
                   fmt::format("node {} has memory layout {:#x}, node {} has {:#x}; declare the same tables on both",
                               peer, target->node().layout, mine.node, mine.layout));
   }
+  if (target->node().key != mine.key) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("node {} has another cluster key than node {}", peer, mine.node));
+  }
   return {};
 }
 

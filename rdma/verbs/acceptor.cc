@@ -38,12 +38,24 @@ void Acceptor::on_event(const rdma_cm_event& event) {
   CmId id(event.id);
   const std::optional<Request> request = read_request(private_data(event));
   Refusal refusal = request ? judge(*request, node_) : Refusal::kVersion;
+  if (refusal == Refusal::kNone) refusal = admit(*request);
   if (refusal == Refusal::kNone) refusal = replace_older(*request);
   if (refusal == Refusal::kNone) refusal = accept(id, event.param.conn, *request);
-  if (refusal == Refusal::kNone) return;
-  const Answer no = answer(refusal);
+  if (refusal != Refusal::kNone) refuse(std::move(id), refusal, request.value_or(Request{}));
+}
+
+void Acceptor::refuse(CmId id, Refusal refusal, const Request& request) {
+  Answer no = answer(refusal);
+  if (refusal == Refusal::kChallenge) no.token = challenges_.give(request);
   rdma_reject(id.get(), &no, kRefusalBytes);
   refused_.push_back(std::move(id));  // it cannot be destroyed before its event is acknowledged
+}
+
+Refusal Acceptor::admit(const Request& request) {
+  if (node_.key == ClusterKey{}) return Refusal::kNone;  // who asks sees from the answer that there is none
+  const std::optional<Nonce> challenge = request.proof == Proof{} ? std::optional<Nonce>() : challenges_.take(request);
+  if (!challenge) return Refusal::kChallenge;
+  return equal(request.proof, proof_of(node_.key, request, *challenge)) ? Refusal::kNone : Refusal::kKey;
 }
 
 void Acceptor::clean_up() {
@@ -71,6 +83,7 @@ Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request
   if (!welcome || rdma_create_qp(id.get(), device_.domain(), &attributes) != 0) return Refusal::kResources;
   Answer yes = answer(Refusal::kNone);
   yes.welcome = welcome.place();
+  yes.token = proof_of(node_.key, request, yes);
   rdma_conn_param parameters{};
   parameters.private_data = &yes;
   parameters.private_data_len = sizeof(yes);

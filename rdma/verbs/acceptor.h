@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "rdma/verbs/bells.h"
+#include "rdma/verbs/challenges.h"
 #include "rdma/verbs/cm_events.h"
 #include "rdma/verbs/device_context.h"
 #include "rdma/verbs/hello.h"
@@ -63,6 +64,9 @@ class Acceptor final : public CmTarget {
   /// Destroys the queue pairs that the request replaces; kTooLate if one of them is newer.
   Refusal replace_older(const Request& request);
   Refusal accept(CmId& id, const rdma_conn_param& offered, const Request& request);
+  /// Whether the request proves that it comes from the cluster.
+  Refusal admit(const Request& request);
+  void refuse(CmId id, Refusal refusal, const Request& request);
   void end(const Guest& guest);
   Answer answer(Refusal refusal) const;
 
@@ -74,6 +78,7 @@ class Acceptor final : public CmTarget {
   Guests guests_;
   Guests ended_;
   std::list<CmId> refused_;
+  Challenges challenges_;
 };
 
 }  // namespace granary::rdma::verbs

@@ -88,7 +88,7 @@ Result<ConnectionId> VerbsEndpoint::connect(NodeId peer, std::uint64_t timeout_u
                         .serial = ++serial_,
                         .target = peer};
   Result<Introduced> introduced =
-      shake_hands(device_, completions_.get(), request, *address, deadline_us, events_, *connection);
+      shake_hands(device_, completions_.get(), request, options_.node.key, *address, deadline_us, events_, *connection);
   if (!introduced.ok()) return introduced.status();
   connection->open(std::move(introduced->id), introduced->answer);
   const ConnectionId id = connection->id;

@@ -29,6 +29,7 @@ class Attempt {
 
   Status find_route(CmTarget& target);
   Status make_queue_pair(ibv_cq* completions);
+  /// The peer's answer, which may be a refusal.
   Result<Answer> ask();
   /// From now on events go to `channel`.
   Result<CmId> hand_over(rdma_event_channel* channel);
@@ -44,6 +45,8 @@ class Attempt {
   /// Waits for one event; OK if it is the expected one.
   Status await(rdma_cm_event_type expected);
   Status explain_event(const rdma_cm_event& event) const;
+  /// What the peer's node said when it refused, if that is what happened.
+  std::optional<Answer> refusal() const;
 
   const DeviceContext& device_;
   const Request& request_;
@@ -94,7 +97,9 @@ Result<Answer> Attempt::ask() {
   parameters.rnr_retry_count = kRetries;
   if (rdma_connect(id_.get(), &parameters) != 0)
     return trouble(fmt::format("cannot be asked: {}", std::strerror(errno)));
-  if (Status status = await(RDMA_CM_EVENT_ESTABLISHED); !status.ok()) return status;
+  const Status established = await(RDMA_CM_EVENT_ESTABLISHED);
+  if (const std::optional<Answer> refused = refusal()) return *refused;
+  if (!established.ok()) return established;
   const rdma_conn_param& given = event_->param.conn;
   const auto answer = read_answer({static_cast<const std::byte*>(given.private_data), given.private_data_len});
   if (!answer) return trouble("answers in a way that no release of Granary does; correct its address");
@@ -116,19 +121,21 @@ Status Attempt::await(rdma_cm_event_type expected) {
   return explain_event(*event_);
 }
 
+std::optional<Answer> Attempt::refusal() const {
+  if (event_ == nullptr || event_->event != RDMA_CM_EVENT_REJECTED || event_->status != kRefusedByPeer) return {};
+  const rdma_conn_param& given = event_->param.conn;
+  return read_answer({static_cast<const std::byte*>(given.private_data), given.private_data_len});
+}
+
 Status Attempt::explain_event(const rdma_cm_event& event) const {
   switch (event.event) {
     case RDMA_CM_EVENT_ADDR_ERROR:
       return trouble(
           fmt::format("is not reachable from {}: correct the address, or the route to it", device_.choice().address));
     case RDMA_CM_EVENT_ROUTE_ERROR: return trouble("has no route: see that the subnet manager or the network works");
-    case RDMA_CM_EVENT_REJECTED: {
-      if (event.status != kRefusedByPeer) return trouble("does not listen: start it, or correct its address");
-      const auto answer = read_answer(
-          {static_cast<const std::byte*>(event.param.conn.private_data), event.param.conn.private_data_len});
-      return answer ? explain(*answer, request_, place_of(address_))
-                    : trouble("is no node of Granary; correct its address");
-    }
+    case RDMA_CM_EVENT_REJECTED:
+      return event.status == kRefusedByPeer ? trouble("is no node of Granary; correct its address")
+                                            : trouble("does not listen: start it, or correct its address");
     case RDMA_CM_EVENT_UNREACHABLE:
       return trouble("does not answer: see that it runs, and that the network lets RDMA through");
     default: return trouble(fmt::format("broke the connection off ({}); try again", rdma_event_str(event.event)));
@@ -137,17 +144,28 @@ Status Attempt::explain_event(const rdma_cm_event& event) const {
 
 }  // namespace
 
-Result<Introduced> shake_hands(const DeviceContext& device, ibv_cq* completions, const Request& request,
+Result<Introduced> shake_hands(const DeviceContext& device, ibv_cq* completions, Request request, const ClusterKey& key,
                                const NodeAddress& address, std::uint64_t deadline_us, rdma_event_channel* channel,
                                CmTarget& target) {
-  Attempt attempt(device, request, address, deadline_us);
-  if (Status status = attempt.find_route(target); !status.ok()) return status;
-  if (Status status = attempt.make_queue_pair(completions); !status.ok()) return status;
-  const Result<Answer> answer = attempt.ask();
-  if (!answer.ok()) return answer.status();
-  Result<CmId> id = attempt.hand_over(channel);
-  if (!id.ok()) return id.status();
-  return Introduced{std::move(id).value(), *answer};
+  make_fresh(request.challenge);
+  while (true) {
+    Attempt attempt(device, request, address, deadline_us);
+    if (Status status = attempt.find_route(target); !status.ok()) return status;
+    if (Status status = attempt.make_queue_pair(completions); !status.ok()) return status;
+    const Result<Answer> answer = attempt.ask();
+    if (!answer.ok()) return answer.status();
+    const bool challenged = answer->refusal == Refusal::kChallenge && request.proof == Proof{};
+    if (challenged) {
+      request.proof = proof_of(key, request, answer->token);
+      continue;
+    }
+    if (answer->refusal != Refusal::kNone) return explain(*answer, request, place_of(address));
+    if (!equal(answer->token, proof_of(key, request, *answer)))
+      return explain({.node = answer->node, .refusal = Refusal::kKey}, request, place_of(address));
+    Result<CmId> id = attempt.hand_over(channel);
+    if (!id.ok()) return id.status();
+    return Introduced{std::move(id).value(), *answer};
+  }
 }
 
 Result<sockaddr_storage> socket_address(const std::string& host, std::uint16_t service) {

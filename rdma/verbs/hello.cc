@@ -30,6 +30,18 @@ Refusal judge(const Request& request, const NodeOptions& node) {
   return Refusal::kNone;
 }
 
+Proof proof_of(const ClusterKey& key, const Request& request, const Nonce& challenge) {
+  Request said = request;
+  said.proof = {};
+  return prove(key, Side::kCaller, {bytes_of(said), bytes_of(challenge)});
+}
+
+Proof proof_of(const ClusterKey& key, const Request& request, const Answer& answer) {
+  Answer said = answer;
+  said.token = {};
+  return prove(key, Side::kAnswerer, {bytes_of(request), bytes_of(said)});
+}
+
 Status explain(const Answer& answer, const Request& request, const std::string& place) {
   const auto refused = [&](std::string why) {
     return Status(StatusCode::kFailedPrecondition,
@@ -46,6 +58,10 @@ Status explain(const Answer& answer, const Request& request, const std::string& 
                       answer.layout, request.layout));
     case Refusal::kOtherNode: return refused(fmt::format("it is node {}; correct the address", answer.node));
     case Refusal::kTooLate: return refused("the attempt came late; try again");
+    case Refusal::kKey: return refused("it has another cluster key; give both nodes the same key file");
+    case Refusal::kChallenge:
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("node {} at {} is asked by too many at once; try again", request.target, place));
     case Refusal::kResources:
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} at {} has no queue pair left for another connection", request.target, place));

@@ -1,6 +1,6 @@
 #pragma once
 // Peers on another machine: an agent there (run_agent) starts and ends them, as it is told over TCP, a line at a time:
-// "start NODE GENERATION LAYOUT [worker]", "kill NODE", "stop NODE", "resume NODE"; each is answered by a line. When the
+// "start NODE GENERATION LAYOUT KEY [worker]", "kill NODE", "stop NODE", "resume NODE"; each is answered by a line. When the
 // connection ends, so do the peers that it started. "end" ends the agent.
 
 #include <arpa/inet.h>
@@ -58,7 +58,7 @@ class PeerMachine {
 
   void start(const NodeOptions& node, const std::string& role) {
     ask("start " + std::to_string(node.node) + " " + std::to_string(node.generation) + " " +
-        std::to_string(node.layout) + " " + role);
+        std::to_string(node.layout) + " " + std::to_string(node.key[0]) + " " + role);
   }
   void ask(const std::string& command) {
     agent_.send(command);
@@ -97,7 +97,9 @@ inline int run_agent(const std::string& program) {
       std::string command;
       std::string role;
       NodeOptions node;
-      words >> command >> node.node >> node.generation >> node.layout >> role;
+      unsigned key = 0;
+      words >> command >> node.node >> node.generation >> node.layout >> key >> role;
+      node.key[0] = static_cast<std::uint8_t>(key);
       if (command == "end") return 0;
       if (command == "start") peers.start(node, role.empty() ? std::vector<std::string>{} : std::vector{role});
       if (command == "kill") peers.kill(node.node);

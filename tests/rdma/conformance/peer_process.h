@@ -1,5 +1,6 @@
 #pragma once
-// A peer in a process of its own, started anew (not forked from the test): PROGRAM NODE GENERATION LAYOUT ARGUMENT...
+// A peer in a process of its own, started anew (not forked from the test): PROGRAM NODE GENERATION LAYOUT KEY
+// ARGUMENT..., where KEY is the first byte of a key that is zero otherwise.
 
 #include <signal.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ class PeerProcesses {
 
   void start(const NodeOptions& node, const std::vector<std::string>& arguments) {
     std::vector<std::string> command = {program_, std::to_string(node.node), std::to_string(node.generation),
-                                        std::to_string(node.layout)};
+                                        std::to_string(node.layout), std::to_string(node.key[0])};
     command.insert(command.end(), arguments.begin(), arguments.end());
     children_[node.node] = std::make_unique<tests::CrashChild>(command);
     EXPECT_TRUE(children_[node.node]->run_until("ready")) << "node " << node.node << " did not start";
@@ -58,15 +59,16 @@ inline void work(Fabric& fabric, memory::Region& region) {
 }
 
 /// The peer's side, its main(): opens a fabric, offers the region, says so, and waits to be killed; with the last
-/// argument "worker", it works. `open` gets the node and the arguments after LAYOUT.
+/// argument "worker", it works. `open` gets the node and the arguments after KEY.
 template <typename Open>
 int run_peer(int count, char** arguments, Open&& open) {
-  if (count < 4) return 2;
-  const NodeOptions node{.node = static_cast<NodeId>(std::atoi(arguments[1])),
-                         .generation = static_cast<Generation>(std::atoi(arguments[2])),
-                         .layout = std::strtoull(arguments[3], nullptr, 10)};
+  if (count < 5) return 2;
+  NodeOptions node{.node = static_cast<NodeId>(std::atoi(arguments[1])),
+                   .generation = static_cast<Generation>(std::atoi(arguments[2])),
+                   .layout = std::strtoull(arguments[3], nullptr, 10)};
+  node.key[0] = static_cast<std::uint8_t>(std::atoi(arguments[4]));
   auto region = memory::Region::map({.reserve_bytes = kPeerBytes, .huge_pages = HugePages::kOff, .shared = true});
-  Result<std::unique_ptr<Fabric>> fabric = open(node, std::vector<std::string>(arguments + 4, arguments + count));
+  Result<std::unique_ptr<Fabric>> fabric = open(node, std::vector<std::string>(arguments + 5, arguments + count));
   Status status = fabric.status();
   if (status.ok()) status = (*fabric)->register_region({.id = kPeerRegion}, **region);
   if (status.ok()) status = (*fabric)->listen();

@@ -79,5 +79,39 @@ TEST_F(Conformance, APeerWithAnotherLayoutIsRefusedWithBothValues) {
   EXPECT_NE(connection.status().message().find("0x4d"), std::string::npos) << connection.status().message();
 }
 
+ClusterKey key(std::uint8_t first_byte) {
+  ClusterKey key{};
+  key[0] = first_byte;
+  return key;
+}
+
+TEST_F(Conformance, NodesWithTheSameClusterKeyConnect) {
+  const auto fabric = world_->open_fabric({.node = 8, .generation = 1, .layout = 77, .key = key(5)});
+  ASSERT_TRUE(fabric->listen().ok());
+  world_->start_peer({.node = 3, .generation = 1, .layout = 77, .key = key(5)});
+  const auto endpoint = fabric->open_endpoint().value();
+  const Result<ConnectionId> first = endpoint->connect(3, kPatience_us);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  EXPECT_EQ(endpoint->peer_region_bytes(*first, kPeerRegion), kPeerBytes);
+  endpoint->disconnect(*first);
+  EXPECT_TRUE(endpoint->connect(3, kPatience_us).ok()) << "and again";
+}
+
+TEST_F(Conformance, AnotherClusterKeyOrNoneIsRefusedByEitherSide) {
+  const auto keyed = world_->open_fabric({.node = 8, .generation = 1, .layout = 77, .key = key(5)});
+  ASSERT_TRUE(keyed->listen().ok());
+  world_->start_peer({.node = 3, .generation = 1, .layout = 77, .key = key(6)});
+  const auto with_key = keyed->open_endpoint().value();
+  const auto without_key = fabric_->open_endpoint().value();
+  for (const auto& [endpoint, peer] :
+       {std::pair{with_key.get(), NodeId{3}}, {without_key.get(), NodeId{3}}, {with_key.get(), kPeer}}) {
+    const Result<ConnectionId> connection = endpoint->connect(peer, kPatience_us);
+    ASSERT_FALSE(connection.ok());
+    EXPECT_EQ(connection.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_NE(connection.status().message().find("another cluster key"), std::string::npos)
+        << connection.status().message();
+  }
+}
+
 }  // namespace
 }  // namespace granary::rdma::conformance

@@ -12,11 +12,11 @@
 namespace granary::rdma::shm {
 
 struct ShmNode {
-  ShmNode(NodeId node, const std::string& run_directory, std::uint64_t layout = 0) {
+  ShmNode(NodeId node, const std::string& run_directory, std::uint64_t layout = 0, const ClusterKey& key = {}) {
     region = memory::Region::map({.reserve_bytes = 1, .huge_pages = HugePages::kOff, .shared = true}).value();
-    fabric =
-        open_shm_fabric({.node = {.node = node, .generation = 1, .layout = layout}, .run_directory = run_directory})
-            .value();
+    fabric = open_shm_fabric({.node = {.node = node, .generation = 1, .layout = layout, .key = key},
+                              .run_directory = run_directory})
+                 .value();
     EXPECT_TRUE(fabric->register_region({.id = 1}, *region).ok());
     EXPECT_TRUE(fabric->listen().ok());
   }

@@ -2,6 +2,8 @@
 
 #include "rdma/verbs/hello.h"
 
+#include "rdma/verbs/challenges.h"
+
 #include <gtest/gtest.h>
 
 namespace granary::rdma::verbs {
@@ -55,10 +57,12 @@ TEST(Hello, ARefusalIsExplainedWithBothValues) {
     Refusal refusal;
     StatusCode code;
     std::string parts[2];
-  } cases[] = {{Refusal::kVersion, StatusCode::kFailedPrecondition, {"version 8", "version 1"}},
+  } cases[] = {{Refusal::kVersion, StatusCode::kFailedPrecondition, {"version 8", "version 2"}},
                {Refusal::kLayout, StatusCode::kFailedPrecondition, {"0xdef", "0xabc"}},
                {Refusal::kOtherNode, StatusCode::kFailedPrecondition, {"is node 4", "node 2 at here:1"}},
                {Refusal::kTooLate, StatusCode::kFailedPrecondition, {"late", "try again"}},
+               {Refusal::kKey, StatusCode::kFailedPrecondition, {"another cluster key", "node 2"}},
+               {Refusal::kChallenge, StatusCode::kUnavailable, {"try again", "node 2"}},
                {Refusal::kResources, StatusCode::kUnavailable, {"node 2", "queue pair"}},
                {Refusal{99}, StatusCode::kFailedPrecondition, {"does not know", "node 2"}}};
   for (const auto& [refusal, code, parts] : cases) {
@@ -66,6 +70,47 @@ TEST(Hello, ARefusalIsExplainedWithBothValues) {
     EXPECT_EQ(status.code(), code);
     for (const std::string& part : parts) EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   }
+}
+
+TEST(Hello, AProofIsOfTheWholeMessageAndItsChallenge) {
+  const ClusterKey key = key_of("secret"), other_key = key_of("other");
+  Request asked = request();
+  const Nonce challenge{1};
+  const Proof proof = proof_of(key, asked, challenge);
+  asked.proof = proof;
+  EXPECT_EQ(proof_of(key, asked, challenge), proof) << "the proof in it is no part of it";
+  EXPECT_NE(proof_of(other_key, asked, challenge), proof);
+  EXPECT_NE(proof_of(key, asked, Nonce{2}), proof);
+  Answer answer{.node = 2, .region_count = 1, .regions = {RegionEntry{.key = 7}}};
+  answer.token = proof_of(key, asked, answer);
+  EXPECT_EQ(proof_of(key, asked, answer), answer.token);
+  answer.regions[0].key = 8;
+  EXPECT_NE(proof_of(key, asked, answer), answer.token);
+  answer.regions[0].key = 7;
+  asked.challenge[0] = 1;
+  EXPECT_NE(proof_of(key, asked, answer), answer.token) << "an answer to another challenge";
+}
+
+TEST(Challenges, AreOfUseOnceAndForWhoeverGotThem) {
+  Challenges challenges;
+  const Nonce first = challenges.give(request());
+  const Nonce second = challenges.give(request());
+  EXPECT_NE(first, second);
+  Request other = request();
+  other.endpoint = 2;
+  EXPECT_FALSE(challenges.take(other));
+  EXPECT_EQ(challenges.take(request()), second) << "the last one given";
+  EXPECT_FALSE(challenges.take(request())) << "an old answer meets no challenge";
+}
+
+TEST(Challenges, AreBounded) {
+  Challenges challenges;
+  Request asked = request();
+  for (asked.endpoint = 1; asked.endpoint <= Challenges::kMost + 1; ++asked.endpoint) (void)challenges.give(asked);
+  asked.endpoint = 1;
+  EXPECT_FALSE(challenges.take(asked));
+  asked.endpoint = 2;
+  EXPECT_TRUE(challenges.take(asked));
 }
 
 }  // namespace
