@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <granary/outcome.h>
+
+#include "cluster_config/membership/fence.h"
 #include "htm/region.h"
 #include "kvstore/common/node_memory.h"
 #include "src/base/cache_line.h"
@@ -40,9 +43,20 @@ struct Shared {
   base::Waiter& waiter;
   log::Log* log = nullptr;            ///< none: nothing is logged
   const htm::Support* htm = nullptr;  ///< none: commits take locks
+  /// Of a node of a cluster: its right to commit (I11). Set before transactions begin.
+  const membership::Fence* fence = nullptr;
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
+
+/// Why a transaction that noted this version of the configuration may not commit now; kNone if it may.
+inline AbortReason fenced(const membership::Fence& fence, std::uint64_t noted) {
+  if (fence.open(noted)) [[likely]]
+    return AbortReason::kNone;
+  const std::uint64_t now = fence.version();
+  return now != membership::Fence::kClosed && now != noted ? AbortReason::kConfigurationChanged
+                                                           : AbortReason::kMembershipLost;
+}
 
 /// An absent record that may be unhooked from its index once no snapshot needs it, if it has not changed since.
 struct AbsentRecord {

@@ -40,6 +40,8 @@ class Engine {
 
   const Options& options() const { return options_; }
   epoch::EpochManager& epochs() { return epochs_; }
+  /// Before transactions begin; it outlives them.
+  void set_fence(const membership::Fence& fence) { shared_.fence = &fence; }
   memory::SlabPool& slabs() { return slabs_; }
   /// All memory of records and indexes; the fabric registers it.
   memory::Region& region() { return *region_; }

@@ -11,6 +11,8 @@ std::uint64_t Context::begin() {
   epoch_ = worker_.shared().epochs.enter(slot_);
   state_ = State::kOpen;
   doom_ = AbortReason::kNone;
+  if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
+    configuration_ = fence->version();
   return ++serial_;
 }
 
@@ -50,6 +52,14 @@ CommitResult Context::commit(std::uint64_t serial) {
     if (admitted != Outcome::kAborted) return {.reason = AbortReason::kMisuse, .ticket = {}};
     state_ = State::kIdle;
     return {.reason = doom_, .ticket = {}};
+  }
+  if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]] {
+    const AbortReason refused = cc::fenced(*fence, configuration_);
+    if (refused != AbortReason::kNone) {
+      (void)doom_with(refused);
+      state_ = State::kIdle;
+      return {.reason = refused, .ticket = {}};
+    }
   }
   const bool across = remote_ != nullptr && remote_->used();
   const cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)

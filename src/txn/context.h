@@ -164,6 +164,7 @@ class Context {
   State state_ = State::kIdle;
   AbortReason doom_ = AbortReason::kNone;
   std::uint64_t serial_ = 0;
+  std::uint64_t configuration_ = 0;  // noted by begin(), in a cluster
   epoch::Epoch epoch_ = 0;           // e_w of the open transaction
   epoch::Epoch snapshot_epoch_ = 0;  // of the open snapshot
   cc::AccessSet access_;

@@ -100,6 +100,7 @@ Status ClusterNode::open_database() {
   auto engine = Engine::open(database_options(options_, config_, own_), base::system_files(),
                              reinterpret_cast<epoch::ControlBlock*>(control_->base()));
   if (!engine.ok()) return engine.status();
+  (*engine)->set_fence(membership_->fence());
   database_ = std::make_unique<Database>(std::move(engine).value());
   return {};
 }

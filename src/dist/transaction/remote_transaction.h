@@ -106,7 +106,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   std::vector<Participant> participants_;
   std::vector<SeenAt> nodes_;
   std::vector<cc::RemoteWrite> writes_;
-  bool validated_ = false;  ///< by agree()
+  bool validated_ = false;           ///< by agree()
+  std::uint64_t configuration_ = 0;  ///< when the first other node was touched
 };
 
 }  // namespace granary::dist

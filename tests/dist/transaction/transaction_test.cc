@@ -197,6 +197,34 @@ TEST_P(AcrossNodes, OldVersionsSurviveAWriteBack) {
   EXPECT_EQ(at(1, "1x"), "new");
 }
 
+/// I11.
+TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreCommitsNothing) {
+  membership::Fence fence;
+  fence.extend(membership::kForever);
+  fence.move(1);
+  cluster_.node(0).database().engine().set_fence(fence);
+  for (const std::string key : {"0x", "1x"}) {
+    Transaction before = begin(0);
+    EXPECT_EQ(before.put(table(0), key, "new"), Outcome::kOk);
+    fence.move(2);
+    EXPECT_EQ(before.commit().reason, AbortReason::kConfigurationChanged);
+    fence.move(1);
+  }
+  // The configuration changes in the middle of the commit, when everything is locked.
+  Transaction during = begin(0);
+  EXPECT_EQ(during.put(table(0), "1x", "new"), Outcome::kOk);
+  base::set_sync_hook([&](std::string_view point) {
+    if (point == "across.validated") fence.move(2);
+  });
+  EXPECT_EQ(during.commit().reason, AbortReason::kConfigurationChanged);
+  base::set_sync_hook({});
+  fence.close();
+  Transaction late = begin(0);
+  EXPECT_EQ(late.put(table(0), "0x", "new"), Outcome::kOk);
+  EXPECT_EQ(late.commit().reason, AbortReason::kMembershipLost);
+  EXPECT_EQ(at(1, "1x"), "old") << "and nothing stays locked";
+}
+
 // --- what it costs ---
 
 class Cost : public AcrossNodes {
