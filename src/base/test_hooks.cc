@@ -58,10 +58,6 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kTidBeforeState, "tid-before-state"},
     NamedBug{Bug::kIgnoreLockBit, "ignore-lock-bit"},
     NamedBug{Bug::kResumeUnseen, "resume-unseen"},
-    NamedBug{Bug::kSkipRemoteValidation, "skip-remote-validation"},
-    NamedBug{Bug::kSkipRemoteNodes, "skip-remote-nodes"},
-    NamedBug{Bug::kSkipEpochWait, "skip-epoch-wait"},
-    NamedBug{Bug::kEpochBeforeLocks, "epoch-before-locks"},
     NamedBug{Bug::kAcceptTornBucket, "accept-torn-bucket"},
     NamedBug{Bug::kIgnoreClockError, "ignore-clock-error"},
     NamedBug{Bug::kIgnoreSoftTimeAge, "ignore-softtime-age"},
@@ -72,6 +68,10 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kAdvanceUnseen, "advance-unseen"},
     NamedBug{Bug::kAdvanceUnfinished, "advance-unfinished"},
     NamedBug{Bug::kJoinFromOwnEpoch, "join-from-own-epoch"},
+    NamedBug{Bug::kSkipRemoteValidation, "skip-remote-validation"},
+    NamedBug{Bug::kSkipRemoteNodes, "skip-remote-nodes"},
+    NamedBug{Bug::kSkipEpochWait, "skip-epoch-wait"},
+    NamedBug{Bug::kEpochBeforeLocks, "epoch-before-locks"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.

@@ -84,11 +84,12 @@ TEST_F(ScansAcrossNodes, CrossManyLeavesAndMessages) {
   commit(0, [&](Transaction& t) {
     for (const Order order : {Order::kAscending, Order::kDescending}) {
       int expected = order == Order::kAscending ? 0 : kKeys - 1;
-      const ScanResult scanned = t.scan(tables_[0], {.from = "1", .order = order}, [&](std::string_view key, std::string_view) {
-        EXPECT_EQ(key, "1" + std::to_string(10'000 + expected));
-        expected += order == Order::kAscending ? 1 : -1;
-        return true;
-      });
+      const ScanResult scanned =
+          t.scan(tables_[0], {.from = "1", .order = order}, [&](std::string_view key, std::string_view) {
+            EXPECT_EQ(key, "1" + std::to_string(10'000 + expected));
+            expected += order == Order::kAscending ? 1 : -1;
+            return true;
+          });
       EXPECT_EQ(scanned.count, static_cast<std::size_t>(kKeys));
     }
   });

@@ -183,7 +183,7 @@ class SimCluster : private base::Waiter {
   }
 
  private:
-  void pause(std::uint32_t) override { network.step(); }
+  void pause(std::uint32_t) override {}  // each poll runs an event
   void poll() {
     for (const auto& node : nodes_) node->poll();
     network.step();

@@ -225,6 +225,80 @@ TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreCommitsNothing) {
   EXPECT_EQ(at(1, "1x"), "old") << "and nothing stays locked";
 }
 
+// --- I7: one participant is an epoch ahead, the others follow some time later ---
+
+class OneNodeIsAhead : public AcrossNodes {
+ protected:
+  /// Runs the transaction; whatever it validates, it does so when all of its participants have reached its epoch.
+  void run(Body body) {
+    EXPECT_EQ(at(0, "1x") + at(0, "2x"), "oldold") << "connected";
+    const epoch::Epoch ahead = epoch_of(1) + 1;
+    epoch_word(1).store(ahead);
+    for (const rdma::NodeId node : {0, 2}) {
+      cluster_.network.schedule(node, 3'000'000 + 1'000'000u * node,
+                                [this, node, ahead] { epoch_word(node).store(ahead); });
+    }
+    bool validated = false;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point != "across.validated") return;
+      validated = true;
+      EXPECT_EQ(epoch_of(0), ahead) << "where it runs";
+      EXPECT_EQ(epoch_of(2), ahead) << "a participant";
+    });
+    const Ticket ticket = commit(0, body);
+    base::set_sync_hook({});
+    EXPECT_TRUE(validated);
+    EXPECT_EQ(ticket.epoch, ahead);
+    EXPECT_GE(cluster_.node(0).remote().counters().epoch_waits, 1u);
+  }
+
+ private:
+  std::atomic<epoch::Epoch>& epoch_word(std::size_t node) { return cluster_.node(node).control().by_leader.epoch; }
+  epoch::Epoch epoch_of(std::size_t node) { return epoch_word(node).load(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, OneNodeIsAhead, testing::Values(IndexKind::kHash), [](const auto&) { return "Hash"; });
+
+TEST_P(OneNodeIsAhead, AWriterWaitsForTheOthers) {
+  run([](Transaction& t, const Table& table) {
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+  });
+}
+
+TEST_P(OneNodeIsAhead, AReaderToo) {
+  run([](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(value_of(t, table, "2x"), "old");
+  });
+}
+
+TEST_P(OneNodeIsAhead, AndWhoWritesHereAndReadsThere) {
+  run([](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(value_of(t, table, "2x"), "old");
+    EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
+  });
+}
+
+/// The TIDs that are read and overwritten may be ahead of every E that was READ.
+TEST_P(AcrossNodes, TidsGrowAcrossNodes) {
+  const Ticket first =
+      commit(0, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "1x", "a"), Outcome::kOk); });
+  const Ticket second =
+      commit(2, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "1x", "b"), Outcome::kOk); });
+  const Ticket third =
+      commit(1, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "1x", "c"), Outcome::kOk); });
+  Ticket reader;
+  reader = commit(0, [&](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "c");
+    EXPECT_EQ(t.put(table, "2y", "d"), Outcome::kOk);
+  });
+  EXPECT_LT(first.tid, second.tid);
+  EXPECT_LT(second.tid, third.tid);
+  EXPECT_LT(third.tid, reader.tid);
+}
+
 // --- what it costs ---
 
 class Cost : public AcrossNodes {
