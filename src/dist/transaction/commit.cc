@@ -129,12 +129,11 @@ AbortReason RemoteTransaction::lock_all() {
   for (const Participant& participant : participants_) {
     void* const room = buffer(EpochRead::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&epochs.emplace_back(
-        participant.control, room,
-        EpochRead::Until{.others = [&locking_at, node = participant.node] { return locking_at(node); }}));
-  }
-  if (injected(Bug::kEpochBeforeLocks)) {
-    std::rotate(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(locks.size()), steps.end());
+    EpochRead::Until until;
+    if (!injected(Bug::kEpochBeforeLocks)) {
+      until.others = [&locking_at, node = participant.node] { return locking_at(node); };
+    }
+    steps.push_back(&epochs.emplace_back(participant.control, room, std::move(until)));
   }
   run(Phase::kLock, steps);
   AbortReason reason = settle_locks(locks, written);

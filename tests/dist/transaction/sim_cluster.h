@@ -185,8 +185,8 @@ class SimCluster : private base::Waiter {
  private:
   void pause(std::uint32_t) override {}  // each poll runs an event
   void poll() {
+    network.step();  // first: what it completes is seen before time goes on
     for (const auto& node : nodes_) node->poll();
-    network.step();
   }
 
  public:

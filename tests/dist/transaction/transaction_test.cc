@@ -234,10 +234,7 @@ class OneNodeIsAhead : public AcrossNodes {
     EXPECT_EQ(at(0, "1x") + at(0, "2x"), "oldold") << "connected";
     const epoch::Epoch ahead = epoch_of(1) + 1;
     epoch_word(1).store(ahead);
-    for (const rdma::NodeId node : {0, 2}) {
-      cluster_.network.schedule(node, 3'000'000 + 1'000'000u * node,
-                                [this, node, ahead] { epoch_word(node).store(ahead); });
-    }
+    follow(ahead);
     bool validated = false;
     base::set_sync_hook([&](std::string_view point) {
       if (point != "across.validated") return;
@@ -252,7 +249,13 @@ class OneNodeIsAhead : public AcrossNodes {
     EXPECT_GE(cluster_.node(0).remote().counters().epoch_waits, 1u);
   }
 
- private:
+  /// The other nodes, after a while.
+  void follow(epoch::Epoch ahead) {
+    for (const rdma::NodeId node : {0, 2}) {
+      cluster_.network.schedule(node, 3'000'000 + 1'000'000u * node,
+                                [this, node, ahead] { epoch_word(node).store(ahead); });
+    }
+  }
   std::atomic<epoch::Epoch>& epoch_word(std::size_t node) { return cluster_.node(node).control().by_leader.epoch; }
   epoch::Epoch epoch_of(std::size_t node) { return epoch_word(node).load(); }
 };
@@ -279,6 +282,29 @@ TEST_P(OneNodeIsAhead, AndWhoWritesHereAndReadsThere) {
     EXPECT_EQ(value_of(t, table, "2x"), "old");
     EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
   });
+}
+
+/// The owner holds the record when the x-lock is taken, and gives it back in the next epoch: only from then on is it locked.
+TEST_P(OneNodeIsAhead, EIsReadBehindTheLastLookOfALock) {
+  auto* const record = reinterpret_cast<cc::Record*>(table(1).core()->index().find("1x").value);
+  for (const std::string_view written : {"only", "with a read"}) {
+    const epoch::Epoch ahead = epoch_of(1) + 1;
+    bool held = true;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point != "x_lock.taken" || !std::exchange(held, false)) return;
+      epoch_word(1).store(ahead);
+      follow(ahead);
+      record->unlock_unchanged();
+    });
+    const Ticket ticket = commit(0, [&](Transaction& t, const Table& table) {
+      if (written != "only") (void)value_of(t, table, "2x");
+      (void)value_of(t, table, "1x");
+      EXPECT_TRUE(record->try_lock(record->tid()));
+      EXPECT_EQ(t.put(table, "1x", written), Outcome::kOk);
+    });
+    base::set_sync_hook({});
+    EXPECT_EQ(ticket.epoch, ahead);
+  }
 }
 
 /// The TIDs that are read and overwritten may be ahead of every E that was READ.
