@@ -292,9 +292,9 @@ class OwnerGivesWayLate : public OneNodeIsAhead {
     const epoch::Epoch ahead = epoch_of(1) + 1;
     bool held = true;
     base::set_sync_hook([&](std::string_view point) {
+      if (point == "across.locked") follow(ahead);
       if (point != "x_lock.taken" || !std::exchange(held, false)) return;
       epoch_word(1).store(ahead);
-      follow(ahead);
       record->unlock_unchanged();
     });
     const Ticket ticket = commit(0, [&](Transaction& t, const Table& table) {
