@@ -1,5 +1,7 @@
 // What is ZooKeeper's own: who may see the cluster, and what is said of servers that are not there.
 
+#include <thread>
+
 #include <gmock/gmock.h>
 
 #include "cluster_config/membership/zookeeper/session.h"
@@ -84,6 +86,32 @@ TEST_F(Zookeeper, AMarkThatIsTakenAwayIsALoss) {
   ASSERT_TRUE((*session)->remove(options_.root + "/members/0").ok());
   (*member)->step(0);
   EXPECT_EQ((*member)->status().code(), StatusCode::kMembershipLost);
+}
+
+TEST_F(Zookeeper, AServersRestartIsSurvived) {
+  options_.session_ms = 4000;  // a busy machine may take long to start a server, and then to connect again
+  const Result<std::unique_ptr<Membership>> member = join(0);
+  ASSERT_TRUE(member.ok()) << member.status().message();
+  const MembershipThread thread(**member);
+  const Fence& fence = (*member)->fence();
+  const std::uint64_t version = fence.version();
+  const auto becomes = [&](bool open) {
+    const std::uint64_t end = lifetime_us() + kPatienceUs;
+    while (fence.open(version) != open && lifetime_us() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return fence.open(version) == open;
+  };
+  ASSERT_TRUE(becomes(true));
+  ASSERT_EQ(zookeeper("stop"), 0);
+  EXPECT_TRUE(becomes(false)) << "nobody can say whether the session lives";
+  EXPECT_TRUE((*member)->status().ok());
+  EXPECT_EQ((*member)->serve().code(), StatusCode::kUnavailable);
+  ASSERT_EQ(zookeeper("start"), 0);
+  EXPECT_TRUE(becomes(true)) << (*member)->status().message();
+  const Result<std::unique_ptr<Membership>> other = join(1);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  const auto both = [](const Configuration& configuration) { return configuration.members.size() == 2; };
+  EXPECT_TRUE((*member)->wait_until(both, kPatienceUs));
 }
 
 TEST_F(Zookeeper, WhatBecameOfAnOperationIsFoundOut) {

@@ -20,7 +20,7 @@ namespace {
 class Server {
  public:
   Server() {
-    if (run("start", "--tick 100") != 0) return;
+    if (run("start", "--tick 200") != 0) return;
     std::ifstream(directory_ / "servers") >> address_;
   }
   ~Server() { run("stop"); }
