@@ -23,6 +23,7 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kUnknownTable,     ///< the table handle is empty or belongs to another database
   kTooManyAccesses,  ///< the transaction holds kMaxAccesses operations
   kUnordered,        ///< a scan of a table with a hash index, which keeps no order
+  kUnreachable,      ///< a snapshot's key lives on a node that does not answer, or does not keep what the snapshot sees
   kBusy,             ///< a snapshot met a record of a shared table that another node held on to; try again
 };
 

@@ -38,7 +38,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 
-constexpr std::array<std::string_view, 14> kOutcomes = {"ok",
+constexpr std::array<std::string_view, 15> kOutcomes = {"ok",
                                                         "not_found",
                                                         "already_exists",
                                                         "aborted",
@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, 14> kOutcomes = {"ok",
                                                         "unknown_table",
                                                         "too_many_accesses",
                                                         "unordered",
+                                                        "unreachable",
                                                         "busy"};
 
 }  // namespace

@@ -55,6 +55,8 @@ class Context {
 
   // --- snapshots ---
   std::uint64_t begin_snapshot();
+  /// At an epoch that another node's snapshot pins.
+  std::uint64_t begin_snapshot_at(epoch::Epoch epoch);
   std::uint64_t snapshot_epoch() const { return snapshot_epoch_; }
   GetResult snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
   Outcome snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
@@ -130,6 +132,9 @@ class Context {
   Outcome write_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string_view value,
                           WriteMode mode);
   Outcome multi_get_placed(std::span<MultiGet> gets);
+  Outcome snapshot_get_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string& value);
+  Outcome snapshot_multi_get_placed(std::span<MultiGet> gets);
+  ScanResult snapshot_scan_elsewhere(const TableCore& table, std::uint16_t home, const ScanRange& range, ScanFn visit);
   ScanResult scan_elsewhere(TableCore& table, TableCore* index, std::uint16_t home, const ScanRange& range,
                             ScanFn visit);
   static GetResult copy_out(std::string_view value, std::span<char> buffer) {

@@ -79,4 +79,55 @@ ScanResult Context::scan_elsewhere(TableCore& table, TableCore* index, std::uint
   return reason == AbortReason::kNone ? result : ScanResult{doom_with(reason), 0};
 }
 
+// --- snapshots ---
+
+Outcome Context::snapshot_get_elsewhere(TableCore& table, std::uint16_t home, std::string_view key,
+                                        std::string& value) {
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  RemoteSnapshotGet get{{&table, home, key}};
+  remote_->snapshot_get(snapshot_epoch_, {&get, 1});
+  value = std::move(get.value);
+  return get.outcome;
+}
+
+/// As multi_get_placed().
+Outcome Context::snapshot_multi_get_placed(std::span<MultiGet> gets) {
+  std::vector<RemoteSnapshotGet> elsewhere;
+  std::vector<MultiGet*> places;
+  for (MultiGet& get : gets) {
+    const Outcome admitted = admit_snapshot(serial_, get.table.core(), get.key);
+    if (admitted != Outcome::kOk) return get.result.outcome = admitted;
+    const std::optional<std::uint16_t> home = home_elsewhere(*get.table.core(), get.key);
+    if (!home) {
+      get.result = snapshot_get(serial_, get.table.core(), get.key, get.buffer);
+      continue;
+    }
+    if (remote_ == nullptr) return get.result.outcome = Outcome::kUnknownTable;
+    elsewhere.push_back({{get.table.core(), *home, get.key}});
+    places.push_back(&get);
+  }
+  if (!elsewhere.empty()) remote_->snapshot_get(snapshot_epoch_, elsewhere);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const RemoteSnapshotGet& get = elsewhere[i];
+    places[i]->result =
+        get.outcome == Outcome::kOk ? copy_out(get.value, places[i]->buffer) : GetResult{get.outcome, 0};
+  }
+  return Outcome::kOk;
+}
+
+ScanResult Context::snapshot_scan_elsewhere(const TableCore& table, std::uint16_t home, const ScanRange& range,
+                                            ScanFn visit) {
+  if (remote_ == nullptr) return {Outcome::kUnknownTable, 0};
+  const std::uint64_t serial = serial_;
+  bool finished = false;
+  ScanResult result =
+      remote_->snapshot_scan(snapshot_epoch_, table, home, range, [&](std::string_view key, std::string_view value) {
+        const bool more = visit(key, value);
+        finished = serial != serial_ || state_ != State::kSnapshot;
+        return more && !finished;
+      });
+  if (finished) result.outcome = Outcome::kFinished;
+  return result;
+}
+
 }  // namespace granary::txn

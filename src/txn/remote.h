@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <granary/outcome.h>
@@ -31,6 +32,13 @@ struct RemoteGet {
   std::string_view value = {};  ///< valid until the transaction ends
 };
 
+/// One element of snapshot_get(): the key goes in, the rest comes out.
+struct RemoteSnapshotGet {
+  RemoteKey key;
+  Outcome outcome = Outcome::kNotFound;  ///< kOk, kNotFound, or why it is not known
+  std::string value = {};
+};
+
 class RemoteAccess : public cc::RemotePart {
  public:
   /// Whether the transaction has touched another node.
@@ -42,6 +50,11 @@ class RemoteAccess : public cc::RemotePart {
   /// Visits a range of an ordered table, or of an index (`index`, of base table `table`), of one node; own writes win.
   virtual AbortReason scan(const TableCore& table, const TableCore* index, std::uint16_t home, const ScanRange& range,
                            ScanFn visit, ScanResult& result) = 0;
+  // Of a snapshot, whose epoch this node pins.
+  virtual void snapshot_get(epoch::Epoch epoch, std::span<RemoteSnapshotGet> gets) = 0;
+  /// Visits a range of an ordered table, or of an index, of one node.
+  virtual ScanResult snapshot_scan(epoch::Epoch epoch, const TableCore& table, std::uint16_t home,
+                                   const ScanRange& range, ScanFn visit) = 0;
   /// The transaction has ended: forgets everything.
   virtual void end() = 0;
 };

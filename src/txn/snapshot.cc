@@ -129,6 +129,12 @@ std::uint64_t Context::begin_snapshot() {
   return ++serial_;
 }
 
+std::uint64_t Context::begin_snapshot_at(epoch::Epoch epoch) {
+  (void)begin_snapshot();
+  snapshot_epoch_ = epoch;
+  return serial_;
+}
+
 void Context::finish_snapshot(std::uint64_t serial) {
   if (!worker_.bound_here() || serial != serial_ || state_ != State::kSnapshot) return;
   worker_.shared().epochs.unpin_snapshot(slot_);
@@ -147,6 +153,11 @@ GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::str
   const Outcome admitted = admit_snapshot(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
+  if (const auto home = home_elsewhere(*table, key)) [[unlikely]] {
+    std::string value;
+    const Outcome outcome = snapshot_get_elsewhere(*table, *home, key, value);
+    return outcome == Outcome::kOk ? copy_out(value, buffer) : GetResult{outcome, 0};
+  }
   const Entered entered(worker_.shared().epochs, slot_);
   const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return {Outcome::kNotFound, 0};
@@ -171,6 +182,11 @@ Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::strin
 }
 
 Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
+  for (const MultiGet& get : gets) {
+    const TableCore* const table = get.table.core();
+    if (table != nullptr && table->placement() != nullptr) [[unlikely]]
+      return snapshot_multi_get_placed(gets);
+  }
   constexpr std::size_t kBatch = 16;
   std::array<std::string_view, kBatch> keys;
   std::array<kvstore::ordered::Lookup, kBatch> found;
@@ -214,6 +230,8 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
     return {admitted, 0};
   if (!table->index().ordered()) [[unlikely]]
     return {Outcome::kUnordered, 0};
+  if (const auto home = home_elsewhere(*table, range.from)) [[unlikely]]
+    return snapshot_scan_elsewhere(*table, *home, range, visit);
   ScanResult result;
   Batch batch(snapshot_epoch_, *worker_.state().waiter);
   std::string resume;
@@ -247,6 +265,8 @@ ScanResult Context::snapshot_scan_index(std::uint64_t serial, TableCore* index, 
   const Outcome admitted = admit_snapshot(serial, index, longest_bound(range));
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
+  if (const auto home = home_elsewhere(*index, range.from)) [[unlikely]]
+    return snapshot_scan_elsewhere(*index, *home, range, visit);
   std::string value;
   Outcome outcome = Outcome::kOk;
   const auto visit_entry = [&](std::string_view, std::string_view primary_key) {

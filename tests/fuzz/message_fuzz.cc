@@ -41,6 +41,8 @@ bool understood(const Frame& frame) {
     case Type::kDescribe: return request_or_answer<Describe>(frame.body);
     case Type::kPlace: return request_or_answer<Place>(frame.body);
     case Type::kScan: return request_or_answer<Scan>(frame.body);
+    case Type::kSnapshotGet: return request_or_answer<SnapshotGet>(frame.body);
+    case Type::kSnapshotScan: return request_or_answer<SnapshotScan>(frame.body);
     case Type::kKeepVersion: return request_or_answer<KeepVersion>(frame.body);
     case Type::kNoteRemoved: return request_or_answer<NoteRemoved>(frame.body);
     case Type::kCall: return request_or_answer<Call>(frame.body);

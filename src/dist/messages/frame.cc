@@ -57,6 +57,7 @@ std::string_view name(Verdict verdict) {
     case Verdict::kOutOfMemory: return "out of memory";
     case Verdict::kOverloaded: return "too many calls waiting";
     case Verdict::kUnknownProcedure: return "no such procedure";
+    case Verdict::kNoSnapshots: return "no such snapshot";
     case Verdict::kNoHandler: return "nobody answers such requests";
     case Verdict::kTooLarge: return "answer too large";
   }

@@ -35,6 +35,8 @@ class Owner {
   Verdict answer(const Describe& request, DescribeAnswer& answer);
   Verdict answer(const Place& request, PlaceAnswer& answer);
   Verdict answer(const Scan& request, ScanAnswer& answer);
+  Verdict answer(const SnapshotGet& request, SnapshotGetAnswer& answer);
+  Verdict answer(const SnapshotScan& request, SnapshotScanAnswer& answer);
   Verdict answer(const KeepVersion& request, KeepVersionAnswer& answer);
   Verdict answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
 
@@ -47,6 +49,7 @@ class Owner {
   /// How a look at a record ended.
   enum class Look : std::uint8_t { kSeen, kReplaced, kBusy };
 
+  Verdict check_snapshot(epoch::Epoch epoch) const;
   Verdict find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
   TableDescription description(const txn::TableCore& table) const;
   cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer);

@@ -27,7 +27,9 @@ enum class Type : std::uint8_t {
   kNoteRemoved,
   kCall,
   kControl,
-  kLast = kControl
+  kSnapshotGet,
+  kSnapshotScan,
+  kLast = kSnapshotScan
 };
 
 /// What the owner says before an answer; there is one only with kDone.
@@ -43,9 +45,10 @@ enum class Verdict : std::uint8_t {
   kOutOfMemory,
   kOverloaded,  ///< as many procedure calls as the owner takes are waiting: ask again later
   kUnknownProcedure,
-  kNoHandler,  ///< the owner has nobody for such requests
-  kTooLarge,   ///< the answer is longer than a message may be
-  kLast = kTooLarge,
+  kNoHandler,    ///< the owner has nobody for such requests
+  kTooLarge,     ///< the answer is longer than a message may be
+  kNoSnapshots,  ///< the owner keeps no versions, or none of that epoch any more
+  kLast = kNoSnapshots,
 };
 std::string_view name(Verdict verdict);
 
@@ -182,6 +185,58 @@ struct ScanAnswer {
   bool more = false;  ///< the range goes on: ask again from behind the last entry's key
   static constexpr auto kMembers = std::tuple{&ScanAnswer::entries, &ScanAnswer::nodes, &ScanAnswer::more};
   bool operator==(const ScanAnswer&) const = default;
+};
+
+/// What a snapshot that is pinned at the asking node sees of a key.
+struct SnapshotGetAnswer;
+struct SnapshotGet {
+  static constexpr Type kType = Type::kSnapshotGet;
+  using Answer = SnapshotGetAnswer;
+  TableId table = 0;
+  std::string_view key{};
+  std::uint64_t epoch = 0;
+  static constexpr auto kMembers = std::tuple{&SnapshotGet::table, &SnapshotGet::key, &SnapshotGet::epoch};
+  bool operator==(const SnapshotGet&) const = default;
+};
+struct SnapshotGetAnswer {
+  bool found = false;
+  std::string value{};
+  static constexpr auto kMembers = std::tuple{&SnapshotGetAnswer::found, &SnapshotGetAnswer::value};
+  bool operator==(const SnapshotGetAnswer&) const = default;
+};
+
+/// The same of a range of an ordered table or a secondary index; as many entries as fit into a piece.
+struct SnapshotScanAnswer;
+struct SnapshotScan {
+  static constexpr Type kType = Type::kSnapshotScan;
+  using Answer = SnapshotScanAnswer;
+  TableId table = 0;
+  std::string_view from{};
+  bool from_inclusive = true;
+  std::string_view to{};
+  bool to_inclusive = false;
+  bool to_infinity = false;  ///< `to` does not count
+  bool descending = false;
+  std::uint64_t limit = ~std::uint64_t{0};
+  std::uint64_t epoch = 0;
+  static constexpr auto kMembers =
+      std::tuple{&SnapshotScan::table,      &SnapshotScan::from,         &SnapshotScan::from_inclusive,
+                 &SnapshotScan::to,         &SnapshotScan::to_inclusive, &SnapshotScan::to_infinity,
+                 &SnapshotScan::descending, &SnapshotScan::limit,        &SnapshotScan::epoch};
+  bool operator==(const SnapshotScan&) const = default;
+};
+struct SnapshotEntry {
+  std::string key{};
+  std::string primary_key{};  ///< of a secondary index: of the record, whose value it is
+  std::string value{};
+  static constexpr auto kMembers = std::tuple{&SnapshotEntry::key, &SnapshotEntry::primary_key, &SnapshotEntry::value};
+  bool operator==(const SnapshotEntry&) const = default;
+};
+struct SnapshotScanAnswer {
+  std::vector<SnapshotEntry> entries{};
+  bool more = false;  ///< the range goes on: ask again from behind the last entry's key
+  static constexpr auto kMembers = std::tuple{&SnapshotScanAnswer::entries, &SnapshotScanAnswer::more};
+  bool operator==(const SnapshotScanAnswer&) const = default;
 };
 
 /// I12: asked by the holder of the record's x-lock before it commits (src/cc/holder_requests.h).

@@ -109,6 +109,8 @@ std::optional<std::string> Service::Link::handle(Rpc::CallId call, std::string_v
     case Type::kDescribe: return answer<Describe>(frame);
     case Type::kPlace: return answer<Place>(frame);
     case Type::kScan: return answer<Scan>(frame);
+    case Type::kSnapshotGet: return answer<SnapshotGet>(frame);
+    case Type::kSnapshotScan: return answer<SnapshotScan>(frame);
     case Type::kKeepVersion: return answer<KeepVersion>(frame);
     case Type::kNoteRemoved: return answer<NoteRemoved>(frame);
     case Type::kCall: return handle_call(call, frame);

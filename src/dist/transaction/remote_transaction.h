@@ -35,6 +35,9 @@ class RemoteTransaction final : public txn::RemoteAccess {
                     granary::Outcome& outcome) override;
   AbortReason scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home, const ScanRange& range,
                    ScanFn visit, ScanResult& result) override;
+  void snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) override;
+  ScanResult snapshot_scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home, const ScanRange& range,
+                           ScanFn visit) override;
   void end() override;
 
   std::span<const cc::RemoteWrite> writes() override;

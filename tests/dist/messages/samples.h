@@ -36,6 +36,17 @@ void for_each_sample(auto&& each) {
        ScanAnswer{.entries = {{.key = "b", .record = record, .base = {}}, {.key = "", .record = {}, .base = record}},
                   .nodes = {{.kind = NodeKind::kLeaf, .offset = 960, .version = 80}},
                   .more = true});
+  each(SnapshotGet{.table = 1, .key = "key", .epoch = 50}, SnapshotGetAnswer{.found = true, .value = "then"});
+  each(SnapshotScan{.table = 2,
+                    .from = "a",
+                    .from_inclusive = false,
+                    .to = "m",
+                    .to_inclusive = true,
+                    .to_infinity = false,
+                    .descending = true,
+                    .limit = 10,
+                    .epoch = 50},
+       SnapshotScanAnswer{.entries = {{.key = "b", .primary_key = "1", .value = "then"}}, .more = true});
   each(KeepVersion{.table = 1, .key = "key", .holder = 0xffff000000000001, .epoch = 77},
        KeepVersionAnswer{.held = true});
   each(NoteRemoved{.table = 1, .key = "key", .tid = 0x40000006}, NoteRemovedAnswer{});

@@ -146,6 +146,42 @@ TEST_F(ScansAcrossNodes, SecondaryIndexesAreKeptInStep) {
   EXPECT_EQ(names(1), "1x=abel ");
 }
 
+/// A snapshot of node 0 sees all nodes as they were, whoever has written since.
+TEST_F(ScansAcrossNodes, SnapshotsSeeAllNodesAtOneTime) {
+  for (const std::string key : {"0a", "1a", "1b"}) put(0, key, "old");
+  commit(0, [&](Transaction& t) { EXPECT_EQ(t.insert(people_[0], "1x", "zoe "), Outcome::kOk); });
+  cluster_.pass_epochs(9);
+  Snapshot snapshot = cluster_.node(0).worker(1).snapshot();
+  for (const std::size_t writer : {0u, 1u}) {
+    put(writer, writer == 0 ? "1a" : "1b", "new");
+    put(writer, writer == 0 ? "0a" : "1c", "new");
+  }
+  commit(0, [&](Transaction& t) {
+    EXPECT_EQ(t.remove(tables_[0], "1b"), Outcome::kOk);
+    EXPECT_EQ(t.put(people_[0], "1x", "abel"), Outcome::kOk);
+  });
+  std::string value;
+  EXPECT_EQ(snapshot.get(tables_[0], "0a", value), Outcome::kOk);
+  EXPECT_EQ(value, "old");
+  EXPECT_EQ(snapshot.get(tables_[0], "1a", value), Outcome::kOk);
+  EXPECT_EQ(value, "old");
+  EXPECT_EQ(snapshot.get(tables_[0], "1c", value), Outcome::kNotFound);
+  EXPECT_EQ(tests::scan_text(snapshot, tables_[0], {.from = "1"}), "1a=old 1b=old ");
+  EXPECT_EQ(tests::scan_text(snapshot, tables_[0], {.from = "1", .order = Order::kDescending}), "1b=old 1a=old ");
+  EXPECT_EQ(tests::scan_text(snapshot, by_name_[0], {.from = "1", .to = "2"}), "1x=zoe  ");
+  std::array<std::array<char, 16>, 3> buffers;
+  std::array<MultiGet, 3> gets = {MultiGet{tables_[0], "1b", buffers[0], {}},
+                                  MultiGet{tables_[0], "0a", buffers[1], {}},
+                                  MultiGet{tables_[0], "1c", buffers[2], {}}};
+  EXPECT_EQ(snapshot.multi_get(gets), Outcome::kOk);
+  EXPECT_EQ(std::string_view(buffers[0].data(), gets[0].result.size), "old");
+  EXPECT_EQ(std::string_view(buffers[1].data(), gets[1].result.size), "old");
+  EXPECT_EQ(gets[2].result.outcome, Outcome::kNotFound);
+  cluster_.node(1).crash();
+  EXPECT_EQ(snapshot.get(tables_[0], "1a", value), Outcome::kUnreachable);
+  EXPECT_EQ(snapshot.get(tables_[0], "0a", value), Outcome::kOk);
+}
+
 TEST_F(ScansAcrossNodes, AUniqueIndexThereRefusesASecondRecord) {
   commit(1, [&](Transaction& t) { EXPECT_EQ(t.insert(unique_table_[1], "1x", "same"), Outcome::kOk); });
   Transaction t = cluster_.node(0).worker().begin();

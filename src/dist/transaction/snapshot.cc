@@ -1,0 +1,82 @@
+// Reads of a snapshot at other nodes: by message, since one-sided readers know nothing of version chains.
+
+#include "src/dist/transaction/remote_transaction.h"
+
+namespace granary::dist {
+
+using messages::Ask;
+using messages::AskOutcome;
+using messages::Verdict;
+
+namespace {
+
+granary::Outcome outcome_of(const messages::Question& question) {
+  if (question.outcome() == AskOutcome::kAnswered) return granary::Outcome::kOk;
+  if (question.outcome() != AskOutcome::kRefused) return granary::Outcome::kUnreachable;
+  switch (question.verdict()) {
+    case Verdict::kBusy: return granary::Outcome::kBusy;
+    case Verdict::kOutOfMemory: return granary::Outcome::kOutOfMemory;
+    case Verdict::kNotOrdered: return granary::Outcome::kUnordered;
+    case Verdict::kKeyTooLong: return granary::Outcome::kKeyTooLong;
+    default: return granary::Outcome::kUnreachable;
+  }
+}
+
+}  // namespace
+
+void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
+  std::deque<Ask<messages::SnapshotGet>> questions;
+  std::vector<messages::Question*> all;
+  for (const txn::RemoteSnapshotGet& get : gets) {
+    all.push_back(&questions.emplace_back(
+        get.key.home, messages::SnapshotGet{.table = get.key.table->id(), .key = get.key.key, .epoch = epoch}));
+  }
+  ask_all(all);
+  for (std::size_t i = 0; i < gets.size(); ++i) {
+    gets[i].outcome = outcome_of(questions[i]);
+    if (gets[i].outcome != granary::Outcome::kOk) continue;
+    messages::SnapshotGetAnswer& answer = questions[i].answer();
+    if (!answer.found) gets[i].outcome = granary::Outcome::kNotFound;
+    gets[i].value = std::move(answer.value);
+  }
+}
+
+ScanResult RemoteTransaction::snapshot_scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
+                                            const ScanRange& range, ScanFn visit) {
+  ScanResult result;
+  ScanRange rest = range;
+  std::string last;
+  for (bool more = true; more && result.count < range.limit;) {
+    Ask<messages::SnapshotScan> ask(home, {.table = table.id(),
+                                           .from = rest.from,
+                                           .from_inclusive = rest.from_inclusive,
+                                           .to = rest.to.value_or(std::string_view()),
+                                           .to_inclusive = rest.to_inclusive,
+                                           .to_infinity = !rest.to.has_value(),
+                                           .descending = rest.order == Order::kDescending,
+                                           .limit = range.limit - result.count,
+                                           .epoch = epoch});
+    messages::Question* const question = &ask;
+    ask_all({&question, 1});
+    result.outcome = outcome_of(ask);
+    if (!result) return result;
+    const messages::SnapshotScanAnswer& piece = ask.answer();
+    for (const messages::SnapshotEntry& entry : piece.entries) {
+      ++result.count;
+      if (!visit(table.base() == nullptr ? entry.key : entry.primary_key, entry.value)) return result;
+    }
+    more = piece.more && !piece.entries.empty();
+    if (!more) break;
+    last = piece.entries.back().key;
+    if (range.order == Order::kAscending) {
+      rest.from = last;
+      rest.from_inclusive = false;
+    } else {
+      rest.to = last;
+      rest.to_inclusive = false;
+    }
+  }
+  return result;
+}
+
+}  // namespace granary::dist
