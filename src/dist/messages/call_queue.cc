@@ -24,11 +24,14 @@ std::optional<CallQueue::Job> CallQueue::wait(std::uint64_t timeout_us) {
 }
 
 void CallQueue::finish(const Job& job, Verdict verdict, std::string result) {
-  {
-    const std::lock_guard lock(mutex_);
-    finished_.push_back({job.ticket, verdict, std::move(result)});
-  }
+  const std::lock_guard lock(mutex_);
+  finished_.push_back({job.ticket, verdict, std::move(result)});
   if (notify_) notify_();
+}
+
+void CallQueue::set_notify(std::function<void()> notify) {
+  const std::lock_guard lock(mutex_);
+  notify_ = std::move(notify);
 }
 
 bool CallQueue::put(Job job) {

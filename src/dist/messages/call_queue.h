@@ -50,15 +50,15 @@ class CallQueue {
   /// False if too many wait.
   bool put(Job job);
   std::vector<Finished> take_finished();
-  /// Called by finish(), outside of any lock: the service may sleep. Before workers begin.
-  void set_notify(std::function<void()> notify) { notify_ = std::move(notify); }
+  /// Called by finish(), since the service may sleep; not any more once another is set. It does not use the queue.
+  void set_notify(std::function<void()> notify);
 
  private:
   std::optional<Job> take_locked();
 
   const std::size_t most_waiting_;
-  std::function<void()> notify_;
   std::mutex mutex_;  // guards what follows
+  std::function<void()> notify_;
   std::condition_variable arrived_;
   std::deque<Job> waiting_;
   std::vector<Finished> finished_;

@@ -21,7 +21,9 @@ Service::Service(ServicePlace place) : place_(std::move(place)), peers_(place_.e
   if (place_.calls != nullptr) place_.calls->set_notify([&endpoint = place_.endpoint] { endpoint.rouse(); });
 }
 
-Service::~Service() = default;
+Service::~Service() {
+  if (place_.calls != nullptr) place_.calls->set_notify({});
+}
 
 bool Service::step(std::uint64_t now_us) {
   poll();

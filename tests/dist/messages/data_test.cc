@@ -9,6 +9,7 @@
 #include "src/dist/record_access/release.h"
 #include "src/dist/record_access/x_lock.h"
 #include "tests/dist/messages/sim_nodes.h"
+#include "tests/support/at_sync_point.h"
 
 namespace granary::dist::messages {
 namespace {
@@ -230,6 +231,17 @@ TEST_F(Data, ASnapshotReadsWhatACoordinatorHasOverwritten) {  // I12
   EXPECT_EQ(tests::scan_text(snapshot, schema().ordered), "x=old ");
   EXPECT_EQ(db().value(schema().ordered, "x"), "new");
   EXPECT_FALSE(ask(KeepVersion{.table = schema().ordered.id(), .key = "x", .holder = words_.next(), .epoch = 1}).held);
+}
+
+TEST_F(Data, TheOwnersSlotIsEnteredWhileItAnswers) {  // I13
+  db().put(schema().ordered, "x", "old");
+  db().pass_snapshot_period();
+  const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});
+  bool idle = true;
+  const tests::AtSyncPoint copied("holder.copied", [&] { idle = owner().engine().epochs().idle(); });
+  write(place.record, "x", 20000, "new", schema().ordered.id());
+  EXPECT_FALSE(idle);
+  EXPECT_TRUE(owner().engine().epochs().idle());
 }
 
 TEST_F(Data, WhatACoordinatorDeletesIsCollected) {

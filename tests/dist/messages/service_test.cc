@@ -70,6 +70,36 @@ TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
                                             "unknown: no such procedure"}));
 }
 
+/// The asking side loses its connection and asks again, and what it asked before is answered then: before or after the service
+/// hears of the new session.
+TEST(Service, ALateAnswerIsTakenForNoOther) {
+  for (const bool after : {false, true}) {
+    CallQueue calls(2);
+    SimNodes nodes(1, &calls);
+    std::vector<CallQueue::Job> jobs;
+    nodes.between = [&] {
+      if (auto job = calls.take()) jobs.push_back(std::move(*job));
+    };
+    TestNode& node = nodes.node(0);
+    AskOutcome first{};
+    nodes.scheduler.spawn([&] {
+      first = node.ask(1, Call{.procedure = "first"}).outcome();
+      EXPECT_EQ(node.answer(1, Call{.procedure = "second"}).result, "second's");
+      EXPECT_EQ(node.answer(1, Control{.bytes = "a"}).bytes, "0 says a");
+    });
+    nodes.scheduler.spawn([&] {
+      while (jobs.empty()) nodes.scheduler.yield();
+      node.endpoint().disconnect(*node.peers().find(1));
+      while (first == AskOutcome::kOpen || (after && jobs.size() < 2)) nodes.scheduler.yield();
+      calls.finish(jobs[0], Verdict::kDone, "first's");
+      while (jobs.size() < 2) nodes.scheduler.yield();
+      calls.finish(jobs[1], Verdict::kDone, "second's");
+    });
+    nodes.scheduler.run();
+    EXPECT_EQ(first, AskOutcome::kBroken);
+  }
+}
+
 TEST(Service, ANodeThatEndsBreaksWhatWasAskedAndItsNextLifeAnswers) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
