@@ -29,20 +29,19 @@ class Descriptor {
   const int fd_;
 };
 
-Status check_private(const std::string& path, int fd) {
+Status check_private(const std::string& path, const std::string& what, int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return base::file_error("look at", path, errno);
   if (!S_ISREG(status.st_mode)) return Status(StatusCode::kInvalidArgument, fmt::format("'{}' is no file", path));
   if ((status.st_mode & 077) != 0) {
     return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("others may use the cluster key '{}' (mode {:04o}); run: chmod 600 {}", path,
+                  fmt::format("others may use the {} '{}' (mode {:04o}); run: chmod 600 {}", what, path,
                               status.st_mode & 07777, path));
   }
   if (status.st_uid != ::geteuid()) {
-    return Status(
-        StatusCode::kFailedPrecondition,
-        fmt::format("the cluster key '{}' belongs to user {}, not to user {} who runs the node; run: chown {} {}", path,
-                    status.st_uid, ::geteuid(), ::geteuid(), path));
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("the {} '{}' belongs to user {}, not to user {} who runs the node; run: chown {} {}",
+                              what, path, status.st_uid, ::geteuid(), ::geteuid(), path));
   }
   return {};
 }
@@ -65,19 +64,25 @@ Status make_key(const std::string& path) {
   return {};
 }
 
-Result<std::string> read_key(const std::string& path) {
+Result<std::string> read_secret(const std::string& path, const std::string& what) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return base::file_error("open", path, errno);
-  if (Status status = check_private(path, file.get()); !status.ok()) return status;
-  std::string key(kMostKeyBytes + 1, '\0');
-  const ssize_t bytes = ::read(file.get(), key.data(), key.size());
+  if (Status status = check_private(path, what, file.get()); !status.ok()) return status;
+  std::string secret(kMostKeyBytes + 1, '\0');
+  const ssize_t bytes = ::read(file.get(), secret.data(), secret.size());
   if (bytes < 0) return base::file_error("read", path, errno);
-  key.resize(static_cast<std::size_t>(bytes));
-  while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.pop_back();
-  if (key.size() >= kLeastKeyBytes && key.size() <= kMostKeyBytes) return key;
+  secret.resize(static_cast<std::size_t>(bytes));
+  while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+  if (!secret.empty()) return secret;
+  return Status(StatusCode::kInvalidArgument, fmt::format("there is no {} in '{}'", what, path));
+}
+
+Result<std::string> read_key(const std::string& path) {
+  Result<std::string> key = read_secret(path, "cluster key");
+  if (!key.ok() || (key->size() >= kLeastKeyBytes && key->size() <= kMostKeyBytes)) return key;
   return Status(StatusCode::kInvalidArgument,
                 fmt::format("the cluster key '{}' has {} bytes; expected {} to {}, as 'granary cluster key FILE' makes",
-                            path, key.size(), kLeastKeyBytes, kMostKeyBytes));
+                            path, key->size(), kLeastKeyBytes, kMostKeyBytes));
 }
 
 }  // namespace granary::cluster_config

@@ -1,6 +1,6 @@
 #pragma once
-// The cluster key: a secret by which nodes know that they belong together. It is in a file of its own on each host, that
-// only its user may read.
+// Secrets in files of their own, that only their user may read. The cluster key is the one by which nodes know that they
+// belong together.
 
 #include <string>
 
@@ -18,5 +18,7 @@ Status make_key(const std::string& path);
 /// The key in the file, without line ends after it. kFailedPrecondition if others may read it, kInvalidArgument if it is too
 /// short to be one, with the mend.
 Result<std::string> read_key(const std::string& path);
+/// The same of another secret of 1 byte or more; `what` it is, for messages.
+Result<std::string> read_secret(const std::string& path, const std::string& what);
 
 }  // namespace granary::cluster_config

@@ -5,6 +5,7 @@
 #include <granary/cluster.h>
 #include <gtest/gtest.h>
 
+#include "cluster_config/key_file.h"
 #include "tests/cluster/local_cluster.h"
 
 namespace granary {
@@ -152,6 +153,32 @@ TEST(ClusterErrors, ANodeRunsOnce) {
   const auto first = Cluster::join(node_options(file, 1));
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(Cluster::join(node_options(file, 1)).status().code(), StatusCode::kAlreadyExists);
+}
+
+TEST(ClusterKeys, NodesWithTheSameKeyStartAndOthersDoNot) {
+  const ClusterFile file(2, 1, "key_file = \"key\"\n");
+  const std::string key = std::filesystem::path(file.path()).parent_path() / "key";
+  EXPECT_EQ(Cluster::join(node_options(file, 1)).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(cluster_config::make_key(key).ok());
+  on_each_node(file, 2, [](Cluster& cluster) {
+    const Status started = cluster.start();
+    EXPECT_TRUE(started.ok()) << started.message();
+  });
+
+  ClusterOptions options = node_options(file, 1);
+  options.start_timeout_ms = 300;
+  auto first = Cluster::join(options);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  std::filesystem::remove(key);
+  ASSERT_TRUE(cluster_config::make_key(key).ok());
+  options.node = 2;
+  auto second = Cluster::join(options);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  std::thread other([&] { EXPECT_FALSE((*second)->start().ok()); });
+  const Status started = (*first)->start();
+  other.join();
+  EXPECT_FALSE(started.ok());
+  EXPECT_NE(started.message().find("another cluster key"), std::string::npos) << started.message();
 }
 
 TEST(ClusterErrors, TablesMustBeTheSameEverywhere) {

@@ -1,10 +1,11 @@
 #include "src/db/cluster/node_fabric.h"
 
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 
+#include "cluster_config/key_file.h"
 #include "cluster_config/membership/local/local_board.h"
 #include "cluster_config/membership/zookeeper/zookeeper_board.h"
+#include "rdma/authentication.h"
 #include "rdma/shm/shm_fabric.h"
 #include "rdma/verbs/verbs_fabric.h"
 
@@ -28,22 +29,23 @@ rdma::verbs::VerbsOptions verbs_options(const ClusterConfig& config, const NodeC
   return options;
 }
 
-/// The first line of a file.
-Result<std::string> read_secret(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line) || line.empty()) {
-    return Status(StatusCode::kUnavailable, "no password can be read from '" + path + "'");
-  }
-  return line;
+/// Made if it is missing: private, as the fabric wants it.
+void make_run_directory(const std::string& path) {
+  std::error_code error;  // whoever uses the directory says what is wrong with it
+  if (std::filesystem::create_directories(path, error))
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, const NodeConfig& node,
                                                   rdma::Generation generation) {
-  const rdma::NodeOptions options{
-      .node = node.id, .generation = generation, .layout = cluster_config::fingerprint(config)};
+  rdma::NodeOptions options{.node = node.id, .generation = generation, .layout = cluster_config::fingerprint(config)};
+  if (!config.key_file.empty()) {
+    const Result<std::string> secret = cluster_config::read_key(config.key_file);
+    if (!secret.ok()) return secret.status();
+    options.key = rdma::key_of(*secret);
+  }
   if (config.provider == cluster_config::Provider::kShm) {
     return rdma::shm::open_shm_fabric({.node = options, .run_directory = config.run_directory});
   }
@@ -53,6 +55,7 @@ Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, c
 }
 
 Result<std::unique_ptr<membership::Board>> open_board(const ClusterConfig& config) {
+  make_run_directory(config.run_directory);
   const cluster_config::MembershipConfig& where = config.membership;
   if (where.kind == cluster_config::MembershipKind::kLocal) return membership::open_local_board(config.run_directory);
   membership::ZookeeperOptions options;
@@ -60,7 +63,7 @@ Result<std::unique_ptr<membership::Board>> open_board(const ClusterConfig& confi
   for (const std::string& server : where.servers) options.servers += (options.servers.empty() ? "" : ",") + server;
   if (!where.chroot.empty()) options.root = where.chroot;
   if (!where.user.empty()) {
-    const Result<std::string> password = read_secret(where.password_file);
+    const Result<std::string> password = cluster_config::read_secret(where.password_file, "ZooKeeper password");
     if (!password.ok()) return password.status();
     options.digest = where.user + ":" + *password;
   }
