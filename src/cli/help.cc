@@ -92,8 +92,8 @@ std::string tool_group_help(const std::vector<const Tool*>& tools) {
 }
 
 std::string tool_help(const Tool& tool) {
-  std::string text = fmt::format("granary {} {} [flags]: {}\n\n{}", tool.words(), tool.operand, tool.summary,
-                                 wrapped(tool.description, 0));
+  std::string text = fmt::format("granary {}{}{} [flags]: {}\n\n{}", tool.words(), tool.operand.empty() ? "" : " ",
+                                 tool.operand, tool.summary, wrapped(tool.description, 0));
   if (!tool.flags.empty()) text += fmt::format("\nFlags:\n{}", flag_list(tool.flags));
   text += "\nExamples:\n";
   for (const std::string& example : tool.examples) text += fmt::format("  granary {} {}\n", tool.words(), example);

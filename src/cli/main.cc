@@ -94,6 +94,10 @@ ExitCode run_tool_words(const std::vector<const Tool*>& group, Words words) {
   Words operands;
   const Result<bench::FlagValues> values = parse_flags(tool->words(), tool->flags, words, &operands);
   if (!values.ok()) return wrong_usage(values.status().message());
+  if (tool->operand.empty()) {
+    if (!operands.empty()) return wrong_usage(fmt::format("{}: '{}' is one word too many", tool->words(), operands[0]));
+    return tool->run("", *values);
+  }
   if (operands.empty())
     return wrong_usage(fmt::format("{}: expected a {}", tool->words(), tool->operand == "DIR" ? "directory" : "file"));
   if (operands.size() > 1) return wrong_usage(fmt::format("{}: '{}' is one word too many", tool->words(), operands[1]));

@@ -13,10 +13,11 @@
 namespace granary::cli {
 
 struct Tool {
-  std::string group = {};        ///< first word: "log"
-  std::string name = {};         ///< second word: "stat"; "" if the group is the command
-  std::string operand = "DIR";   ///< what it is told beside flags: "DIR", a database's directory, or "FILE"
-  std::string summary = {};      ///< one line
+  std::string group = {};  ///< first word: "log"
+  std::string name = {};   ///< second word: "stat"; "" if the group is the command
+  std::string operand =
+      "DIR";                 ///< what it is told beside flags: "DIR", a database's directory, "FILE", or "" for nothing
+  std::string summary = {};  ///< one line
   std::string description = {};  ///< a short paragraph for --help
   std::vector<std::string> examples = {};
   std::vector<bench::Flag> flags = {};
@@ -32,6 +33,7 @@ const Tool& checkpoint_verify_tool();
 const Tool& recover_tool();
 const Tool& cluster_check_tool();
 const Tool& cluster_key_tool();
+const Tool& node_tool();
 
 /// In the order in which help lists them.
 const std::vector<const Tool*>& tools();

@@ -1,12 +1,17 @@
 // `granary cluster check` and `granary cluster key`. What is checked is tested in tests/cluster_config and
 // tests/cli/cluster_check.
 
-#include <algorithm>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.h"
+#include "tests/support/crash_child.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::cli {
@@ -48,6 +53,58 @@ TEST(Cluster, WhatKeepsANodeFromStartingIsExitCodeOne) {
   EXPECT_EQ(granary("cluster check " + path).exit_code, 0);
   EXPECT_EQ(granary("cluster key " + directory / "key").exit_code, 3) << "a key is not overwritten";
   EXPECT_EQ(granary("cluster check " + path + " --id=2").exit_code, 2);
+}
+
+class Nodes : public testing::Test {
+ protected:
+  Nodes() { write(40); }
+  void write(int epoch_ms) {
+    std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\nkey_file = \"key\"\nepoch_ms = "
+                         << epoch_ms << "\n[defaults]\nmemory = \"64MiB\"\n[[node]]\nid = 1\n[[node]]\nid = 2\n";
+  }
+  std::unique_ptr<tests::CrashChild> start(int id) {
+    return std::make_unique<tests::CrashChild>(std::vector<std::string>{
+        GRANARY_COMMAND, "node", "--cluster=" + file_, "--id=" + std::to_string(id), "--start_timeout=20"});
+  }
+
+  const tests::TemporaryDirectory directory_;
+  const std::string file_ = directory_ / "c.toml";
+};
+
+TEST_F(Nodes, ServeUntilTheyAreToldToStop) {
+  ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
+  const auto first = start(1), second = start(2);
+  EXPECT_TRUE(first->run_until("node 1 of 2 serves"));
+  EXPECT_TRUE(second->run_until("node 2 of 2 serves"));
+  const Ran again = granary("node --cluster=" + file_ + " --id=1");
+  EXPECT_EQ(again.exit_code, 3) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("node 1"));
+  for (const auto& node : {first.get(), second.get()}) {
+    const auto begin = std::chrono::steady_clock::now();
+    node->signal(SIGTERM);
+    EXPECT_EQ(node->wait().exit_code, 0);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  }
+  EXPECT_EQ(first->lines().back(), "node 1 has left");
+}
+
+TEST_F(Nodes, WithADifferentFileAreRefused) {
+  ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
+  const auto first = start(1);
+  while (!std::filesystem::exists(directory_ / "run/node-1.sock")) first->run_for(std::chrono::milliseconds(10));
+  write(41);
+  const Ran other = granary("node --cluster=" + file_ + " --id=2");
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("fingerprint"));
+}
+
+TEST_F(Nodes, ThatLoseTheirMembershipEndWithExitCodeSix) {
+  ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
+  const auto first = start(1), second = start(2);
+  ASSERT_TRUE(first->run_until("node 1 of 2 serves"));
+  ASSERT_TRUE(second->run_until("node 2 of 2 serves"));
+  std::filesystem::remove_all(directory_ / "run/membership");
+  EXPECT_EQ(first->wait().exit_code, 6);
 }
 
 }  // namespace

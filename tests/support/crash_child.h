@@ -78,6 +78,10 @@ class CrashChild {
     ::kill(child_, SIGKILL);
     (void)wait();
   }
+  /// A signal that it may survive.
+  void signal(int number) const {
+    if (child_ > 0) ::kill(child_, number);
+  }
   struct End {
     bool killed = false;  ///< by SIGKILL, its own or ours
     int exit_code = -1;   ///< if it ended by itself
