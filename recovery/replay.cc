@@ -185,6 +185,10 @@ class Replayer {
     log::Write write;
     while (writes.next(&write)) {
       ++statistics_.writes;
+      if (write.home) {
+        ++statistics_.elsewhere;
+        continue;
+      }
       const Applier::Outcome outcome = applier_.add(write.table, {tid, write.removed, write.key, write.value});
       if (outcome != Applier::Outcome::kOk) [[unlikely]]
         return failed(piece, offset, outcome, write);
@@ -235,6 +239,7 @@ Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, st
     sum.bytes += own.bytes;
     sum.transactions += own.transactions;
     sum.writes += own.writes;
+    sum.elsewhere += own.elsewhere;
     sum.dropped += own.dropped;
     sum.applied += replayer->applier().applied();
   }

@@ -39,6 +39,7 @@ struct ReplayStatistics {
   std::uint64_t bytes = 0;         ///< of log files and rings
   std::uint64_t transactions = 0;  ///< that count
   std::uint64_t writes = 0;        ///< of these
+  std::uint64_t elsewhere = 0;     ///< of these: of records of other nodes, which take them from here
   std::uint64_t applied = 0;       ///< of these: newest of their key when they came
   std::uint64_t dropped = 0;       ///< transactions beyond the cut
 };

@@ -49,7 +49,9 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
                        hex({expected.magic.data(), expected.magic.size()}));
   if (found.byte_order != expected.byte_order)
     return fmt::format("byte order {:#010x}, expected {:#010x}", found.byte_order, expected.byte_order);
-  if (std::string text = numbers("format version", found.version, expected.version); !text.empty()) return text;
+  if (found.version < log::kFormatVersion || found.version > log::kClusterFormatVersion)
+    return fmt::format("format version {}, expected {} to {}", found.version, log::kFormatVersion,
+                       log::kClusterFormatVersion);
   if (found.crc != found.compute_crc())
     return fmt::format("a header with checksum {:08x}, expected {:08x}", found.crc, found.compute_crc());
   if (found.database != expected.database)
@@ -59,6 +61,17 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
   if (std::string text = numbers("generation", found.generation, expected.generation); !text.empty()) return text;
   if (std::string text = numbers("sequence", found.sequence, expected.sequence); !text.empty()) return text;
   return numbers("reserved field", found.reserved, expected.reserved);
+}
+
+/// Which of the known versions a segment has, it tells itself.
+SegmentHeader as_of_version(SegmentHeader header, std::string_view bytes) {
+  std::uint32_t version = 0;
+  if (bytes.size() >= sizeof header)
+    std::memcpy(&version, bytes.data() + offsetof(SegmentHeader, version), sizeof version);
+  if (version != log::kClusterFormatVersion) return header;
+  header.version = version;
+  header.seal();
+  return header;
 }
 
 }  // namespace
@@ -103,8 +116,9 @@ Status FileBytes::load(base::File& file, const std::string& path, std::uint64_t 
   return {};
 }
 
-Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path,
-                                          const SegmentHeader& expected, bool ignore_header) {
+Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path, const SegmentHeader& oldest,
+                                          bool ignore_header) {
+  const SegmentHeader expected = as_of_version(oldest, bytes);
   SegmentReader reader(bytes, expected.crc);
   // The header is written and synced before anything that could be claimed: an incomplete one holds nothing.
   reader.header_missing_ = bytes.size() < sizeof expected || is_unfinished(bytes, expected);

@@ -87,13 +87,13 @@ Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& 
   scanned.name = name;
   scanned.path = path;
   scanned.bytes = buffer.view().size();
-  scanned.crc = expected.crc;
   auto reader = SegmentReader::open(buffer.view(), path, expected);
   if (!reader.ok()) {
     scanned.header = reader.status();
     if (!salvage) return scanned;
     reader = SegmentReader::open(buffer.view(), path, expected, /*ignore_header=*/true);
   }
+  scanned.crc = reader->segment_crc();
   walk(*reader, scanned);
   return scanned;
 }

@@ -51,7 +51,8 @@ class Dump {
 };
 
 std::string Dump::text_of(const log::Write& write) const {
-  const std::string name = database_.table_name(write.table);
+  const std::string home = write.home ? fmt::format("node {} ", *write.home) : std::string();
+  const std::string name = home + database_.table_name(write.table);
   const std::string key = wanted_.values ? quoted(write.key) : fmt::format("{} B", write.key.size());
   if (write.removed) return fmt::format("remove {} key {}", name, key);
   const std::string value = wanted_.values ? quoted(write.value) : fmt::format("{} B", write.value.size());

@@ -62,7 +62,7 @@ void Preview::transaction(const std::string& where, record::TidWord tid, std::st
   std::string wrong;
   while (writes.next(&write)) {
     ++preview_.writes;
-    if (wrong.empty()) wrong = wrong_with(write);
+    if (wrong.empty() && !write.home) wrong = wrong_with(write);
   }
   if (writes.malformed()) wrong = "a transaction whose writes are malformed";
   if (!wrong.empty()) preview_.damages.push_back(where + ": " + wrong);

@@ -8,6 +8,7 @@
 
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
+#include "src/db/released.h"
 
 namespace granary::db {
 namespace {
@@ -102,7 +103,12 @@ Status Engine::close() {
   closed_ = true;
   stop();
   if (storage_ == nullptr || shared_.log == nullptr) return {};
-  epochs_.tick();  // no transaction is open: the epoch of the last one is complete now
+  // No transaction is open: the epoch of the last one is complete now.
+  if (epochs_.in_cluster()) {
+    epochs_.end();
+  } else {
+    epochs_.tick();
+  }
   return storage_->close();
 }
 
@@ -159,12 +165,12 @@ std::vector<txn::TableCore*> Engine::all_tables() const {
 
 std::uint64_t Engine::released_epoch() const {
   if (shared_.log == nullptr || options_.release == Release::kCommit) return epochs_.current();
-  return shared_.log->durable().current();
+  return durable_everywhere(epochs_, *shared_.log);
 }
 
 Status Engine::wait_released(std::uint64_t epoch) const {
   if (shared_.log == nullptr || options_.release == Release::kCommit) return {};
-  return shared_.log->durable().wait(epoch);
+  return wait_durable_everywhere(epochs_, *shared_.log, epoch);
 }
 
 Status Engine::log_status() const {

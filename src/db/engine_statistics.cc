@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "src/db/engine.h"
+#include "src/db/released.h"
 
 namespace granary::db {
 namespace {
@@ -48,7 +49,7 @@ Statistics Engine::statistics() const {
   sum.epoch = epochs_.current();
   if (shared_.log != nullptr) {
     const log::LogStatistics log = shared_.log->statistics();
-    sum.durable_epoch = shared_.log->durable().current();
+    sum.durable_epoch = durable_everywhere(epochs_, *shared_.log);
     sum.log_bytes = log.bytes;
     sum.log_entries = log.entries;
     sum.log_syncs = log.syncs;

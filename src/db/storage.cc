@@ -12,6 +12,7 @@
 #include "recovery/checkpoint/writer.h"
 #include "recovery/replay.h"
 #include "src/base/test_hooks.h"
+#include "src/db/released.h"
 
 namespace granary::db {
 namespace {
@@ -41,6 +42,14 @@ unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurre
 double checkpoint_cores() {
   constexpr double kShare = 0.075;
   return kShare * std::max(1u, std::thread::hardware_concurrency());
+}
+
+Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
+  return {
+      StatusCode::kUnavailable,
+      fmt::format(
+          "the checkpoint of epoch {} counts only once that is durable on every node; try again when E has moved on",
+          checkpoint.epoch)};
 }
 
 bool is_segment(const std::string& name) { return recovery::parse_segment_name(name).has_value(); }
@@ -241,7 +250,11 @@ Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::W
 /// The last epoch that counts of what was recovered.
 epoch::Epoch Storage::cut() const { return report_.rings ? scan_.greatest_epoch : scan_.durable; }
 
-Status Storage::begin(const epoch::EpochManager& epochs) {
+Status Storage::begin(epoch::EpochManager& epochs) {
+  epochs_ = &epochs;
+  if (manifest_.checkpoint) {
+    epochs.control().by_node.checkpoint.store(manifest_.checkpoint->epoch, std::memory_order_release);
+  }
   if (const Status known = know_log_directories(); !known.ok()) return known;
   recovery::Manifest next = manifest_;
   next.reliable_directory = ring_directory();
@@ -274,6 +287,7 @@ Status Storage::begin(const epoch::EpochManager& epochs) {
                              .reserve_bytes = options_.log_reserve_bytes,
                              .codec = codec_of(options_.log_compression),
                              .small_records = options_.small_log_records,
+                             .cluster = epochs.in_cluster(),
                              .threads = options_.background == Background::kThreads,
                              .database = manifest_.database,
                              .generation = number},
@@ -414,22 +428,37 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
   for (const auto& [table, count] : written->tables) note_keys(table, count.records);
   base::sync_point("checkpoint.written");
   // It holds the transactions of epochs < its own; it counts once these are durable everywhere.
-  if (options_.background == Background::kManual) log_->step();
-  if (const Status durable = log_->durable().wait(entry.epoch - 1); !durable.ok()) return durable;
-  return install(entry);
+  if (options_.background == Background::kManual) {
+    log_->step();
+    if (shared.epochs.in_cluster() && durable_everywhere(shared.epochs, *log_) < entry.epoch - 1)
+      return not_durable_yet(entry);
+  }
+  if (const Status durable = wait_durable_everywhere(shared.epochs, *log_, entry.epoch - 1); !durable.ok())
+    return durable;
+  if (const Status installed = install(entry); !installed.ok()) return installed;
+  shared.epochs.control().by_node.checkpoint.store(entry.epoch, std::memory_order_release);
+  return {};
+}
+
+/// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of other
+/// nodes' records.
+epoch::Epoch Storage::logs_needed_from(const recovery::CheckpointEntry& checkpoint) const {
+  if (!epochs_->in_cluster()) return checkpoint.epoch;
+  return std::min(checkpoint.epoch, epochs_->control().by_leader.checkpoint.load(std::memory_order_acquire));
 }
 
 /// Makes the checkpoint current, and then removes what it makes needless: the one before, and the logs below it.
 Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
   recovery::Manifest former;
   recovery::Manifest next;
+  const epoch::Epoch needed_from = logs_needed_from(checkpoint);
   doubtful_ = checkpoint;
   {
     const std::lock_guard lock(manifest_mutex_);
     next = manifest_;
     next.checkpoint = checkpoint;
     std::erase_if(next.generations, [&](const recovery::Generation& generation) {
-      return generation.cut && *generation.cut < checkpoint.epoch;
+      return generation.cut && *generation.cut < needed_from;
     });
     if (const Status done = recovery::write_manifest(files_, options_.directory, next); !done.ok()) return done;
     former = std::exchange(manifest_, next);
@@ -437,7 +466,9 @@ Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
   doubtful_.reset();
   checkpoints_.installed();
   base::sync_point("checkpoint.installed");
-  if (const Status removed = log_->remove_until(checkpoint.epoch - 1); !removed.ok()) return removed;
+  if (needed_from != 0) {
+    if (const Status removed = log_->remove_until(needed_from - 1); !removed.ok()) return removed;
+  }
   return remove_superseded(former, next);
 }
 

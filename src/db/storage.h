@@ -46,7 +46,7 @@ class Storage {
   /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i.
   Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   /// Begins the new generation and its log.
-  Status begin(const epoch::EpochManager& epochs);
+  Status begin(epoch::EpochManager& epochs);
 
   log::Log& log() { return *log_; }
   const log::Log& log() const { return *log_; }
@@ -86,6 +86,7 @@ class Storage {
   epoch::Epoch cut() const;
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   void report_progress(std::uint64_t bytes);
+  epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint) const;
   Status install(const recovery::CheckpointEntry& checkpoint);
   Status remove_superseded(const recovery::Manifest& former, const recovery::Manifest& now);
   Status remove_stale_checkpoints();
@@ -112,6 +113,7 @@ class Storage {
   epoch::Epoch first_epoch_ = 1;
   RecoveryReport report_;
   bool lost_ = false;
+  const epoch::EpochManager* epochs_ = nullptr;  // since begin()
   std::unique_ptr<log::Log> log_;
 };
 

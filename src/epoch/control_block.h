@@ -26,6 +26,7 @@ struct ControlBlock {
     std::atomic<Epoch> durable{0};               ///< D: what epochs ≤ it did is durable on every node
     std::atomic<Epoch> snapshot_reclamation{0};  ///< versions superseded in epochs ≤ it are seen by no snapshot
     std::atomic<Configuration> admitted{0};      ///< whose leader gave the node E and D: it may serve
+    std::atomic<Epoch> checkpoint{0};            ///< C: every node has a checkpoint of this epoch, or a later one
   };
   /// Written by the node (release); the leader READs them.
   struct alignas(base::kCacheLine) ByNode {
@@ -34,6 +35,7 @@ struct ControlBlock {
     std::atomic<Epoch> oldest_snapshot{0};  ///< min se_w: no snapshot of the node, now or later, has a smaller one
     std::atomic<Configuration> configuration{0};  ///< that the node acts in; 0: none yet
     std::atomic<std::uint64_t> serving{0};        ///< 1 once it was admitted, by this leader or an earlier one
+    std::atomic<Epoch> checkpoint{0};             ///< of its newest installed checkpoint
   };
 
   ByLeader by_leader;

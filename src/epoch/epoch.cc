@@ -70,6 +70,7 @@ bool EpochManager::idle() const {
 }
 
 Epoch EpochManager::complete() const {
+  if (ended()) return current();
   // E first: a transaction whose e_w the fence does not show reads E after the fence, so its e_w is at least this.
   const Epoch now = current();
   fence();

@@ -116,6 +116,11 @@ class EpochManager {
   /// slot has a smaller e_w, and none will). For loggers: what such transactions logged is in their rings. Thread-safe.
   Epoch complete() const;
 
+  /// No slot is entered, nor ever will be again: from now on complete() counts E itself. A node of a cluster cannot move E
+  /// on when it closes.
+  void end() { ended_.store(true, std::memory_order_release); }
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+
   /// True if no slot is entered. Thread-safe; who must stay alone sees to that by other means.
   bool idle() const;
 
@@ -162,6 +167,7 @@ class EpochManager {
 
   alignas(base::kCacheLine) std::atomic<Epoch> tree_reclamation_{0};
   alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};
+  std::atomic<bool> ended_{false};
   Epoch last_seen_;  // E at the last tick, whose caller's it is
   std::atomic<std::uint64_t> stall_ticks_{0};
   std::atomic<std::size_t> stall_slot_{0};

@@ -24,10 +24,20 @@ bool WriteReader::next(Write* write) {
   if (rest_.size() < sizeof header) return false;
   std::memcpy(&header, rest_.data(), sizeof header);
   rest_.remove_prefix(sizeof header);
+  std::optional<std::uint32_t> home;
+  if ((header.table & kElsewhere) != 0) {
+    if (rest_.size() < sizeof *home) return false;
+    std::memcpy(&home.emplace(), rest_.data(), sizeof *home);
+    rest_.remove_prefix(sizeof *home);
+  }
   const bool removed = header.value_bytes == kRemoved;
   const std::size_t value_bytes = removed ? 0 : header.value_bytes;
   if (rest_.size() < header.key_bytes || rest_.size() - header.key_bytes < value_bytes) return false;
-  *write = {header.table, removed, rest_.substr(0, header.key_bytes), rest_.substr(header.key_bytes, value_bytes)};
+  *write = {.table = header.table & ~kElsewhere,
+            .removed = removed,
+            .key = rest_.substr(0, header.key_bytes),
+            .value = rest_.substr(header.key_bytes, value_bytes),
+            .home = home};
   rest_.remove_prefix(header.key_bytes + value_bytes);
   malformed_ = false;
   return true;

@@ -14,12 +14,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace granary::log {
 
+/// Of what a node alone writes, and of what a node of a cluster does, whose transactions also write records of others.
 inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kClusterFormatVersion = 2;
 inline constexpr std::size_t kAlignment = 8;
 inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
 
@@ -48,11 +51,13 @@ static_assert(sizeof(EntryHeader) == 16);
 
 /// Before each write of a transaction's body: this, the key, the value; no padding between writes.
 struct WriteHeader {
-  std::uint32_t table;
+  std::uint32_t
+      table;  ///< with kElsewhere, the record is another node's: its number, a u32, stands between this and the key
   std::uint32_t key_bytes;
   std::uint32_t value_bytes;  ///< kRemoved: the key is removed, no value follows
 };
 static_assert(sizeof(WriteHeader) == 12);
+inline constexpr std::uint32_t kElsewhere = std::uint32_t{1} << 31;
 
 /// Every transaction of this logger's workers with an epoch ≤ `complete` stands before the marker, in this segment or
 /// an earlier one of the same logger and generation.
@@ -102,6 +107,7 @@ struct Write {
   std::uint32_t table = 0;
   bool removed = false;
   std::string_view key, value;
+  std::optional<std::uint32_t> home = std::nullopt;  ///< the node whose record it is, if not the log's own
 };
 
 /// Walks the writes of a body. Safe on any bytes: stops with malformed() where they are no writes.
@@ -118,8 +124,8 @@ class WriteReader {
 };
 
 /// Bytes that a write takes in a body.
-constexpr std::size_t write_bytes(std::size_t key_bytes, std::size_t value_bytes) {
-  return sizeof(WriteHeader) + key_bytes + value_bytes;
+constexpr std::size_t write_bytes(std::size_t key_bytes, std::size_t value_bytes, bool elsewhere = false) {
+  return sizeof(WriteHeader) + (elsewhere ? sizeof(std::uint32_t) : 0) + key_bytes + value_bytes;
 }
 
 }  // namespace granary::log

@@ -13,6 +13,9 @@ std::uint64_t spares(const LogOptions& options) {
   return (options.reserve_bytes + all - 1) / all;
 }
 
+/// Of what this log writes.
+std::uint32_t version(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
+
 }  // namespace
 
 Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable,
@@ -34,6 +37,7 @@ Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch dur
       durable_(options_.loggers, durable) {
   for (std::uint32_t i = 0; i < options_.loggers; ++i) {
     SegmentHeader identity;
+    identity.version = version(options_);
     identity.database = options_.database;
     identity.logger = i;
     identity.generation = options_.generation;
@@ -44,7 +48,7 @@ Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch dur
                                                .segment_bytes = options_.segment_bytes,
                                                .spares = spares(options_),
                                                .codec = options_.codec,
-                                               .alone = options_.loggers == 1},
+                                               .alone = options_.loggers == 1 && !options_.cluster},
                                  epochs, durable_));
   }
 }
@@ -78,7 +82,8 @@ void Log::run(Logger& logger) {
 
 Result<Ring*> Log::add_worker(std::uint32_t worker) {
   const std::string path = options_.reliable_directory + "/" + ring_name(worker);
-  auto ring = Ring::create(path, {options_.database, options_.generation, worker}, options_.ring_bytes);
+  auto ring =
+      Ring::create(path, {options_.database, options_.generation, worker, version(options_)}, options_.ring_bytes);
   if (!ring.ok()) return ring.status();
   const std::lock_guard lock(mutex_);
   rings_.push_back(std::move(*ring));

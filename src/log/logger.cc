@@ -75,7 +75,8 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
 bool Logger::step(bool urgent) {
   if (durable_.failed()) return false;
   // What is drained below includes every transaction up to here: asked before the tails are looked at.
-  const epoch::Epoch complete = epochs_.current() > marked_ + 1 ? epochs_.complete() : marked_;
+  const bool moved_on = epochs_.current() > marked_ + 1 || epochs_.ended();
+  const epoch::Epoch complete = moved_on ? epochs_.complete() : marked_;
   const std::uint64_t before = counters_.bytes.load(std::memory_order_relaxed);
   const Status done = turn(complete, urgent);
   if (!done.ok()) durable_.fail(done);

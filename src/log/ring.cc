@@ -91,6 +91,7 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
   auto ring = map(file.number, path, capacity);
   if (!ring.ok()) return ring;
   RingHeader* const header = new ((*ring)->header_) RingHeader;
+  header->version = identity.version;
   header->database = identity.database;
   header->generation = identity.generation;
   header->worker = identity.worker;
@@ -113,8 +114,9 @@ Result<std::unique_ptr<Ring>> Ring::open(const std::string& path, const Database
   if (!ring.ok()) return ring;
   const RingHeader& header = (*ring)->header();
   if (header.magic != RingHeader::kMagic) return damaged("it does not begin as one");
-  if (header.version != kFormatVersion)
-    return damaged(fmt::format("it has format version {}, expected {}", header.version, kFormatVersion));
+  if (header.version < kFormatVersion || header.version > kClusterFormatVersion)
+    return damaged(fmt::format("it has format version {}, expected {} to {}", header.version, kFormatVersion,
+                               kClusterFormatVersion));
   if (header.crc != header.compute_crc()) return damaged("its header's checksum is wrong");
   if (header.database != database) return damaged("it belongs to another database");
   const std::uint64_t head = header.head.load(std::memory_order_relaxed);

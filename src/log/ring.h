@@ -49,6 +49,7 @@ class Ring {
     DatabaseId database{};
     std::uint64_t generation = 0;
     std::uint32_t worker = 0;
+    std::uint32_t version = kFormatVersion;
   };
   /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two. The file
   /// appears when it is whole; a creation that was killed may leave `path`.new, which the next one takes away.

@@ -21,6 +21,13 @@ std::string write(std::uint32_t table, std::string_view key, std::optional<std::
   return bytes;
 }
 
+/// The same of a record of another node.
+std::string elsewhere(std::uint32_t home, std::uint32_t table, std::string_view key, std::string_view value) {
+  std::string bytes = write(table | kElsewhere, key, value);
+  bytes.insert(sizeof(WriteHeader), reinterpret_cast<const char*>(&home), sizeof home);
+  return bytes;
+}
+
 TEST(LogFormat, SegmentNamesSortByGenerationLoggerAndSequence) {
   EXPECT_EQ(segment_name(3, 2, 5), "log-g00000003-l02-s00000005.glog");
   EXPECT_LT(segment_name(3, 2, 9), segment_name(3, 2, 10));
@@ -109,8 +116,25 @@ TEST(WriteReader, ReadsWhatWasWritten) {
   EXPECT_FALSE(reader.malformed());
 }
 
+TEST(WriteReader, TellsWhoseRecordItIs) {
+  const std::string body = elsewhere(12, 7, "key", "value") + write(8, "k", "v");
+  EXPECT_EQ(body.size(), write_bytes(3, 5, true) + write_bytes(1, 1));
+  WriteReader reader(body);
+  Write got;
+  ASSERT_TRUE(reader.next(&got));
+  EXPECT_EQ(got.home, 12u);
+  EXPECT_EQ(got.table, 7u);
+  EXPECT_EQ(got.key, "key");
+  EXPECT_EQ(got.value, "value");
+  ASSERT_TRUE(reader.next(&got));
+  EXPECT_EQ(got.home, std::nullopt);
+  EXPECT_EQ(got.key, "k");
+  EXPECT_FALSE(reader.next(&got));
+  EXPECT_FALSE(reader.malformed());
+}
+
 TEST(WriteReader, EveryTruncationIsMalformedOrEndsAtAWrite) {
-  const std::string first = write(7, "key", "value");
+  const std::string first = elsewhere(3, 7, "key", "value");
   const std::string body = first + write(9, "gone", std::nullopt);
   for (std::size_t length = 0; length <= body.size(); ++length) {
     WriteReader reader(std::string_view(body).substr(0, length));

@@ -140,8 +140,8 @@ TEST_F(RingTest, RefusesATruncatedFile) {
 TEST_F(RingTest, RefusesAnotherVersionByNumber) {
   made();
   const std::string message =
-      refusal([](std::string& file) { file[offsetof(RingHeader, version)] = kFormatVersion + 1; });
-  EXPECT_THAT(message, HasSubstr("format version 2, expected 1"));
+      refusal([](std::string& file) { file[offsetof(RingHeader, version)] = kClusterFormatVersion + 1; });
+  EXPECT_THAT(message, HasSubstr("format version 3, expected 1 to 2"));
 }
 
 TEST_F(RingTest, RefusesGarbage) {

@@ -160,8 +160,8 @@ TEST(SegmentReader, RefusesOtherSegments) {
   EXPECT_THAT(message(read(bytes, tests::kDatabase, {3, 1, 5})), HasSubstr("logger 2, expected 1"));
   EXPECT_THAT(message(read(bytes, tests::kDatabase, {3, 2, 6})), HasSubstr("sequence 5, expected 6"));
   std::string other = bytes;
-  other[8] = 2;
-  EXPECT_THAT(message(read(other)), HasSubstr("format version 2, expected 1"));
+  other[8] = 3;
+  EXPECT_THAT(message(read(other)), HasSubstr("format version 3, expected 1 to 2"));
   std::swap(other[12], other[15]);
   EXPECT_THAT(message(read(other)), HasSubstr("byte order"));
 }

@@ -139,7 +139,7 @@ namespace {
   std::vector<WriteEntry>& writes = access.writes.entries();
   if (injected(Bug::kInstallBeforeLocks)) install_unlocked(writes);
   if (worker.ring != nullptr) {
-    const AbortReason refused = reserve_log(writes, worker);
+    const AbortReason refused = reserve_log({writes}, worker);
     if (refused != AbortReason::kNone) [[unlikely]]
       return {.reason = refused};
   }
@@ -174,7 +174,7 @@ namespace {
   worker.last_tid = tid;
   // In the ring before it is visible (I8): whoever sees a write of this transaction finds it logged, if it is of the same
   // epoch in the same or an earlier turn of the loggers, and after a crash of the process as well.
-  if (worker.ring != nullptr) append_log(writes, worker, tid);
+  if (worker.ring != nullptr) append_log({writes}, worker, tid);
   base::sync_point("commit.logged");
   install(writes, worker, tid);
   base::sync_point("commit.installed");

@@ -51,7 +51,7 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
   // I8: from here on the transaction is committed, whatever becomes of this process; nothing of it is visible yet.
-  if (worker.ring != nullptr) append_log(writes, worker, tid);
+  if (worker.ring != nullptr) append_log({writes, remote.writes()}, worker, tid);
   base::sync_point("across.logged");
   install(writes, worker, tid);
   base::sync_point("across.installed");
@@ -65,7 +65,7 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote) {
   const bool writes = !access.writes.empty() || !remote.writes().empty();
   AbortReason reason = AbortReason::kNone;
-  if (writes && worker.ring != nullptr) reason = reserve_log(access.writes.entries(), worker);
+  if (writes && worker.ring != nullptr) reason = reserve_log({access.writes.entries(), remote.writes()}, worker);
   if (reason == AbortReason::kNone) reason = remote.lock();
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::sync_point("across.locked");

@@ -188,7 +188,7 @@ std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& wo
   plan.tid = choose_tid(access, writes, worker, plan.epoch);
   if (plan.tid == 0 || !prepare_in_place(writes, worker, plan.epoch)) return with_locks(worker);
   base::invariant("I1", plan.tid > worker.last_tid && record::epoch_of(plan.tid) == plan.epoch);
-  if (worker.ring != nullptr) plan.log_bytes = write_log_entry(writes, worker, plan.tid);
+  if (worker.ring != nullptr) plan.log_bytes = write_log_entry({writes}, worker, plan.tid);
   base::sync_point("region.planned");
 
   const htm::Ending ending =

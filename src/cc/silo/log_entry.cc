@@ -9,11 +9,13 @@ using log::EntryHeader;
 using log::EntryKind;
 using log::WriteHeader;
 
-std::size_t body_bytes(const std::vector<WriteEntry>& writes, const WorkerState& worker) {
+std::size_t body_bytes(const LoggedWrites& writes, const WorkerState& worker) {
   if (worker.shared.settings.small_log_records) return 0;
   std::size_t bytes = 0;
-  for (const WriteEntry& write : writes)
+  for (const WriteEntry& write : writes.here)
     bytes += log::write_bytes(write.key.size(), write.remove ? 0 : write.value.size());
+  for (const RemoteWrite& write : writes.elsewhere)
+    bytes += log::write_bytes(write.key.size(), write.remove ? 0 : write.value.size(), /*elsewhere=*/true);
   return bytes;
 }
 
@@ -22,17 +24,33 @@ char* put(char* to, const void* from, std::size_t bytes) {
   return to + bytes;
 }
 
-char* put_write(char* to, const WriteEntry& write) {
-  const WriteHeader header{write.table, static_cast<std::uint32_t>(write.key.size()),
+/// `Write`: of either kind.
+template <typename Write>
+char* put_header(char* to, std::uint32_t table, const Write& write) {
+  const WriteHeader header{table, static_cast<std::uint32_t>(write.key.size()),
                            write.remove ? log::kRemoved : static_cast<std::uint32_t>(write.value.size())};
-  to = put(to, &header, sizeof header);
+  return put(to, &header, sizeof header);
+}
+
+template <typename Write>
+char* put_content(char* to, const Write& write) {
   to = put(to, write.key.data(), write.key.size());
   return write.remove ? to : put(to, write.value.data(), write.value.size());
 }
 
+char* put_writes(char* to, const LoggedWrites& writes) {
+  for (const WriteEntry& write : writes.here) to = put_content(put_header(to, write.table, write), write);
+  for (const RemoteWrite& write : writes.elsewhere) {
+    const std::uint32_t home = write.node;
+    to = put(put_header(to, write.table | log::kElsewhere, write), &home, sizeof home);
+    to = put_content(to, write);
+  }
+  return to;
+}
+
 }  // namespace
 
-AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& worker) {
+AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) {
   log::Log& log = *worker.shared.log;
   log::Ring& ring = *worker.ring;
   const std::size_t bytes = log::padded(sizeof(EntryHeader) + body_bytes(writes, worker));
@@ -48,19 +66,17 @@ AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& work
   return AbortReason::kNone;
 }
 
-std::size_t write_log_entry(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
+std::size_t write_log_entry(const LoggedWrites& writes, WorkerState& worker, TidWord tid) {
   char* const entry = worker.ring->at_tail();
   const EntryHeader header{static_cast<std::uint32_t>(body_bytes(writes, worker)), 0,
                            tid | static_cast<std::uint64_t>(EntryKind::kTransaction)};
   char* to = put(entry, &header, sizeof header);
-  if (header.body_bytes != 0) {
-    for (const WriteEntry& write : writes) to = put_write(to, write);
-  }
+  if (header.body_bytes != 0) to = put_writes(to, writes);
   std::memset(to, 0, static_cast<std::size_t>(entry + header.bytes() - to));
   return header.bytes();
 }
 
-void append_log(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
+void append_log(const LoggedWrites& writes, WorkerState& worker, TidWord tid) {
   worker.ring->publish(write_log_entry(writes, worker, tid));
 }
 

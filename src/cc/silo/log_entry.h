@@ -1,22 +1,30 @@
 #pragma once
 // A transaction's entry in its worker's log ring (Silo 4.10, src/log/format.h).
 
+#include <span>
 #include <vector>
 
 #include <granary/outcome.h>
 
 #include "src/cc/access_set.h"
+#include "src/cc/remote_part.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc::silo {
 
+/// What a transaction writes, here and at other nodes: it is all in the coordinator's log, and so decided at one place (I8).
+struct LoggedWrites {
+  const std::vector<WriteEntry>& here;
+  std::span<const RemoteWrite> elsewhere = {};
+};
+
 /// Waits until the ring has room for these writes. Before the first lock, so that nobody waits for a disk behind a lock.
-AbortReason reserve_log(const std::vector<WriteEntry>& writes, WorkerState& worker);
+AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker);
 
 /// Writes the entry behind the ring's end, where nobody looks, and tells its bytes; room was reserved.
-std::size_t write_log_entry(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid);
+std::size_t write_log_entry(const LoggedWrites& writes, WorkerState& worker, TidWord tid);
 
 /// Writes and publishes the entry. The transaction can no longer abort.
-void append_log(const std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid);
+void append_log(const LoggedWrites& writes, WorkerState& worker, TidWord tid);
 
 }  // namespace granary::cc::silo

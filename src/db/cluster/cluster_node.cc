@@ -86,7 +86,10 @@ Status ClusterNode::become_member() {
                                         .address = own_.address};
   membership::Membership::Listener listener;
   listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
-  listener.lost = [](const Status& why) { std::fprintf(stderr, "granary: %s\n", why.message().c_str()); };
+  listener.lost = [this](const Status& why) {
+    if (control_ != nullptr) dist::stop_serving(*reinterpret_cast<epoch::ControlBlock*>(control_->base()));
+    std::fprintf(stderr, "granary: %s\n", why.message().c_str());
+  };
   auto joined = membership::Membership::join(std::move(board).value(), std::move(options), std::move(listener));
   if (!joined.ok()) return joined.status();
   membership_ = std::move(joined).value();

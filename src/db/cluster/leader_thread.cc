@@ -34,7 +34,8 @@ void LeaderThread::follow(const membership::Configuration& configuration) {
   const membership::Member* const leader = configuration.leader();
   const bool leads = leader != nullptr && leader->id == fabric_.node().node;
   for (const membership::Member& member : configuration.members) {
-    if (member.state == membership::MemberState::kDead) options.durable_goes_on = false;
+    if (member.state == membership::MemberState::kDead) options.going.durable = false;
+    if (!member.live()) options.going.checkpoints = false;
     if (!leads || !member.live()) continue;
     options.members.push_back(
         {.node = member.id, .region = dist::kControlRegion, .generation = member.generation, .offset = 0});

@@ -46,6 +46,7 @@ class EpochLeader::Change final : public Look {
     add(chain, 1, offsetof(Words, durable), seen_.durable, raise_.durable);
     add(chain, 2, offsetof(Words, snapshot_reclamation), seen_.snapshot_reclamation, raise_.snapshot_reclamation);
     add(chain, 3, offsetof(Words, admitted), seen_.admitted, raise_.admitted);
+    add(chain, 4, offsetof(Words, checkpoint), seen_.checkpoint, raise_.checkpoint);
   }
 
  private:
@@ -112,7 +113,7 @@ std::optional<TurnReport> EpochLeader::step(std::uint64_t now_us) {
 
 TurnReport EpochLeader::turn() {
   if (const auto failed = look()) return *failed;
-  const Plan plan = plan_turn(options_.configuration, views_, options_.durable_goes_on);
+  const Plan plan = plan_turn(options_.configuration, views_, options_.going);
   hurry_ = plan.hurry;
   if (plan.epoch != 0) last_epoch_ = plan.epoch;
   TurnReport report{.turn = plan.turn, .epoch = last_epoch_, .node = options_.members[plan.member].node};

@@ -17,8 +17,7 @@ namespace granary::dist {
 struct LeaderOptions {
   epoch::Configuration configuration = 0;
   std::vector<rdma::RemoteAddress> members{};  ///< where their control blocks are, the own node's too
-  /// False after a member has died, until its log has been taken over: D then stays where it is.
-  bool durable_goes_on = true;
+  Going going{};
   std::uint64_t period_us = 40'000;           ///< between two advances
   std::uint64_t connect_timeout_us = 50'000;  ///< for a connection that broke, in each turn
 };
@@ -54,7 +53,7 @@ class EpochLeader {
   std::uint64_t next_us() const { return next_us_; }
 
  private:
-  static constexpr std::size_t kWords = 4;  ///< of ByLeader
+  static constexpr std::size_t kWords = 5;  ///< of ByLeader
   /// A member's part of the buffer.
   struct alignas(base::kCacheLine) Place {
     epoch::ControlBlock block;

@@ -11,7 +11,7 @@ inline void act_in(epoch::Configuration configuration, epoch::ControlBlock& cont
   control.by_node.configuration.store(configuration, std::memory_order_release);
 }
 
-/// Whether the node may open transactions: the leader has given it the cluster's E and D. Once true, true for good.
+/// Whether the node may open transactions: the leader has given it the cluster's E and D. Once true, true until stop_serving().
 inline bool may_serve(epoch::ControlBlock& control) {
   epoch::ControlBlock::ByNode& mine = control.by_node;
   if (mine.serving.load(std::memory_order_relaxed) != 0) return true;
@@ -21,5 +21,8 @@ inline bool may_serve(epoch::ControlBlock& control) {
   mine.serving.store(1, std::memory_order_release);
   return true;
 }
+
+/// The node is no member any more: whoever waits for the cluster's D is told (Database::wait_released).
+inline void stop_serving(epoch::ControlBlock& control) { control.by_node.serving.store(0, std::memory_order_release); }
 
 }  // namespace granary::dist

@@ -22,13 +22,15 @@ struct Goal {
   Epoch epoch = 0;
   Epoch durable = 0;
   Epoch snapshot_reclamation = 0;
+  Epoch checkpoint = 0;
 };
 
 Raise raise_to(const Goal& goal, const MemberView& member) {
   return {
       .epoch = member.epoch < goal.epoch ? goal.epoch : 0,
       .durable = member.durable < goal.durable ? goal.durable : 0,
-      .snapshot_reclamation = member.snapshot_reclamation < goal.snapshot_reclamation ? goal.snapshot_reclamation : 0};
+      .snapshot_reclamation = member.snapshot_reclamation < goal.snapshot_reclamation ? goal.snapshot_reclamation : 0,
+      .checkpoint = member.checkpoint < goal.checkpoint ? goal.checkpoint : 0};
 }
 
 /// Where the members are: the greatest E of those that serve, or of all if none does yet.
@@ -40,6 +42,7 @@ Goal common(Configuration configuration, std::span<const MemberView> members) {
     if (!some_serve || serves(member, configuration)) goal.epoch = std::max(goal.epoch, member.epoch);
     goal.durable = std::max(goal.durable, member.durable);
     goal.snapshot_reclamation = std::max(goal.snapshot_reclamation, member.snapshot_reclamation);
+    goal.checkpoint = std::max(goal.checkpoint, member.checkpoint);
   }
   return goal;
 }
@@ -75,14 +78,17 @@ std::size_t held_by(const Goal& goal, std::span<const MemberView> members) {
   return static_cast<std::size_t>(std::find_if(members.begin(), members.end(), holds) - members.begin());
 }
 
-Goal next(const Goal& goal, Configuration configuration, std::span<const MemberView> members, bool durable_goes_on) {
-  Goal to{.epoch = goal.epoch + 1, .durable = ~Epoch{0}, .snapshot_reclamation = ~Epoch{0}};
+Goal next(const Goal& goal, Configuration configuration, std::span<const MemberView> members, const Going& going) {
+  constexpr Epoch kAll = ~Epoch{0};
+  Goal to{.epoch = goal.epoch + 1, .durable = kAll, .snapshot_reclamation = kAll, .checkpoint = kAll};
   for (const MemberView& member : members) {
     if (!serves(member, configuration)) continue;
     to.durable = std::min(to.durable, member.own.durable);
     to.snapshot_reclamation = std::min(to.snapshot_reclamation, member.own.oldest_snapshot);
+    to.checkpoint = std::min(to.checkpoint, member.own.checkpoint);
   }
-  to.durable = durable_goes_on ? std::max(to.durable, goal.durable) : goal.durable;
+  to.durable = going.durable ? std::max(to.durable, goal.durable) : goal.durable;
+  to.checkpoint = going.checkpoints ? std::max(to.checkpoint, goal.checkpoint) : goal.checkpoint;
   to.snapshot_reclamation = std::max(to.snapshot_reclamation, Epoch{1}) - 1;
   return to;
 }
@@ -95,14 +101,16 @@ MemberView view(const epoch::ControlBlock& block) {
           .durable = read(block.by_leader.durable),
           .snapshot_reclamation = read(block.by_leader.snapshot_reclamation),
           .admitted = read(block.by_leader.admitted),
+          .checkpoint = read(block.by_leader.checkpoint),
           .own = {.oldest = read(block.by_node.oldest),
                   .durable = read(block.by_node.durable),
                   .oldest_snapshot = read(block.by_node.oldest_snapshot),
                   .configuration = read(block.by_node.configuration),
-                  .serving = read(block.by_node.serving) != 0}};
+                  .serving = read(block.by_node.serving) != 0,
+                  .checkpoint = read(block.by_node.checkpoint)}};
 }
 
-Plan plan_turn(Configuration configuration, std::span<const MemberView> members, bool durable_goes_on) {
+Plan plan_turn(Configuration configuration, std::span<const MemberView> members, const Going& going) {
   Plan plan{.raises = std::vector<Raise>(members.size())};
   const auto stop = [&](Turn turn, std::size_t member) {
     plan.turn = turn;
@@ -126,7 +134,7 @@ Plan plan_turn(Configuration configuration, std::span<const MemberView> members,
                            [&](const MemberView& member) { return !serves(member, configuration); });
   const std::size_t holder = held_by(goal, members);
   if (holder != members.size()) return stop(Turn::kWaiting, holder);
-  const Goal to = next(goal, configuration, members, durable_goes_on);
+  const Goal to = next(goal, configuration, members, going);
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (serves(members[i], configuration)) plan.raises[i] = raise_to(to, members[i]);
   }

@@ -26,12 +26,14 @@ struct MemberView {
   epoch::Epoch durable = 0;
   epoch::Epoch snapshot_reclamation = 0;
   epoch::Configuration admitted = 0;
+  epoch::Epoch checkpoint = 0;
   struct {
     epoch::Epoch oldest = 0;
     epoch::Epoch durable = 0;
     epoch::Epoch oldest_snapshot = 0;
     epoch::Configuration configuration = 0;
     bool serving = false;
+    epoch::Epoch checkpoint = 0;
   } own;  ///< what the node has written
 };
 
@@ -43,8 +45,9 @@ struct Raise {
   epoch::Epoch durable = 0;
   epoch::Epoch snapshot_reclamation = 0;
   epoch::Configuration admitted = 0;
+  epoch::Epoch checkpoint = 0;
 
-  bool nothing() const { return (epoch | durable | snapshot_reclamation | admitted) == 0; }
+  bool nothing() const { return (epoch | durable | snapshot_reclamation | admitted | checkpoint) == 0; }
 };
 
 enum class Turn : std::uint8_t {
@@ -63,7 +66,12 @@ struct Plan {
   std::vector<Raise> raises;  ///< one for each member; empty: none
 };
 
-/// `durable_goes_on`: false after a member has died, until its log has been taken over: D then stays where it is.
-Plan plan_turn(epoch::Configuration configuration, std::span<const MemberView> members, bool durable_goes_on);
+/// What stays where it is while not all nodes that have data are members.
+struct Going {
+  bool durable = true;      ///< D; false after a member has died, until its log has been taken over
+  bool checkpoints = true;  ///< C; false while any node that has data, and may need the others' logs, is no member
+};
+
+Plan plan_turn(epoch::Configuration configuration, std::span<const MemberView> members, const Going& going);
 
 }  // namespace granary::dist

@@ -172,7 +172,7 @@ void EpochWorld::lead(Node& node, const Configuration& configuration) {
     rdma::fiber::FiberWaiter waiter(own);
     EpochLeader leader({.configuration = configuration.version,
                         .members = configuration.members,
-                        .durable_goes_on = configuration.durable_goes_on,
+                        .going = {.durable = configuration.durable_goes_on},
                         .period_us = 20},
                        {own, shared, peers, waiter, buffer});
     while (!over_ && !node.dead) {

@@ -1,0 +1,162 @@
+// A database as a node of a cluster, whose leader and other nodes the test plays: D, checkpoints and the log are the cluster's business.
+// Not covered: real leaders (tests/dist/cluster_epoch).
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "src/cc/silo/log_entry.h"
+#include "src/db/engine.h"
+#include "src/epoch/control_block.h"
+#include "src/log/format.h"
+#include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::tests {
+namespace {
+
+class DatabaseInCluster : public testing::Test {
+ protected:
+  DatabaseInCluster() {
+    options_.directory = directory_.path() + "/db";
+    options_.reliable_directory = rings_.path();
+    open();
+  }
+  void open() {
+    control_ = std::make_unique<epoch::ControlBlock>();
+    database_ = std::make_unique<Database>(db::Engine::open(options_, base::system_files(), control_.get()).value());
+    control_->by_node.serving.store(1);
+    table_ = database_->create_table("t").value();
+  }
+  /// As a node that crashed, in the next process.
+  void open_again() {
+    database_.reset();
+    open();
+  }
+  /// What the leader does once all nodes have arrived in E; D is left to the test.
+  void advance(int epochs = 1) {
+    for (int i = 0; i < epochs; ++i) {
+      database_->step();
+      ASSERT_EQ(control_->by_node.oldest.load(), control_->by_leader.epoch.load());
+      control_->by_leader.epoch.fetch_add(1);
+    }
+    database_->step();
+  }
+  Ticket put(std::string_view key, std::string_view value) {
+    Worker worker = database_->register_worker().value();
+    RunResult done = worker.run([&](Transaction& t) { static_cast<void>(t.put(table_, key, value)); });
+    EXPECT_TRUE(done.committed());
+    return done.ticket;
+  }
+  std::optional<std::string> get(std::string_view key) {
+    Worker worker = database_->register_worker().value();
+    std::optional<std::string> found;
+    static_cast<void>(worker.run([&](Transaction& t) {
+      std::string value;
+      found.reset();
+      if (t.get(table_, key, value) == Outcome::kOk) found = value;
+    }));
+    return found;
+  }
+  std::size_t segments_of_generation(std::uint64_t generation) const {
+    std::size_t count = 0;
+    const std::string prefix = log::segment_name(generation, 0, 0).substr(0, sizeof "log-g00000001" - 1);
+    for (const auto& entry : std::filesystem::directory_iterator(options_.directory))
+      count += entry.path().filename().string().starts_with(prefix) ? 1 : 0;
+    return count;
+  }
+
+  TemporaryDirectory directory_;
+  RingDirectory rings_;
+  Options options_ = manual_options();
+  std::unique_ptr<epoch::ControlBlock> control_;
+  std::unique_ptr<Database> database_;
+  Table table_;
+};
+
+TEST_F(DatabaseInCluster, ResultsAreReleasedWhenAllNodesHaveThem) {
+  const Ticket ticket = put("key", "value");
+  advance(3);
+  EXPECT_GE(control_->by_node.durable.load(), ticket.epoch) << "here it is durable";
+  EXPECT_LT(database_->released_epoch(), ticket.epoch) << "not everywhere";
+  std::thread leader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    control_->by_leader.durable.store(ticket.epoch);
+  });
+  EXPECT_TRUE(database_->wait_released(ticket).ok());
+  EXPECT_EQ(database_->released_epoch(), ticket.epoch);
+  EXPECT_EQ(database_->statistics().durable_epoch, ticket.epoch);
+  leader.join();
+}
+
+TEST_F(DatabaseInCluster, WhoWaitsIsToldThatTheNodeIsNoMember) {
+  const Ticket ticket = put("key", "value");
+  advance(3);
+  control_->by_node.serving.store(0);
+  EXPECT_EQ(database_->wait_released(ticket).code(), StatusCode::kMembershipLost);
+}
+
+TEST_F(DatabaseInCluster, ClosingMakesTheLastEpochDurableAlthoughItCannotEndIt) {
+  const Ticket ticket = put("key", "value");
+  EXPECT_EQ(ticket.epoch, control_->by_leader.epoch.load());
+  ASSERT_TRUE(database_->close().ok());
+  EXPECT_EQ(control_->by_leader.epoch.load(), ticket.epoch);
+  open_again();
+  EXPECT_GE(database_->recovery_report().durable_epoch, ticket.epoch);
+  EXPECT_FALSE(database_->recovery_report().rings);
+  EXPECT_EQ(get("key"), "value");
+  EXPECT_GT(control_->by_leader.epoch.load(), ticket.epoch);
+}
+
+TEST_F(DatabaseInCluster, WritesOfOtherNodesRecordsAreLoggedAndLeftToThem) {
+  put("mine", "1");
+  const auto core = database_->engine().take_worker().value();
+  const std::vector<cc::RemoteWrite> elsewhere = {{.node = 7, .table = 5, .key = "theirs", .value = "2"},
+                                                  {.node = 8, .table = 0, .key = "mine", .value = "", .remove = true}};
+  const cc::silo::LoggedWrites writes{{}, elsewhere};
+  ASSERT_EQ(cc::silo::reserve_log(writes, core->state()), AbortReason::kNone);
+  cc::silo::append_log(writes, core->state(), record::make_tid(control_->by_leader.epoch.load(), 99));
+  database_->engine().give_worker(core);
+  advance(3);
+  ASSERT_TRUE(database_->close().ok());
+
+  log::SegmentHeader header;
+  std::ifstream(options_.directory + "/" + log::segment_name(1, 0, 0), std::ios::binary)
+      .read(reinterpret_cast<char*>(&header), sizeof header);
+  EXPECT_EQ(header.version, log::kClusterFormatVersion);
+  open_again();
+  EXPECT_EQ(database_->recovery_report().transactions, 2u);
+  EXPECT_EQ(get("mine"), "1") << "the removed one is node 8's";
+  EXPECT_FALSE(get("theirs"));
+}
+
+TEST_F(DatabaseInCluster, LogsStayUntilEveryNodeHasACheckpoint) {
+  put("key", "1");
+  advance();
+  ASSERT_TRUE(database_->close().ok());
+  open_again();
+  advance(12);
+  EXPECT_EQ(database_->checkpoint().code(), StatusCode::kUnavailable) << "not durable everywhere";
+  control_->by_leader.durable.store(control_->by_leader.epoch.load() - 2);
+  ASSERT_TRUE(database_->checkpoint().ok());
+  const epoch::Epoch checkpoint = control_->by_node.checkpoint.load();
+  EXPECT_GT(checkpoint, 0u);
+  EXPECT_EQ(segments_of_generation(1), 1u) << "it may hold writes of other nodes' records";
+
+  control_->by_leader.checkpoint.store(checkpoint);
+  advance(12);
+  control_->by_leader.durable.store(control_->by_leader.epoch.load() - 2);
+  ASSERT_TRUE(database_->checkpoint().ok());
+  EXPECT_GT(control_->by_node.checkpoint.load(), checkpoint);
+  EXPECT_EQ(segments_of_generation(1), 0u);
+  open_again();
+  EXPECT_EQ(get("key"), "1");
+}
+
+}  // namespace
+}  // namespace granary::tests
