@@ -22,7 +22,7 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// Its functions are called in this order (commit_across_nodes.h), each once. Between lock() and write_back() or release() the
+/// Its functions are called in this order (commit_across_nodes.h), each once; validate() also before, to know. Between lock() and write_back() or release() the
 /// x-locks are held; after a lock() that failed nothing is.
 class RemotePart {
  public:

@@ -56,9 +56,7 @@ AbortReason RemoteTransaction::place_writes() {
   if (reason != AbortReason::kNone) return reason;
   std::vector<Access*> missing;
   for (Access& access : accesses_) {
-    if (access.written && !access.remove && access.seen == Access::Seen::kNoRecord) missing.push_back(&access);
-    // A removal of what is not there (a put before it made it one) is no write, but relies on that.
-    if (access.remove && !access.found()) access.read = true;
+    if (access.written && access.seen == Access::Seen::kNoRecord) missing.push_back(&access);
   }
   return make_places(missing);
 }
@@ -113,7 +111,7 @@ AbortReason RemoteTransaction::lock_all() {
   std::vector<Access*> written;
   std::vector<Step*> steps;
   for (Access& access : accesses_) {
-    if (!access.written || access.seen != Access::Seen::kRecord || (access.remove && !access.found())) continue;
+    if (!access.written) continue;
     const std::size_t key_bytes = access.key.key.size();
     void* const room = buffer(XLock::buffer_bytes(key_bytes));
     access.release_room = buffer(Release::buffer_bytes(key_bytes, access.new_value.size()));

@@ -61,7 +61,15 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
     outcome = there ? granary::Outcome::kAlreadyExists : granary::Outcome::kNotFound;
     if (there == (mode == WriteMode::kInsert)) return AbortReason::kNone;
   }
-  access->written = true;
+  if (mode == WriteMode::kRemove && access->written) {
+    // A write of its own is taken back. If that was all there is of the key, nothing is written, and the log must not say so.
+    if (access->seen == Access::Seen::kNothing) reason = look({&access, 1});
+    if (reason != AbortReason::kNone) return reason;
+    access->read = true;
+    access->written = access->found();
+  } else {
+    access->written = true;
+  }
   access->remove = mode == WriteMode::kRemove;
   access->new_value = access->remove ? std::string_view() : arena_.copy(value);
   outcome = granary::Outcome::kOk;

@@ -97,6 +97,27 @@ TEST_P(AcrossNodes, InsertsAndRemovesThere) {
   EXPECT_EQ(at(1, "1y"), "back");
 }
 
+TEST_P(AcrossNodes, WhatIsWrittenAndTakenBackIsNoWrite) {
+  const Ticket ticket = commit(0, [&](Transaction& t, const Table& table) {
+    EXPECT_EQ(t.put(table, "1new", "put"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table, "1new"), Outcome::kOk);
+    EXPECT_EQ(t.insert(table, "2new", "inserted"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table, "2new"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table, "2new"), Outcome::kNotFound);
+    EXPECT_EQ(value_of(t, table, "1new"), "(none)");
+  });
+  EXPECT_EQ(ticket.tid, 0u) << "it only read";
+  commit(0, [&](Transaction& t, const Table& table) {
+    EXPECT_EQ(t.put(table, "1x", "put"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table, "1x"), Outcome::kOk);
+    EXPECT_EQ(t.insert(table, "1y", "put"), Outcome::kAlreadyExists);
+    EXPECT_EQ(t.remove(table, "1y"), Outcome::kOk);
+    EXPECT_EQ(t.insert(table, "1y", "again"), Outcome::kOk);
+  });
+  EXPECT_EQ(at(1, "1x"), "(none)");
+  EXPECT_EQ(at(2, "1y"), "again");
+}
+
 TEST_P(AcrossNodes, ALostUpdateIsNoticed) {
   for (const std::size_t other : {1u, 2u}) {  // the owner, and another node
     Transaction one = begin(0);
