@@ -120,7 +120,8 @@ Status ClusterNode::ask(Ask<Request>& question) {
     own_thread_->messenger().ask(question);
     if (question.outcome() == dist::messages::AskOutcome::kAnswered) return {};
     if (!membership_->status().ok()) return membership_->status();
-    const membership::Member* const member = membership_->configuration()->find(question.node());
+    const auto configuration = membership_->configuration();
+    const membership::Member* const member = configuration->find(question.node());
     const bool gone = member == nullptr || !member->live();
     if (gone || std::chrono::steady_clock::now() > end) {
       return Status(StatusCode::kUnavailable,
@@ -138,7 +139,8 @@ Status ClusterNode::learn_tables() {
     Status status = ask(question);
     if (status.ok()) status = compare_tables(node.id, question.answer());
     if (!status.ok()) return status;
-    const membership::Member* const member = membership_->configuration()->find(node.id);
+    const auto configuration = membership_->configuration();
+    const membership::Member* const member = configuration->find(node.id);
     directory_.learn(node.id, member->generation, question.answer(), options_.location_cache_bytes);
   }
   return {};
