@@ -127,7 +127,7 @@ class Cluster {
   /// Waits until all nodes have come so far, and connects with them. Transactions may begin afterwards, also before other nodes
   /// have returned from it. An error names the node that is missing, or differs.
   Status start();
-  /// Waits until every node has called this as often as this node, e.g. between loading and running.
+  /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running.
   Status barrier();
 
   /// kResourceExhausted when as many are registered as the cluster file has for the node.

@@ -27,6 +27,16 @@ run(${project}/build/tour)
 if(NOT output MATCHES "2: Edgar\n1: Ada\n2 in their thirties\nbadge 4711: Edgar\nnote: any bytes.*given up: user\nin a snapshot: Ada, 36")
   message(FATAL_ERROR "tour printed: ${output}")
 endif()
+# Three nodes, at the same time.
+execute_process(COMMAND ${project}/build/nodes ${project}/cluster/cluster.toml 1
+                COMMAND ${project}/build/nodes ${project}/cluster/cluster.toml 2
+                COMMAND ${project}/build/nodes ${project}/cluster/cluster.toml 3
+                ERROR_VARIABLE output RESULTS_VARIABLE results)
+string(REGEX MATCHALL "300 accounts hold 30000 in all" told "${output}")
+list(LENGTH told count)
+if(NOT results STREQUAL "0;0;0" OR NOT count EQUAL 3)
+  message(FATAL_ERROR "the nodes ended with ${results} and printed: ${output}")
+endif()
 run(${prefix}/bin/granary --version)
 if(NOT output MATCHES "[0-9]+[.][0-9]+[.][0-9]+")
   message(FATAL_ERROR "granary --version printed: ${output}")

@@ -69,6 +69,7 @@ class ClusterNode {
   template <typename Request>
   Status ask(dist::messages::Ask<Request>& question);
   std::string answer_control() const;
+  bool has_left(NodeNumber node) const;
   void follow(const membership::Configuration& configuration);
   void count_in(ClusterThread& thread);
   Result<std::unique_ptr<ClusterThread>> open_thread(std::uint32_t number);

@@ -183,7 +183,14 @@ Status ClusterNode::begin_call_workers() {
   return {};
 }
 
-// --- barriers: each node counts those that it has reached, and looks until no other has reached fewer ---
+// --- barriers: each node counts those that it has reached, and looks until no other has reached fewer; who has left in order
+// has nothing left to do ---
+
+bool ClusterNode::has_left(NodeNumber node) const {
+  const auto configuration = membership_->configuration();
+  const membership::Member* const member = configuration->find(node);
+  return member != nullptr && member->state == MemberState::kLeft;
+}
 
 std::string ClusterNode::answer_control() const {
   const std::uint64_t reached = barriers_.load(std::memory_order_acquire);
@@ -197,7 +204,9 @@ Status ClusterNode::barrier() {
     if (node.id == own_.id) continue;
     for (std::uint64_t reached = 0; reached < mine; rest()) {
       Ask<dist::messages::Control> question(node.id, {});
-      if (Status status = ask(question); !status.ok()) return status;
+      const Status asked = ask(question);
+      if (!asked.ok() && has_left(node.id)) break;
+      if (!asked.ok()) return asked;
       const std::string& bytes = question.answer().bytes;
       if (bytes.size() == sizeof reached) std::memcpy(&reached, bytes.data(), sizeof reached);
     }
