@@ -95,8 +95,9 @@ class Project:
             return f'"{included}": only <granary/...> and the standard library here'
         if not included.startswith("granary/") and not re.fullmatch(r"[a-z_]+", included):
             return f"<{included}>: only <granary/...> and the standard library here"
-        if path.startswith("examples/") and included.startswith("granary/") and included != "granary/granary.h":
-            return f"<{included}>: examples include <granary/granary.h>"
+        entries = ("granary/granary.h", "granary/cluster.h")
+        if path.startswith("examples/") and included.startswith("granary/") and included not in entries:
+            return f"<{included}>: examples include <granary/granary.h>, and <granary/cluster.h> for nodes"
         return None
 
     def public_use_complaint(self, path, included):
