@@ -125,7 +125,7 @@ Status Scanner::admit(const Found& file, std::vector<Found>& found) {
     const auto& known = manifest_.generations;
     const bool old = !known.empty() && file.name.generation < known.front().number;
     const bool newer = known.empty() || file.name.generation > known.back().number;
-    if (newer) return admit_unknown(file);
+    if (newer) return options_.elsewhere ? Status() : admit_unknown(file);
     if (!old) return unknown(file);
     scan_.superseded.push_back(file.path);
     return {};

@@ -25,6 +25,8 @@ struct ScanOptions {
   std::uint32_t node = 0;
   /// Go on where something durable is lost, and say in `losses` what.
   bool salvage = false;
+  /// The manifest is another node's, without the generation that this node may be running by now.
+  bool elsewhere = false;
 };
 
 /// The end of a log that was being written when the machine or the process stopped; nothing durable is in it.

@@ -26,6 +26,8 @@ struct Generation {
   epoch::Epoch first_epoch = 1;     ///< E when it began
   std::optional<epoch::Epoch> cut;  ///< none while it is the running one (or was when the process died)
   epoch::Epoch durable = 0;         ///< if cut: each logger's markers reach it; less than the cut where rings told more
+  /// If cut: it was so by a recovery of the whole cluster. The epochs from there to the next generation are void on all nodes.
+  bool agreed = false;
 };
 
 /// A table, or an index if `base` is set. Ids are those in the log.

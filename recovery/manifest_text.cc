@@ -108,6 +108,7 @@ ordered_json generation_json(const Generation& generation) {
   if (generation.cut) {
     out["cut"] = *generation.cut;
     out["durable"] = generation.durable;
+    if (generation.agreed) out["agreed"] = true;
   }
   return out;
 }
@@ -126,7 +127,9 @@ ordered_json table_json(const TableEntry& table) {
 std::uint32_t version_for(const Manifest& manifest) {
   const bool newer = std::any_of(manifest.tables.begin(), manifest.tables.end(),
                                  [](const TableEntry& table) { return table.hash_keys || table.shared; });
-  return newer ? kManifestVersion : kOldestManifestVersion;
+  const bool agreed = std::any_of(manifest.generations.begin(), manifest.generations.end(),
+                                  [](const Generation& generation) { return generation.agreed; });
+  return newer || agreed ? kManifestVersion : kOldestManifestVersion;
 }
 
 std::string checksum_line(std::string_view text) {
@@ -266,6 +269,7 @@ Generation parse_generation(const json& value, const std::string& place, Complai
   if (fields.has("cut")) {
     generation.cut = fields.number("cut", record::kMaxEpoch);
     generation.durable = fields.number("durable", record::kMaxEpoch);
+    generation.agreed = fields.has("agreed") && fields.flag("agreed");
   }
   fields.end();
   return generation;

@@ -17,7 +17,7 @@
 namespace granary::recovery {
 
 inline constexpr std::uint32_t kOldestManifestVersion = 1;
-inline constexpr std::uint32_t kManifestVersion = 2;  ///< with hash tables, or shared ones
+inline constexpr std::uint32_t kManifestVersion = 2;  ///< with hash tables, shared ones, or agreed cuts
 
 std::string manifest_text(const Manifest& manifest);
 /// kDamaged for anything that manifest_text() does not write; `path` is for the message. Safe on any bytes.

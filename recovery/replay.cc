@@ -185,7 +185,7 @@ class Replayer {
     log::Write write;
     while (writes.next(&write)) {
       ++statistics_.writes;
-      if (write.home) {
+      if (write.home != work_.options().home) {
         ++statistics_.elsewhere;
         continue;
       }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ struct ReplayOptions {
   epoch::Epoch from_epoch = 0;
   /// All rings of the running generation are there: nothing of it is lost, so that epochs beyond D count, too.
   bool past_durable = false;
+  /// The log is another node's: only its writes of this node's records count. None: only those of the log's own.
+  std::optional<std::uint32_t> home = std::nullopt;
   /// Called now and then, by one thread at a time: bytes of the log that are done, and all.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
@@ -39,7 +42,7 @@ struct ReplayStatistics {
   std::uint64_t bytes = 0;         ///< of log files and rings
   std::uint64_t transactions = 0;  ///< that count
   std::uint64_t writes = 0;        ///< of these
-  std::uint64_t elsewhere = 0;     ///< of these: of records of other nodes, which take them from here
+  std::uint64_t elsewhere = 0;     ///< of these: passed by, since they are of other nodes' records
   std::uint64_t applied = 0;       ///< of these: newest of their key when they came
   std::uint64_t dropped = 0;       ///< transactions beyond the cut
 };

@@ -18,15 +18,14 @@ constexpr std::uint64_t kReserveShare = 32;
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files,
-                                             epoch::ControlBlock* control) {
+Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files, const ClusterPart& part) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
   auto htm = htm::Support::open(options.htm, options.htm_simulation);
   if (!htm.ok()) return htm.status();
   std::unique_ptr<Storage> storage;
   if (!options.directory.empty()) {
-    auto opened = Storage::open(options, files);
+    auto opened = Storage::open(options, files, part);
     if (!opened.ok()) return opened.status();
     storage = std::move(*opened);
   }
@@ -44,7 +43,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
                  "(mend: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)\n");
   }
   std::unique_ptr<Engine> engine(
-      new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), control));
+      new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), part.control));
   if (const Status recovered = engine->recover(); !recovered.ok()) return recovered;
   engine->start();
   return engine;

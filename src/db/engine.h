@@ -31,9 +31,9 @@ namespace granary::db {
 
 class Engine {
  public:
-  /// `control`: of a node of a cluster (epoch::EpochOptions).
+  /// `part`: of a node of a cluster.
   static Result<std::unique_ptr<Engine>> open(const Options& options, base::FileSystem& files,
-                                              epoch::ControlBlock* control = nullptr);
+                                              const ClusterPart& part = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -84,14 +84,23 @@ Options with_absolute_paths(Options options) {
 
 }  // namespace
 
-Storage::Storage(const Options& options, base::FileSystem& files)
+Storage::Storage(const Options& options, base::FileSystem& files, const ClusterPart& part)
     : options_(with_absolute_paths(options)),
-      files_(files) {}
+      files_(files),
+      part_(part) {}
 
-Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files) {
-  std::unique_ptr<Storage> storage(new Storage(options, files));
+Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files,
+                                               const ClusterPart& part) {
+  std::unique_ptr<Storage> storage(new Storage(options, files, part));
   if (const Status read = storage->lock_and_read(); !read.ok()) return read;
   if (const Status scanned = storage->scan(); !scanned.ok()) return scanned;
+  if (part.control != nullptr && storage->log_state().running) {
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("'{}' is of a node that did not end in order: the whole cluster has to be recovered before "
+                    "any of its nodes starts",
+                    options.directory));
+  }
   return storage;
 }
 
@@ -232,8 +241,17 @@ Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::W
   const auto start = std::chrono::steady_clock::now();
   if (const Status loaded = load_checkpoint(tables, workers); !loaded.ok()) return loaded;
   report_.checkpoint_seconds = seconds_since(start);
-  recovery::ReplayOptions replay{.from_epoch = manifest_.checkpoint ? manifest_.checkpoint->epoch : 0,
-                                 .past_durable = report_.rings};
+  if (const Status replayed = replay(tables, workers); !replayed.ok()) return replayed;
+  for (const std::string& directory : part_.others) {
+    if (const Status taken = take_from(directory, tables, workers); !taken.ok()) return taken;
+  }
+  report_.durable_epoch = cut();
+  report_.seconds = seconds_since(start);
+  return {};
+}
+
+Status Storage::replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+  recovery::ReplayOptions replay{.from_epoch = checkpoint_epoch(), .past_durable = report_.rings};
   if (options_.recovery_progress) {
     replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
   }
@@ -242,9 +260,43 @@ Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::W
   report_.transactions = replayed->transactions;
   report_.records += replayed->writes;
   report_.bytes += replayed->bytes;
-  report_.durable_epoch = cut();
-  report_.seconds = seconds_since(start);
   return {};
+}
+
+/// What another node's log has of this node's records. It may have begun a new generation by now, which holds nothing of that yet;
+/// its checkpoint makes needless only what this node's does as well.
+Status Storage::take_from(const std::string& directory, std::span<txn::TableCore* const> tables,
+                          std::span<cc::WorkerState* const> workers) {
+  auto manifest = recovery::read_manifest(files_, directory);
+  if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? Status() : manifest.status();
+  if (!manifest->generations.empty() && !manifest->generations.back().cut) manifest->generations.pop_back();
+  if (manifest->generations.empty()) return {};
+  if (manifest->checkpoint) manifest->checkpoint->epoch = std::min(manifest->checkpoint->epoch, checkpoint_epoch());
+  const auto scan = recovery::scan_logs(
+      files_, *manifest, {.threads = recovery_threads(), .salvage = options_.salvage, .elsewhere = true});
+  if (!scan.ok()) return scan.status();
+  const auto replayed =
+      recovery::replay(files_, *scan, {}, tables, workers, {.from_epoch = checkpoint_epoch(), .home = part_.node});
+  if (!replayed.ok()) return replayed.status();
+  report_.records += replayed->writes - replayed->elsewhere;
+  report_.bytes += replayed->bytes;
+  return {};
+}
+
+recovery::NodeLogState Storage::log_state() const {
+  return recovery::state_of(manifest_, scan_.durable, report_.rings);
+}
+
+Status Storage::end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch) {
+  if (limit) {
+    rings_.rings.clear();
+    report_.rings = false;
+    scan_.durable = std::min(scan_.durable, *limit);
+  }
+  const epoch::EpochManager epochs({.first_epoch = first_epoch});
+  const Status begun = begin(epochs, limit ? Ended::kCut : Ended::kWhole);
+  log_.reset();
+  return begun.ok() ? remove_files(log_directories(), log::is_spare_name) : begun;
 }
 
 /// The last epoch that counts of what was recovered.
@@ -255,6 +307,10 @@ Status Storage::begin(epoch::EpochManager& epochs) {
   if (manifest_.checkpoint) {
     epochs.control().by_node.checkpoint.store(manifest_.checkpoint->epoch, std::memory_order_release);
   }
+  return begin(epochs, Ended::kNo);
+}
+
+Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   if (const Status known = know_log_directories(); !known.ok()) return known;
   recovery::Manifest next = manifest_;
   next.reliable_directory = ring_directory();
@@ -262,6 +318,7 @@ Status Storage::begin(epoch::EpochManager& epochs) {
   if (!next.generations.empty() && !next.generations.back().cut) {
     next.generations.back().cut = cut();
     next.generations.back().durable = scan_.durable;
+    next.generations.back().agreed = ended == Ended::kCut;
     // The cut may reach beyond what was synced; it must not promise more than the device has.
     if (const Status synced = sync_segments(); !synced.ok()) return synced;
   }
@@ -274,6 +331,10 @@ Status Storage::begin(epoch::EpochManager& epochs) {
   if (const Status removed = remove_files(manifest_.log_directories, unfinished); !removed.ok()) return removed;
   next.generations.push_back(
       {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}});
+  if (ended != Ended::kNo) {
+    next.generations.back().cut = epochs.current();
+    next.generations.back().durable = epochs.current() - 1;
+  }
   if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
 
   std::vector<std::string_view> adopted;
@@ -287,8 +348,8 @@ Status Storage::begin(epoch::EpochManager& epochs) {
                              .reserve_bytes = options_.log_reserve_bytes,
                              .codec = codec_of(options_.log_compression),
                              .small_records = options_.small_log_records,
-                             .cluster = epochs.in_cluster(),
-                             .threads = options_.background == Background::kThreads,
+                             .cluster = epochs.in_cluster() || ended != Ended::kNo,
+                             .threads = options_.background == Background::kThreads && ended == Ended::kNo,
                              .database = manifest_.database,
                              .generation = number},
                             epochs, epochs.current() - 1, adopted);
@@ -483,9 +544,21 @@ Status Storage::remove_superseded(const recovery::Manifest& former, const recove
   });
 }
 
+/// A node that has ended in order is not asked how far its log reaches when its cluster is recovered.
+Status Storage::note_clean_end() {
+  if (!epochs_->in_cluster()) return {};
+  const std::lock_guard lock(manifest_mutex_);
+  recovery::Manifest next = manifest_;
+  next.generations.back().cut = next.generations.back().durable = log_->durable().current();
+  if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
+  manifest_ = std::move(next);
+  return {};
+}
+
 Status Storage::close() {
   if (log_ == nullptr) return {};
   if (const Status closed = log_->close(); !closed.ok()) return closed;
+  if (const Status noted = note_clean_end(); !noted.ok()) return noted;
   if (const Status removed = remove_files(log_directories(), log::is_spare_name); !removed.ok()) return removed;
   // Empty now, and the next opening makes it again; what an application put there may stay.
   static_cast<void>(base::system_files().remove(manifest_.reliable_directory));

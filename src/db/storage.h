@@ -19,6 +19,7 @@
 #include <granary/database.h>
 #include <granary/options.h>
 
+#include "recovery/cluster_cut.h"
 #include "recovery/log_scan.h"
 #include "recovery/manifest.h"
 #include "recovery/replay.h"
@@ -26,6 +27,7 @@
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
 #include "src/db/checkpoint_figures.h"
+#include "src/db/cluster_part.h"
 #include "src/log/log.h"
 #include "src/txn/table_core.h"
 
@@ -34,7 +36,9 @@ namespace granary::db {
 class Storage {
  public:
   /// Locks the directory, reads its manifest or makes it, scans the logs.
-  static Result<std::unique_ptr<Storage>> open(const Options& options, base::FileSystem& files);
+  /// kFailedPrecondition if it is of a node whose cluster has to be recovered first (cluster_recovery.h).
+  static Result<std::unique_ptr<Storage>> open(const Options& options, base::FileSystem& files,
+                                               const ClusterPart& part = {});
 
   /// Where E must begin.
   epoch::Epoch first_epoch() const { return first_epoch_; }
@@ -45,6 +49,11 @@ class Storage {
 
   /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i.
   Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  /// What the recovery of the whole cluster has to know, and what it does instead of recover() and begin(): ends the
+  /// generation that was running. `limit`: its epochs after that are void; none: all of it counts, with its rings.
+  recovery::NodeLogState log_state() const;
+  Status end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch);
+
   /// Begins the new generation and its log.
   Status begin(epoch::EpochManager& epochs);
 
@@ -75,7 +84,15 @@ class Storage {
   Status close();
 
  private:
-  Storage(const Options& options, base::FileSystem& files);
+  Storage(const Options& options, base::FileSystem& files, const ClusterPart& part);
+  /// A generation that is over as soon as it is there, after one that was cut where all nodes agreed, or was not.
+  enum class Ended : std::uint8_t { kNo, kWhole, kCut };
+  Status begin(const epoch::EpochManager& epochs, Ended ended);
+  Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  Status take_from(const std::string& directory, std::span<txn::TableCore* const> tables,
+                   std::span<cc::WorkerState* const> workers);
+  epoch::Epoch checkpoint_epoch() const { return manifest_.checkpoint ? manifest_.checkpoint->epoch : 0; }
+  Status note_clean_end();
   Status lock_and_read();
   Status create_new();
   Status check_new_directories() const;
@@ -100,6 +117,7 @@ class Storage {
 
   const Options options_;
   base::FileSystem& files_;
+  const ClusterPart part_;
   std::unique_ptr<base::File> lock_;
   recovery::Manifest manifest_;
   mutable std::mutex manifest_mutex_;                  // guards manifest_ once the database serves

@@ -1,5 +1,8 @@
 // A cluster through its public face: it starts, runs transactions on the keys of all nodes, calls procedures, and says what is wrong.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 
 #include <granary/cluster.h>
@@ -193,6 +196,64 @@ TEST(ClusterErrors, TablesMustBeTheSameEverywhere) {
     if (started.message().find("tables differ") != std::string::npos) ++told;
   });
   EXPECT_GE(told, 1);
+}
+
+/// Two nodes with directories, of which node 1 writes to the accounts of both.
+class ClusterRestart : public testing::Test {
+ protected:
+  void write_to_both() {
+    on_each_node(file_, 2, [](Cluster& cluster) {
+      const auto accounts = make_accounts(cluster, IndexKind::kHash);
+      ASSERT_TRUE(cluster.start().ok());
+      if (cluster.node() == 1) {
+        auto worker = cluster.register_worker().value();
+        EXPECT_TRUE(worker
+                        ->run([&](Transaction& t) {
+                          (void)t.put(accounts, 0, {7});
+                          (void)t.put(accounts, kAccounts, {8});
+                        })
+                        .committed());
+      }
+      EXPECT_TRUE(cluster.barrier().ok());
+      if (dies_) ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    });
+  }
+  void expect_both() {
+    on_each_node(file_, 2, [](Cluster& cluster) {
+      const auto accounts = make_accounts(cluster, IndexKind::kHash);
+      const Status started = cluster.start();
+      ASSERT_TRUE(started.ok()) << started.message();
+      auto worker = cluster.register_worker().value();
+      std::int64_t here = 0;
+      EXPECT_TRUE(
+          worker->run([&](Transaction& t) { here = t.get(accounts, (cluster.node() - 1) * kAccounts)->balance; })
+              .committed());
+      EXPECT_EQ(here, cluster.node() == 1 ? 7 : 8);
+      EXPECT_TRUE(cluster.barrier().ok());
+    });
+  }
+
+  static inline bool dies_ = false;  ///< this process is one that does
+  ClusterFile file_{2, 2, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
+};
+
+TEST_F(ClusterRestart, ANodeHasWhatAnotherWroteThere) {
+  write_to_both();
+  expect_both();
+}
+
+TEST_F(ClusterRestart, TheFirstNodeThatComesRecoversAfterACrash) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    dies_ = true;
+    write_to_both();
+    ::_exit(2);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  expect_both();
 }
 
 }  // namespace

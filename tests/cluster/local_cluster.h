@@ -18,12 +18,14 @@ namespace granary::tests {
 
 class ClusterFile {
  public:
-  explicit ClusterFile(unsigned nodes, unsigned workers = 2, const std::string& more = {}) {
+  /// `more`: lines of the section of the cluster; `defaults`: of that which holds for all nodes.
+  explicit ClusterFile(unsigned nodes, unsigned workers = 2, const std::string& more = {},
+                       const std::string& defaults = {}) {
     std::filesystem::create_directory(directory_.path() + "/run");
     std::filesystem::permissions(directory_.path() + "/run", std::filesystem::perms::owner_all);
     std::ofstream file(path());
     file << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n" << more;
-    file << "[defaults]\nmemory = \"64MiB\"\nworkers = " << workers << "\n";
+    file << "[defaults]\nmemory = \"64MiB\"\nworkers = " << workers << "\n" << defaults;
     for (unsigned id = 1; id <= nodes; ++id) file << "[[node]]\nid = " << id << "\n";
   }
   std::string path() const { return directory_.path() + "/cluster.toml"; }

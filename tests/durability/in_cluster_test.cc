@@ -29,7 +29,8 @@ class DatabaseInCluster : public testing::Test {
   }
   void open() {
     control_ = std::make_unique<epoch::ControlBlock>();
-    database_ = std::make_unique<Database>(db::Engine::open(options_, base::system_files(), control_.get()).value());
+    database_ = std::make_unique<Database>(
+        db::Engine::open(options_, base::system_files(), {.control = control_.get(), .node = 1}).value());
     control_->by_node.serving.store(1);
     table_ = database_->create_table("t").value();
   }

@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "cluster_config/load.h"
+#include "recovery/manifest.h"
 #include "src/base/file.h"
 #include "src/db/cluster/node_fabric.h"
+#include "src/db/cluster/recover_directories.h"
 #include "src/db/engine.h"
 #include "src/dist/cluster_epoch/member.h"
 #include "src/dist/record_access/regions.h"
@@ -96,12 +98,32 @@ Status ClusterNode::become_member() {
   return {};
 }
 
+/// A node takes what is its own from the logs of all nodes, so they have to be where it can read them.
+Status ClusterNode::prepare_directories(ClusterPart& part) const {
+  if (own_.data_directory.empty()) return {};
+  std::vector<Options> all;
+  for (const NodeConfig& node : config_.nodes) {
+    if (node.host != own_.host) {
+      if (!recovery::read_manifest(base::system_files(), own_.data_directory).ok()) return {};
+      return {
+          StatusCode::kFailedPrecondition,
+          fmt::format("'{}' has been used, and node {} runs on another host: a cluster of several hosts cannot start "
+                      "again with its data yet; choose empty directories",
+                      own_.data_directory, node.id)};
+    }
+    all.push_back(database_options(options_, config_, node));
+    if (node.id != own_.id) part.others.push_back(node.data_directory);
+  }
+  return recover_directories(all, config_.run_directory + "/recovery", options_.start_timeout_ms, base::system_files());
+}
+
 Status ClusterNode::open_database() {
   auto control = map(sizeof(epoch::ControlBlock), /*shared=*/true);
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
-  auto engine = Engine::open(database_options(options_, config_, own_), base::system_files(),
-                             reinterpret_cast<epoch::ControlBlock*>(control_->base()));
+  ClusterPart part{.control = reinterpret_cast<epoch::ControlBlock*>(control_->base()), .node = own_.id};
+  if (Status status = prepare_directories(part); !status.ok()) return status;
+  auto engine = Engine::open(database_options(options_, config_, own_), base::system_files(), part);
   if (!engine.ok()) return engine.status();
   (*engine)->set_fence(membership_->fence());
   database_ = std::make_unique<Database>(std::move(engine).value());

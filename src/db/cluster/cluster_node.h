@@ -17,6 +17,7 @@
 #include "src/db/cluster/call_workers.h"
 #include "src/db/cluster/cluster_thread.h"
 #include "src/db/cluster/leader_thread.h"
+#include "src/db/cluster_part.h"
 #include "src/dist/messages/owner.h"
 #include "src/dist/messages/service.h"
 #include "src/dist/messages/service_thread.h"
@@ -54,6 +55,7 @@ class ClusterNode {
 
   // Joining and starting, step by step.
   Status become_member();
+  Status prepare_directories(ClusterPart& part) const;
   Status open_database();
   Status open_fabric();
   void place(txn::TableCore* core, Placement placement);

@@ -67,7 +67,8 @@ struct Node {
     options.huge_pages = HugePages::kOff;
     options.max_open_epochs = 0;
     options.memory_limit_bytes = std::uint64_t{32} << 20;
-    database = std::make_unique<Database>(db::Engine::open(options, base::system_files(), &doors.control()).value());
+    database = std::make_unique<Database>(
+        db::Engine::open(options, base::system_files(), {.control = &doors.control()}).value());
     table = database->create_table("t").value();
     EXPECT_TRUE(doors.fabric->listen().ok());
     leader = std::make_unique<LeaderThread>(*doors.fabric, doors.buffers->base());

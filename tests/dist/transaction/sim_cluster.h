@@ -118,7 +118,7 @@ class SimClusterNode {
   }
   static std::unique_ptr<Database> open(epoch::ControlBlock& control) {
     return std::make_unique<Database>(
-        db::Engine::open(tests::manual_options(), base::system_files(), &control).value());
+        db::Engine::open(tests::manual_options(), base::system_files(), {.control = &control}).value());
   }
   void place(txn::TableCore* core) {
     core->place(std::make_shared<const txn::Placement>(txn::Placement{.self = id(), .home = home_of}));

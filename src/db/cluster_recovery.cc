@@ -1,0 +1,51 @@
+#include "src/db/cluster_recovery.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "recovery/cluster_cut.h"
+#include "src/db/storage.h"
+
+namespace granary::db {
+namespace {
+
+using Storages = std::vector<std::unique_ptr<Storage>>;
+
+/// Locks and scans them.
+Result<Storages> open_all(std::span<const Options> nodes, base::FileSystem& files) {
+  Storages storages;
+  for (const Options& options : nodes) {
+    const auto manifest = recovery::read_manifest(files, options.directory);
+    if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) continue;
+    auto storage = Storage::open(options, files);
+    if (!storage.ok()) return storage.status();
+    storages.push_back(std::move(*storage));
+  }
+  return storages;
+}
+
+}  // namespace
+
+Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, base::FileSystem& files) {
+  auto storages = open_all(nodes, files);
+  if (!storages.ok()) return storages.status();
+  std::vector<recovery::NodeLogState> states;
+  epoch::Epoch first_epoch = 1;  // behind all that any node ever used
+  for (const auto& storage : *storages) {
+    states.push_back(storage->log_state());
+    first_epoch = std::max(first_epoch, storage->first_epoch());
+  }
+  const auto cuts = recovery::agree_on_cuts(states);
+  ClusterRecoveryReport report;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!states[i].running) continue;
+    Storage& storage = *(*storages)[i];
+    if (const Status ended = storage.end(cuts[i], first_epoch); !ended.ok()) return ended;
+    ++report.interrupted;
+    if (cuts[i]) report.cut = std::min(*cuts[i], report.cut.value_or(*cuts[i]));
+    for (const std::string& note : storage.report().notes) report.notes.push_back(note);
+  }
+  return report;
+}
+
+}  // namespace granary::db
