@@ -2,8 +2,10 @@
 # Sets the machine up, builds Granary and runs a benchmark on it.
 #
 #   scripts/run.sh [tpcc|ycsb|kv|...] [flags of `granary bench`]
+#   scripts/run.sh cluster [flags of `granary cluster run`]
 #
 # Default: tpcc with one worker a core and one warehouse a worker, three runs of 30 s: at most 3 minutes after the build.
+# cluster: three nodes on this machine run TPC-C, a warehouse each, and then SmallBank.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,6 +15,17 @@ if [[ $# -gt 0 && $1 != -* ]]; then
   workload=$1
   shift
 fi
+
+# Three nodes over shared memory, whose files are below build/cluster.
+run_cluster() {
+  local file=build/cluster/cluster.toml
+  mkdir -p build/cluster
+  printf '[cluster]\nname = "run"\nrun_directory = "run"\n[defaults]\nworkers = 1\nmemory = "1GiB"\n' > "$file"
+  printf '[[node]]\nid = %d\n' 1 2 3 >> "$file"
+  local common=("--cluster=$file" --workers=1 --seconds=10 --repeat=1 --verify)
+  build/release/granary cluster run tpcc "${common[@]}" --warehouses=3 "$@"
+  build/release/granary cluster run smallbank "${common[@]}" "$@"
+}
 
 # The value of a flag given as --name=value, else the default.
 given() {
@@ -41,6 +54,10 @@ if ! { cmake --preset release && cmake --build --preset release --parallel "$(np
   tail -n 40 "$log" >&2
   echo "run.sh: the build failed; all of its output is in $PWD/$log" >&2
   exit 3
+fi
+if [[ $workload == cluster ]]; then
+  run_cluster "$@"
+  exit
 fi
 echo "run: build/release/granary bench $workload ${defaults[*]} $*"
 exec build/release/granary bench "$workload" "${defaults[@]}" "$@"

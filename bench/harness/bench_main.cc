@@ -30,6 +30,8 @@ class Bench {
   Status prepare();
   Status measure_one(std::uint64_t repeat);
   void verify();
+  /// With the other nodes, if there are any.
+  Status meet(Meeting meeting) { return settings_.rendezvous ? settings_.rendezvous->await(meeting) : Status(); }
   ExitCode report();
 
   const BenchCommand& command_;
@@ -57,6 +59,7 @@ Status Bench::prepare() {
 
 Status Bench::measure_one(std::uint64_t repeat) {
   if (Status ready = prepare(); !ready.ok()) return ready;
+  if (Status met = meet(Meeting::kLoaded); !met.ok()) return met;
   if (signals_.requested()) return {};  // while reloading: report the repeats there are
   if (plan_.progress) {
     fmt::print(stderr, "[run {} of {}]  {} worker{}, {} s after {} s of warm-up; loaded in {:.1f} s\n", repeat + 1,
@@ -67,12 +70,13 @@ Status Bench::measure_one(std::uint64_t repeat) {
   if (!loaded_.workload->reload_each_repeat()) plan.runs_on_this_data = repeats_ - repeat;
   Result<Measurement> measured = measure(*loaded_.workload, plan, clock_, signals_);
   if (!measured.ok()) return measured.status();
+  if (Status met = meet(Meeting::kMeasured); !met.ok()) return met;
   if (measured->elapsed_ns == 0 && !runs_.empty()) return {};  // interrupted before it measured anything
   runs_.push_back(std::move(*measured));
   runs_.back().load_seconds = loaded_.load_seconds;
   const bool last_of_this_data = loaded_.workload->reload_each_repeat() || repeat + 1 == repeats_;
   if (settings_.verify && last_of_this_data && !signals_.requested()) verify();
-  return {};
+  return meet(Meeting::kChecked);
 }
 
 void Bench::verify() {
@@ -84,21 +88,12 @@ void Bench::verify() {
 ExitCode Bench::report() {
   const std::string title = fmt::format("granary bench {}, {} worker{}, {}", command_.name, settings_.workers,
                                         settings_.workers == 1 ? "" : "s", base::version_text());
-  note_build_type();
-  fmt::print("{}", result_text(title, runs_));
-  std::fflush(stdout);
-  if (const std::string& path = flags_.text("json"); !path.empty()) {
-    const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_};
-    if (const Status written = write_json(path, json_report(input)); !written.ok())
-      return refuse(ExitCode::kEnvironment, written.message());
-  }
-  for (const Measurement& run : runs_) {
-    for (const Finding& finding : run.findings) {
-      if (!finding.holds)
-        return refuse(ExitCode::kCheckFailed, fmt::format("{} does not hold: {}", finding.condition, finding.detail));
-    }
-  }
-  return ExitCode::kOk;
+  const bool driven = settings_.rendezvous != nullptr;  // who has started us shows all nodes' results
+  if (!driven) note_build_type();
+  const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_};
+  const ExitCode written =
+      bench::report(driven ? "" : result_text(title, runs_), flags_.text("json"), json_report(input));
+  return written == ExitCode::kOk ? check_findings(runs_) : written;
 }
 
 ExitCode Bench::run() {

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include <granary/cluster.h>
 #include <granary/granary.h>
 
 #include "bench/harness/exit_code.h"
 #include "bench/harness/flags.h"
 #include "bench/harness/fresh_database.h"
+#include "bench/harness/rendezvous.h"
 #include "bench/harness/variant.h"
 #include "bench/harness/workload.h"
 
@@ -24,7 +26,9 @@ struct Settings {
   std::uint32_t workers = 2;
   std::uint64_t seed = 1;
   bool verify = false;
+  ClusterOptions cluster = {};  ///< if `share` is not alone: the node to be; its database's options are `options`
   NodeShare share = {};
+  std::shared_ptr<Rendezvous> rendezvous = {};                  ///< of the nodes; none: this process is alone
   std::vector<std::shared_ptr<ScratchDirectory>> scratch = {};  ///< where durable databases live; removed at the end
 };
 
@@ -37,6 +41,7 @@ struct BenchCommand {
   std::vector<std::string> examples = {};  ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
   std::vector<Flag> flags = {};            ///< its own; the common ones (common_flags()) come on top
   VariantSet variants = {};                ///< that make sense here
+  bool on_nodes = false;                   ///< runs on the nodes of a cluster, too
   std::uint64_t latency_sample = 1;        ///< default of --latency_sample
   bool verify = false;                     ///< default of --verify
   double seconds = 30;                     ///< default of --seconds

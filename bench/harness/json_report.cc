@@ -45,6 +45,15 @@ Json benchbase_latency(const Measurement& run) {
           {"Average Latency (microseconds)", run.microseconds(total.latency.mean())}};
 }
 
+/// [nanoseconds, count] for each bucket: of a node of several, whose latencies are going to be merged.
+Json buckets_json(const Measurement& run, const base::Histogram& latency) {
+  Json buckets = Json::array();
+  latency.visit([&](std::uint64_t ticks, std::uint64_t count) {
+    buckets.push_back({static_cast<std::uint64_t>(static_cast<double>(ticks) * run.nanoseconds_per_tick), count});
+  });
+  return buckets;
+}
+
 Json type_json(const Measurement& run, const TypeResult& type) {
   Json aborts = Json::object();
   for (std::size_t reason = 0; reason < kAbortReasons; ++reason) {
@@ -99,37 +108,11 @@ Json samples_json(const std::vector<Sample>& samples) {
   return list;
 }
 
-Json repeat_json(const Measurement& run) {
-  Json types = Json::object(), extra = Json::object(), findings = Json::array();
-  for (const TypeResult& type : run.types) types[type.name] = type_json(run, type);
-  for (const ExtraFigure& figure : run.extra) extra[figure.name] = figure.value;
-  for (const Finding& finding : run.findings) {
-    findings.push_back({{"condition", finding.condition}, {"holds", finding.holds}, {"detail", finding.detail}});
-    if (finding.tally)
-      findings.back()["tally"] = {{"expected", finding.tally->expected}, {"found", finding.tally->found}};
+void add_buckets(const Measurement& run, Json& repeat) {
+  for (const TypeResult& type : run.types) {
+    repeat["types"][type.name]["latency_buckets"] = buckets_json(run, type.latency);
+    repeat["types"][type.name]["released_latency_buckets"] = buckets_json(run, type.durable);
   }
-  return {{"throughput", run.throughput()},
-          {"goodput", run.goodput()},
-          {"elapsed_ns", run.elapsed_ns},
-          {"load_seconds", run.load_seconds},
-          {"interrupted", run.interrupted},
-          {"workers_pinned", run.pinned},
-          {"load_average_before", run.load_average_before},
-          {"load_average_after", run.load_average_after},
-          {"total", type_json(run, run.total())},
-          {"types", types},
-          {"memory",
-           {{"after_load", store_json(run.loaded)},
-            {"at_end", store_json(run.store)},
-            {"resident_bytes", run.resident_bytes}}},
-          {"checkpoint_cost",
-           {{"throughput_during", run.checkpoint_cost.throughput_during()},
-            {"throughput_without", run.checkpoint_cost.throughput_without()},
-            {"ratio", run.checkpoint_cost.ratio()}}},
-          {"extra", extra},
-          {"verified", run.verified},
-          {"findings", findings},
-          {"samples", samples_json(run.samples)}};
 }
 
 Json parameters_json(const FlagValues& flags) {
@@ -170,6 +153,7 @@ Json ours(const ReportInput& input, std::size_t median) {
   double lowest = input.runs[median].throughput(), highest = lowest;
   for (const Measurement& run : input.runs) {
     repeats.push_back(repeat_json(run));
+    if (!input.settings.share.alone()) add_buckets(run, repeats.back());
     lowest = std::min(lowest, run.throughput());
     highest = std::max(highest, run.throughput());
   }
@@ -185,6 +169,39 @@ Json ours(const ReportInput& input, std::size_t median) {
 }
 
 }  // namespace
+
+Json repeat_json(const Measurement& run) {
+  Json types = Json::object(), extra = Json::object(), findings = Json::array();
+  for (const TypeResult& type : run.types) types[type.name] = type_json(run, type);
+  for (const ExtraFigure& figure : run.extra) extra[figure.name] = figure.value;
+  for (const Finding& finding : run.findings) {
+    findings.push_back({{"condition", finding.condition}, {"holds", finding.holds}, {"detail", finding.detail}});
+    if (finding.tally)
+      findings.back()["tally"] = {{"expected", finding.tally->expected}, {"found", finding.tally->found}};
+  }
+  return {{"throughput", run.throughput()},
+          {"goodput", run.goodput()},
+          {"elapsed_ns", run.elapsed_ns},
+          {"load_seconds", run.load_seconds},
+          {"interrupted", run.interrupted},
+          {"workers_pinned", run.pinned},
+          {"load_average_before", run.load_average_before},
+          {"load_average_after", run.load_average_after},
+          {"total", type_json(run, run.total())},
+          {"types", types},
+          {"memory",
+           {{"after_load", store_json(run.loaded)},
+            {"at_end", store_json(run.store)},
+            {"resident_bytes", run.resident_bytes}}},
+          {"checkpoint_cost",
+           {{"throughput_during", run.checkpoint_cost.throughput_during()},
+            {"throughput_without", run.checkpoint_cost.throughput_without()},
+            {"ratio", run.checkpoint_cost.ratio()}}},
+          {"extra", extra},
+          {"verified", run.verified},
+          {"findings", findings},
+          {"samples", samples_json(run.samples)}};
+}
 
 Json json_report(const ReportInput& input) {
   using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;

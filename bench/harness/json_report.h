@@ -25,6 +25,9 @@ struct ReportInput {
   const std::vector<Measurement>& runs;
 };
 
+/// One run, as in the report's list of repeats.
+nlohmann::ordered_json repeat_json(const Measurement& run);
+
 nlohmann::ordered_json json_report(const ReportInput& input);
 
 /// Writes the file whole. kUnavailable names the file and the reason.

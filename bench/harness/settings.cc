@@ -7,6 +7,8 @@
 
 #include "bench/harness/command.h"
 #include "bench/harness/machine.h"
+#include "bench/harness/rendezvous.h"
+#include "cluster_config/load.h"
 
 namespace granary::bench {
 
@@ -83,6 +85,30 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
+/// Which node of which cluster this process is.
+Status set_node(const FlagValues& flags, Settings& settings) {
+  if (!flags.declared("cluster")) return {};
+  const std::string& file = flags.text("cluster");
+  const std::uint64_t id = flags.integer("node");
+  if (file.empty() != (id == 0) || flags.enabled("driven") != (id != 0))
+    return {StatusCode::kInvalidArgument, "--cluster and --node are for 'granary cluster run', which starts all nodes"};
+  if (file.empty()) return {};
+  const auto config = cluster_config::load(file);
+  if (!config.ok()) return config.status();
+  const auto node = std::find_if(config->nodes.begin(), config->nodes.end(), [&](const auto& n) { return n.id == id; });
+  if (node == config->nodes.end())
+    return {StatusCode::kInvalidArgument, fmt::format("--node={}: '{}' has no such node", id, file)};
+  if (settings.workers > node->workers) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--workers={}: node {} has {} by '{}'", settings.workers, id, node->workers, file)};
+  }
+  settings.share = {.node = static_cast<std::uint32_t>(node - config->nodes.begin()),
+                    .nodes = static_cast<std::uint32_t>(config->nodes.size())};
+  settings.cluster = {.file = file, .node = node->id, .database = settings.options};
+  settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
+  return {};
+}
+
 }  // namespace
 
 std::vector<Flag> common_flags(const BenchCommand& command) {
@@ -130,6 +156,13 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
       "checkpoint_interval", 0, 0, 1'000'000, "seconds",
       "Time between checkpoints while logging; 0 = none. Tells what they cost: throughput while one is in progress "
       "against the rest."));
+  if (command.on_nodes) {
+    flags.push_back(
+        text_flag("cluster", "", "FILE", "For 'granary cluster run': the cluster file, on whose nodes it runs."));
+    flags.push_back(integer_flag("node", 0, 0, cluster_config::kGreatestNodeId, "",
+                                 "Set by 'granary cluster run' for the processes it starts: which node each is."));
+    flags.push_back(switch_flag("driven", false, "Set likewise: they wait for each other through it."));
+  }
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
   flags.push_back(
@@ -170,6 +203,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   }
   if (const Status durable = set_durability(flags, settings); !durable.ok()) return durable;
   apply(settings.variants, options);
+  if (const Status node = set_node(flags, settings); !node.ok()) return node;
   return settings;
 }
 

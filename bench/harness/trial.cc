@@ -37,7 +37,8 @@ RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
           .seconds = flags.real("seconds"),
           .warmup_seconds = flags.real("warmup"),
           .latency_sample = flags.integer("latency_sample"),
-          .pin = flags.text("pin") != "off",
+          // The cluster file says where a node runs; nodes of one host must not meet on one core.
+          .pin = flags.text("pin") != "off" && settings.share.alone(),
           .checkpoints = !settings.options.directory.empty() && settings.options.checkpoint_interval_s != 0,
           .progress = flags.enabled("progress"),
           .options = settings.options};
@@ -50,7 +51,8 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
   if (Status fits = check_memory(command, *loaded.workload, settings); !fits.ok()) return fits;
   LoadProgress progress(command.name, loaded.workload->load_units(), flags.enabled("progress"));
   const std::uint64_t start = base::monotonic_ns();
-  const Status done = loaded.workload->load(static_cast<unsigned>(allowed_cpus().size()), progress);
+  const bool alone = settings.share.alone();  // else others load beside us, and sessions are few
+  const Status done = loaded.workload->load(alone ? static_cast<unsigned>(allowed_cpus().size()) : 1, progress);
   loaded.load_seconds = static_cast<double>(base::monotonic_ns() - start) / 1e9;
   // A failed log explains loading that failed.
   if (const Status log = log_status(*loaded.workload); !log.ok()) return log;
@@ -61,6 +63,16 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
 ExitCode refuse(ExitCode code, const std::string& message) {
   fmt::print(stderr, "granary: {}\n", message);
   return code;
+}
+
+ExitCode check_findings(const std::vector<Measurement>& runs) {
+  for (const Measurement& run : runs) {
+    for (const Finding& finding : run.findings) {
+      if (!finding.holds)
+        return refuse(ExitCode::kCheckFailed, fmt::format("{} does not hold: {}", finding.condition, finding.detail));
+    }
+  }
+  return ExitCode::kOk;
 }
 
 ExitCode exit_code_of(const Status& status) {

@@ -23,6 +23,9 @@ ExitCode refuse(ExitCode code, const std::string& message);
 /// Whose fault it is: wrong usage for kInvalidArgument, the data's or the disk's, else the environment's.
 ExitCode exit_code_of(const Status& status);
 
+/// kCheckFailed, said on standard error, if any finding does not hold.
+ExitCode check_findings(const std::vector<Measurement>& runs);
+
 /// Whether the file can be written (or none is named), found out before a run and not after it.
 Status check_writable(const std::string& path);
 

@@ -1,6 +1,7 @@
 #include "bench/smallbank/command.h"
 
 #include "bench/smallbank/workload.h"
+#include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"
 
@@ -13,6 +14,10 @@ constexpr std::uint64_t kLatencySample = 16;  // requests are short
 Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
   const Result<Parameters> parameters = parameters_from(settings, flags);
   if (!parameters.ok()) return parameters.status();
+  if (!settings.share.alone()) {
+    return std::unique_ptr<Workload>(std::make_unique<BankWorkload<store::ClusterStore>>(
+        *parameters, [cluster = settings.cluster] { return store::ClusterStore::open(cluster); }));
+  }
   const Options options = settings.options;
   if (settings.variants.has(Variant::kPartitionedStore)) {
     const std::uint32_t partitions = parameters->partitions;
@@ -44,6 +49,7 @@ const BenchCommand& smallbank_command() {
                    "--accounts=1000 --hot_accounts_percent=1", "--partitions=2 --variant=partitioned-store"},
       .flags = parameter_flags(),
       .variants = smallbank_variants(),
+      .on_nodes = true,
       .latency_sample = kLatencySample,
       .verify = true,
       .make = make,

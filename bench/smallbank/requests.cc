@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "bench/store/range_work.h"
+
 namespace granary::bench::smallbank {
 
 RequestSource::RequestSource(const Parameters& parameters, std::uint32_t worker)
     : parameters_(parameters),
       ranges_(parameters.ranges()),
-      home_(parameters.share.alone() ? worker % parameters.partitions : parameters.share.node),
+      home_(store::home_partition(ranges_, parameters.share, worker)),
       random_(parameters.seed, std::uint64_t{0x62616e6b} << 32 | parameters.share.node << 16 | worker) {}
 
 BankRequest RequestSource::next() {
@@ -41,11 +43,9 @@ Customer RequestSource::any_customer(std::uint32_t partition) {
 }
 
 Customer RequestSource::other_customer(const Customer& first) {
-  std::uint32_t partition = first.partition;
-  if (ranges_.parts() > 1 && random_.chance(parameters_.distributed)) {
-    partition = static_cast<std::uint32_t>(random_.below(ranges_.parts() - 1));
-    if (partition >= first.partition) ++partition;
-  }
+  const bool elsewhere = ranges_.parts() > 1 && random_.chance(parameters_.distributed);
+  const std::uint32_t partition =
+      elsewhere ? store::other_partition(ranges_, first.partition, random_) : first.partition;
   Customer second = any_customer(partition);
   const KeyRange range = ranges_[partition];
   if (second.key == first.key) {  // its neighbour, round the end of the range

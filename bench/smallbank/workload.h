@@ -5,12 +5,12 @@
 #include <functional>
 #include <memory>
 #include <thread>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "bench/harness/jobs.h"
 #include "bench/smallbank/client.h"
+#include "bench/store/range_work.h"
+#include "bench/store/store_figures.h"
 
 namespace granary::bench::smallbank {
 
@@ -19,25 +19,16 @@ class BankWorkload final : public Workload {
  public:
   using OpenStore = std::function<Result<std::unique_ptr<S>>()>;
 
-  BankWorkload(const Parameters& parameters, OpenStore open) : parameters_(parameters), open_(std::move(open)) {
-    constexpr std::uint64_t kChunk = 10'000;
-    const KeyRanges ranges = parameters.ranges();
-    for (std::uint32_t part = 0; part < ranges.parts(); ++part) {
-      if (!parameters.share.alone() && part != parameters.share.node) continue;
-      for (KeyRange rest = ranges[part]; rest.from < rest.to; rest.from += kChunk)
-        chunks_.push_back({part, {rest.from, std::min(rest.to, rest.from + kChunk)}});
-    }
-  }
+  BankWorkload(const Parameters& parameters, OpenStore open)
+      : parameters_(parameters),
+        open_(std::move(open)),
+        work_(parameters.ranges(), parameters.share) {}
 
   std::string name() const override { return "smallbank"; }
   std::vector<std::string> transaction_types() const override { return {kTypeNames.begin(), kTypeNames.end()}; }
   double scale_factor() const override { return static_cast<double>(parameters_.customers) / 1e6; }
   std::uint64_t estimated_bytes() const override { return smallbank::estimated_bytes(parameters_); }
-  std::uint64_t load_units() const override {
-    std::uint64_t customers = 0;
-    for (const Chunk& chunk : chunks_) customers += chunk.range.size();
-    return customers;
-  }
+  std::uint64_t load_units() const override { return work_.keys(); }
   StoreFigures figures() const override { return store_ == nullptr ? StoreFigures{} : store_->figures(); }
   const Database* logged_database() const override {
     // No store: it could not even be opened.
@@ -55,10 +46,13 @@ class BankWorkload final : public Workload {
   }
 
   std::vector<ExtraFigure> extra_figures() const override {
-    if (parameters_.partitions == 1) return {};
+    std::vector<ExtraFigure> figures;
+    store::append_figures(figures, store_.get());
+    if (parameters_.partitions == 1 || !parameters_.share.alone()) return figures;
     const auto requests = static_cast<double>(sums_.requests.load(std::memory_order_relaxed));
     const auto distributed = static_cast<double>(sums_.distributed.load(std::memory_order_relaxed));
-    return {{"distributed_share", requests == 0 ? 0 : distributed / requests}};
+    figures.push_back({"distributed_share", requests == 0 ? 0 : distributed / requests});
+    return figures;
   }
 
   std::vector<Finding> verify() override;
@@ -69,29 +63,12 @@ class BankWorkload final : public Workload {
 
  private:
   using Session = typename S::Session;
-  struct Chunk {
-    std::uint32_t partition;
-    KeyRange range;
-  };
-
-  /// Calls `work(session, chunk)` for each chunk on several threads.
-  template <typename Work>
-  Status for_all_chunks(unsigned threads, Work&& work) {
-    const auto make_worker = [&]() -> Result<std::function<Status(std::size_t)>> {
-      auto made = store_->session(0);
-      if (!made.ok()) return made.status();
-      std::shared_ptr<Session> session = std::move(*made);
-      return std::function<Status(std::size_t)>(
-          [this, session, &work](std::size_t job) { return work(*session, chunks_[job]); });
-    };
-    return run_jobs(threads, chunks_.size(), make_worker);
-  }
-  Status load_chunk(Session& session, const Chunk& chunk, Progress& progress);
-  Status sum_chunk(Session& session, const Chunk& chunk, std::atomic<Cents>& sum);
+  Status load_piece(Session& session, const store::Piece& piece, Progress& progress);
+  Status sum_piece(Session& session, const store::Piece& piece, std::atomic<Cents>& sum);
 
   const Parameters parameters_;
   const OpenStore open_;
-  std::vector<Chunk> chunks_;  // of this process
+  const store::RangeWork work_;
   std::unique_ptr<S> store_;
   Tables<S> tables_;
   std::atomic<Cents> loaded_{0};  // added to by loaders, read after them; relaxed
@@ -105,29 +82,29 @@ Status BankWorkload<S>::load(unsigned threads, Progress& progress) {
   store_ = std::move(*opened);
   const Status created = tables_.create(*store_, parameters_);
   if (!created.ok()) return created;
-  return for_all_chunks(threads,
-                        [&](Session& session, const Chunk& chunk) { return load_chunk(session, chunk, progress); });
+  return work_.run(*store_, threads,
+                   [&](Session& session, const store::Piece& piece) { return load_piece(session, piece, progress); });
 }
 
 template <store::Store S>
-Status BankWorkload<S>::load_chunk(Session& session, const Chunk& chunk, Progress& progress) {
+Status BankWorkload<S>::load_piece(Session& session, const store::Piece& piece, Progress& progress) {
   constexpr std::uint64_t kBatch = 100;
   constexpr Cents kLeast = 10'000'00, kMost = 50'000'00;
-  base::Random random(parameters_.seed, 0x6c6f616400000000 + chunk.range.from);
+  base::Random random(parameters_.seed, 0x6c6f616400000000 + piece.keys.from);
   AbortCounts aborts{};
-  for (std::uint64_t from = chunk.range.from; from < chunk.range.to; from += kBatch) {
-    const std::uint64_t to = std::min(from + kBatch, chunk.range.to);
+  for (std::uint64_t from = piece.keys.from; from < piece.keys.to; from += kBatch) {
+    const std::uint64_t to = std::min(from + kBatch, piece.keys.to);
     Cents batch = 0;
-    const Ending ending = session.run({chunk.partition}, aborts, [&](auto& t) {
+    const Ending ending = session.run({piece.partition}, aborts, [&](auto& t) {
       batch = 0;
       for (std::uint64_t number = from; number < to; ++number) {
         const CustomerKey key{number};
         Account account{number, {}};
         fmt::format_to_n(account.name, sizeof account.name, "customer {}", number);
         const Balance savings{random.between(kLeast, kMost)}, checking{random.between(kLeast, kMost)};
-        if (t.insert(tables_.account[chunk.partition], key, account) != Outcome::kOk ||
-            t.insert(tables_.savings[chunk.partition], key, savings) != Outcome::kOk ||
-            t.insert(tables_.checking[chunk.partition], key, checking) != Outcome::kOk) {
+        if (t.insert(tables_.account[piece.partition], key, account) != Outcome::kOk ||
+            t.insert(tables_.savings[piece.partition], key, savings) != Outcome::kOk ||
+            t.insert(tables_.checking[piece.partition], key, checking) != Outcome::kOk) {
           return store::Verdict::kRetry;
         }
         batch += savings.cents + checking.cents;
@@ -144,16 +121,16 @@ Status BankWorkload<S>::load_chunk(Session& session, const Chunk& chunk, Progres
   return {};
 }
 
-/// Adds up the chunk's balances. Nobody writes meanwhile.
+/// Adds up the piece's balances. Nobody writes meanwhile.
 template <store::Store S>
-Status BankWorkload<S>::sum_chunk(Session& session, const Chunk& chunk, std::atomic<Cents>& sum) {
+Status BankWorkload<S>::sum_piece(Session& session, const store::Piece& piece, std::atomic<Cents>& sum) {
   AbortCounts aborts{};
   Cents here = 0;
-  for (std::uint64_t number = chunk.range.from; number < chunk.range.to; ++number) {
+  for (std::uint64_t number = piece.keys.from; number < piece.keys.to; ++number) {
     Cents balance = 0;
-    const Ending ending = session.run({chunk.partition}, aborts, [&]<typename T>(T& t) {
+    const Ending ending = session.run({piece.partition}, aborts, [&]<typename T>(T& t) {
       Teller<S, T> teller(t, tables_);
-      const Customer customer{CustomerKey{number}, chunk.partition};
+      const Customer customer{CustomerKey{number}, piece.partition};
       if (!teller.fetch({{customer, true, true}})) return store::Verdict::kRollBack;
       balance = teller.savings(0) + teller.checking(0);
       return store::Verdict::kCommit;
@@ -170,8 +147,8 @@ template <store::Store S>
 std::vector<Finding> BankWorkload<S>::verify() {
   std::atomic<Cents> found{0};
   const Status read =
-      for_all_chunks(std::max(1u, std::thread::hardware_concurrency()),
-                     [&](Session& session, const Chunk& chunk) { return sum_chunk(session, chunk, found); });
+      work_.run(*store_, parameters_.share.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1,
+                [&](Session& session, const store::Piece& piece) { return sum_piece(session, piece, found); });
   const Cents expected = loaded_.load(std::memory_order_relaxed) + sums_.deposited.load(std::memory_order_relaxed);
   const Tally money{static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(found.load())};
   return {{"every customer has an account and both balances", read.ok(),

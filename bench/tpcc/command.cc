@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/harness/machine.h"
+#include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"
 #include "bench/tpcc/workload.h"
@@ -19,6 +20,9 @@ std::unique_ptr<Workload> workload(const Parameters& parameters, Open&& open) {
 Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
   const Result<Parameters> parameters = parameters_from(settings, flags);
   if (!parameters.ok()) return parameters.status();
+  if (!settings.share.alone())
+    return workload<store::ClusterStore>(*parameters,
+                                         [cluster = settings.cluster] { return store::ClusterStore::open(cluster); });
   Options options = settings.options;
   // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run: on a
   // virtual machine the first touch of a page can cost more than the transaction that needs it.
@@ -53,6 +57,7 @@ const BenchCommand& tpcc_command() {
                    "--workers=2 --warehouses=1 --mix=50,0,0,0,50 --stock_level=transaction"},
       .flags = parameter_flags(),
       .variants = tpcc_variants(),
+      .on_nodes = true,
       .make = make,
   };
   return command;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "bench/store/store_figures.h"
 #include "bench/tpcc/client.h"
 #include "bench/tpcc/consistency.h"
 #include "bench/tpcc/loader.h"
@@ -41,12 +42,15 @@ class TpccWorkload final : public Workload {
   }
 
   std::vector<ExtraFigure> extra_figures() const override {
-    return {{"warehouses", static_cast<double>(parameters_.warehouses)},
-            {"loaded_bytes_per_warehouse", static_cast<double>(loaded_bytes_) / parameters_.own_warehouses()}};
+    std::vector<ExtraFigure> figures{
+        {"warehouses", static_cast<double>(parameters_.warehouses)},
+        {"loaded_bytes_per_warehouse", static_cast<double>(loaded_bytes_) / parameters_.own_warehouses()}};
+    store::append_figures(figures, store_.get());
+    return figures;
   }
 
   std::vector<Finding> verify() override {
-    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned threads = parameters_.share.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1;
     return check_consistency(*store_, tables_, parameters_, threads);
   }
 

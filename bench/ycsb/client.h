@@ -35,7 +35,7 @@ class YcsbClient final : public Client {
       : session_(std::move(session)),
         types_(types),
         keys_(keys),
-        random_(parameters.seed, worker + 1),
+        random_(parameters.seed, (std::uint64_t{parameters.share.node} << 32) + worker + 1),
         requests_(parameters, zipf, keys, random_),
         additions_(additions),
         buffer_(parameters.value_bytes),

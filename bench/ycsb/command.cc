@@ -1,6 +1,7 @@
 #include "bench/ycsb/command.h"
 
 #include "bench/ycsb/bare_store.h"
+#include "bench/ycsb/cluster_store.h"
 #include "bench/ycsb/engine_store.h"
 #include "bench/ycsb/workload.h"
 
@@ -12,7 +13,20 @@ constexpr std::uint64_t kLatencySample = 16;  // a request is so short that read
 
 Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
                                        const FlagValues& flags) {
-  const Parameters parameters = parameters_from(flags, settings.seed);
+  Parameters parameters = parameters_from(settings, flags);
+  if (settings.share.alone() && parameters.distributed > 0)
+    return Status(StatusCode::kInvalidArgument,
+                  "--distributed_percent: there are no other nodes; see 'granary cluster'");
+  if (!settings.share.alone() && parameters.mix.share(Operation::kInsert) != 0) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("--mix={}: keys of nodes are ranges of fixed size; in a cluster, use a mix without inserts",
+                    parameters.mix.name));
+  }
+  if (!settings.share.alone()) {
+    parameters.hash = true;  // what other nodes reach without the owner's processor
+    return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<ClusterStore>>(name, settings, parameters));
+  }
   if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
@@ -44,6 +58,7 @@ const BenchCommand& ycsb_command() {
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
       .variants = ycsb_variants(),
+      .on_nodes = true,
       .latency_sample = kLatencySample,
       .make =
           [](const Settings& settings, const FlagValues& flags) {

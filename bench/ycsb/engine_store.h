@@ -7,65 +7,66 @@
 #include <utility>
 
 #include "bench/harness/fresh_database.h"
-#include "bench/harness/attempts.h"
 #include "bench/harness/command.h"
 #include "bench/harness/database_figures.h"
 #include "bench/harness/workload.h"
+#include "bench/store/worker_session.h"
 #include "bench/ycsb/parameters.h"
 
 namespace granary::bench::ycsb {
 
+/// One thread's operations. Each counts its failed attempts in `aborts`. `Held` is what the thread registered: a worker of a
+/// database, or of a node of a cluster.
+template <typename Held>
+class KeySession {
+ public:
+  KeySession(Held held, Table table, base::Random random) : held_(std::move(held)), table_(table), random_(random) {}
+
+  Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) { static_cast<void>(t.get(table_, key, buffer)); });
+  }
+  Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) { static_cast<void>(t.update(table_, key, value)); });
+  }
+  Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) { static_cast<void>(t.insert(table_, key, value)); });
+  }
+  /// `change(buffer)` alters the value that was read and returns the one to write.
+  template <typename Change>
+  Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) {
+      if (t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
+    });
+  }
+  /// Reads it; false if there is no such record.
+  bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
+    bool found = false;
+    const Ending ending =
+        run(aborts, [&](Transaction& t) { found = t.get(table_, key, buffer).outcome == Outcome::kOk; });
+    return ending == Ending::kCommitted && found;
+  }
+  /// Visits at most `limit` records from `from` on.
+  template <typename Visit>
+  Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts& aborts) {
+    return run(aborts,
+               [&](Transaction& t) { static_cast<void>(t.scan(table_, {.from = from, .limit = limit}, visit)); });
+  }
+  void collect() { store::worker_of(held_).collect_garbage(); }
+
+ private:
+  template <typename Body>
+  Ending run(AbortCounts& aborts, Body&& body) {
+    return run_to_end(store::worker_of(held_), random_, aborts, body);
+  }
+
+  Held held_;
+  Table table_;
+  base::Random random_;
+};
+
 class EngineStore {
  public:
-  /// One thread's operations. Each counts its failed attempts in `aborts`.
-  class Session {
-   public:
-    Session(Worker worker, Table table, base::Random random)
-        : worker_(std::move(worker)),
-          table_(table),
-          random_(random) {}
-
-    Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-      return run(aborts, [&](Transaction& t) { static_cast<void>(t.get(table_, key, buffer)); });
-    }
-    Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
-      return run(aborts, [&](Transaction& t) { static_cast<void>(t.update(table_, key, value)); });
-    }
-    Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
-      return run(aborts, [&](Transaction& t) { static_cast<void>(t.insert(table_, key, value)); });
-    }
-    /// `change(buffer)` alters the value that was read and returns the one to write.
-    template <typename Change>
-    Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
-      return run(aborts, [&](Transaction& t) {
-        if (t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
-      });
-    }
-    /// Reads it; false if there is no such record.
-    bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-      bool found = false;
-      const Ending ending =
-          run(aborts, [&](Transaction& t) { found = t.get(table_, key, buffer).outcome == Outcome::kOk; });
-      return ending == Ending::kCommitted && found;
-    }
-    /// Visits at most `limit` records from `from` on.
-    template <typename Visit>
-    Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts& aborts) {
-      return run(aborts,
-                 [&](Transaction& t) { static_cast<void>(t.scan(table_, {.from = from, .limit = limit}, visit)); });
-    }
-    void collect() { worker_.collect_garbage(); }
-
-   private:
-    template <typename Body>
-    Ending run(AbortCounts& aborts, Body&& body) {
-      return run_to_end(worker_, random_, aborts, body);
-    }
-
-    Worker worker_;
-    Table table_;
-    base::Random random_;
-  };
+  using Session = KeySession<Worker>;
 
   static Result<std::unique_ptr<EngineStore>> open(const Settings& settings, const Parameters& parameters) {
     Result<std::unique_ptr<Database>> database = open_fresh(settings.options);

@@ -28,17 +28,20 @@ std::vector<Flag> parameter_flags() {
       choice_flag(
           "mix", "silo", names,
           "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads."),
-      integer_flag("keys", 1'000'000, 1, 10'000'000'000, "keys", "Records loaded; 8-byte keys."),
+      integer_flag("keys", 1'000'000, 1, 10'000'000'000, "keys",
+                   "Records loaded, on each node of a cluster; 8-byte keys."),
       integer_flag("value_bytes", 100, 16, kMaxValueBytes, "bytes", "Size of each value."),
       real_flag("theta", 0, 0, 0.999, "",
                 "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and 0.99 for a to f."),
       integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
       choice_flag("index", "ordered", {"ordered", "hash"}, "The index. Mix e scans, so it needs an ordered one."),
+      real_flag("distributed_percent", 0, 0, 100, "percent",
+                "In a cluster: share of operations on a key of another node."),
       choice_flag("load_order", "sequential", {"sequential", "random"}, "Order in which keys are loaded."),
   };
 }
 
-Parameters parameters_from(const FlagValues& flags, std::uint64_t seed) {
+Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   Parameters parameters;
   for (const Mix& mix : mixes()) {
     if (mix.name == flags.text("mix")) parameters.mix = mix;
@@ -49,7 +52,9 @@ Parameters parameters_from(const FlagValues& flags, std::uint64_t seed) {
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";
   parameters.hash = flags.text("index") == "hash";
-  parameters.seed = seed;
+  parameters.distributed = flags.real("distributed_percent") / 100;
+  parameters.seed = settings.seed;
+  parameters.share = settings.share;
   return parameters;
 }
 

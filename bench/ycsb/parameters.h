@@ -38,12 +38,17 @@ struct Parameters {
   double theta = 0;
   std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;
-  bool hash = false;  ///< the table has a hash index; mixes that scan cannot
+  bool hash = false;       ///< the table has a hash index; mixes that scan cannot
+  double distributed = 0;  ///< share of operations on a key of another node
+  NodeShare share = {};    ///< each node has `keys` of its own
   std::uint64_t seed = 1;
+
+  KeyRanges ranges() const { return {keys * share.nodes, share.nodes}; }
+  std::uint64_t first_key() const { return ranges()[share.node].from; }
 };
 
 std::vector<Flag> parameter_flags();
-Parameters parameters_from(const FlagValues& flags, std::uint64_t seed);
+Parameters parameters_from(const Settings& settings, const FlagValues& flags);
 
 /// Bytes that so many records will take, index included.
 std::uint64_t estimated_bytes(const Parameters& parameters);

@@ -43,7 +43,7 @@ inline void set_counter(char* value, std::size_t size, std::uint64_t counter) {
   std::memcpy(value + size - sizeof counter, &counter, sizeof counter);
 }
 
-/// The keys there are: those loaded and, behind them, those inserted since. Shared by all clients.
+/// The keys there are, of this node: those loaded and, behind them, those inserted since. Shared by all clients.
 class KeySpace {
  public:
   explicit KeySpace(std::uint64_t loaded) : loaded_(loaded), next_(loaded) {}
@@ -65,6 +65,8 @@ class Requests {
         keys_(keys),
         random_(random),
         latest_(parameters.mix.latest),
+        distributed_(parameters.distributed),
+        share_(parameters.share),
         scan_length_(parameters.scan_length) {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < kOperations; ++i) upto_[i] = sum += parameters.mix.shares[i];
@@ -82,17 +84,27 @@ class Requests {
       const std::uint64_t age = zipf_.next(random_);
       return keys_.count() - 1 - age;
     }
-    return zipf_.next_scrambled(random_);
+    const std::uint64_t key = zipf_.next_scrambled(random_);
+    return share_.alone() ? key : key + keys_.loaded() * next_node();
   }
 
   std::size_t next_scan_length() { return 1 + random_.below(scan_length_); }
 
  private:
+  /// Mostly this one.
+  std::uint32_t next_node() {
+    if (!random_.chance(distributed_)) return share_.node;
+    const auto other = static_cast<std::uint32_t>(random_.below(share_.nodes - 1));
+    return other < share_.node ? other : other + 1;
+  }
+
   const base::Zipf& zipf_;
   const KeySpace& keys_;
   base::Random& random_;
   std::uint32_t upto_[kOperations] = {};
   const bool latest_;
+  const double distributed_;
+  const NodeShare share_;
   const std::uint32_t scan_length_;
 };
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/machine.h"
+#include "bench/store/store_figures.h"
 #include "bench/ycsb/client.h"
 
 namespace granary::bench::ycsb {
@@ -29,7 +30,7 @@ class YcsbWorkload final : public Workload {
 
   std::string name() const override { return name_; }
   std::vector<std::string> transaction_types() const override { return types_.names; }
-  double scale_factor() const override { return static_cast<double>(parameters_.keys) / 1e6; }
+  double scale_factor() const override { return static_cast<double>(parameters_.ranges().count()) / 1e6; }
   std::uint64_t estimated_bytes() const override { return ycsb::estimated_bytes(parameters_); }
   std::uint64_t load_units() const override { return parameters_.keys; }
   bool reload_each_repeat() const override { return parameters_.mix.share(Operation::kInsert) != 0; }
@@ -49,9 +50,12 @@ class YcsbWorkload final : public Workload {
   }
   std::vector<ExtraFigure> extra_figures() const override {
     const double records = static_cast<double>(keys_.count());
-    return {{"theta", parameters_.theta},
-            {"bytes_per_record", static_cast<double>(store_->figures().memory_bytes) / records},
-            {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
+    std::vector<ExtraFigure> figures{
+        {"theta", parameters_.theta},
+        {"bytes_per_record", static_cast<double>(store_->figures().memory_bytes) / records},
+        {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
+    store::append_figures(figures, store_.get());
+    return figures;
   }
   std::vector<Finding> verify() override;
 
@@ -110,7 +114,7 @@ Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>* order, 
   const std::vector<char> value(parameters_.value_bytes);
   AbortCounts aborts{};
   for (std::uint64_t i = from; i < to; ++i) {
-    const KeyBytes key(order == nullptr ? i : (*order)[i]);
+    const KeyBytes key(parameters_.first_key() + (order == nullptr ? i : (*order)[i]));
     if ((*session)->insert(key.view(), {value.data(), value.size()}, aborts) != Ending::kCommitted) {
       return Status(StatusCode::kResourceExhausted,
                     fmt::format("no memory left after {} of {} keys; see --memory_limit", i - from, to - from));
@@ -129,7 +133,7 @@ void YcsbWorkload<Store>::visit_all(Session& session, Visit&& visit) {
   std::vector<char> buffer(parameters_.value_bytes);
   AbortCounts aborts{};
   for (std::uint64_t number = 0; parameters_.hash && number < keys_.count(); ++number) {
-    const KeyBytes key(number);
+    const KeyBytes key(parameters_.first_key() + number);
     if (session.find(key.view(), buffer, aborts)) visit(key.view(), std::string_view(buffer.data(), buffer.size()));
   }
   std::uint64_t next = 0;
@@ -165,8 +169,7 @@ std::vector<Finding> YcsbWorkload<Store>::verify() {
   findings.push_back({"no value is torn", torn == 0, fmt::format("{} torn", torn)});
   if (parameters_.mix.share(Operation::kUpdate) == 0) {
     const std::uint64_t added = additions_.load(std::memory_order_relaxed);
-    findings.push_back(
-        {"no read-modify-write is lost", sum == added, fmt::format("counters sum up to {}, committed {}", sum, added)});
+    findings.push_back(sums_agree("no read-modify-write is lost", {added, sum}, parameters_.share));
   }
   return findings;
 }

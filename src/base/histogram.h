@@ -20,10 +20,10 @@ class Histogram {
   static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << kValueBits) - 1;
   static constexpr std::size_t kBuckets = (kValueBits - kSubBits + 1) << kSubBits;
 
-  void record(std::uint64_t value) {
-    ++counts_[bucket_of(value)];
-    ++count_;
-    sum_ += value;
+  void record(std::uint64_t value, std::uint64_t times = 1) {
+    counts_[bucket_of(value)] += times;
+    count_ += times;
+    sum_ += value * times;
     if (value < min_) min_ = value;
     if (value > max_) max_ = value;
   }
@@ -39,6 +39,15 @@ class Histogram {
   /// The smallest value that at least `percent` % of the recorded ones do not exceed (0 < percent ≤ 100): the middle
   /// of its bucket. 0 if nothing was recorded.
   std::uint64_t percentile(double percent) const;
+
+  /// `visit(middle, count)` for each bucket that counted something, ascending.
+  template <typename Visit>
+  void visit(Visit&& visit) const {
+    for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+      if (counts_[bucket] != 0)
+        visit(bucket_low(bucket) + (bucket_high(bucket) - bucket_low(bucket)) / 2, counts_[bucket]);
+    }
+  }
 
   static constexpr std::size_t bucket_of(std::uint64_t value) {
     if (value > kMaxValue) value = kMaxValue;

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "src/base/build_info.h"
+#include "src/cli/cluster_run.h"
 #include "src/cli/commands.h"
 #include "src/cli/flag_parser.h"
 #include "src/cli/help.h"
@@ -46,9 +47,13 @@ Words bench_names() {
   return names;
 }
 
-ExitCode run_bench_words(const Words& words) {
-  if (words.empty()) return wrong_usage(fmt::format("bench: which one? expected {}", fmt::join(bench_names(), ", ")));
-  if (asks_for_help(words[0])) return show(bench_help());
+using RunBench = ExitCode (*)(const BenchCommand&, const bench::FlagValues&);
+
+/// The benchmark that the words name, by `run`; `first` is what stood before them, `overview` what helps with it.
+ExitCode run_bench_words(const Words& words, const std::string& first, std::string (*overview)(), RunBench run) {
+  if (words.empty())
+    return wrong_usage(fmt::format("{}: which one? expected {}", first, fmt::join(bench_names(), ", ")));
+  if (asks_for_help(words[0])) return show(overview());
   const BenchCommand* command = find_bench_command(words[0]);
   if (command == nullptr) return unknown_word("benchmark", words[0], bench_names());
   const Words arguments(words.begin() + 1, words.end());
@@ -57,9 +62,9 @@ ExitCode run_bench_words(const Words& words) {
   }
   std::vector<bench::Flag> flags = command->flags;
   for (bench::Flag& flag : bench::common_flags(*command)) flags.push_back(std::move(flag));
-  Result<bench::FlagValues> values = parse_flags("bench " + command->name, flags, arguments);
+  Result<bench::FlagValues> values = parse_flags(first + " " + command->name, flags, arguments);
   if (!values.ok()) return wrong_usage(values.status().message());
-  return bench::run_bench(*command, *values);
+  return run(*command, *values);
 }
 
 Words tool_names(const std::vector<const Tool*>& group) {
@@ -137,7 +142,9 @@ ExitCode run(const Words& words) {
   if (words.empty()) return wrong_usage("no command; see 'granary help'");
   const std::string& first = words[0];
   const Words rest(words.begin() + 1, words.end());
-  if (first == "bench") return run_bench_words(rest);
+  if (first == "bench") return run_bench_words(rest, first, bench_help, bench::run_bench);
+  if (first == "cluster" && !rest.empty() && rest[0] == "run")
+    return run_bench_words(Words(rest.begin() + 1, rest.end()), "cluster run", cluster_run_help, run_on_nodes);
   if (first == "help") return help(rest);
   if (const auto group = tools_of(first); !group.empty()) return run_tool_words(group, rest);
   const bool version = first == "--version" || first == "version";

@@ -1,0 +1,98 @@
+#include "bench/cluster/node_report.h"
+
+#include <fmt/format.h>
+
+namespace granary::bench::cluster {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Latencies come in nanoseconds.
+base::Histogram histogram_of(const Json& buckets) {
+  base::Histogram histogram;
+  for (const Json& bucket : buckets)
+    histogram.record(bucket.at(0).get<std::uint64_t>(), bucket.at(1).get<std::uint64_t>());
+  return histogram;
+}
+
+TypeResult type_of(const std::string& name, const Json& json) {
+  TypeResult type{.name = name,
+                  .committed = json.at("committed"),
+                  .rolled_back = json.at("rolled_back"),
+                  .gave_up = json.at("gave_up"),
+                  .latency = histogram_of(json.at("latency_buckets")),
+                  .durable = histogram_of(json.at("released_latency_buckets"))};
+  for (const auto& [reason, count] : json.at("aborts_by_reason").items()) {
+    for (std::size_t i = 0; i < kAbortReasons; ++i) {
+      if (granary::name(static_cast<AbortReason>(i)) == reason) type.aborts[i] = count;
+    }
+  }
+  return type;
+}
+
+StoreFigures store_of(const Json& json, const std::string& page_kind) {
+  StoreFigures store{.memory_bytes = json.at("memory_bytes"),
+                     .records_bytes = json.at("records_bytes"),
+                     .index_bytes = json.at("index_bytes"),
+                     .version_bytes = json.at("version_bytes"),
+                     .garbage_items = json.at("garbage_items"),
+                     .epoch = json.at("epoch"),
+                     .durable_epoch = json.at("durable_epoch"),
+                     .log_bytes = json.at("log_bytes"),
+                     .log_entries = json.at("log_entries"),
+                     .log_syncs = json.at("log_syncs"),
+                     .ring_waits = json.at("ring_waits"),
+                     .checkpoints = json.at("checkpoints"),
+                     .checkpoint_bytes = json.at("checkpoint_bytes"),
+                     .checkpoint_seconds = json.at("checkpoint_seconds"),
+                     .page_kind = page_kind};
+  const Json& htm = json.at("htm");
+  store.htm.backend = htm.at("backend");
+  store.htm.commits = htm.at("commits");
+  store.htm.fallbacks = htm.at("fallbacks");
+  store.htm.conflicts = htm.at("conflicts");
+  store.htm.capacity = htm.at("capacity");
+  store.htm.explicit_aborts = htm.at("explicit_aborts");
+  store.htm.others = htm.at("others");
+  return store;
+}
+
+Finding finding_of(const Json& json) {
+  Finding finding{json.at("condition"), json.at("holds"), json.at("detail")};
+  if (json.contains("tally")) finding.tally = Tally{json.at("tally").at("expected"), json.at("tally").at("found")};
+  return finding;
+}
+
+Measurement measurement(const Json& report) {
+  const Json& ours = report.at("granary");
+  const Json& repeat = ours.at("repeats").at(ours.at("median_repeat").get<std::size_t>());
+  const std::string page_kind = ours.at("machine").at("page_kind");
+  Measurement run;
+  run.elapsed_ns = repeat.at("elapsed_ns");
+  run.load_seconds = repeat.at("load_seconds");
+  run.interrupted = repeat.at("interrupted");
+  run.pinned = repeat.at("workers_pinned");
+  run.load_average_before = repeat.at("load_average_before");
+  run.load_average_after = repeat.at("load_average_after");
+  run.resident_bytes = repeat.at("memory").at("resident_bytes");
+  run.loaded = store_of(repeat.at("memory").at("after_load"), page_kind);
+  run.store = store_of(repeat.at("memory").at("at_end"), page_kind);
+  run.verified = repeat.at("verified");
+  for (const auto& [name, type] : repeat.at("types").items()) run.types.push_back(type_of(name, type));
+  for (const auto& [name, value] : repeat.at("extra").items()) run.extra.push_back({name, value});
+  for (const Json& finding : repeat.at("findings")) run.findings.push_back(finding_of(finding));
+  return run;
+}
+
+}  // namespace
+
+Result<Measurement> measurement_of(const Json& report) {
+  try {
+    return measurement(report);
+  } catch (const Json::exception& error) {  // the library reports what is missing so
+    return Status(StatusCode::kDamaged, fmt::format("a node's report cannot be read: {}", error.what()));
+  }
+}
+
+}  // namespace granary::bench::cluster

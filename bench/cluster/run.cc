@@ -1,0 +1,126 @@
+#include "bench/cluster/run.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "bench/cluster/drive.h"
+#include "bench/cluster/merge.h"
+#include "bench/cluster/node_report.h"
+#include "bench/harness/json_report.h"
+#include "bench/harness/progress.h"
+#include "bench/harness/table.h"
+#include "bench/harness/trial.h"
+#include "src/base/build_info.h"
+
+namespace granary::bench::cluster {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One repeat: of each node, and of all.
+struct Repeat {
+  std::vector<Measurement> nodes;
+  Measurement all;
+};
+
+Result<Json> read_report(const std::string& path, const std::string& label) {
+  std::ifstream file(path);
+  Json report = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!report.is_discarded()) return report;
+  return Status(StatusCode::kDamaged, fmt::format("{} has left no report", label));
+}
+
+Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>& paths) {
+  Repeat repeat;
+  for (std::size_t node = 0; node < paths.size(); ++node) {
+    const Result<Json> report = read_report(paths[node], run.labels[node]);
+    if (!report.ok()) return report.status();
+    Result<Measurement> measured = measurement_of(*report);
+    if (!measured.ok()) return measured.status();
+    repeat.nodes.push_back(std::move(*measured));
+  }
+  repeat.all = merged(repeat.nodes);
+  return repeat;
+}
+
+/// Runs all nodes once. `*code` tells how they ended.
+Result<Repeat> run_once(const NodesRun& run, const StopSignals& signals, ExitCode* code) {
+  const auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string());
+  if (!directory.ok()) return directory.status();
+  std::vector<NodeCommand> commands;
+  std::vector<std::string> reports;
+  for (std::size_t node = 0; node < run.labels.size(); ++node) {
+    reports.push_back(fmt::format("{}/node-{}.json", (*directory)->path(), node));
+    commands.push_back({run.labels[node], run.words(node, reports.back())});
+  }
+  const DriveResult driven = drive(commands, signals);
+  *code = driven.code;
+  if (driven.code != ExitCode::kOk && driven.code != ExitCode::kCheckFailed)
+    return Status(StatusCode::kUnavailable, driven.message);
+  return read_reports(run, reports);
+}
+
+/// A line for each node, with its own figures.
+std::string nodes_text(const NodesRun& run, const Repeat& repeat) {
+  std::vector<std::vector<std::string>> rows{{"node", "count", "/s", "abort %", "p50 us", "p99 us"}};
+  for (const ExtraFigure& figure : repeat.all.extra) rows[0].push_back(figure.name);
+  for (std::size_t i = 0; i < repeat.nodes.size(); ++i) {
+    const Measurement& node = repeat.nodes[i];
+    const TypeResult total = node.total();
+    rows.push_back(
+        {run.labels[i], with_commas(total.finished()), with_commas(static_cast<std::uint64_t>(node.throughput())),
+         fmt::format("{:.3f}", 100 * abort_share(total)), fmt::format("{:.1f}", node.percentile_us(total, 50)),
+         fmt::format("{:.1f}", node.percentile_us(total, 99))});
+    for (const ExtraFigure& figure : node.extra) rows.back().push_back(fmt::format("{:.6g}", figure.value));
+  }
+  return "\n" + aligned(rows);
+}
+
+Json nodes_json(const NodesRun& run, const std::vector<Repeat>& repeats) {
+  Json list = Json::array();
+  for (const Repeat& repeat : repeats) {
+    Json nodes = Json::object();
+    for (std::size_t i = 0; i < repeat.nodes.size(); ++i) nodes[run.labels[i]] = repeat_json(repeat.nodes[i]);
+    list.push_back(std::move(nodes));
+  }
+  return list;
+}
+
+ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats) {
+  std::vector<Measurement> totals;
+  for (const Repeat& repeat : repeats) totals.push_back(repeat.all);
+  const Repeat& median = repeats[median_by_throughput(totals)];
+  const Machine machine = describe_machine();
+  Json json =
+      json_report({run.command, run.flags, run.settings, machine, static_cast<double>(run.labels.size()), totals});
+  json["granary"]["nodes"] = nodes_json(run, repeats);
+  const std::string title = fmt::format("granary cluster run {}, {} nodes of {} workers, {}", run.command.name,
+                                        run.labels.size(), run.settings.workers, base::version_text());
+  note_build_type();
+  const ExitCode written =
+      bench::report(result_text(title, totals) + nodes_text(run, median), run.flags.text("json"), json);
+  return written == ExitCode::kOk ? check_findings(totals) : written;
+}
+
+}  // namespace
+
+ExitCode run_nodes(const NodesRun& run) {
+  if (const Status writable = check_writable(run.flags.text("json")); !writable.ok())
+    return refuse(ExitCode::kEnvironment, writable.message());
+  StopSignals signals;
+  signals.ask_first(true);
+  std::vector<Repeat> repeats;
+  for (std::uint64_t i = 0; i < run.flags.integer("repeat") && !signals.requested(); ++i) {
+    ExitCode code = ExitCode::kOk;
+    Result<Repeat> repeat = run_once(run, signals, &code);
+    if (!repeat.ok())
+      return refuse(code == ExitCode::kOk ? exit_code_of(repeat.status()) : code, repeat.status().message());
+    repeats.push_back(std::move(*repeat));
+  }
+  return report(run, repeats);
+}
+
+}  // namespace granary::bench::cluster

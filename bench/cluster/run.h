@@ -1,0 +1,26 @@
+#pragma once
+// A benchmark on all nodes of a cluster on this host: runs them, merges their reports, prints and writes the result as that
+// of one process.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/harness/command.h"
+
+namespace granary::bench::cluster {
+
+struct NodesRun {
+  const BenchCommand& command;
+  const FlagValues& flags;
+  const Settings& settings;
+  std::vector<std::string> labels;  ///< of the nodes: "node 1"
+  /// The program and arguments that run one repeat on the node of this place among the labels, and write its report (--json)
+  /// to the file.
+  std::function<std::vector<std::string>(std::size_t node, const std::string& report)> words;
+};
+
+/// Each repeat starts all nodes anew.
+ExitCode run_nodes(const NodesRun& run);
+
+}  // namespace granary::bench::cluster

@@ -1,0 +1,31 @@
+#pragma once
+// Where the nodes of a run wait for each other. A process alone waits for nobody.
+
+#include <memory>
+
+#include <granary/status.h>
+
+namespace granary::bench {
+
+/// In this order, each once.
+enum class Meeting {
+  kLoaded,    ///< all data is there: requests may reach other nodes
+  kMeasured,  ///< no more requests: data may be checked
+  kChecked,   ///< nobody reads any more: the store may be closed
+};
+
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+  /// Returns when all nodes have come here. An error: some node will not.
+  virtual Status await(Meeting meeting) = 0;
+};
+
+/// By way of the process that started all nodes (bench/cluster/drive.h): a node has a socket to it, writes a byte when it has
+/// come, and reads one when all have. The descriptor is closed at the end.
+std::unique_ptr<Rendezvous> rendezvous_over(int descriptor);
+
+/// The descriptor at which such a node finds its socket.
+inline constexpr int kRendezvousDescriptor = 3;
+
+}  // namespace granary::bench

@@ -1,0 +1,68 @@
+#pragma once
+// The Store back-end that is a node of a cluster: tables whose rows are where TableLayout::home says.
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/store/cluster_node.h"
+#include "bench/store/worker_session.h"
+
+namespace granary::bench::store {
+
+class ClusterStore {
+ public:
+  template <typename K, typename V>
+  using Table = TypedTable<K, V>;
+  using Transaction = GranaryTransaction;
+  using SnapshotReader = GranaryReader<granary::Snapshot>;
+  using Session = WorkerSession<std::unique_ptr<ClusterWorker>>;
+
+  static Result<std::unique_ptr<ClusterStore>> open(const ClusterOptions& options) {
+    auto cluster = Cluster::join(options);
+    if (!cluster.ok()) return cluster.status();
+    return std::make_unique<ClusterStore>(std::move(*cluster));
+  }
+  explicit ClusterStore(std::unique_ptr<Cluster> cluster)
+      : node_(std::move(cluster)),
+        nodes_(node_.cluster().nodes()) {}
+
+  /// Before the first session.
+  template <typename K, typename V>
+  Result<TypedTable<K, V>> create_table(const std::string& name, std::uint32_t /*partition*/,
+                                        const TableLayout& layout = {}) {
+    TableOptions options;
+    if (layout.hash) options = {.index = IndexKind::kHash, .expected_keys = layout.rows};
+    return node_.cluster().create_table<K, V>(name, options, placement(layout));
+  }
+  bool splits_tables() const { return false; }
+
+  Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
+    auto worker = node_.worker();
+    if (!worker.ok()) return worker.status();
+    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265));
+  }
+
+  StoreFigures figures() const { return node_.figures(); }
+  const Database* logged_database() const { return node_.logged_database(); }
+  std::vector<ExtraFigure> extra_figures() const { return node_.extra_figures(); }
+
+ private:
+  /// The layout's nodes count from 0; the cluster's have numbers.
+  Placement placement(const TableLayout& layout) const {
+    if (!layout.home) return Placement::replicated();
+    return {[nodes = nodes_, home = layout.home](std::string_view key) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, key.data(), sizeof word);
+      return nodes[home(__builtin_bswap64(word))];
+    }};
+  }
+
+  ClusterNode node_;
+  const std::vector<NodeNumber> nodes_;
+};
+
+static_assert(Store<ClusterStore>);
+
+}  // namespace granary::bench::store

@@ -1,0 +1,120 @@
+#pragma once
+// A Store's operations on the engine's transactions and snapshots, of one database or of a cluster.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <granary/granary.h>
+
+#include "bench/store/store.h"
+
+namespace granary::bench::store {
+
+/// Reading, the same for Transaction and Snapshot.
+template <typename Handle>
+class GranaryReader {
+ public:
+  explicit GranaryReader(Handle& handle) : handle_(handle) {}
+
+  template <typename K, typename V>
+  Outcome get(const TypedTable<K, V>& table, const K& key, V& row) {
+    return handle_.get(static_cast<const granary::Table&>(table), encode_key(key), buffer_of(row)).outcome;
+  }
+
+  template <typename... Lookups>
+  Outcome multi_get(std::span<Lookups>... lookups) {
+    if ((std::size_t{0} + ... + lookups.size()) > kBatch) return get_in_batches(lookups...);
+    std::array<KeyBytes, kBatch> keys;
+    std::array<MultiGet, kBatch> gets;
+    std::size_t count = 0;
+    const auto prepare = [&](auto& lookup) {
+      const EncodedKey key(lookup.key);
+      static_assert(sizeof key <= sizeof(KeyBytes) + sizeof(std::size_t), "keys here are short");
+      std::memcpy(keys[count].data(), key.view().data(), key.view().size());
+      gets[count] = {lookup.table, {keys[count].data(), key.view().size()}, buffer_of(*lookup.row), {}};
+      ++count;
+    };
+    (std::for_each(lookups.begin(), lookups.end(), prepare), ...);
+    const Outcome outcome = handle_.multi_get(std::span(gets.data(), count));
+    if (outcome != Outcome::kOk) return outcome;
+    const MultiGet* get = gets.data();
+    const auto take = [&](auto& lookup) { lookup.found = (get++)->result.outcome == Outcome::kOk; };
+    (std::for_each(lookups.begin(), lookups.end(), take), ...);
+    return Outcome::kOk;
+  }
+
+  template <typename K, typename V, typename Visit>
+  Outcome scan(const TypedTable<K, V>& table, const K& from, const K& to, Visit&& visit) {
+    return handle_.scan(table, from, to, std::forward<Visit>(visit)).outcome;
+  }
+
+  template <typename K, typename V>
+  Outcome first(const TypedTable<K, V>& table, const K& from, const K& to, K& key, V& row) {
+    return end_of(table, from, to, key, row, Order::kAscending);
+  }
+  template <typename K, typename V>
+  Outcome last(const TypedTable<K, V>& table, const K& from, const K& to, K& key, V& row) {
+    return end_of(table, from, to, key, row, Order::kDescending);
+  }
+
+ protected:
+  template <typename V>
+  static std::span<char> buffer_of(V& row) {
+    return {reinterpret_cast<char*>(&row), sizeof row};
+  }
+
+  template <typename K, typename V>
+  Outcome end_of(const TypedTable<K, V>& table, const K& from, const K& to, K& key, V& row, Order order) {
+    const auto take = [&](const K& found_key, const V& found_row) {
+      key = found_key;
+      row = found_row;
+      return false;
+    };
+    const ScanResult result = handle_.scan(table, from, to, take, order, 1);
+    if (result.outcome != Outcome::kOk) return result.outcome;
+    return result.count == 0 ? Outcome::kNotFound : Outcome::kOk;
+  }
+
+  static constexpr std::size_t kBatch = 64;
+  using KeyBytes = std::array<char, 16>;
+
+  template <typename... Lookups>
+  Outcome get_in_batches(std::span<Lookups>... lookups) {
+    Outcome outcome = Outcome::kOk;
+    const auto get_all = [&](auto rest) {
+      while (outcome == Outcome::kOk && !rest.empty()) {
+        const std::size_t count = std::min(kBatch, rest.size());
+        outcome = multi_get(rest.first(count));
+        rest = rest.subspan(count);
+      }
+    };
+    (get_all(lookups), ...);
+    return outcome;
+  }
+
+  Handle& handle_;
+};
+
+class GranaryTransaction : public GranaryReader<granary::Transaction> {
+ public:
+  using GranaryReader::GranaryReader;
+
+  template <typename K, typename V>
+  Outcome insert(const TypedTable<K, V>& table, const K& key, const V& row) {
+    return handle_.insert(table, key, row);
+  }
+  /// The row is in the read set, so its presence is validated: a put need not look again.
+  template <typename K, typename V>
+  Outcome overwrite(const TypedTable<K, V>& table, const K& key, const V& row) {
+    return handle_.put(table, key, row);
+  }
+  template <typename K, typename V>
+  Outcome remove(const TypedTable<K, V>& table, const K& key) {
+    return handle_.remove(table, key);
+  }
+};
+
+}  // namespace granary::bench::store

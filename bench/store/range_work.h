@@ -1,0 +1,66 @@
+#pragma once
+// Work on all keys that a process has of a table spread by ranges: in pieces of one partition each, on several threads.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bench/harness/jobs.h"
+#include "bench/harness/key_ranges.h"
+#include "bench/store/store.h"
+#include "src/base/random.h"
+
+namespace granary::bench::store {
+
+/// Neighbouring keys of one partition.
+struct Piece {
+  std::uint32_t partition;
+  KeyRange keys;
+};
+
+/// The partition that a worker's requests begin in: its node's, or one in turn.
+inline std::uint32_t home_partition(const KeyRanges& ranges, const NodeShare& share, std::uint32_t worker) {
+  return share.alone() ? worker % ranges.parts() : share.node;
+}
+
+/// A partition other than `home`. Precondition: there is one.
+inline std::uint32_t other_partition(const KeyRanges& ranges, std::uint32_t home, base::Random& random) {
+  const auto other = static_cast<std::uint32_t>(random.below(ranges.parts() - 1));
+  return other < home ? other : other + 1;
+}
+
+class RangeWork {
+ public:
+  /// A process alone has all partitions, a node the one of its number.
+  RangeWork(const KeyRanges& ranges, const NodeShare& share) {
+    constexpr std::uint64_t kPiece = 10'000;
+    for (std::uint32_t part = 0; part < ranges.parts(); ++part) {
+      if (!share.alone() && part != share.node) continue;
+      keys_ += ranges[part].size();
+      for (KeyRange rest = ranges[part]; rest.from < rest.to; rest.from += kPiece)
+        pieces_.push_back({part, {rest.from, std::min(rest.to, rest.from + kPiece)}});
+    }
+  }
+
+  std::uint64_t keys() const { return keys_; }
+
+  /// Calls `work(session, piece) → Status` for each piece; stops at the first that is not ok.
+  template <Store S, typename Work>
+  Status run(S& store, unsigned threads, Work&& work) const {
+    const auto make_worker = [&]() -> Result<std::function<Status(std::size_t)>> {
+      auto made = store.session(0);
+      if (!made.ok()) return made.status();
+      std::shared_ptr<typename S::Session> session = std::move(*made);
+      return std::function<Status(std::size_t)>(
+          [this, session, &work](std::size_t job) { return work(*session, pieces_[job]); });
+    };
+    return run_jobs(threads, pieces_.size(), make_worker);
+  }
+
+ private:
+  std::vector<Piece> pieces_;
+  std::uint64_t keys_ = 0;
+};
+
+}  // namespace granary::bench::store

@@ -1,0 +1,20 @@
+#pragma once
+// What a store tells of itself beside what all stores do.
+
+#include <utility>
+#include <vector>
+
+#include "bench/harness/workload.h"
+
+namespace granary::bench::store {
+
+/// Figures of the store's own, for those who have some.
+template <typename S>
+void append_figures(std::vector<ExtraFigure>& figures, const S* store) {
+  if constexpr (requires { store->extra_figures(); }) {
+    if (store == nullptr) return;
+    for (ExtraFigure& figure : store->extra_figures()) figures.push_back(std::move(figure));
+  }
+}
+
+}  // namespace granary::bench::store

@@ -1,0 +1,46 @@
+#pragma once
+// The YCSB operations on a node of a cluster: its transactions read and write the keys of all nodes.
+
+#include <memory>
+#include <utility>
+
+#include "bench/store/cluster_node.h"
+#include "bench/ycsb/engine_store.h"
+#include "bench/ycsb/requests.h"
+
+namespace granary::bench::ycsb {
+
+class ClusterStore {
+ public:
+  using Session = KeySession<std::unique_ptr<ClusterWorker>>;
+
+  static Result<std::unique_ptr<ClusterStore>> open(const Settings& settings, const Parameters& parameters) {
+    auto cluster = Cluster::join(settings.cluster);
+    if (!cluster.ok()) return cluster.status();
+    const auto home = [nodes = (*cluster)->nodes(), ranges = parameters.ranges()](std::string_view key) {
+      return nodes[ranges.part_of(KeyBytes::number(key))];
+    };
+    Result<Table> table = (*cluster)->create_table(
+        "usertable",
+        {.max_value_bytes = parameters.value_bytes, .index = IndexKind::kHash, .expected_keys = parameters.keys},
+        Placement{home});
+    if (!table.ok()) return table.status();
+    return std::make_unique<ClusterStore>(std::move(*cluster), *table);
+  }
+  ClusterStore(std::unique_ptr<Cluster> cluster, Table table) : node_(std::move(cluster)), table_(table) {}
+
+  Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
+    auto worker = node_.worker();
+    if (!worker.ok()) return worker.status();
+    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed));
+  }
+  StoreFigures figures() const { return node_.figures(); }
+  const Database* logged_database() const { return node_.logged_database(); }
+  std::vector<ExtraFigure> extra_figures() const { return node_.extra_figures(); }
+
+ private:
+  store::ClusterNode node_;
+  const Table table_;
+};
+
+}  // namespace granary::bench::ycsb

@@ -1,0 +1,13 @@
+#pragma once
+// `granary cluster run WORKLOAD --cluster=FILE`: a benchmark on all nodes of a cluster file whose nodes are on this host.
+
+#include "bench/harness/command.h"
+
+namespace granary::cli {
+
+/// `flags`: of `granary bench`, with --cluster.
+bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::FlagValues& flags);
+
+std::string cluster_run_help();
+
+}  // namespace granary::cli

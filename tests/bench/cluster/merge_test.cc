@@ -1,0 +1,105 @@
+// Nodes' reports, written as a node writes them, read back and merged.
+
+#include "bench/cluster/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/cluster/node_report.h"
+#include "bench/harness/json_report.h"
+
+namespace granary::bench::cluster {
+namespace {
+
+/// A node that committed so many requests of one type, half of them in 10 us and half in 1000 us per `slowness`.
+Measurement node(std::uint64_t committed, std::uint64_t slowness = 1) {
+  Measurement run;
+  run.elapsed_ns = 2'000'000'000;
+  run.nanoseconds_per_tick = 0.5;
+  run.types.resize(2);
+  run.types[0].name = "pay";
+  run.types[0].committed = committed;
+  run.types[0].rolled_back = 10;
+  run.types[0].aborts[static_cast<std::size_t>(AbortReason::kNodeChanged)] = 7;
+  run.types[1].name = "look";
+  run.types[0].latency.record(20'000, committed / 2);
+  run.types[0].latency.record(2'000'000 * slowness, committed / 2);
+  run.store.memory_bytes = 100;
+  run.store.page_kind = "4 KiB";
+  run.store.htm.backend = "off";
+  run.store.htm.conflicts = 3;
+  run.extra = {{"distributed_share", slowness == 1 ? 0.1 : 0.4}};
+  run.verified = true;
+  return run;
+}
+
+/// As it arrives from another process.
+Measurement sent(const Measurement& run, const NodeShare& share = {.node = 0, .nodes = 2}) {
+  const BenchCommand command{.name = "bank"};
+  const FlagValues flags;
+  Settings settings;
+  settings.share = share;
+  const auto read = measurement_of(json_report({command, flags, settings, {}, 1, {run}}));
+  EXPECT_TRUE(read.ok()) << read.status().message();
+  return read.ok() ? *read : Measurement{};
+}
+
+TEST(MergedReports, AddUpCounts) {
+  const Measurement all = merged(std::vector{sent(node(1000)), sent(node(3000))});
+  EXPECT_EQ(all.total().committed, 4000u);
+  EXPECT_EQ(all.total().rolled_back, 20u);
+  EXPECT_EQ(all.types[0].aborts[static_cast<std::size_t>(AbortReason::kNodeChanged)], 14u);
+  EXPECT_DOUBLE_EQ(all.throughput(), 2010);
+  EXPECT_EQ(all.store.memory_bytes, 200u);
+  EXPECT_EQ(all.store.page_kind, "4 KiB");
+  EXPECT_EQ(all.store.htm.conflicts, 6u);
+}
+
+TEST(MergedReports, LatenciesAreThoseOfAllRequestsTogether) {
+  const Measurement all = merged(std::vector{sent(node(100)), sent(node(1900, 5))});
+  EXPECT_NEAR(all.percentile_us(all.types[0], 50), 10, 0.1);
+  EXPECT_NEAR(all.percentile_us(all.types[0], 51), 1000, 10);
+  EXPECT_NEAR(all.percentile_us(all.types[0], 60), 5000, 50);
+  EXPECT_EQ(all.types[0].latency.count(), 2000u);
+}
+
+TEST(MergedReports, FiguresAreMeansByRequests) {
+  const Measurement all = merged(std::vector{sent(node(990)), sent(node(2990, 5))});
+  ASSERT_EQ(all.extra.size(), 1u);
+  EXPECT_DOUBLE_EQ(all.extra[0].value, (0.1 * 1000 + 0.4 * 3000) / 4000);
+}
+
+TEST(MergedReports, SumsAreJudgedOverAllNodes) {
+  const auto with = [](Tally tally) {
+    Measurement run = node(100);
+    run.findings = {sums_agree("money", tally, {.node = 0, .nodes = 2})};
+    EXPECT_TRUE(run.findings[0].holds) << "a node cannot tell";
+    return sent(run);
+  };
+  const auto minus = [](std::uint64_t value) { return 0 - value; };
+  EXPECT_TRUE(merged(std::vector{with({100, 70}), with({100, 130})}).findings[0].holds);
+  EXPECT_TRUE(merged(std::vector{with({100, minus(5)}), with({minus(100), 5})}).findings[0].holds);
+  const Measurement lost = merged(std::vector{with({100, 70}), with({100, 129})});
+  EXPECT_FALSE(lost.findings[0].holds);
+  EXPECT_EQ(lost.findings[0].detail, "expected 200, found 199");
+}
+
+TEST(MergedReports, AConditionMustHoldOnEachNode) {
+  Measurement good = node(100), bad = node(100), other = node(100);
+  good.findings = {{"c", true, "fine"}};
+  bad.findings = {{"c", false, "torn"}};
+  other.findings = {{"d", true, "fine"}};
+  const Measurement all = merged(std::vector{sent(good), sent(bad)});
+  EXPECT_FALSE(all.findings[0].holds);
+  EXPECT_EQ(all.findings[0].detail, "node 2 of 2: torn");
+  EXPECT_TRUE(merged(std::vector{sent(good), sent(good)}).findings[0].holds);
+  EXPECT_FALSE(merged(std::vector{sent(good), sent(other)}).findings[0].holds);
+}
+
+TEST(MergedReports, ADamagedReportIsAnError) {
+  const auto read = measurement_of(nlohmann::ordered_json::parse(R"({"granary": {"repeats": []}})"));
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.status().code(), StatusCode::kDamaged);
+}
+
+}  // namespace
+}  // namespace granary::bench::cluster

@@ -1,0 +1,41 @@
+// Whose keys a node's YCSB clients ask for.
+
+#include <gtest/gtest.h>
+
+#include "bench/ycsb/requests.h"
+
+namespace granary::bench::ycsb {
+namespace {
+
+TEST(YcsbOnNodes, KeysAreTheNodesOwnButForTheDistributedShare) {
+  constexpr int kDraws = 50'000;
+  for (const double theta : {0.0, 0.9}) {
+    const Parameters parameters{
+        .mix = mixes()[0], .keys = 1000, .theta = theta, .distributed = 0.2, .share = {.node = 1, .nodes = 3}};
+    const base::Zipf zipf(parameters.keys, theta);
+    const KeySpace keys(parameters.keys);
+    base::Random random(1);
+    Requests requests(parameters, zipf, keys, random);
+    double by_node[3] = {};
+    for (int i = 0; i < kDraws; ++i) {
+      const std::uint64_t key = requests.next_key();
+      ASSERT_LT(key, parameters.ranges().count());
+      ++by_node[parameters.ranges().part_of(key)];
+    }
+    EXPECT_NEAR(by_node[0] / kDraws, 0.1, 0.01);
+    EXPECT_NEAR(by_node[1] / kDraws, 0.8, 0.01);
+    EXPECT_NEAR(by_node[2] / kDraws, 0.1, 0.01);
+  }
+}
+
+TEST(YcsbAlone, KeysAreTheFirst) {
+  const Parameters parameters{.mix = mixes()[0], .keys = 10};
+  const base::Zipf zipf(parameters.keys, 0);
+  const KeySpace keys(parameters.keys);
+  base::Random random(1);
+  Requests requests(parameters, zipf, keys, random);
+  for (int i = 0; i < 1000; ++i) EXPECT_LT(requests.next_key(), 10u);
+}
+
+}  // namespace
+}  // namespace granary::bench::ycsb
