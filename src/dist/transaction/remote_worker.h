@@ -19,8 +19,8 @@ struct NodeParts {
   BufferPool& buffers;
   LeaseExpired lease_expired = {};
   std::function<std::uint64_t()> now_us;
-  std::uint64_t timeout_us = 1'000'000;        ///< of a question to another node
-  std::uint64_t connect_timeout_us = 100'000;  ///< for a node that does not answer
+  std::uint64_t timeout_us = 10'000'000;         ///< of a question to another node, which may be very busy
+  std::uint64_t connect_timeout_us = 2'000'000;  ///< for a node that does not answer; one that is dead refuses at once
 };
 
 /// Of one thread, that of its scheduler, which calls poll(). Dies after the worker's transactions have ended, before its core is
