@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <thread>
 
 #include <granary/granary.h>
 
@@ -13,11 +14,15 @@
 
 namespace granary::bench {
 
-/// A jittered pause that doubles with each lost attempt: a fraction of a microsecond at first, some 50 at most.
+/// A jittered pause that doubles with each lost attempt: a fraction of a microsecond at first, some 50 at most. Who has lost
+/// that often gives the processor away as well: where there are more threads than cores, or other nodes beside us, the
+/// holder of the record may be waiting for it.
 inline void back_off(base::Random& random, std::uint32_t attempt) {
   constexpr std::uint32_t kMostDoublings = 10;
   const std::uint64_t pauses = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
   for (std::uint64_t i = 0; i < pauses; ++i) base::spin_pause();
+  if (attempt > kMostDoublings) [[unlikely]]
+    std::this_thread::yield();
 }
 
 /// `body(Transaction&)` may run several times. A body that calls abort() ends the request as rolled back.
