@@ -1,7 +1,9 @@
 #pragma once
 // Everything an application needs.
 
+#include <granary/chain_log.h>
 #include <granary/database.h>
+#include <granary/declared_access.h>
 #include <granary/key.h>
 #include <granary/limits.h>
 #include <granary/options.h>
