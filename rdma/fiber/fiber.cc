@@ -1,5 +1,6 @@
 #include "rdma/fiber/fiber.h"
 
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/tsan_interface.h>
 #include <sys/mman.h>
@@ -52,6 +53,8 @@ Fiber::Fiber(std::function<void()> body)
 Fiber::~Fiber() {
   base::always_check(ended_ || !begun_, "a fiber ends before it is destroyed");
   if constexpr (base::kThreadSanitizer) __tsan_destroy_fiber(body_side_.thread_state);
+  // What is mapped there next is not a stack's frames any more.
+  if constexpr (base::kAddressSanitizer) __asan_unpoison_memory_region(stack_, kStackBytes);
   ::munmap(stack_ - kGuardBytes, kGuardBytes + kStackBytes);
 }
 

@@ -3,7 +3,10 @@
 
 #include "rdma/fiber/fiber.h"
 
+#include <sys/mman.h>
+
 #include <array>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -15,6 +18,23 @@
 
 namespace granary::rdma::fiber {
 namespace {
+
+/// AddressSanitizer knows frames of stacks, also of one that is not there any more.
+TEST(Fiber, WhatIsMappedWhereAStackWasIsOrdinaryMemory) {
+  constexpr std::uintptr_t kPage = 4096;
+  void* page = nullptr;
+  auto fiber = std::make_unique<Fiber>([&page] {
+    volatile char frame[300];
+    frame[0] = 1;
+    page = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&frame[0]) / kPage * kPage);
+  });
+  fiber->resume();
+  fiber.reset();
+  void* const mapped = ::mmap(page, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  for (std::uintptr_t i = 0; i < kPage; ++i) static_cast<volatile char*>(mapped)[i] = 1;
+  ::munmap(mapped, kPage);
+}
 
 TEST(Fiber, RunsFromSuspensionToSuspension) {
   std::string order;
