@@ -66,6 +66,9 @@ enum class Bug : std::uint8_t {
   kIgnoreClockError,        ///< leases are judged by the raw clock (I9)
   kIgnoreSoftTimeAge,       ///< a softtime that was not refreshed counts on
   kIgnoreClockJump,         ///< the clock is believed right after it has jumped
+  kHonourExpiredLease,      ///< a lease counts as valid past its end
+  kOwnerIgnoresLease,       ///< the owner changes a record under a lease of another node
+  kLeaseIgnoresLockBit,     ///< a lease does not wait for the owner's lock bit to go
   kFenceMovesLate,          ///< a member tells of a configuration before its fence has moved to it (I11)
   kFenceStaysOpen,          ///< the fence does not close when the membership is lost
   kChangeAnyVersion,        ///< a change to the configuration does not look whether it is still the one that was seen

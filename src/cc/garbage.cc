@@ -14,9 +14,9 @@ void keep_for_later(WorkerState& worker, const AbsentRecord& absent) {
   worker.absents.add(worker.shared.epochs.current(), absent);
 }
 
-bool take(Record& record, TidWord expected) {
+bool take(const WorkerState& worker, Record& record, TidWord expected) {
   if (!record::is_shared(&record)) return record.try_lock(expected);
-  return record::lock_as_owner(record::shared_of(record), expected) == record::OwnerLock::kTaken;
+  return record::lock_as_owner(record::shared_of(record), expected, worker.shared.time) == record::OwnerLock::kTaken;
 }
 
 /// Removes an absent record from its index, if it is still the one that was registered. The index is asked first: only a
@@ -29,7 +29,7 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   if (base::injected(base::Bug::kUnhookChanged)) expected = record->tid() & ~record::kLocked;
   // I3: act only if the word is unchanged. Born again: whoever deletes it next registers it again. Held by somebody, here or
   // on another node, who may give it back as it is: come again later.
-  if (!take(*record, expected)) {
+  if (!take(worker, *record, expected)) {
     if ((record->tid() & ~record::kLocked) == expected) keep_for_later(worker, absent);
     return;
   }

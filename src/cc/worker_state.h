@@ -13,6 +13,7 @@
 #include "htm/region.h"
 #include "kvstore/common/node_memory.h"
 #include "src/base/cache_line.h"
+#include "src/base/soft_time.h"
 #include "src/base/waiter.h"
 #include "src/cc/index.h"
 #include "src/epoch/epoch.h"
@@ -45,6 +46,8 @@ struct Shared {
   const htm::Support* htm = nullptr;  ///< none: commits take locks
   /// Of a node of a cluster: its right to commit (I11). Set before transactions begin.
   const membership::Fence* fence = nullptr;
+  /// The cluster's, by which leases on shared records end; none: they never do. Set before there are workers.
+  const base::SoftTime* time = nullptr;
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };

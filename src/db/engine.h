@@ -68,6 +68,8 @@ class Engine {
 
   /// One epoch period's work.
   bool step();
+  /// In a cluster, before there are workers: the time by which leases end. It outlives the engine.
+  void set_time(const base::SoftTime& time) { shared_.time = &time; }
   /// In a cluster, a few times in each epoch period: tells the leader how far this node is.
   void publish() { epochs_.publish(durable()); }
 

@@ -5,13 +5,24 @@
 #include <cstdint>
 
 #include "src/base/shared_words.h"
+#include "src/base/soft_time.h"
 #include "src/base/test_hooks.h"
 #include "src/record/shared_record.h"
 
 namespace granary::record {
 
-/// Whether the owner may change a record in this state. There is no clock here yet: a lease counts as one that has not ended.
-constexpr bool is_free_for_owner(StateWord state) { return state == kFree; }
+/// Whether a lease is there that has expired for every node (I9).
+inline bool has_expired(StateWord state, const base::TimeReading& now) {
+  return is_lease(state) && (now.expired(lease_end_us(state)) || base::injected(base::Bug::kOwnerIgnoresLease));
+}
+
+/// Whether the owner may change a record in this state: no x-lock is there, and no lease that somebody may still rely on.
+/// `time` is the cluster's; nullptr: there is none, and no lease ever ends.
+inline bool is_free_for_owner(StateWord state, const base::SoftTime* time) {
+  if (state == kFree) [[likely]]
+    return true;
+  return time != nullptr && is_lease(state) && has_expired(state, time->read());
+}
 
 /// State and TID word, for whoever judges by both. The state is loaded first (I4): a holder stores the new TID before it
 /// frees the state, so a state that is free again comes with the new TID. The other way round both could look untouched.
@@ -43,9 +54,12 @@ enum class OwnerLock : std::uint8_t {
 /// the TID word must still be what the CAS stored, as a holder that was there before may have written back in between and
 /// wiped the bit. Otherwise the owner gives way, by a CAS, which fails harmlessly after such a write-back. From then on
 /// another node that takes the state sees the bit, and gives way in its turn.
-inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected) {
-  const auto held = [&record] {
-    return !is_free_for_owner(record.state()) && !base::injected(base::Bug::kOwnerIgnoresState);
+///
+/// A lease that expires between the two looks is as good as none. Who takes one over an expired one does so by CAS, and sees the
+/// bit under the new one.
+inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const base::SoftTime* time = nullptr) {
+  const auto held = [&record, time] {
+    return !is_free_for_owner(record.state(), time) && !base::injected(base::Bug::kOwnerIgnoresState);
   };
   if (held()) return OwnerLock::kHeldRemotely;  // spares the holder a lock bit that it would have to wait for
   base::sync_point("owner.looked");

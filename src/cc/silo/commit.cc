@@ -26,43 +26,43 @@ void unlock(const std::vector<LockEntry>& locks, std::size_t count) {
 }
 
 /// The same for a record that another node may hold.
-AbortReason lock_shared(record::SharedRecord& record, base::Waiter& waiter) {
+AbortReason lock_shared(record::SharedRecord& record, const WorkerState& worker) {
   AbortReason reason = AbortReason::kWriteLocked;
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord word = record.head.tid();
     if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
     if (!record::is_locked(word)) {
-      const OwnerLock locked = record::lock_as_owner(record, word);
+      const OwnerLock locked = record::lock_as_owner(record, word, worker.shared.time);
       if (locked == OwnerLock::kTaken) return AbortReason::kNone;
       reason = locked == OwnerLock::kHeldRemotely ? AbortReason::kRemotelyLocked : AbortReason::kWriteLocked;
     }
-    waiter.pause(turn);
+    worker.waiter->pause(turn);
   }
   return reason;
 }
 
 /// Takes one record's lock bit, waiting a bounded while.
-AbortReason lock_one(Record& record, base::Waiter& waiter) {
+AbortReason lock_one(Record& record, const WorkerState& worker) {
   if (record::is_shared(&record)) [[unlikely]]
-    return lock_shared(record::shared_of(record), waiter);
+    return lock_shared(record::shared_of(record), worker);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord word = record.tid();
     if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
     if (!record::is_locked(word) && record.try_lock(word)) return AbortReason::kNone;
-    waiter.pause(turn);
+    worker.waiter->pause(turn);
   }
   return AbortReason::kWriteLocked;
 }
 
 }  // namespace
 
-AbortReason lock_writes(AccessSet& access, base::Waiter& waiter) {
+AbortReason lock_writes(AccessSet& access, const WorkerState& worker) {
   std::vector<LockEntry>& locks = access.locks;
   for (WriteEntry& write : access.writes.entries()) locks.push_back({write.record, &write});
   if (locks.size() > 1)
     std::sort(locks.begin(), locks.end(), [](const LockEntry& a, const LockEntry& b) { return a.record < b.record; });
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    const AbortReason reason = lock_one(*locks[i].record, waiter);
+    const AbortReason reason = lock_one(*locks[i].record, worker);
     if (reason != AbortReason::kNone) [[unlikely]] {
       unlock(locks, i);
       return reason;
@@ -149,7 +149,7 @@ namespace {
     if (ended) return *ended;
   }
 
-  const AbortReason locked = lock_writes(access, *worker.waiter);
+  const AbortReason locked = lock_writes(access, worker);
   if (locked != AbortReason::kNone) [[unlikely]]
     return {.reason = locked};
   base::sync_point("commit.locked");

@@ -69,7 +69,7 @@ CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, Remote
   if (reason == AbortReason::kNone) reason = remote.lock();
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::sync_point("across.locked");
-  reason = lock_writes(access, *worker.waiter);
+  reason = lock_writes(access, worker);
   CommitOutcome outcome{.reason = reason};
   if (reason == AbortReason::kNone) {
     outcome = commit_locked(access, worker, remote);

@@ -33,12 +33,12 @@ struct Plan {
 
 /// Notes the TID words of what will be overwritten. False if one is locked or was replaced: then to wait, or the reason
 /// to abort, is the locking commit's business.
-bool note_words(const std::vector<WriteEntry>& writes, std::vector<TidWord>& words) {
+bool note_words(const std::vector<WriteEntry>& writes, std::vector<TidWord>& words, const base::SoftTime* time) {
   words.clear();
   for (const WriteEntry& write : writes) {
     const TidWord word = write.record->tid();
     if (record::is_locked(word) || !record::is_latest(word)) return false;
-    if (record::is_shared(write.record) && !record::is_free_for_owner(record::shared_of(*write.record).state()))
+    if (record::is_shared(write.record) && !record::is_free_for_owner(record::shared_of(*write.record).state(), time))
       return false;
     words.push_back(word);
   }
@@ -67,9 +67,10 @@ bool x_locked(Memory& memory, const Record* record) {
   return record::is_shared(record) && record::is_x_locked(memory.load(&record::shared_of(*record).state_word));
 }
 template <typename Memory>
-bool free_for_owner(Memory& memory, const Record* record) {
-  return !record::is_shared(record) || injected(Bug::kOwnerIgnoresState) ||
-         record::is_free_for_owner(memory.load(&record::shared_of(*record).state_word));
+bool free_for_owner(Memory& memory, const Record* record, const base::SoftTime* time) {
+  if (!record::is_shared(record) || injected(Bug::kOwnerIgnoresState)) return true;
+  const record::StateWord state = memory.load(&record::shared_of(*record).state_word);
+  return state == record::kFree || (time != nullptr && record::has_expired(state, time->read_in(memory)));
 }
 
 template <typename Memory>
@@ -91,12 +92,12 @@ Verdict check_reads(Memory& memory, const AccessSet& access) {
 }
 
 template <typename Memory>
-Verdict check_writes(Memory& memory, const std::vector<WriteEntry>& writes, const std::vector<TidWord>& words) {
+Verdict check_writes(Memory& memory, const std::vector<WriteEntry>& writes, const WorkerState& worker) {
   for (std::size_t i = 0; i < writes.size(); ++i) {
-    if (!free_for_owner(memory, writes[i].record)) [[unlikely]]
+    if (!free_for_owner(memory, writes[i].record, worker.shared.time)) [[unlikely]]
       return Verdict::retry(kWriteLocked);
     const TidWord word = memory.load(&writes[i].record->tid_word);
-    if (word == words[i] || injected(Bug::kRegionOverwritesUnseen)) [[likely]]
+    if (word == worker.planned_words[i] || injected(Bug::kRegionOverwritesUnseen)) [[likely]]
       continue;
     return record::is_locked(word) ? Verdict::retry(kWriteLocked) : Verdict::give_up(kPlanOutdated);
   }
@@ -144,8 +145,7 @@ Verdict commit_body(Memory& memory, AccessSet& access, WorkerState& worker, cons
   if (memory.load(worker.shared.epochs.word()) != plan.epoch && !injected(Bug::kRegionIgnoresEpoch))
     return Verdict::give_up(kPlanOutdated);
   if (const Verdict reads = check_reads(memory, access); !reads.is_done()) return reads;
-  if (const Verdict unchanged = check_writes(memory, writes, worker.planned_words); !unchanged.is_done())
-    return unchanged;
+  if (const Verdict unchanged = check_writes(memory, writes, worker); !unchanged.is_done()) return unchanged;
   if (injected(Bug::kWaitInRegion)) worker.waiter->pause(0);
   base::sync_point("region.checked");
   // The log first (I8): other processes may see these stores one by one, should this one die meanwhile.
@@ -183,7 +183,7 @@ std::optional<CommitOutcome> with_locks(WorkerState& worker) {
 
 std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker) {
   std::vector<WriteEntry>& writes = access.writes.entries();
-  if (!note_words(writes, worker.planned_words)) return with_locks(worker);
+  if (!note_words(writes, worker.planned_words, worker.shared.time)) return with_locks(worker);
   Plan plan{.epoch = worker.shared.epochs.current()};
   plan.tid = choose_tid(access, writes, worker, plan.epoch);
   if (plan.tid == 0 || !prepare_in_place(writes, worker, plan.epoch)) return with_locks(worker);

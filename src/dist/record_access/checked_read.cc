@@ -23,7 +23,9 @@ void CheckedRead::append(std::vector<Operation>& chain) {
 
 Next CheckedRead::settle() {
   if (!record_.is(copy())) return end(Outcome::kMoved);
-  if (!locked_against(mine_, copy().state_word, tid())) {
+  const record::TidWord word =
+      injected(Bug::kLeaseIgnoresLockBit) && record::is_lease(state()) ? tid() & ~record::kLocked : tid();
+  if (!locked_against(mine_, state(), word)) {
     if (record::is_absent(tid())) return end(Outcome::kMissing);  // the header told all there is
     if (whole()) return end(Outcome::kDone);
     ++torn_;

@@ -33,6 +33,8 @@ class CheckedRead final : public AccessStep {
   /// kDone, kMissing: the TID word, for validation, and the record's incarnation, whole.
   record::TidWord tid() const { return copy().head.tid_word; }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
+  /// The state word that was there at the same moment.
+  record::StateWord state() const { return copy().state_word; }
   /// How often the checksum told that others had been writing meanwhile.
   unsigned torn() const { return torn_; }
 

@@ -13,6 +13,7 @@ enum class Outcome : std::uint8_t {
   kMoved,    ///< another key, another incarnation or not the latest: forget the place and look the key up again
   kChanged,  ///< not the TID that was read
   kBusy,     ///< locked by somebody else, or changing, each time
+  kNoTime,   ///< the clock is not known well enough for leases (I9): take an x-lock instead
   kNotHeld,  ///< the x-lock was not taken before the connection broke, or is not ours any more
   kBroken,   ///< the connection; what was posted took effect, or not
   kStale,    ///< the node has begun another life

@@ -34,6 +34,7 @@ std::string_view name(Outcome outcome) {
     case Outcome::kMoved: return "moved";
     case Outcome::kChanged: return "changed";
     case Outcome::kBusy: return "busy";
+    case Outcome::kNoTime: return "the clock is not known well enough";
     case Outcome::kNotHeld: return "not held";
     case Outcome::kBroken: return "connection broken";
     case Outcome::kStale: return "of an earlier life of the node";

@@ -51,7 +51,14 @@ struct Hammer::Life {
 Hammer::Hammer(const HammerOptions& options)
     : options_(options),
       nodes_(options.network, options.remotes, owner_.region()),
-      random_(options.network.seed, 1) {}
+      random_(options.network.seed, 1) {
+  for (rdma::NodeId node = kOwner; node <= kOwner + options.remotes; ++node) {
+    const auto offset_us = static_cast<std::int64_t>(random_.below(21)) - 10;
+    nodes_.network.set_clock(node, {.offset = 1'000'000 + offset_us * 1000});
+    (void)clocks_.of(node);
+  }
+  nodes_.time_passed = [this] { clocks_.tick(); };
+}
 
 Hammer::~Hammer() = default;
 
@@ -124,7 +131,7 @@ void Hammer::change_as_owner(std::uint64_t place, std::uint64_t key) {
   const std::uint64_t incarnation = record.incarnation();
   const auto pauses = [this] { pause(); };
   TidWord before = 0;
-  if (!record.lock(&before)) return;
+  if (!record.lock(&before, &clocks_.of(kOwner))) return;
   if (places_[place].key != key || record.incarnation() != incarnation || !record::is_latest(before)) {
     record.unlock();  // another fiber was quicker
     return;
@@ -188,6 +195,7 @@ void Hammer::transact(Worker& worker, std::uint64_t key) {
     count = count_of(read.read()->value());
     if (!count) return wrong("a read shows a torn value");
   }
+  if (random_.chance(options_.leases)) hold_lease(worker, record);
   if (random_.chance(0.3)) validate(worker, record, tid);
   if (random_.chance(0.7)) change(worker, record, tid, read.outcome() == Outcome::kDone ? count : std::nullopt);
 }
@@ -201,12 +209,34 @@ void Hammer::validate(Worker& worker, const RemoteRecord& record, TidWord tid) {
   if (doomed && outcome == Outcome::kDone) wrong("a read was valid although another write was before it");
 }
 
+/// While the lease is valid by this node's clock, nobody replaces the version, nor holds what he needs for it.
+void Hammer::hold_lease(Worker& worker, const RemoteRecord& record) {
+  const base::SoftTime& time = clocks_.of(worker.remote.id());
+  const std::uint64_t now_us = time.read().now_us;
+  Lease lease(record, {.end_us = now_us + 300, .least_end_us = now_us + 100}, worker.buffer, time);
+  const Outcome outcome = run(worker, lease);
+  if (outcome == Outcome::kBroken) (void)reconnect(worker);
+  if (outcome != Outcome::kDone && outcome != Outcome::kMissing) return;
+  if (outcome == Outcome::kDone && !count_of(lease.read().value())) return wrong("a lease shows a torn value");
+  ++leased_;
+  const std::uint64_t place = place_of(record);
+  const Doomed version{lease.read().tid(), lease.read().incarnation()};
+  for (; !worker.life.crashed && !ended() && lease.valid(time.read()); nodes_.scheduler.yield()) {
+    const OwnedRecord here = at(place);
+    if (places_[place].doomed == version) return wrong("somebody is about to write under a valid lease");
+    if ((here.tid() & ~record::kLocked) != version.tid || here.incarnation() != version.incarnation)
+      return wrong("somebody has written under a valid lease");
+    if (random_.chance(0.02)) return;
+  }
+}
+
 /// Replaces the version that was read; `count`: what it counted to, nothing if it was absent.
 void Hammer::change(Worker& worker, const RemoteRecord& record, TidWord read, std::optional<std::uint64_t> count) {
   const std::uint64_t place = place_of(record);
   Intent& intent = worker.intent;
   intent = {.place = place, .mine = worker.words.next(), .key = std::string(record.key)};
-  XLock lock(record, intent.mine, worker.buffer, no_lease_);
+  const LeaseExpired expired = expired_by(clocks_.of(worker.remote.id()));
+  XLock lock(record, intent.mine, worker.buffer, expired);
   if (carry_out(worker, lock, [&] { lock.resume(); }) != Outcome::kDone) return;
   OwnedRecord here = owner_.at(place, intent.key);
   if (here.state() != intent.mine) wrong("a lock that counts as held is not");
@@ -294,7 +324,7 @@ void Hammer::check_end() {
   std::uint64_t sum = deleted_;
   for (std::uint64_t place = 0; place < kPlaces; ++place) {
     const OwnedRecord record = at(place);
-    if (record.state() != kFree) wrong(fmt::format("place {} is left x-locked", place));
+    if (record::is_x_locked(record.state())) wrong(fmt::format("place {} is left x-locked", place));
     if (record::is_locked(record.tid())) wrong(fmt::format("place {} is left with its lock bit", place));
     if (!places_[place].key || record::is_absent(record.tid())) continue;
     const std::optional<std::string> value = record.read();

@@ -14,7 +14,9 @@
 #include "src/dist/record_access/key_read.h"
 #include "src/dist/record_access/release.h"
 #include "src/dist/record_access/x_lock.h"
+#include "src/dist/record_access/lease.h"
 #include "tests/dist/record_access/hash_owner.h"
+#include "tests/dist/record_access/sim_clocks.h"
 #include "tests/dist/record_access/sim_nodes.h"
 
 namespace granary::dist {
@@ -25,6 +27,7 @@ struct HammerOptions {
   unsigned fibers = 2;         ///< of each node, the owner included
   unsigned transactions = 12;  ///< of each fiber
   unsigned crashes = 0;        ///< of other nodes, in all
+  double leases = 0;           ///< how often a node reads under a lease
 };
 
 class Hammer {
@@ -36,10 +39,13 @@ class Hammer {
   /// Of remote increments, deletes and births: the run was no idle one.
   std::uint64_t remote_commits() const { return remote_commits_; }
   std::uint64_t resumed() const { return resumed_; }
+  /// Leases that were valid when they had been taken.
+  std::uint64_t leased() const { return leased_; }
 
  private:
   static constexpr std::uint64_t kKeys = 3;
   static constexpr std::uint64_t kPlaces = 5;
+  static constexpr std::uint64_t kClockError = 22;  ///< of clocks that are wrong by 10 us and read to the microsecond
 
   /// What an x-lock holder is about to do, and what recovery would find in its log.
   struct Intent {
@@ -79,6 +85,7 @@ class Hammer {
   void transact(Worker& worker, std::uint64_t key);
   void change(Worker& worker, const RemoteRecord& record, record::TidWord read, std::optional<std::uint64_t> count);
   void validate(Worker& worker, const RemoteRecord& record, record::TidWord tid);
+  void hold_lease(Worker& worker, const RemoteRecord& record);
   Outcome carry_out(Worker& worker, AccessStep& step, const std::function<void()>& resume);
   static Outcome run(Worker& worker, AccessStep& step);
   bool reconnect(Worker& worker);
@@ -101,13 +108,14 @@ class Hammer {
   const kvstore::remote::RemoteTable table_ = owner_.remote(kOwner);
   SimNodes nodes_;
   base::Random random_;
-  const LeaseExpired no_lease_;
+  SimClocks clocks_{nodes_.network, kClockError};
   std::vector<Place> places_{kPlaces};
   std::vector<std::unique_ptr<Life>> lives_;
   unsigned running_ = 0;
   std::uint64_t writers_ = 0;
   std::uint64_t remote_commits_ = 0;
   std::uint64_t resumed_ = 0;
+  std::uint64_t leased_ = 0;
   std::uint64_t increments_ = 0;
   std::uint64_t deleted_ = 0;  ///< sum of the counts that were deleted
   std::string wrong_;

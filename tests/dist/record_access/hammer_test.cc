@@ -18,6 +18,7 @@ std::uint64_t seeds_of(std::uint64_t seeds) {
 struct Sums {
   std::uint64_t commits = 0;
   std::uint64_t resumed = 0;
+  std::uint64_t leased = 0;
 };
 
 Sums hammer(HammerOptions options, std::uint64_t seeds) {
@@ -30,6 +31,7 @@ Sums hammer(HammerOptions options, std::uint64_t seeds) {
     if (!wrong.empty()) break;
     sums.commits += run.remote_commits();
     sums.resumed += run.resumed();
+    sums.leased += run.leased();
   }
   return sums;
 }
@@ -50,6 +52,20 @@ TEST(Hammer, ConnectionsThatBreak) {
   const Sums sums = hammer({.network = {.loss = 0.05}, .remotes = 2}, seeds);
   EXPECT_GT(sums.commits, seeds * 3);
   EXPECT_GT(sums.resumed, seeds);
+}
+
+TEST(Hammer, NodesThatTakeLeases) {
+  const std::uint64_t seeds = seeds_of(300);
+  const Sums sums = hammer({.remotes = 2, .leases = 0.5}, seeds);
+  EXPECT_GT(sums.commits, seeds);
+  EXPECT_GT(sums.leased, seeds * 3);
+}
+
+TEST(Hammer, NodesThatTakeLeasesAndCrash) {
+  const std::uint64_t seeds = seeds_of(60);
+  const Sums sums = hammer({.network = {.loss = 0.02}, .remotes = 3, .crashes = 3, .leases = 0.3}, seeds);
+  EXPECT_GT(sums.commits, seeds);
+  EXPECT_GT(sums.leased, seeds * 3);
 }
 
 TEST(Hammer, NodesThatCrash) {

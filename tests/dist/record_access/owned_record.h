@@ -49,10 +49,10 @@ class OwnedRecord {
   /// The same with the incarnation that the place has, and no value yet.
   void make_unborn() { record::make_unborn(shared_, key_); }
 
-  /// True: the lock bit is ours, and `*before` what was under it. Pauses at sync points "owner.*".
-  bool lock(record::TidWord* before) {
+  /// True: the lock bit is ours, and `*before` what was under it. Pauses at sync points "owner.*". `time`: the owner's.
+  bool lock(record::TidWord* before, const base::SoftTime* time = nullptr) {
     *before = tid();
-    return !record::is_locked(*before) && record::lock_as_owner(shared_, *before) == record::OwnerLock::kTaken;
+    return !record::is_locked(*before) && record::lock_as_owner(shared_, *before, time) == record::OwnerLock::kTaken;
   }
   void unlock() { shared_.head.unlock_unchanged(); }
   /// Under the lock bit, which goes with it.

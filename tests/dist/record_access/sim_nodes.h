@@ -97,6 +97,7 @@ class SimNodes : private base::Waiter {
 
   rdma::sim::SimNetwork network;
   std::shared_ptr<memory::Region> region;
+  std::function<void()> time_passed = [] {};  ///< called whenever it may have
 
  private:
   class Between final : public base::Waiter {
@@ -118,6 +119,7 @@ class SimNodes : private base::Waiter {
   void poll() {
     for (const auto& life : lives_) life->shared().poll();
     network.step();
+    time_passed();
   }
 
   std::unique_ptr<rdma::Fabric> fabric_;

@@ -1,0 +1,67 @@
+#pragma once
+// I9: reads a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35).
+//
+// One chain: CAS the state word from free, or from a lease that has expired, to the end that is wanted; then READ the record. A
+// lease that is there and ends late enough is shared: the READ that came with the CAS was under it. It is never made longer, as
+// readers who come one after the other would keep writers away for ever.
+//
+// What was READ counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than the
+// lease may still be writing. Later bits are of owners who will see the lease and give way.
+//
+// Nobody gives a lease back: it ends. So nothing has to be found out when a connection breaks or a node dies.
+
+#include <optional>
+
+#include "src/base/soft_time.h"
+#include "src/dist/record_access/checked_read.h"
+#include "src/dist/record_access/x_lock.h"
+
+namespace granary::dist {
+
+/// For XLock, by the clock that leases are judged by.
+inline LeaseExpired expired_by(const base::SoftTime& time) {
+  return [&time](std::uint64_t end_us) { return time.read().expired(end_us); };
+}
+
+/// In the cluster's time.
+struct LeaseTerm {
+  std::uint64_t end_us = 0;        ///< of a lease that has to be made
+  std::uint64_t least_end_us = 0;  ///< one that is there already is shared if it does not end sooner
+};
+
+class Lease final : public AccessStep {
+ public:
+  static std::size_t buffer_bytes(const RemoteRecord& record) { return base::kWord + record.bytes(); }
+
+  /// `time` outlives it.
+  Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, const base::SoftTime& time);
+
+  void append(std::vector<rdma::Operation>& chain) override;
+  rdma::fiber::Next settle() override;
+
+  /// kDone, kMissing: what is there and stays while the lease is valid.
+  const CheckedRead& read() const { return read_; }
+  /// When it ends: as was wanted, or as the one that is shared.
+  std::uint64_t end_us() const { return end_us_; }
+  /// To be asked after all else that the reader relies on: then it held all of that at one moment.
+  bool valid(const base::TimeReading& now) const { return now.valid(end_us_); }
+  /// kBusy: the state word that was in the way, if one was.
+  record::StateWord holder() const { return holder_; }
+
+ private:
+  rdma::fiber::Next taken(std::uint64_t end_us);
+  rdma::fiber::Next not_taken(record::StateWord seen);
+  rdma::fiber::Next look();
+  rdma::fiber::Next begin_again(record::StateWord seen, rdma::fiber::Next when);
+
+  LeaseTerm term_;
+  std::uint64_t* words_;  ///< the CAS's old value; the record
+  const base::SoftTime* time_;
+  CheckedRead read_;
+  bool taken_ = false;
+  record::StateWord expected_ = record::kFree;
+  record::StateWord holder_ = record::kFree;
+  std::uint64_t end_us_ = 0;
+};
+
+}  // namespace granary::dist
