@@ -80,6 +80,13 @@ struct MultiGet {
   GetResult result;
 };
 
+/// One element of declare().
+struct Declared {
+  Table table;
+  std::string_view key;
+  bool write = false;  ///< or only read
+};
+
 /// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it.
 class Transaction {
  public:
@@ -100,6 +107,12 @@ class Transaction {
   /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot go on; what
   /// each get found is in its own result.
   Outcome multi_get(std::span<MultiGet> gets);
+  /// In a cluster: what the transaction will do elsewhere, all at once and before it does it (`lease_2pl`; DrTM). The records
+  /// of other nodes are fetched and held until it ends: those to be written are locked, those to be read leased, which many
+  /// may at a time, so that it does not conflict later. Leases are short (NodeParts::lease_us); a transaction that takes
+  /// longer aborts with kLeaseExpired. Where the clocks are not good enough for leases, locks take their place. Keys of this
+  /// node, keys that have no record, and keys that were not declared are read and written as ever.
+  Outcome declare(std::span<const Declared> keys);
   /// Hints that these keys will be read soon.
   void prefetch(const Table& table, std::string_view key);
 

@@ -57,6 +57,10 @@ Outcome Transaction::multi_get(std::span<MultiGet> gets) {
   if (context_ == nullptr) return Outcome::kFinished;
   return context_->multi_get(serial_, gets);
 }
+Outcome Transaction::declare(std::span<const Declared> keys) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->declare(serial_, keys);
+}
 void Transaction::prefetch(const Table& table, std::string_view key) {
   if (context_ != nullptr) context_->prefetch(serial_, table.core(), key);
 }

@@ -44,6 +44,7 @@ class Context {
   GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
   Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
   Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);
+  Outcome declare(std::uint64_t serial, std::span<const Declared> keys);
   void prefetch(std::uint64_t serial, TableCore* table, std::string_view key);
   Outcome write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value, WriteMode mode);
   ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);

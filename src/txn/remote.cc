@@ -31,6 +31,22 @@ Outcome Context::write_elsewhere(TableCore& table, std::uint16_t home, std::stri
   return reason == AbortReason::kNone ? outcome : doom_with(reason);
 }
 
+Outcome Context::declare(std::uint64_t serial, std::span<const Declared> keys) {
+  const Outcome admitted = admit(serial);
+  if (admitted != Outcome::kOk) return admitted;
+  std::vector<DeclaredKey> elsewhere;
+  for (const Declared& declared : keys) {
+    const Outcome fits = admit(serial, declared.table.core(), declared.key);
+    if (fits != Outcome::kOk) return fits;
+    const std::optional<std::uint16_t> home = home_elsewhere(*declared.table.core(), declared.key);
+    if (home) elsewhere.push_back({{declared.table.core(), *home, declared.key}, declared.write});
+  }
+  if (elsewhere.empty()) return Outcome::kOk;
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  const AbortReason reason = remote_->declare(elsewhere);
+  return reason == AbortReason::kNone ? Outcome::kOk : doom_with(reason);
+}
+
 /// All keys of other nodes at once, then the others as if they were alone.
 Outcome Context::multi_get_placed(std::span<MultiGet> gets) {
   std::vector<RemoteGet> elsewhere;

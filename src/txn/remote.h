@@ -39,12 +39,20 @@ struct RemoteSnapshotGet {
   std::string value = {};
 };
 
+/// One element of declare().
+struct DeclaredKey {
+  RemoteKey key;
+  bool write = false;
+};
+
 class RemoteAccess : public cc::RemotePart {
  public:
   /// Whether the transaction has touched another node.
   virtual bool used() const = 0;
   /// Reads them all, in one round trip if it is known where they are. Own writes win. kNone, or why the transaction must end.
   virtual AbortReason get(std::span<RemoteGet> gets) = 0;
+  /// Fetches them all and holds them until end(): x-locks what will be written, leases what will be read.
+  virtual AbortReason declare(std::span<const DeclaredKey> keys) = 0;
   /// Buffers a write. `outcome` is kOk, kNotFound or kAlreadyExists.
   virtual AbortReason write(const RemoteKey& key, std::string_view value, WriteMode mode, Outcome& outcome) = 0;
   /// Visits a range of an ordered table, or of an index (`index`, of base table `table`), of one node; own writes win.

@@ -30,6 +30,11 @@ struct Access {
   bool has_value = false;       ///< kRecord: `value` is known, or there is none
   std::string_view value = {};  ///< kRecord, not absent
 
+  /// What declare() asked for; kept from then on, if there is a record.
+  enum class Hold : std::uint8_t { kNone, kLease, kLock };
+  Hold hold = Hold::kNone;
+  std::uint64_t lease_end_us = 0;  ///< leased until then
+
   bool written = false;
   bool remove = false;
   std::string_view new_value = {};
@@ -41,6 +46,9 @@ struct Access {
 
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
   bool held() const { return lock != record::kFree; }
+  bool leased() const { return lease_end_us != 0; }
+  /// Whether commit has to look if it is still as it was seen.
+  bool optimistic() const { return read && seen == Seen::kRecord && !held() && !leased(); }
 };
 
 /// All of a transaction, in the order of their first use; addresses stay until clear().

@@ -109,38 +109,54 @@ AbortReason RemoteTransaction::note_change(rdma::NodeId node, const messages::Ch
 AbortReason RemoteTransaction::lock_all() {
   std::deque<XLock> locks;
   std::vector<Access*> written;
-  std::vector<Step*> steps;
+  std::vector<AccessStep*> steps;
   for (Access& access : accesses_) {
-    if (!access.written) continue;
-    const std::size_t key_bytes = access.key.key.size();
-    void* const room = buffer(XLock::buffer_bytes(key_bytes));
-    access.release_room = buffer(Release::buffer_bytes(key_bytes, access.new_value.size()));
-    if (room == nullptr || access.release_room == nullptr) return AbortReason::kOutOfMemory;
+    if (!access.written || access.held()) continue;
+    void* const room = buffer(XLock::buffer_bytes(access.key.key.size()));
+    if (room == nullptr || !make_release_room(access, access.new_value.size())) return AbortReason::kOutOfMemory;
     steps.push_back(&locks.emplace_back(access.record, reach_.holders.next(), room, reach_.lease_expired));
     written.push_back(&access);
   }
-  const auto locking_at = [&locks](rdma::NodeId node) {
-    return std::any_of(locks.begin(), locks.end(),
-                       [node](const XLock& lock) { return lock.node() == node && lock.outcome() == Outcome::kOpen; });
+  if (steps.empty() && epochs_known()) return AbortReason::kNone;  // all are held since declare()
+  const AbortReason unreached = run_before_epochs(steps);
+  if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
+  AbortReason reason = settle_locks(locks, written);
+  if (reason == AbortReason::kNone) reason = unreached;
+  if (reason != AbortReason::kNone) release();
+  return reason;
+}
+
+bool RemoteTransaction::make_release_room(Access& access, std::size_t value_bytes) {
+  access.release_room = buffer(Release::buffer_bytes(access.key.key.size(), value_bytes));
+  return access.release_room != nullptr;
+}
+
+/// READs every participant's E behind what takes hold of records there (I7), in the same chain.
+AbortReason RemoteTransaction::run_before_epochs(std::span<AccessStep* const> holds) {
+  const auto holding_at = [holds](rdma::NodeId node) {
+    return std::any_of(holds.begin(), holds.end(), [node](const AccessStep* step) {
+      return step->node() == node && step->outcome() == Outcome::kOpen;
+    });
   };
+  std::vector<Step*> steps(holds.begin(), holds.end());
   std::deque<EpochRead> epochs;
   for (const Participant& participant : participants_) {
     void* const room = buffer(EpochRead::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
     EpochRead::Until until;
     if (!injected(Bug::kEpochBeforeLocks)) {
-      until.others = [&locking_at, node = participant.node] { return locking_at(node); };
+      until.others = [&holding_at, node = participant.node] { return holding_at(node); };
     }
     steps.push_back(&epochs.emplace_back(participant.control, room, std::move(until)));
   }
   run(Phase::kLock, steps);
-  AbortReason reason = settle_locks(locks, written);
-  for (std::size_t i = 0; i < epochs.size(); ++i) {
-    participants_[i].epoch = epochs[i].epoch();
-    if (reason == AbortReason::kNone && participants_[i].epoch == 0) reason = AbortReason::kNodeUnreachable;
-  }
-  if (reason != AbortReason::kNone) release();
-  return reason;
+  for (std::size_t i = 0; i < epochs.size(); ++i) participants_[i].epoch = epochs[i].epoch();
+  return epochs_known() ? AbortReason::kNone : AbortReason::kNodeUnreachable;
+}
+
+bool RemoteTransaction::epochs_known() const {
+  return std::all_of(participants_.begin(), participants_.end(),
+                     [](const Participant& participant) { return participant.epoch != 0; });
 }
 
 /// What became of each lock. One whose connection broke is found out over the next connection, if there is one.
@@ -175,7 +191,7 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
 // --- Step 2 ---
 
 AbortReason RemoteTransaction::agree(epoch::Epoch here, epoch::Epoch& agreed) {
-  if (writes().empty()) {
+  if (writes().empty() && !(epochs_known() && all_held())) {
     // Nothing is locked elsewhere: E in front of what is validated, in one round.
     const AbortReason reason = validate_behind_epochs();
     if (reason != AbortReason::kNone) return reason;
@@ -225,7 +241,14 @@ AbortReason RemoteTransaction::validate_behind_epochs() {
 }
 
 AbortReason RemoteTransaction::validate() {
-  return std::exchange(validated_, false) ? AbortReason::kNone : validate_behind({});
+  const AbortReason reason = std::exchange(validated_, false) ? AbortReason::kNone : validate_behind({});
+  return reason == AbortReason::kNone ? confirm_leases() : reason;
+}
+
+/// Nothing is left to look at but leases.
+bool RemoteTransaction::all_held() const {
+  return nodes_.empty() &&
+         std::none_of(accesses_.begin(), accesses_.end(), [](const Access& access) { return access.optimistic(); });
 }
 
 /// Reads `steps`, then the headers of what was read and the versions of nodes; a record that is x-locked by this transaction was
@@ -235,9 +258,7 @@ AbortReason RemoteTransaction::validate_behind(std::vector<Step*> steps) {
   std::deque<HeaderRead> headers;
   std::deque<VersionCheck> versions;
   for (const Access& access : accesses_) {
-    if (!access.read || access.held() || access.seen != Access::Seen::kRecord || injected(Bug::kSkipRemoteValidation)) {
-      continue;
-    }
+    if (!access.optimistic() || injected(Bug::kSkipRemoteValidation)) continue;
     void* const room = buffer(sizeof(record::SharedRecord));
     if (room == nullptr) return AbortReason::kOutOfMemory;
     steps.push_back(&headers.emplace_back(access.record, access.tid, access.record.incarnation, room));
@@ -277,7 +298,8 @@ AbortReason RemoteTransaction::prepare(epoch::Epoch epoch) {
   std::deque<Ask<messages::KeepVersion>> questions;
   std::vector<messages::Question*> all;
   for (const Access& access : accesses_) {
-    if (!access.held() || !cc::snapshots_may_need(reach_.worker, access.locked_tid, period)) continue;
+    if (!access.held() || !access.written || !cc::snapshots_may_need(reach_.worker, access.locked_tid, period))
+      continue;
     all.push_back(&questions.emplace_back(
         access.key.home,
         messages::KeepVersion{
@@ -311,7 +333,7 @@ void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
   for (Access& access : accesses_) {
     if (!access.held()) continue;
     Release& release = releases.emplace_back(access.record, access.lock, access.release_room);
-    if (tid != 0) {
+    if (tid != 0 && access.written) {
       const record::TidWord absent = access.remove ? record::kAbsent : 0;
       release.set_version(tid | record::kLatest | absent, access.record.incarnation, access.new_value);
     }

@@ -161,7 +161,7 @@ AbortReason RemoteTransaction::fetch(std::span<Access* const> accesses) {
     if (access->seen != Access::Seen::kRecord || access->has_value) continue;
     void* const room = buffer(access->record.bytes());
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&reads.emplace_back(access->record, room));
+    steps.push_back(&reads.emplace_back(access->record, room, access->lock));
     wanted.push_back(access);
   }
   run(Phase::kExecute, steps);

@@ -49,6 +49,8 @@ struct Reach {
   BufferPool& buffers;         ///< the node's
   HolderWords holders;
   const LeaseExpired& lease_expired;
+  const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases
+  std::uint64_t lease_us = 0;            ///< how long leases are
   std::uint64_t connect_timeout_us = 100'000;
   ReachCounters counters = {};
 };

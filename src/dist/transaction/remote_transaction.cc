@@ -1,5 +1,7 @@
 #include "src/dist/transaction/remote_transaction.h"
 
+#include <algorithm>
+
 #include "src/base/check.h"
 #include "src/dist/record_access/regions.h"
 
@@ -12,6 +14,9 @@ RemoteTransaction::RemoteTransaction(Reach& reach)
 
 void RemoteTransaction::end() {
   if (participants_.empty()) return;
+  if (std::any_of(accesses_.begin(), accesses_.end(), [](const Access& access) { return access.held(); })) {
+    release();  // what was declared to be written, and was not
+  }
   cc::bump(reach_.counters.transactions, std::uint64_t{1});
   accesses_.clear();
   participants_.clear();
@@ -85,6 +90,7 @@ AbortReason RemoteTransaction::why(Outcome outcome) {
     case Outcome::kMissing: return AbortReason::kNone;
     case Outcome::kMoved: return AbortReason::kRecordReplaced;
     case Outcome::kChanged: return AbortReason::kReadChanged;
+    case Outcome::kNoTime: return AbortReason::kLeaseExpired;
     case Outcome::kOpen:
     case Outcome::kBusy: return AbortReason::kRecordBusy;
     default: return AbortReason::kNodeUnreachable;

@@ -11,6 +11,8 @@
 //
 // Without a write elsewhere nothing is locked, and E is READ in front of the headers, in the same round. Hash tables are searched
 // one-sided; ordered tables, indexes, and new keys go through the owner (src/dist/messages).
+//
+// What the transaction declares is held from then on, and not validated (declare.cc).
 
 #include <deque>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "src/base/arena.h"
 #include "src/dist/cluster_epoch/epoch_read.h"
 #include "src/dist/record_access/access_step.h"
+#include "src/dist/record_access/lease.h"
 #include "src/dist/transaction/access.h"
 #include "src/dist/transaction/reach.h"
 
@@ -31,6 +34,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
 
   bool used() const override { return !participants_.empty(); }
   AbortReason get(std::span<txn::RemoteGet> gets) override;
+  AbortReason declare(std::span<const txn::DeclaredKey> keys) override;
   AbortReason write(const txn::RemoteKey& key, std::string_view value, txn::WriteMode mode,
                     granary::Outcome& outcome) override;
   AbortReason scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home, const ScanRange& range,
@@ -79,11 +83,22 @@ class RemoteTransaction final : public txn::RemoteAccess {
 
   class Scanning;  // scan.cc
 
+  // Declared keys (declare.cc).
+  AbortReason hold(std::span<Access* const> accesses);
+  LeaseTerm lease_term() const;
+  AbortReason take_leased(const std::deque<Lease>& leases, std::span<Access* const> accesses);
+  AbortReason take_locked(std::span<Access* const> accesses);
+  AbortReason confirm_leases() const;
+
   // Commit (commit.cc).
   AbortReason place_writes();
   AbortReason make_places(std::span<Access* const> accesses);
   AbortReason note_change(rdma::NodeId node, const messages::ChangedNode& change);
   AbortReason lock_all();
+  bool make_release_room(Access& access, std::size_t value_bytes);
+  AbortReason run_before_epochs(std::span<AccessStep* const> holds);
+  bool epochs_known() const;
+  bool all_held() const;
   AbortReason settle_locks(std::deque<XLock>& locks, std::span<Access* const> accesses);
   AbortReason await_epoch(epoch::Epoch agreed);
   AbortReason validate_behind_epochs();

@@ -28,6 +28,7 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
                   .connect_timeout_us = node.connect_timeout_us}),
       fibers_(*endpoint_, [this](const rdma::Completion& completion) { messenger_.completed(completion); }),
       waiter_(scheduler),
+      lease_expired_(node.time == nullptr ? LeaseExpired() : expired_by(*node.time)),
       reach_{.self = node.fabric.node().node,
              .worker = core.state(),
              .scheduler = scheduler,
@@ -38,7 +39,9 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .directory = node.directory,
              .buffers = node.buffers,
              .holders = HolderWords(node.fabric.node().node, node.fabric.node().generation, number),
-             .lease_expired = node.lease_expired,
+             .lease_expired = lease_expired_,
+             .time = node.time,
+             .lease_us = node.lease_us,
              .connect_timeout_us = node.connect_timeout_us} {
   core_.state().waiter = &waiter_;
   core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });

@@ -17,7 +17,8 @@ struct NodeParts {
   char* mailboxes = nullptr;  ///< this node's region of mailboxes
   const Directory& directory;
   BufferPool& buffers;
-  LeaseExpired lease_expired = {};
+  const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases are taken
+  std::uint64_t lease_us = 10'000;       ///< long beside a transaction, short beside patience
   std::function<std::uint64_t()> now_us;
   std::uint64_t timeout_us = 10'000'000;         ///< of a question to another node, which may be very busy
   std::uint64_t connect_timeout_us = 2'000'000;  ///< for a node that does not answer; one that is dead refuses at once
@@ -59,6 +60,7 @@ class RemoteWorker {
   messages::Messenger messenger_;
   rdma::fiber::FiberEndpoint fibers_;
   Waiter waiter_;
+  const LeaseExpired lease_expired_;
   Reach reach_;
 };
 

@@ -2,6 +2,7 @@
 // A simulated cluster: several nodes with real engines in one process, on one thread, over the simulated fabric. Each node has a
 // service and workers; what waits lets virtual time pass.
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,8 +42,10 @@ class SimClusterNode {
                .mailboxes = mail_->base(),
                .directory = directory_,
                .buffers = pool_,
+               .time = &time_,
                .now_us = [this] { return now_us(); },
                .connect_timeout_us = 1'000} {
+    database_->engine().set_time(time_);
     EXPECT_TRUE(fabric_->register_region({.id = kDataRegion}, database_->engine().region()).ok());
     EXPECT_TRUE(fabric_->register_region({.id = kControlRegion}, *control_).ok());
     EXPECT_TRUE(fabric_->register_region({.id = kMailRegion}, *mail_).ok());
@@ -50,6 +53,8 @@ class SimClusterNode {
   }
 
   rdma::NodeId id() const { return fabric_->node().node; }
+  /// Of its clock, which stands still. Before the first there is no time.
+  base::SoftTime& time() { return time_; }
   Database& database() { return *database_; }
   Directory& directory() { return directory_; }
   Worker& worker(std::size_t number = 0) { return workers_[number].public_side; }
@@ -133,6 +138,8 @@ class SimClusterNode {
   const std::unique_ptr<memory::Region> buffer_;
   BufferPool pool_;
   Directory directory_;
+  const std::atomic<std::uint64_t> ticks_{0};
+  base::SoftTime time_{base::TscClock::simulated(ticks_), 1};
   const std::unique_ptr<Database> database_;
   const std::unique_ptr<rdma::Fabric> fabric_;
   NodeParts parts_;
@@ -173,6 +180,12 @@ class SimCluster : private base::Waiter {
       for (unsigned i = 0; i < workers_; ++i) node->add_worker();
     }
   }
+
+  /// All nodes' clocks show it.
+  void set_time(std::uint64_t us) {
+    for (const auto& node : nodes_) node->time().write(us, 0, kClockError);
+  }
+  static constexpr std::uint64_t kClockError = 100;
 
   /// E moves on everywhere; no transaction may be open.
   void pass_epochs(std::uint64_t epochs) {
