@@ -36,8 +36,10 @@ struct MembershipConfig {
 
 struct ClockConfig {
   ClockKind kind = ClockKind::kHost;
-  std::string pmc_socket = {};  ///< ptp: where ptp4l listens
-  std::uint8_t domain = 0;      ///< ptp: its domain
+  std::string pmc_socket = {};      ///< ptp: where ptp4l listens
+  std::uint8_t domain = 0;          ///< ptp: its domain
+  std::string grandmaster = {};     ///< ptp: the identity of the clock that all follow
+  std::uint32_t max_error_us = 50;  ///< ptp: how far a node's clock may be from it
 };
 
 /// One node. Paths are absolute.

@@ -126,6 +126,8 @@ void Parser::read_clock() {
   config_.clock.pmc_socket = path(section, "pmc_socket");
   if (config_.clock.pmc_socket.empty()) config_.clock.pmc_socket = "/var/run/ptp4l";
   config_.clock.domain = static_cast<std::uint8_t>(section.integer("domain", {0, 127}, 0));
+  config_.clock.grandmaster = section.text("grandmaster");
+  config_.clock.max_error_us = static_cast<std::uint32_t>(section.integer("max_error_us", {1, 1'000'000}, 50));
   section.close();
 }
 

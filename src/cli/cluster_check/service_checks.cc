@@ -1,9 +1,11 @@
 #include "src/cli/cluster_check/service_checks.h"
 
-#include <sys/stat.h>
-
 #include <fmt/format.h>
 
+#include <chrono>
+#include <thread>
+
+#include "cluster_config/clock/open_source.h"
 #include "src/cli/cluster_check/echo.h"
 
 namespace granary::cluster_check {
@@ -37,18 +39,30 @@ Finding check_host(const NodeConfig& node) {
   return finding;
 }
 
+/// ptp4l's answer comes a moment after the question.
+cluster_config::clock::Bound ask_for_bound(cluster_config::clock::TimeSource& source) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  for (;;) {
+    const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
+    cluster_config::clock::Bound bound = source.bound(static_cast<std::uint64_t>(passed.count()));
+    if (bound.delta_us || passed > std::chrono::milliseconds(kPatience_ms)) return bound;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
 Finding check_clock(const ClusterConfig& config) {
+  auto source = cluster_config::clock::open_source(config.clock);
+  if (!source.ok()) return {.subject = "clock", .verdict = Verdict::kBad, .found = source.status().message()};
   if (config.clock.kind == cluster_config::ClockKind::kHost)
     return {.subject = "clock", .found = "one host's own; nodes agree on it"};
-  Finding finding{.subject = "clock", .found = fmt::format("ptp4l is at {}", config.clock.pmc_socket)};
-  struct stat status {};
-  if (::stat(config.clock.pmc_socket.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) {
-    finding.verdict = Verdict::kBad;
-    finding.found =
-        fmt::format("ptp4l does not listen at '{}'; without it there are no leases", config.clock.pmc_socket);
-    finding.mend = "start ptp4l and phc2sys, or correct 'pmc_socket'";
-  }
-  return finding;
+  const cluster_config::clock::Bound bound = ask_for_bound(**source);
+  if (bound.delta_us)
+    return {.subject = "clock", .found = fmt::format("no two nodes differ by more than {} us", *bound.delta_us)};
+  return {.subject = "clock",
+          .verdict = Verdict::kBad,
+          .found = bound.cause + "; until then there are no leases",
+          .mend = "see that ptp4l and phc2sys run and have settled (docs/clock.md)"};
 }
 
 /// "" if a server of ZooKeeper answers there and serves; otherwise what is wrong.

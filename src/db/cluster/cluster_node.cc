@@ -118,6 +118,9 @@ Status ClusterNode::prepare_directories(ClusterPart& part) const {
 }
 
 Status ClusterNode::open_database() {
+  auto clock = NodeClock::open(config_.clock);
+  if (!clock.ok()) return clock.status();
+  clock_ = std::move(clock).value();
   auto control = map(sizeof(epoch::ControlBlock), /*shared=*/true);
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
@@ -127,6 +130,7 @@ Status ClusterNode::open_database() {
   if (!engine.ok()) return engine.status();
   (*engine)->set_fence(membership_->fence());
   database_ = std::make_unique<Database>(std::move(engine).value());
+  database_->engine().set_time(clock_->time());
   return {};
 }
 
@@ -153,6 +157,7 @@ Status ClusterNode::open_fabric() {
                                    .mailboxes = mail_->base(),
                                    .directory = directory_,
                                    .buffers = *pool_,
+                                   .time = &clock_->time(),
                                    .now_us = membership::lifetime_us});
   return status;
 }

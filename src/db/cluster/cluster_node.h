@@ -18,6 +18,7 @@
 #include "src/db/cluster/cluster_thread.h"
 #include "src/db/cluster/leader_thread.h"
 #include "src/db/cluster_part.h"
+#include "src/db/cluster/node_clock.h"
 #include "src/dist/messages/owner.h"
 #include "src/dist/messages/service.h"
 #include "src/dist/messages/service_thread.h"
@@ -82,6 +83,7 @@ class ClusterNode {
   dist::messages::MailboxLayout layout_;
   Procedures procedures_;
 
+  std::unique_ptr<NodeClock> clock_;
   std::unique_ptr<membership::Membership> membership_;
   std::unique_ptr<memory::Region> control_;
   std::unique_ptr<memory::Region> mail_;

@@ -78,8 +78,11 @@ TEST(ServiceChecks, AClockWithoutItsServiceIsBad) {
   ClusterConfig config;
   EXPECT_FALSE(any_bad(check_services(config)));
   config.clock = {.kind = cluster_config::ClockKind::kPtp, .pmc_socket = "/nowhere/ptp4l"};
-  EXPECT_TRUE(any_bad(check_services(config)));
-  EXPECT_THAT(text_of(check_services(config)), HasSubstr("'/nowhere/ptp4l'"));
+  EXPECT_THAT(text_of(check_services(config)), HasSubstr("grandmaster"));
+  config.clock.grandmaster = "001122.fffe.334455";
+  const Findings findings = check_services(config);
+  EXPECT_TRUE(any_bad(findings));
+  EXPECT_THAT(text_of(findings), HasSubstr("cannot be reached at /nowhere/ptp4l"));
 }
 
 TEST(ServiceChecks, AHostAnswersAndAnAddressWithoutARouteDoesNot) {
