@@ -98,6 +98,40 @@ TEST_P(Clusters, MoneyIsMovedBetweenNodesAndStays) {
   });
 }
 
+/// Beside transfers that are not: locks and leases in advance, and validation, meet on the same accounts.
+TEST_P(Clusters, MoneyIsMovedByTransfersThatAreDeclared) {
+  constexpr std::uint64_t kTransfers = 120;
+  const ClusterFile file(kNodes);
+  on_each_node(file, kNodes, [&](Cluster& cluster) {
+    const auto accounts = make_accounts(cluster, GetParam());
+    ASSERT_TRUE(cluster.start().ok());
+    auto worker = cluster.register_worker().value();
+    load(cluster, *worker, accounts);
+    for (std::uint64_t i = 0; i < kTransfers; ++i) {
+      const std::uint64_t from = (i * 7 + cluster.node()) % (kNodes * kAccounts);
+      const std::uint64_t to = (i * 11 + 3 * cluster.node() + 1) % (kNodes * kAccounts);
+      const std::uint64_t looked_at = (i * 13) % (kNodes * kAccounts);
+      if (from == to) continue;
+      const EncodedKey<std::uint64_t> source_key(from), target_key(to), looked_at_key(looked_at);
+      std::vector<Declared> keys{{accounts, source_key, true}, {accounts, target_key, true}};
+      if (i % 16 == 0 && looked_at != from && looked_at != to) keys.push_back({accounts, looked_at_key, false});
+      const RunResult done = worker->run([&](Transaction& t) {
+        if (i % 3 != 0 && t.declare(keys) != Outcome::kOk) return;
+        const auto source = t.get(accounts, from);
+        const auto target = t.get(accounts, to);
+        if (i % 16 == 0 && !t.get(accounts, looked_at)) return;
+        if (!source || !target) return;
+        (void)t.put(accounts, from, {source->balance - 1});
+        (void)t.put(accounts, to, {target->balance + 1});
+      });
+      ASSERT_TRUE(done.committed()) << name(done.reason);
+    }
+    ASSERT_TRUE(cluster.barrier().ok());
+    EXPECT_EQ(total(*worker, accounts), std::int64_t{kNodes * kAccounts} * kMoney);
+    ASSERT_TRUE(cluster.barrier().ok());
+  });
+}
+
 struct Deposit {
   std::uint64_t account;
   std::int64_t amount;
