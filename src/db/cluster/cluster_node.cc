@@ -158,7 +158,12 @@ Status ClusterNode::open_fabric() {
                                    .directory = directory_,
                                    .buffers = *pool_,
                                    .time = &clock_->time(),
-                                   .now_us = membership::lifetime_us});
+                                   .now_us = membership::lifetime_us,
+                                   .lives = [this](rdma::NodeId node) {
+                                     const auto configuration = membership_->configuration();
+                                     const membership::Member* const member = configuration->find(node);
+                                     return member != nullptr && member->live();
+                                   }});
   return status;
 }
 

@@ -165,7 +165,7 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
   for (std::size_t i = 0; i < locks.size(); ++i) {
     XLock& lock = locks[i];
     Access& access = *accesses[i];
-    if (lock.outcome() == Outcome::kBroken && reach_.peers.connect(access.key.home, reach_.connect_timeout_us).ok()) {
+    if (lock.outcome() == Outcome::kBroken && reach_.connect(access.key.home)) {
       lock.resume();
       Step* const step = &lock;
       run(Phase::kLock, {&step, 1});
@@ -345,7 +345,7 @@ void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
     std::erase_if(steps, [&](Step* step) {
       auto& release = static_cast<Release&>(*step);
       if (release.outcome() != Outcome::kBroken) return true;
-      if (turn == kMostResumptions || !reach_.peers.connect(step->node(), reach_.connect_timeout_us).ok()) {
+      if (turn == kMostResumptions || !reach_.connect(step->node())) {
         cc::bump(reach_.counters.unfinished, std::uint64_t{1});
         return true;
       }

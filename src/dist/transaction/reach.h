@@ -52,6 +52,14 @@ struct Reach {
   const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases
   std::uint64_t lease_us = 0;            ///< how long leases are
   std::uint64_t connect_timeout_us = 100'000;
+  std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
+
+  /// Sees to it that a node is connected; false if it is not a living member, or does not answer.
+  bool connect(rdma::NodeId node) {
+    const std::optional<rdma::ConnectionId> present = peers.find(node);
+    if (present && peers.endpoint().status(*present).ok()) return true;
+    return (!lives || lives(node)) && peers.connect(node, connect_timeout_us).ok();
+  }
   ReachCounters counters = {};
 };
 

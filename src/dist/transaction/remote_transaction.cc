@@ -34,7 +34,7 @@ AbortReason RemoteTransaction::touch(rdma::NodeId node) {
   if (participants_.empty() && reach_.worker.shared.fence != nullptr) {
     configuration_ = reach_.worker.shared.fence->version();
   }
-  if (!reach_.peers.connect(node, reach_.connect_timeout_us).ok()) return AbortReason::kNodeUnreachable;
+  if (!reach_.connect(node)) return AbortReason::kNodeUnreachable;
   const rdma::Generation life = reach_.peers.endpoint().peer_generation(*reach_.peers.find(node));
   participants_.push_back(
       {.node = node, .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0}});

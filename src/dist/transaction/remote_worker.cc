@@ -42,7 +42,8 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .lease_expired = lease_expired_,
              .time = node.time,
              .lease_us = node.lease_us,
-             .connect_timeout_us = node.connect_timeout_us} {
+             .connect_timeout_us = node.connect_timeout_us,
+             .lives = node.lives} {
   core_.state().waiter = &waiter_;
   core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
 }
