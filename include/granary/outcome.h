@@ -43,7 +43,8 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kTidsUsedUp,        ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
   kLogEntryTooLarge,  ///< what the transaction writes does not fit into the worker's log ring (Options::ring_bytes)
   kLogFailed,         ///< the log could not be written: nothing commits any more, reads go on (Database::log_status())
-  kRemotelyLocked,    ///< a record of a shared table, to be written, stayed locked by another node (bounded wait)
+  kRemotelyLocked,  ///< a record of a shared table, to be written, stayed locked by another node (bounded wait); what a dead node
+                    ///< held stays locked until the node is recovered
   // Of transactions across nodes.
   kNodeUnreachable,       ///< a node whose records the transaction needs does not answer: it is dead, or cut off
   kEpochsApart,           ///< the nodes did not reach the transaction's epoch in time (bounded wait)

@@ -20,6 +20,15 @@ class Waiter {
 /// Pauses of a bounded wait before it gives up.
 inline constexpr std::uint32_t kBoundedPauses = 512;
 
+/// Only spins: for who has others to serve, and rather gives up than waits.
+class BriefWaiter final : public Waiter {
+ public:
+  void pause(std::uint32_t) override {
+    outside_region();
+    spin_pause();
+  }
+};
+
 /// Spins briefly, then gives the processor away: the lock holder may be waiting for it.
 class ThreadWaiter final : public Waiter {
  public:

@@ -30,15 +30,17 @@ NodeNumber home_of(std::string_view key) {
 
 using Accounts = TypedTable<std::uint64_t, std::int64_t>;
 
-/// Moves money between an account of each of two nodes; what is there is never less than 0 and never grows.
+/// Moves money between two accounts. What a dead node held stays locked until it is recovered, so nobody tries for ever.
 RunResult transfer(ClusterWorker& worker, const Accounts& accounts, std::uint64_t from, std::uint64_t to) {
-  return worker.run([&](Transaction& t) {
-    const auto source = t.get(accounts, from);
-    const auto target = t.get(accounts, to);
-    if (!source || !target) return;
-    (void)t.put(accounts, from, *source - 1);
-    (void)t.put(accounts, to, *target + 1);
-  });
+  return worker.run(
+      [&](Transaction& t) {
+        const auto source = t.get(accounts, from);
+        const auto target = t.get(accounts, to);
+        if (!source || !target) return;
+        (void)t.put(accounts, from, *source - 1);
+        (void)t.put(accounts, to, *target + 1);
+      },
+      {.max_attempts = 20});
 }
 
 void begin(Cluster& cluster, Accounts& accounts, std::unique_ptr<ClusterWorker>& worker) {
@@ -78,9 +80,10 @@ void survive(const ClusterFile& file, NodeNumber node, const CrashChild::Report&
   std::uint64_t first_epoch = 0;
   std::uint64_t last_epoch = 0;
   std::uint64_t moved = 0;
-  for (const auto until = Clock::now() + std::chrono::seconds(1); Clock::now() < until;) {
-    const std::uint64_t there = (node == 1 ? 2 : 0) * kKeys + moved % kKeys;
-    const RunResult done = transfer(*worker, accounts, (node - 1) * kKeys + moved % kKeys, there);
+  const auto until = Clock::now() + std::chrono::seconds(1);
+  for (std::uint64_t tried = 0; Clock::now() < until; ++tried) {
+    const std::uint64_t there = (node == 1 ? 2 : 0) * kKeys + tried % kKeys;
+    const RunResult done = transfer(*worker, accounts, (node - 1) * kKeys + tried % kKeys, there);
     if (!done.committed()) continue;  // what the dead held is locked until it is recovered
     ++moved;
     if (first_epoch == 0) first_epoch = done.ticket.epoch;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/base/waiter.h"
 #include "src/cc/index.h"
 #include "src/dist/messages/requests.h"
 #include "src/memory/region.h"
@@ -14,7 +15,7 @@
 
 namespace granary::dist::messages {
 
-/// Used by the worker's thread. No answer waits for anything but locked records, for a bounded time.
+/// Used by the worker's thread. No answer waits for anything but locked records, and for them only a moment: kBusy.
 class Owner {
  public:
   /// A value longer than that is not sent along.
@@ -30,7 +31,12 @@ class Owner {
         slot_(slot),
         tables_(tables),
         region_(region),
-        buffer_(kMostValueBytes, '\0') {}
+        buffer_(kMostValueBytes, '\0') {
+    worker_.state().waiter = &brief_;
+  }
+  ~Owner() { worker_.state().waiter = &worker_.shared().waiter; }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
 
   Verdict answer(const Describe& request, DescribeAnswer& answer);
   Verdict answer(const Place& request, PlaceAnswer& answer);
@@ -66,7 +72,8 @@ class Owner {
   epoch::Slot& slot_;
   const std::span<txn::TableCore* const> tables_;
   const memory::Region& region_;
-  std::string buffer_;  ///< for values
+  base::BriefWaiter brief_;  ///< other nodes wait for answers, too
+  std::string buffer_;       ///< for values
 };
 
 }  // namespace granary::dist::messages

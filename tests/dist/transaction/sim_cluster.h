@@ -76,7 +76,6 @@ class SimClusterNode {
   void listen() {
     EXPECT_TRUE(fabric_->listen().ok());
     service_worker_ = database_->register_worker().value();
-    service_worker_.core()->state().waiter = &at_once_;
     slot_ = database_->engine().epochs().acquire_slot();
     service_endpoint_ = fabric_->open_endpoint().value();
     owner_ = std::make_unique<messages::Owner>(*service_worker_.core(), *slot_, tables_, database_->engine().region());
@@ -111,10 +110,6 @@ class SimClusterNode {
   }
 
  private:
-  /// The service waits for nobody here: while it does, nothing else runs.
-  class AtOnce final : public base::Waiter {
-    void pause(std::uint32_t) override {}
-  };
   struct OneWorker {
     Worker public_side;
     std::unique_ptr<RemoteWorker> remote;
@@ -149,7 +144,6 @@ class SimClusterNode {
   const std::unique_ptr<rdma::Fabric> fabric_;
   NodeParts parts_;
   std::vector<txn::TableCore*> tables_;
-  AtOnce at_once_;
   Worker service_worker_;
   epoch::Slot* slot_ = nullptr;
   std::unique_ptr<rdma::Endpoint> service_endpoint_;
