@@ -2,7 +2,7 @@
 # Sets the machine up, builds Granary in all test configurations and runs all tests. See docs/testing.md.
 #
 #   scripts/test.sh          the whole suite, ASan+UBSan on the unit tests, TSan on the stress tests, 5 seconds of each fuzzer;
-#                            under 25 minutes on 2 cores
+#                            meant for 25 minutes on 2 cores; longer when all has to be built first
 #   scripts/test.sh --full   also the slow tests, every label under the sanitizers, 20 times the rounds, 5 minutes of
 #                            each fuzzer; hours
 #

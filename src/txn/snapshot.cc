@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/test_hooks.h"
+#include "src/epoch/entered.h"
 #include "src/record/shared_read.h"
 #include "src/txn/context.h"
 #include "src/txn/scan_range.h"
@@ -16,19 +17,6 @@ using cc::Record;
 using record::ReadState;
 
 namespace {
-
-/// Keeps the slot entered for one operation.
-class Entered {
- public:
-  Entered(epoch::EpochManager& epochs, epoch::Slot& slot) : epochs_(epochs), slot_(slot) { epochs_.enter(slot_); }
-  ~Entered() { epochs_.leave(slot_); }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-
- private:
-  epoch::EpochManager& epochs_;
-  epoch::Slot& slot_;
-};
 
 GetResult result_of(const record::StableRead& seen) {
   switch (seen.state) {
@@ -158,7 +146,7 @@ GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::str
     const Outcome outcome = snapshot_get_elsewhere(*table, *home, key, value);
     return outcome == Outcome::kOk ? copy_out(value, buffer) : GetResult{outcome, 0};
   }
-  const Entered entered(worker_.shared().epochs, slot_);
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
   const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return {Outcome::kNotFound, 0};
   const auto* record = reinterpret_cast<const Record*>(at.value);
@@ -201,7 +189,7 @@ Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> ge
         return gets[count].result.outcome = admitted;
       keys[count] = gets[count].key;
     }
-    const Entered entered(worker_.shared().epochs, slot_);
+    const epoch::Entered entered(worker_.shared().epochs, slot_);
     table->index().find_many({keys.data(), count}, {found.data(), count});
     for (std::size_t i = 0; i < count; ++i) {
       if (found[i].value != 0) table->prefetch(reinterpret_cast<const Record*>(found[i].value));
@@ -239,7 +227,7 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
   while (result.count < range.limit) {
     batch.start(range.limit - result.count);
     {
-      const Entered entered(worker_.shared().epochs, slot_);
+      const epoch::Entered entered(worker_.shared().epochs, slot_);
       table->tree().scan(tree_range(rest), direction(rest), batch);
     }
     for (const Batch::Item& item : batch.items()) {

@@ -6,8 +6,8 @@
 #include "src/cc/garbage.h"
 #include "src/cc/holder_requests.h"
 #include "src/cc/records.h"
-#include "src/dist/messages/entered.h"
 #include "src/record/shared_read.h"
+#include "src/epoch/entered.h"
 
 namespace granary::dist::messages {
 
@@ -112,7 +112,7 @@ Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, Pla
 Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
-  const Entered entered(worker_.shared().epochs, slot_);
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table->index().find(request.key);
     const Record* record = record_of(at.value);
@@ -146,7 +146,7 @@ Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& 
 Verdict Owner::answer(const KeepVersion& request, KeepVersionAnswer& answer) {
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
-  const Entered entered(worker_.shared().epochs, slot_);
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
   switch (cc::keep_version(worker_.state(), table->index(), request.key, request.holder, request.epoch)) {
     case cc::Kept::kDone: answer.held = true; return Verdict::kDone;
     case cc::Kept::kNotHeld: answer.held = false; return Verdict::kDone;
@@ -159,7 +159,7 @@ Verdict Owner::answer(const KeepVersion& request, KeepVersionAnswer& answer) {
 Verdict Owner::answer(const NoteRemoved& request, NoteRemovedAnswer&) {
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
-  const Entered entered(worker_.shared().epochs, slot_);
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
   cc::note_removed(worker_.state(), table->index(), request.key, request.tid);
   return Verdict::kDone;
 }

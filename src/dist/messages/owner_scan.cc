@@ -1,8 +1,8 @@
 // A piece of a scan for another node: what a local scan would put into read and node set, and the values.
 
-#include "src/dist/messages/entered.h"
 #include "src/dist/messages/owner.h"
 #include "src/record/tid.h"
+#include "src/epoch/entered.h"
 
 namespace granary::dist::messages {
 
@@ -69,7 +69,7 @@ Verdict Owner::answer(const Scan& request, ScanAnswer& answer) {
   if (const Verdict found = find_table(request.table, longest, table); found != Verdict::kDone) return found;
   if (!table->index().ordered()) return Verdict::kNotOrdered;
   if (request.limit == 0) return Verdict::kDone;
-  const Entered entered(worker_.shared().epochs, slot_);
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
   PieceOfScan piece(*this, *table, request.limit, answer);
   table->tree().scan({.from = request.from,
                       .from_inclusive = request.from_inclusive,

@@ -77,9 +77,7 @@ AbortReason RemoteTransaction::make_places(std::span<Access* const> accesses) {
     if (reason != AbortReason::kNone) return reason;
     const messages::PlaceAnswer& answer = questions[i].answer();
     take(access, answer.record);
-    if (!answer.made && access.found()) {
-      if (access.read) return AbortReason::kNodeChanged;
-    }
+    if (!answer.made && access.found() && access.read) return AbortReason::kNodeChanged;
     for (const messages::ChangedNode& change : answer.changes) {
       const AbortReason noted = note_change(access.key.home, change);
       if (noted != AbortReason::kNone) return noted;

@@ -3,18 +3,18 @@
 
 #include "src/epoch/epoch.h"
 
-namespace granary::dist::messages {
+namespace granary::epoch {
 
 class Entered {
  public:
-  Entered(epoch::EpochManager& epochs, epoch::Slot& slot) : epochs_(epochs), slot_(slot) { epochs_.enter(slot_); }
+  Entered(EpochManager& epochs, Slot& slot) : epochs_(epochs), slot_(slot) { epochs_.enter(slot_); }
   ~Entered() { epochs_.leave(slot_); }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
  private:
-  epoch::EpochManager& epochs_;
-  epoch::Slot& slot_;
+  EpochManager& epochs_;
+  Slot& slot_;
 };
 
-}  // namespace granary::dist::messages
+}  // namespace granary::epoch
