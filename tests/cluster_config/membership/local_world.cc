@@ -12,7 +12,8 @@ namespace {
 class LocalWorld final : public World {
  public:
   Result<std::unique_ptr<Board>> open() override { return open_local_board(directory_.path()); }
-  void wipe() override { std::filesystem::remove_all(directory_ / "membership"); }
+  /// In one step: members may be writing into it.
+  void wipe() override { std::filesystem::rename(directory_ / "membership", directory_ / "wiped"); }
 
  private:
   const granary::tests::TemporaryDirectory directory_;
