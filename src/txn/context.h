@@ -27,6 +27,10 @@
 
 namespace granary::txn {
 
+class LocalGets;
+template <typename Get>
+struct GetsElsewhere;
+
 class Context {
  public:
   Context(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}
@@ -116,6 +120,8 @@ class Context {
   /// Reads `record`, or what has taken its place; keeps the read set. `own` writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
   Outcome read_string(std::optional<std::uint16_t> home, TableCore& table, std::string_view key, std::string& value);
+  void read_together(const LocalGets& gets);
+  void snapshot_read_together(const LocalGets& gets);
   Outcome note_read(cc::Record* record, cc::TidWord tid);
   Outcome note_node(const cc::Leaf* leaf, cc::Version version);
 
@@ -132,9 +138,9 @@ class Context {
   GetResult read_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::span<char> buffer);
   Outcome write_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string_view value,
                           WriteMode mode);
-  Outcome multi_get_placed(std::span<MultiGet> gets);
+  Outcome multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere);
   Outcome snapshot_get_elsewhere(TableCore& table, std::uint16_t home, std::string_view key, std::string& value);
-  Outcome snapshot_multi_get_placed(std::span<MultiGet> gets);
+  Outcome snapshot_multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere);
   ScanResult snapshot_scan_elsewhere(const TableCore& table, std::uint16_t home, const ScanRange& range, ScanFn visit);
   ScanResult scan_elsewhere(TableCore& table, TableCore* index, std::uint16_t home, const ScanRange& range,
                             ScanFn visit);

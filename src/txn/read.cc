@@ -1,10 +1,8 @@
 // Reads of a transaction (Silo 4.5): look the key up, copy a stable version, remember what was seen.
 
-#include <algorithm>
-#include <array>
-
 #include "src/record/shared_read.h"
 #include "src/txn/context.h"
+#include "src/txn/multi_get.h"
 
 namespace granary::txn {
 
@@ -14,18 +12,6 @@ using record::ReadState;
 namespace {
 
 Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
-
-/// Searches each run of gets on one table together and brings the records closer.
-void find_by_table(std::span<MultiGet> gets, const std::string_view* keys, kvstore::ordered::Lookup* found) {
-  for (std::size_t from = 0, to = 0; from < gets.size(); from = to) {
-    TableCore* const table = gets[from].table.core();
-    while (to < gets.size() && gets[to].table.core() == table) ++to;
-    table->index().find_many({keys + from, to - from}, {found + from, to - from});
-    for (std::size_t i = from; i < to; ++i) {
-      if (found[i].value != 0) table->prefetch(record_of(found[i].value));
-    }
-  }
-}
 
 }  // namespace
 
@@ -120,38 +106,45 @@ Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view ke
   return read_string(home_elsewhere(*table, key), *table, key, value);
 }
 
-/// First all searches, then all reads: the misses on the records of one table overlap with the searches in the next.
 Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  constexpr std::size_t kBatch = 64;
-  std::array<std::string_view, kBatch> keys;
-  std::array<kvstore::ordered::Lookup, kBatch> found;
-  for (; !gets.empty(); gets = gets.subspan(std::min(kBatch, gets.size()))) {
-    const std::size_t count = std::min(kBatch, gets.size());
-    bool placed = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Outcome admitted = admit(serial, gets[i].table.core(), gets[i].key);
-      if (admitted != Outcome::kOk) [[unlikely]]
-        return gets[i].result.outcome = admitted;
-      keys[i] = gets[i].key;
-      placed |= gets[i].table.core()->placement() != nullptr;
+  LocalGets here;
+  GetsElsewhere<RemoteGet> elsewhere;
+  for (MultiGet& get : gets) {
+    TableCore* const table = get.table.core();
+    const Outcome admitted = admit(serial, table, get.key);
+    if (admitted != Outcome::kOk) [[unlikely]]
+      return get.result.outcome = admitted;
+    if (const auto home = home_elsewhere(*table, get.key)) [[unlikely]] {
+      elsewhere.add(get, *home);
+      continue;
     }
-    if (placed) [[unlikely]]
-      return multi_get_placed(gets);
-    find_by_table(gets.first(count), keys.data(), found.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      TableCore& table = *gets[i].table.core();
-      Record* const record = record_of(found[i].value);
-      if (record == nullptr) {
-        access_.nodes.push_back({found[i].leaf, found[i].version});
-      } else {
-        lookups_.place(table.index(), keys[i]) = record;
-      }
-      gets[i].result = read(table, keys[i], record, gets[i].buffer);
-      if (state_ != State::kOpen) [[unlikely]]
-        return gets[i].result.outcome;
+    here.add(get);
+    if (here.full()) {
+      read_together(here);
+      here.clear();
     }
   }
-  return Outcome::kOk;
+  read_together(here);
+  if (!elsewhere.gets.empty() && state_ == State::kOpen) [[unlikely]]
+    return multi_get_elsewhere(elsewhere);
+  return admit(serial);
+}
+
+/// First all searches, then all reads: the misses on the records of one table overlap with the searches in the next.
+void Context::read_together(const LocalGets& gets) {
+  LocalGets::Found found;
+  gets.find(found);
+  for (std::size_t i = 0; i < gets.size() && state_ == State::kOpen; ++i) {
+    MultiGet& get = gets[i];
+    TableCore& table = *get.table.core();
+    Record* const record = record_of(found[i].value);
+    if (record == nullptr) {
+      access_.nodes.push_back({found[i].leaf, found[i].version});
+    } else {
+      lookups_.place(table.index(), get.key) = record;
+    }
+    get.result = read(table, get.key, record, get.buffer);
+  }
 }
 
 void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view key) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/txn/context.h"
+#include "src/txn/multi_get.h"
 
 namespace granary::txn {
 
@@ -47,31 +48,14 @@ Outcome Context::declare(std::uint64_t serial, std::span<const Declared> keys) {
   return reason == AbortReason::kNone ? Outcome::kOk : doom_with(reason);
 }
 
-/// All keys of other nodes at once, then the others as if they were alone.
-Outcome Context::multi_get_placed(std::span<MultiGet> gets) {
-  std::vector<RemoteGet> elsewhere;
-  std::vector<MultiGet*> places;
-  for (MultiGet& get : gets) {
-    const Outcome admitted = admit(serial_, get.table.core(), get.key);
-    if (admitted != Outcome::kOk) return get.result.outcome = admitted;
-    const std::optional<std::uint16_t> home = home_elsewhere(*get.table.core(), get.key);
-    if (!home) continue;
-    if (remote_ == nullptr) return get.result.outcome = Outcome::kUnknownTable;
-    elsewhere.push_back({{get.table.core(), *home, get.key}});
-    places.push_back(&get);
-  }
-  if (!elsewhere.empty()) {
-    const AbortReason reason = remote_->get(elsewhere);
-    if (reason != AbortReason::kNone) return doom_with(reason);
-  }
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    places[i]->result =
-        elsewhere[i].found ? copy_out(elsewhere[i].value, places[i]->buffer) : GetResult{Outcome::kNotFound, 0};
-  }
-  for (MultiGet& get : gets) {
-    if (home_elsewhere(*get.table.core(), get.key)) continue;
-    get.result = read(*get.table.core(), get.key, look_up(*get.table.core(), get.key), get.buffer);
-    if (state_ != State::kOpen) return get.result.outcome;
+Outcome Context::multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere) {
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  const AbortReason reason = remote_->get(elsewhere.gets);
+  if (reason != AbortReason::kNone) return doom_with(reason);
+  for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {
+    const RemoteGet& get = elsewhere.gets[i];
+    MultiGet& asked = *elsewhere.asked[i];
+    asked.result = get.found ? copy_out(get.value, asked.buffer) : GetResult{Outcome::kNotFound, 0};
   }
   return Outcome::kOk;
 }
@@ -106,27 +90,13 @@ Outcome Context::snapshot_get_elsewhere(TableCore& table, std::uint16_t home, st
   return get.outcome;
 }
 
-/// As multi_get_placed().
-Outcome Context::snapshot_multi_get_placed(std::span<MultiGet> gets) {
-  std::vector<RemoteSnapshotGet> elsewhere;
-  std::vector<MultiGet*> places;
-  for (MultiGet& get : gets) {
-    const Outcome admitted = admit_snapshot(serial_, get.table.core(), get.key);
-    if (admitted != Outcome::kOk) return get.result.outcome = admitted;
-    const std::optional<std::uint16_t> home = home_elsewhere(*get.table.core(), get.key);
-    if (!home) {
-      get.result = snapshot_get(serial_, get.table.core(), get.key, get.buffer);
-      continue;
-    }
-    if (remote_ == nullptr) return get.result.outcome = Outcome::kUnknownTable;
-    elsewhere.push_back({{get.table.core(), *home, get.key}});
-    places.push_back(&get);
-  }
-  if (!elsewhere.empty()) remote_->snapshot_get(snapshot_epoch_, elsewhere);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const RemoteSnapshotGet& get = elsewhere[i];
-    places[i]->result =
-        get.outcome == Outcome::kOk ? copy_out(get.value, places[i]->buffer) : GetResult{get.outcome, 0};
+Outcome Context::snapshot_multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere) {
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  remote_->snapshot_get(snapshot_epoch_, elsewhere.gets);
+  for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {
+    const RemoteSnapshotGet& get = elsewhere.gets[i];
+    MultiGet& asked = *elsewhere.asked[i];
+    asked.result = get.outcome == Outcome::kOk ? copy_out(get.value, asked.buffer) : GetResult{get.outcome, 0};
   }
   return Outcome::kOk;
 }

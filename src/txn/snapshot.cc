@@ -2,13 +2,13 @@
 // its epoch slot only within an operation, so however long it runs it never holds back E or the freeing of tree nodes.
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "src/base/test_hooks.h"
 #include "src/epoch/entered.h"
 #include "src/record/shared_read.h"
 #include "src/txn/context.h"
+#include "src/txn/multi_get.h"
 #include "src/txn/scan_range.h"
 
 namespace granary::txn {
@@ -170,46 +170,46 @@ Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::strin
 }
 
 Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  for (const MultiGet& get : gets) {
-    const TableCore* const table = get.table.core();
-    if (table != nullptr && table->placement() != nullptr) [[unlikely]]
-      return snapshot_multi_get_placed(gets);
+  LocalGets here;
+  GetsElsewhere<RemoteSnapshotGet> elsewhere;
+  for (MultiGet& get : gets) {
+    TableCore* const table = get.table.core();
+    const Outcome admitted = admit_snapshot(serial, table, get.key);
+    if (admitted != Outcome::kOk) [[unlikely]]
+      return get.result.outcome = admitted;
+    if (const auto home = home_elsewhere(*table, get.key)) [[unlikely]] {
+      elsewhere.add(get, *home);
+      continue;
+    }
+    here.add(get);
+    if (here.full()) {
+      snapshot_read_together(here);
+      here.clear();
+    }
   }
-  constexpr std::size_t kBatch = 16;
-  std::array<std::string_view, kBatch> keys;
-  std::array<kvstore::ordered::Lookup, kBatch> found;
-  const std::uint64_t snapshot = snapshot_epoch_;
-  while (!gets.empty()) {
-    // A run of gets on one table, at most a batch.
-    TableCore* const table = gets.front().table.core();
-    std::size_t count = 0;
-    for (; count < std::min(kBatch, gets.size()) && gets[count].table.core() == table; ++count) {
-      const Outcome admitted = admit_snapshot(serial, table, gets[count].key);
-      if (admitted != Outcome::kOk) [[unlikely]]
-        return gets[count].result.outcome = admitted;
-      keys[count] = gets[count].key;
-    }
-    const epoch::Entered entered(worker_.shared().epochs, slot_);
-    table->index().find_many({keys.data(), count}, {found.data(), count});
-    for (std::size_t i = 0; i < count; ++i) {
-      if (found[i].value != 0) table->prefetch(reinterpret_cast<const Record*>(found[i].value));
-    }
-    // Records that changed since the snapshot keep what it sees one version down, another miss away.
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto* record = reinterpret_cast<const Record*>(found[i].value);
-      if (record != nullptr && record::epoch_of(record->tid()) >= snapshot) table->prefetch(record->previous());
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      gets[i].result = {Outcome::kNotFound, 0};
-      if (found[i].value == 0) continue;
-      const auto* record = reinterpret_cast<const Record*>(found[i].value);
-      const std::span<char> buffer = gets[i].buffer;
-      gets[i].result = result_of(record::read_record_snapshot(*record, keys[i].size(), snapshot, buffer.data(),
-                                                              buffer.size(), *worker_.state().waiter));
-    }
-    gets = gets.subspan(count);
+  snapshot_read_together(here);
+  return elsewhere.gets.empty() ? Outcome::kOk : snapshot_multi_get_elsewhere(elsewhere);
+}
+
+void Context::snapshot_read_together(const LocalGets& gets) {
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
+  LocalGets::Found found;
+  gets.find(found);
+  // Records that changed since the snapshot keep what it sees one version down, another miss away.
+  for (std::size_t i = 0; i < gets.size(); ++i) {
+    const auto* record = reinterpret_cast<const Record*>(found[i].value);
+    if (record != nullptr && record::epoch_of(record->tid()) >= snapshot_epoch_)
+      gets[i].table.core()->prefetch(record->previous());
   }
-  return Outcome::kOk;
+  for (std::size_t i = 0; i < gets.size(); ++i) {
+    MultiGet& get = gets[i];
+    const auto* record = reinterpret_cast<const Record*>(found[i].value);
+    get.result =
+        record == nullptr
+            ? GetResult{Outcome::kNotFound, 0}
+            : result_of(record::read_record_snapshot(*record, get.key.size(), snapshot_epoch_, get.buffer.data(),
+                                                     get.buffer.size(), *worker_.state().waiter));
+  }
 }
 
 ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
