@@ -38,9 +38,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
                                      .shared = options.shared_memory});
   if (!region.ok()) return region.status();
   if (options.huge_pages == HugePages::kTry && (*region)->page_kind() == "4 KiB") {
-    std::fprintf(stderr,
-                 "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower "
-                 "(mend: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)\n");
+    fmt::print(stderr, "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower (mend: {})\n",
+               memory::transparent_pages_command(options.shared_memory));
   }
   std::unique_ptr<Engine> engine(
       new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), part.control));

@@ -24,9 +24,12 @@ std::uint64_t free_reserved_pages() {
   return file >> pages ? pages : 0;
 }
 
+const char* transparent_pages_file(bool shared) {
+  return shared ? "/sys/kernel/mm/transparent_hugepage/shmem_enabled" : "/sys/kernel/mm/transparent_hugepage/enabled";
+}
+
 bool transparent_pages_allowed(bool shared) {
-  std::ifstream file(shared ? "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
-                            : "/sys/kernel/mm/transparent_hugepage/enabled");
+  std::ifstream file(transparent_pages_file(shared));
   std::string text;
   std::getline(file, text);
   return !text.empty() && text.find("[never]") == std::string::npos && text.find("[deny]") == std::string::npos;
@@ -91,6 +94,10 @@ bool bind_to_node(void* base, std::uint64_t bytes, int node) {
 
 }  // namespace
 
+std::string transparent_pages_command(bool shared) {
+  return fmt::format("echo {} > {}", shared ? "advise" : "madvise", transparent_pages_file(shared));
+}
+
 Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
   const std::uint64_t bytes = round_up(options.reserve_bytes, kHugePage);
   Backing backing;
@@ -117,8 +124,8 @@ Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
     return Status(
         StatusCode::kUnavailable,
         fmt::format("huge_pages=require, but there are no 2 MiB pages: run 'sysctl vm.nr_hugepages={}', or enable "
-                    "transparent ones ('echo madvise > /sys/kernel/mm/transparent_hugepage/enabled')",
-                    bytes / kHugePage));
+                    "transparent ones ('{}')",
+                    bytes / kHugePage, transparent_pages_command(options.shared)));
   }
   if (options.numa_node >= 0 && (options.numa_node >= 64 || !bind_to_node(base, bytes, options.numa_node))) {
     return Status(StatusCode::kInvalidArgument,

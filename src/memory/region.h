@@ -22,6 +22,9 @@ struct RegionOptions {
   bool shared = false;               ///< a memory file, which other processes can map by fd()
 };
 
+/// The command that lets regions have transparent 2 MiB pages; shared ones have a switch of their own.
+std::string transparent_pages_command(bool shared);
+
 class Region {
  public:
   static Result<std::unique_ptr<Region>> map(const RegionOptions& options);
