@@ -103,7 +103,8 @@ Status set_node(const FlagValues& flags, Settings& settings) {
             fmt::format("--workers={}: node {} has {} by '{}'", settings.workers, id, node->workers, file)};
   }
   settings.share = {.node = static_cast<std::uint32_t>(node - config->nodes.begin()),
-                    .nodes = static_cast<std::uint32_t>(config->nodes.size())};
+                    .nodes = static_cast<std::uint32_t>(config->nodes.size()),
+                    .in_cluster = true};
   settings.cluster = {.file = file, .node = node->id, .database = settings.options};
   settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
   return {};

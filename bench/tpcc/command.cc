@@ -20,13 +20,18 @@ std::unique_ptr<Workload> workload(const Parameters& parameters, Open&& open) {
 Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
   const Result<Parameters> parameters = parameters_from(settings, flags);
   if (!parameters.ok()) return parameters.status();
-  if (!settings.share.alone())
-    return workload<store::ClusterStore>(*parameters,
-                                         [cluster = settings.cluster] { return store::ClusterStore::open(cluster); });
   Options options = settings.options;
   // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run: on a
   // virtual machine the first touch of a page can cost more than the transaction that needs it.
-  if (!flags.given("prefault")) options.prefault_bytes = std::min(estimated_bytes(*parameters), available_memory() / 2);
+  if (!flags.given("prefault")) {
+    options.prefault_bytes =
+        std::min(estimated_bytes(*parameters), available_memory() / (std::uint64_t{2} * settings.share.nodes));
+  }
+  if (!settings.share.alone()) {
+    ClusterOptions cluster = settings.cluster;
+    cluster.database.prefault_bytes = options.prefault_bytes;
+    return workload<store::ClusterStore>(*parameters, [=] { return store::ClusterStore::open(cluster); });
+  }
   if (settings.variants.has(Variant::kPartitionedStore)) {
     const std::uint32_t partitions = parameters->warehouses;
     return workload<store::PartitionedStore>(*parameters,

@@ -151,7 +151,10 @@ std::uint64_t estimated_bytes(const Parameters& parameters) {
   constexpr double kBytesANewOrder = 1000, kRequestsAWorkerSecond = 130'000;
   const double share = parameters.mix[0] / 100;
   const double growth = parameters.run_seconds * parameters.workers * kRequestsAWorkerSecond * share * kBytesANewOrder;
-  return static_cast<std::uint64_t>(kFixed + kBytesARow * static_cast<double>(loaded_rows(parameters)) + growth);
+  // Records that other nodes read in place have their keys and the room of their longest value.
+  const double larger = parameters.share.alone() ? 1 : 1.6;
+  return static_cast<std::uint64_t>(kFixed +
+                                    larger * (kBytesARow * static_cast<double>(loaded_rows(parameters)) + growth));
 }
 
 }  // namespace granary::bench::tpcc

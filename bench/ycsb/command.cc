@@ -14,7 +14,7 @@ constexpr std::uint64_t kLatencySample = 16;  // a request is so short that read
 Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
                                        const FlagValues& flags) {
   Parameters parameters = parameters_from(settings, flags);
-  if (settings.share.alone() && parameters.distributed > 0)
+  if (settings.share.nodes == 1 && parameters.distributed > 0)
     return Status(StatusCode::kInvalidArgument,
                   "--distributed_percent: there are no other nodes; see 'granary cluster'");
   if (!settings.share.alone() && parameters.mix.share(Operation::kInsert) != 0) {

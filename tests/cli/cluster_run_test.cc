@@ -48,6 +48,19 @@ TEST_F(ClusterRun, Ycsb) { run("ycsb", "--seconds=0.3 --keys=1000 --distributed_
 
 TEST_F(ClusterRun, Lease) { run("lease", "--seconds=0.3 --keys=1000 --hotspot=10"); }
 
+TEST_F(ClusterRun, OneNodeIsAClusterToo) {
+  const std::string alone = directory_ / "alone.toml";
+  std::ofstream(alone) << "[cluster]\nname = \"alone\"\nrun_directory = \"alone\"\n[defaults]\nmemory = \"256MiB\"\n"
+                          "[[node]]\nid = 3\n";
+  const std::string common = " --cluster=" + alone + " --workers=1 --seconds=0.2 --warmup=0 --repeat=1 --verify ";
+  for (const char* run : {"smallbank --accounts=500", "tpcc --items=200 --customers=30", "ycsb --keys=1000"}) {
+    const Ran ran = granary("cluster run " + (run + common));
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("node 3"), std::string::npos) << ran.out;
+  }
+  EXPECT_EQ(granary("cluster run ycsb --distributed_percent=10" + common).exit_code, 2);
+}
+
 TEST_F(ClusterRun, RefusesWhatCannotRun) {
   EXPECT_EQ(granary("cluster run").exit_code, 2);
   EXPECT_EQ(granary("cluster run soak").exit_code, 2);

@@ -96,7 +96,7 @@ TEST(LeaseRun, NodesCountTogether) {
   NoProgress progress;
   for (const std::uint32_t node : {0u, 1u}) {
     Parameters parameters = small();
-    parameters.share = {.node = node, .nodes = 2};
+    parameters.share = {.node = node, .nodes = 2, .in_cluster = true};
     nodes.push_back(std::make_unique<LeaseWorkload<S>>(
         parameters, [=]() -> Result<std::unique_ptr<S>> { return std::make_unique<S>(all, node); }));
     ASSERT_TRUE(nodes.back()->load(1, progress).ok());

@@ -55,7 +55,8 @@ TEST(SmallBankRequests, DistributedOnesTakeTheSecondFromAnotherPartition) {
 
 TEST(SmallBankRequests, OfANodeComeFromItsPartition) {
   for (const std::uint32_t worker : {0u, 1u, 5u}) {
-    RequestSource source({.customers = 90, .partitions = 3, .share = {.node = 2, .nodes = 3}}, worker);
+    RequestSource source({.customers = 90, .partitions = 3, .share = {.node = 2, .nodes = 3, .in_cluster = true}},
+                         worker);
     EXPECT_EQ(source.next().first.partition, 2u);
   }
 }

@@ -84,7 +84,7 @@ TEST(SmallBankRun, NodesHaveTheirPartOfTheCustomersAndOfTheSums) {
     Parameters parameters = small_parameters(2);
     parameters.customers = 201;
     parameters.distributed = 0;
-    parameters.share = {.node = node, .nodes = 2};
+    parameters.share = {.node = node, .nodes = 2, .in_cluster = true};
     auto bank = small_bank<store::GranaryStore>(parameters);
     customers += bank->load_units();
     drive(*bank, 2);

@@ -22,7 +22,7 @@ class TpccNodes : public testing::Test {
     parameters.remote_line = 0.2;
     parameters.remote_payment = 0.5;
     parameters.mixed_index = true;
-    parameters.share = {.node = node, .nodes = kNodes};
+    parameters.share = {.node = node, .nodes = kNodes, .in_cluster = true};
     return parameters;
   }
   void SetUp() override {
@@ -95,7 +95,7 @@ TEST(TpccShare, WarehousesAndOriginsAreDividedAmongNodes) {
   std::set<std::uint64_t> origins;
   for (const std::uint32_t node : {0u, 1u, 2u}) {
     Parameters parameters = small_parameters(7, 2);
-    parameters.share = {.node = node, .nodes = 3};
+    parameters.share = {.node = node, .nodes = 3, .in_cluster = true};
     RunState state(parameters);
     for (const std::uint32_t worker : {0u, 1u}) {
       RequestSource source(state, worker);

@@ -33,7 +33,7 @@ Measurement node(std::uint64_t committed, std::uint64_t slowness = 1) {
 }
 
 /// As it arrives from another process.
-Measurement sent(const Measurement& run, const NodeShare& share = {.node = 0, .nodes = 2}) {
+Measurement sent(const Measurement& run, const NodeShare& share = {.node = 0, .nodes = 2, .in_cluster = true}) {
   const BenchCommand command{.name = "bank"};
   const FlagValues flags;
   Settings settings;
@@ -71,7 +71,7 @@ TEST(MergedReports, FiguresAreMeansByRequests) {
 TEST(MergedReports, SumsAreJudgedOverAllNodes) {
   const auto with = [](Tally tally) {
     Measurement run = node(100);
-    run.findings = {sums_agree("money", tally, {.node = 0, .nodes = 2})};
+    run.findings = {sums_agree("money", tally, {.node = 0, .nodes = 2, .in_cluster = true})};
     EXPECT_TRUE(run.findings[0].holds) << "a node cannot tell";
     return sent(run);
   };

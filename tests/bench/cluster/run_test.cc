@@ -20,11 +20,11 @@ nlohmann::ordered_json node_report(std::uint64_t committed, Tally tally) {
   run.types[0].name = "pay";
   run.types[0].committed = committed;
   run.verified = true;
-  run.findings = {sums_agree("money", tally, {.node = 0, .nodes = 2})};
+  run.findings = {sums_agree("money", tally, {.node = 0, .nodes = 2, .in_cluster = true})};
   const BenchCommand command{.name = "bank"};
   const FlagValues flags;
   Settings settings;
-  settings.share = {.node = 0, .nodes = 2};
+  settings.share = {.node = 0, .nodes = 2, .in_cluster = true};
   return json_report({command, flags, settings, {}, 1, {run}});
 }
 

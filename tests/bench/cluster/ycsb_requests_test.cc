@@ -10,8 +10,11 @@ namespace {
 TEST(YcsbOnNodes, KeysAreTheNodesOwnButForTheDistributedShare) {
   constexpr int kDraws = 50'000;
   for (const double theta : {0.0, 0.9}) {
-    const Parameters parameters{
-        .mix = mixes()[0], .keys = 1000, .theta = theta, .distributed = 0.2, .share = {.node = 1, .nodes = 3}};
+    const Parameters parameters{.mix = mixes()[0],
+                                .keys = 1000,
+                                .theta = theta,
+                                .distributed = 0.2,
+                                .share = {.node = 1, .nodes = 3, .in_cluster = true}};
     const base::Zipf zipf(parameters.keys, theta);
     const KeySpace keys(parameters.keys);
     base::Random random(1);
