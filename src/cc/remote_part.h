@@ -22,7 +22,8 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// Its functions are called in this order (commit_across_nodes.h), each once; validate() also before, to know. Between lock() and write_back() or release() the
+/// Its functions are called in this order (commit_across_nodes.h); those from agree() to prepare() once more if an HTM region was
+/// tried in vain, validate() also before all, to know. Between lock() and write_back() or release() the
 /// x-locks are held; after a lock() that failed nothing is.
 class RemotePart {
  public:
@@ -37,6 +38,9 @@ class RemotePart {
   virtual AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) = 0;
   /// Step 2: what was read is unchanged and nobody else's, and no key has appeared where one was missed.
   virtual AbortReason validate() = 0;
+  /// After lock(): until when everything that was read is x-locked or leased, by this node's time (~0: as long as it likes); 0 if
+  /// something is not.
+  virtual std::uint64_t held_until_us() const = 0;
   /// The greatest TID that was read or is overwritten (I1).
   virtual record::TidWord greatest_tid() const = 0;
   /// The last thing that can fail: old versions are kept where a snapshot needs them (I12), and this node may still commit.

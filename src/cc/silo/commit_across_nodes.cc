@@ -1,10 +1,12 @@
 #include "src/cc/silo/commit_across_nodes.h"
 
+#include <optional>
 #include <vector>
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/silo/choose_tid.h"
+#include "src/cc/silo/commit_in_region.h"
 #include "src/cc/silo/install.h"
 #include "src/cc/silo/log_entry.h"
 #include "src/cc/silo/phases.h"
@@ -25,20 +27,35 @@ AbortReason await_epoch(WorkerState& worker, epoch::Epoch agreed) {
 }
 
 /// Step 2. E is read after the last lock on this node, and by the remote part after the last lock on each other.
-AbortReason agree_and_validate(AccessSet& access, WorkerState& worker, RemotePart& remote, epoch::Epoch& epoch) {
+AbortReason agree_and_validate_elsewhere(WorkerState& worker, RemotePart& remote, epoch::Epoch& epoch) {
   AbortReason reason = remote.agree(worker.shared.epochs.current(), epoch);
   if (reason == AbortReason::kNone) reason = await_epoch(worker, epoch);
   base::sync_point("across.agreed");
-  if (reason == AbortReason::kNone) reason = remote.validate();
-  if (reason == AbortReason::kNone) reason = validate(access);
-  return reason;
+  return reason == AbortReason::kNone ? remote.validate() : reason;
+}
+
+/// Steps 2 to 4 with the local part in an HTM region, which sees for itself that E is still the agreed one (I7). What other nodes
+/// have must stay as it was seen until the region ends, so it is held; what is only read optimistically is not, and nothing is
+/// returned then, or if the region was in vain: the transaction goes on with locks.
+std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+  if (worker.region == nullptr || access.writes.empty()) return std::nullopt;
+  HeldElsewhere held{.until_us = remote.held_until_us(), .writes = remote.writes()};
+  if (held.until_us == 0) return std::nullopt;
+  AbortReason reason = agree_and_validate_elsewhere(worker, remote, held.epoch);
+  held.greatest_tid = remote.greatest_tid();
+  if (reason == AbortReason::kNone) reason = remote.prepare(held.epoch);
+  if (reason != AbortReason::kNone) return CommitOutcome{.reason = reason};
+  const std::optional<CommitOutcome> outcome = commit_in_region(access, worker, held);
+  if (outcome && outcome->reason == AbortReason::kNone) remote.write_back(outcome->tid);
+  return outcome;
 }
 
 /// Steps 2 to 4, everything locked. On an abort the local locks are still held.
 CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& remote) {
   std::vector<WriteEntry>& writes = access.writes.entries();
   epoch::Epoch epoch = 0;
-  AbortReason reason = agree_and_validate(access, worker, remote, epoch);
+  AbortReason reason = agree_and_validate_elsewhere(worker, remote, epoch);
+  if (reason == AbortReason::kNone) reason = validate(access);
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::sync_point("across.validated");
   if (writes.empty() && remote.writes().empty()) return {.epoch = epoch};
@@ -60,6 +77,15 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   return {.tid = tid, .epoch = epoch};
 }
 
+/// Local records are locked last.
+CommitOutcome commit_with_locks(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+  const AbortReason reason = lock_writes(access, worker);
+  if (reason != AbortReason::kNone) return {.reason = reason};
+  const CommitOutcome outcome = commit_locked(access, worker, remote);
+  if (outcome.reason != AbortReason::kNone) unlock_writes(access);
+  return outcome;
+}
+
 }  // namespace
 
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote) {
@@ -69,12 +95,8 @@ CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, Remote
   if (reason == AbortReason::kNone) reason = remote.lock();
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::sync_point("across.locked");
-  reason = lock_writes(access, worker);
-  CommitOutcome outcome{.reason = reason};
-  if (reason == AbortReason::kNone) {
-    outcome = commit_locked(access, worker, remote);
-    if (outcome.reason != AbortReason::kNone) unlock_writes(access);
-  }
+  const std::optional<CommitOutcome> ended = commit_in_region_across(access, worker, remote);
+  const CommitOutcome outcome = ended ? *ended : commit_with_locks(access, worker, remote);
   if (outcome.reason != AbortReason::kNone) remote.release();
   return outcome;
 }

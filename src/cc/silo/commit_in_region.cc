@@ -22,13 +22,14 @@ using base::injected;
 using htm::Verdict;
 
 /// Why a region's body says no.
-enum Refusal : std::uint8_t { kPlanOutdated, kWriteLocked, kReadChanged, kReadLocked, kNodeChanged };
+enum Refusal : std::uint8_t { kPlanOutdated, kWriteLocked, kReadChanged, kReadLocked, kNodeChanged, kLeaseOver };
 
 /// What the region relies on, beside worker.planned_words.
 struct Plan {
   epoch::Epoch epoch = 0;
   TidWord tid = 0;
   std::size_t log_bytes = 0;
+  std::uint64_t leases_end_us = HeldElsewhere::kForever;
 };
 
 /// Notes the TID words of what will be overwritten. False if one is locked or was replaced: then to wait, or the reason
@@ -138,12 +139,20 @@ void install_in_region(Memory& memory, const WriteEntry& write, TidWord new_word
   memory.store(&record.tid_word, new_word);
 }
 
+/// I9: what was read elsewhere under leases is unchanged as long as these are valid, so they must be at the region's end. It
+/// subscribes to the softtime, and lasts far shorter than the clock's error.
+template <typename Memory>
+bool leases_valid(Memory& memory, const base::SoftTime* time, std::uint64_t end_us) {
+  return end_us == HeldElsewhere::kForever || (time != nullptr && time->read_in(memory).valid(end_us));
+}
+
 /// All of the commit that others can see. The region's end is the serialization point: E is still the TID's epoch there.
 template <typename Memory>
 Verdict commit_body(Memory& memory, AccessSet& access, WorkerState& worker, const Plan& plan) {
   const std::vector<WriteEntry>& writes = access.writes.entries();
   if (memory.load(worker.shared.epochs.word()) != plan.epoch && !injected(Bug::kRegionIgnoresEpoch))
     return Verdict::give_up(kPlanOutdated);
+  if (!leases_valid(memory, worker.shared.time, plan.leases_end_us)) return Verdict::give_up(kLeaseOver);
   if (const Verdict reads = check_reads(memory, access); !reads.is_done()) return reads;
   if (const Verdict unchanged = check_writes(memory, writes, worker); !unchanged.is_done()) return unchanged;
   if (injected(Bug::kWaitInRegion)) worker.waiter->pause(0);
@@ -170,8 +179,12 @@ CommitOutcome committed(const std::vector<WriteEntry>& writes, WorkerState& work
 /// The reason to abort, if a region has seen one that waiting does not mend.
 AbortReason reason_of(const htm::Ending& ending) {
   if (ending.cause != htm::Cause::kExplicit || !ending.verdict.is_final()) return AbortReason::kNone;
-  if (ending.verdict.code() == kReadChanged) return AbortReason::kReadChanged;
-  return ending.verdict.code() == kNodeChanged ? AbortReason::kNodeChanged : AbortReason::kNone;
+  switch (ending.verdict.code()) {
+    case kReadChanged: return AbortReason::kReadChanged;
+    case kNodeChanged: return AbortReason::kNodeChanged;
+    case kLeaseOver: return AbortReason::kLeaseExpired;
+    default: return AbortReason::kNone;
+  }
 }
 
 std::optional<CommitOutcome> with_locks(WorkerState& worker) {
@@ -181,14 +194,15 @@ std::optional<CommitOutcome> with_locks(WorkerState& worker) {
 
 }  // namespace
 
-std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker) {
+std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker, const HeldElsewhere& elsewhere) {
   std::vector<WriteEntry>& writes = access.writes.entries();
   if (!note_words(writes, worker.planned_words, worker.shared.time)) return with_locks(worker);
-  Plan plan{.epoch = worker.shared.epochs.current()};
-  plan.tid = choose_tid(access, writes, worker, plan.epoch);
+  Plan plan{.epoch = elsewhere.epoch != 0 ? elsewhere.epoch : worker.shared.epochs.current(),
+            .leases_end_us = elsewhere.until_us};
+  plan.tid = choose_tid(access, writes, worker, plan.epoch, elsewhere.greatest_tid);
   if (plan.tid == 0 || !prepare_in_place(writes, worker, plan.epoch)) return with_locks(worker);
   base::invariant("I1", plan.tid > worker.last_tid && record::epoch_of(plan.tid) == plan.epoch);
-  if (worker.ring != nullptr) plan.log_bytes = write_log_entry({writes}, worker, plan.tid);
+  if (worker.ring != nullptr) plan.log_bytes = write_log_entry({writes, elsewhere.writes}, worker, plan.tid);
   base::sync_point("region.planned");
 
   const htm::Ending ending =

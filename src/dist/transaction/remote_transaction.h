@@ -48,6 +48,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason lock() override;
   AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) override;
   AbortReason validate() override;
+  std::uint64_t held_until_us() const override;
   record::TidWord greatest_tid() const override;
   AbortReason prepare(epoch::Epoch epoch) override;
   void write_back(record::TidWord tid) override;

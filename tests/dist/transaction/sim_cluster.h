@@ -3,6 +3,7 @@
 // service and workers; what waits lets virtual time pass.
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,14 +29,14 @@ inline std::uint16_t home_of(std::string_view key) {
 class SimClusterNode {
  public:
   SimClusterNode(rdma::sim::SimNetwork& network, rdma::fiber::Scheduler& scheduler, rdma::NodeId id,
-                 messages::MailboxLayout layout)
+                 messages::MailboxLayout layout, const Options& options)
       : network_(network),
         scheduler_(scheduler),
         control_(map(sizeof(epoch::ControlBlock))),
         mail_(map(layout.region_bytes())),
         buffer_(map(std::uint64_t{8} << 20)),
         pool_(*buffer_),
-        database_(open(*reinterpret_cast<epoch::ControlBlock*>(control_->base()))),
+        database_(open(options, *reinterpret_cast<epoch::ControlBlock*>(control_->base()))),
         fabric_(network.open_fabric({.node = id}).value()),
         parts_{.fabric = *fabric_,
                .layout = layout,
@@ -121,9 +122,8 @@ class SimClusterNode {
   static std::unique_ptr<memory::Region> map(std::uint64_t bytes) {
     return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff}).value();
   }
-  static std::unique_ptr<Database> open(epoch::ControlBlock& control) {
-    return std::make_unique<Database>(
-        db::Engine::open(tests::manual_options(), base::system_files(), {.control = &control}).value());
+  static std::unique_ptr<Database> open(const Options& options, epoch::ControlBlock& control) {
+    return std::make_unique<Database>(db::Engine::open(options, base::system_files(), {.control = &control}).value());
   }
   void place(txn::TableCore* core) {
     core->place(std::make_shared<const txn::Placement>(txn::Placement{.self = id(), .home = home_of}));
@@ -154,13 +154,17 @@ class SimClusterNode {
 
 class SimCluster : private base::Waiter {
  public:
-  explicit SimCluster(unsigned nodes, unsigned workers = 2, const rdma::sim::SimOptions& options = {.seed = 1})
+  /// `database_of` tells a node's options.
+  explicit SimCluster(
+      unsigned nodes, unsigned workers = 2, const rdma::sim::SimOptions& options = {.seed = 1},
+      const std::function<Options(unsigned id)>& database_of = [](unsigned) { return tests::manual_options(); })
       : network(options),
         workers_(workers) {
     const messages::MailboxLayout layout{
         .region = kMailRegion, .nodes = static_cast<rdma::NodeId>(nodes), .workers = workers};
     for (unsigned id = 0; id < nodes; ++id) {
-      nodes_.push_back(std::make_unique<SimClusterNode>(network, scheduler, static_cast<rdma::NodeId>(id), layout));
+      nodes_.push_back(
+          std::make_unique<SimClusterNode>(network, scheduler, static_cast<rdma::NodeId>(id), layout, database_of(id)));
     }
   }
 
