@@ -185,6 +185,13 @@ TEST(ClusterErrors, ANodeOutsideOfTheFileIsRefused) {
   EXPECT_EQ(Cluster::join(node_options(file, 3)).status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST(ClusterErrors, SimulatedHtmIsForOneProcess) {
+  const ClusterFile file(2);
+  ClusterOptions options = node_options(file, 1);
+  options.database.htm = Htm::kSim;
+  EXPECT_EQ(Cluster::join(options).status().code(), StatusCode::kInvalidArgument);
+}
+
 TEST(ClusterErrors, ANodeRunsOnce) {
   const ClusterFile file(2);
   const auto first = Cluster::join(node_options(file, 1));

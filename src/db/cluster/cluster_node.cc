@@ -71,6 +71,11 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
         StatusCode::kInvalidArgument,
         fmt::format("{}: there is no node {}; add it, or name one of the file's", options.file, options.node));
   }
+  if (options.database.htm == Htm::kSim) {
+    return Status(StatusCode::kInvalidArgument,
+                  "Options::htm is kSim, which does not see what other nodes do to this one's memory; a cluster takes "
+                  "kOff, kAuto or kRtm");
+  }
   std::unique_ptr<ClusterNode> node(new ClusterNode(options, std::move(config).value()));
   Status status = node->become_member();
   if (status.ok()) status = node->open_database();
