@@ -41,12 +41,14 @@ struct TableLayout {
 inline constexpr std::uint32_t kMaxAttempts = 100'000;
 
 /// One element of a multi_get: table and key go in, `found` and `*row` come out.
+/// `write`: the transaction will overwrite the row, or remove it. A store may make use of that.
 template <typename Table, typename Key, typename Row>
 struct Lookup {
   Table table;
   Key key;
   Row* row;
   bool found;
+  bool write = false;
 };
 
 template <typename T, typename Table, typename Key, typename Row>

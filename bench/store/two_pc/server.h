@@ -1,0 +1,50 @@
+#pragma once
+// A node's side that is asked by others: a thread that sleeps in epoll, does what frames say and answers. A connection belongs
+// to one worker of another node, and its transaction's locks end with it.
+
+#include <memory>
+#include <thread>
+#include <unordered_map>
+
+#include "bench/store/two_pc/address_book.h"
+#include "bench/store/two_pc/rows.h"
+#include "bench/store/two_pc/stream.h"
+
+namespace granary::bench::two_pc {
+
+class Server {
+ public:
+  /// Listens at a free port of this address.
+  static Result<std::unique_ptr<Server>> start(const std::string& address, Rows& rows);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// For those who are to call.
+  const Entry& entry() const { return entry_; }
+
+ private:
+  struct Caller {
+    Caller(Socket socket, Rows& rows) : stream(std::move(socket)), branch(rows) {}
+    Stream stream;
+    Branch branch;
+    bool known = false;  // has shown the token
+  };
+
+  Server(Entry entry, Socket listener, Rows& rows);
+  void serve();
+  void accept_all();
+  /// These say false if the caller is to be dropped.
+  bool serve(Caller& caller);
+  bool take(Caller& caller, const Frame& frame);
+  bool watch(const Caller& caller, int operation);
+
+  Rows& rows_;
+  const Entry entry_;
+  const Socket listener_, epoll_, end_;
+  std::unordered_map<int, std::unique_ptr<Caller>> callers_;  // by descriptor
+  std::string answer_;
+  std::thread thread_;
+};
+
+}  // namespace granary::bench::two_pc

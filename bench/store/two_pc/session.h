@@ -1,0 +1,85 @@
+#pragma once
+// A worker's access to the baseline: one transaction at a time, and its retries.
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "bench/harness/workload.h"
+#include "bench/store/two_pc/transaction.h"
+#include "src/base/random.h"
+
+namespace granary::bench::two_pc {
+
+/// What sessions did; each adds its part once, at its end. Relaxed: read after all have ended.
+struct SessionSums {
+  std::atomic<std::uint64_t> transactions{0}, distributed{0};  ///< attempts, and those that reached other nodes
+  std::atomic<std::uint64_t> messages{0}, round_trips{0}, waited_ns{0}, pings{0}, pinged_ns{0};
+};
+
+class Session {
+ public:
+  Session(Rows& rows, const AddressBook& book, std::uint32_t own, std::uint32_t nodes, std::uint64_t seed,
+          SessionSums& sums)
+      : coordinator_(rows, book, own, nodes),
+        random_(seed, 0x3270635f746370),
+        sums_(sums) {}
+
+  ~Session() {
+    const Traffic& traffic = coordinator_.traffic();
+    const auto add = [](auto& sum, std::uint64_t part) { sum.fetch_add(part, std::memory_order_relaxed); };
+    add(sums_.transactions, transactions_);
+    add(sums_.distributed, coordinator_.distributed());
+    add(sums_.messages, traffic.messages);
+    add(sums_.round_trips, traffic.round_trips);
+    add(sums_.waited_ns, traffic.waited_ns);
+    add(sums_.pings, traffic.pings);
+    add(sums_.pinged_ns, traffic.pinged_ns);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  template <typename Body>
+  Ending run(const store::Footprint&, AbortCounts& aborts, Body&& body) {
+    for (std::uint32_t attempt = 0; attempt < store::kMaxAttempts; ++attempt) {
+      coordinator_.begin();
+      ++transactions_;
+      Transaction transaction(coordinator_);
+      const store::Verdict verdict = body(transaction);
+      if (verdict != store::Verdict::kCommit) coordinator_.roll_back();
+      if (verdict == store::Verdict::kRollBack) return Ending::kRolledBack;
+      if (verdict == store::Verdict::kCommit && coordinator_.commit()) return Ending::kCommitted;
+      const bool lost = coordinator_.has_lost_a_node();
+      ++aborts[static_cast<std::size_t>(lost ? AbortReason::kNodeUnreachable : AbortReason::kRecordBusy)];
+      if (lost) return Ending::kGaveUp;
+      back_off(attempt);
+    }
+    return Ending::kGaveUp;
+  }
+  /// There are no snapshots: an ordinary transaction, which holds locks.
+  template <typename Body>
+  Ending run_snapshot(const store::Footprint& footprint, AbortCounts& aborts, Body&& body) {
+    return run(footprint, aborts, body);
+  }
+  void collect() {}
+
+  /// What it has asked of other nodes so far.
+  const Traffic& traffic() const { return coordinator_.traffic(); }
+
+ private:
+  /// Sleeps for a random time whose bound doubles with each lost attempt, from about a round trip to a few milliseconds: the
+  /// holder of the lock waits for messages, and may need this processor.
+  void back_off(std::uint32_t attempt) {
+    constexpr std::uint64_t kFirst_us = 50;
+    constexpr std::uint32_t kMostDoublings = 7;
+    const std::uint64_t most_us = kFirst_us << std::min(attempt, kMostDoublings);
+    std::this_thread::sleep_for(std::chrono::microseconds(random_.below(most_us)));
+  }
+
+  Coordinator coordinator_;
+  base::Random random_;
+  SessionSums& sums_;
+  std::uint64_t transactions_ = 0;
+};
+
+}  // namespace granary::bench::two_pc

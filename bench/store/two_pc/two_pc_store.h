@@ -1,0 +1,88 @@
+#pragma once
+// The Store back-end that a system without one-sided operations would be: each node holds its rows in memory, transactions lock
+// them by strict two-phase locking without waits, and commit in two phases, by messages over TCP: one message a participant and
+// phase, to a thread there that sleeps in epoll. Nothing is logged. A node that dies ends a run: there is no recovery.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/store/two_pc/server.h"
+#include "bench/store/two_pc/session.h"
+
+namespace granary::bench::two_pc {
+
+struct NodeOptions {
+  std::string directory;              ///< of the nodes' address book; they must be the only ones who enter it
+  std::string address = "127.0.0.1";  ///< where this node listens, and nowhere else
+  NodeShare share = {};
+};
+
+class TwoPcStore {
+ public:
+  template <typename K, typename V>
+  using Table = two_pc::Table<K, V>;
+  using Transaction = two_pc::Transaction;
+  using SnapshotReader = two_pc::Transaction;
+  using Session = two_pc::Session;
+
+  /// Transactions may reach other nodes as soon as those are open, too, and have made the same tables in the same order.
+  static Result<std::unique_ptr<TwoPcStore>> open(const NodeOptions& options) {
+    Result<AddressBook> book = AddressBook::open(options.directory);
+    if (!book.ok()) return book.status();
+    std::unique_ptr<TwoPcStore> store(new TwoPcStore(std::move(*book), options.share));
+    auto server = Server::start(options.address, store->rows_);
+    if (!server.ok()) return server.status();
+    store->server_ = std::move(*server);
+    const Status written = store->book_.write(options.share.node, store->server_->entry());
+    if (!written.ok()) return written;
+    return store;
+  }
+  ~TwoPcStore() { book_.remove(share_.node); }
+  TwoPcStore(const TwoPcStore&) = delete;
+  TwoPcStore& operator=(const TwoPcStore&) = delete;
+
+  template <typename K, typename V>
+  Result<Table<K, V>> create_table(const std::string& /*name*/, std::uint32_t /*partition*/,
+                                   const store::TableLayout& layout = {}) {
+    const std::lock_guard held(rows_.latch);
+    Part& part = rows_.parts.emplace_back(layout.hash);
+    if (layout.hash) part.by_hash.reserve(layout.rows);
+    const auto number = static_cast<std::uint32_t>(rows_.parts.size() - 1);
+    return Table<K, V>{std::make_shared<TableEntry>(TableEntry{number, layout.home})};
+  }
+  bool splits_tables() const { return false; }
+
+  Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
+    return std::make_unique<Session>(rows_, book_, share_.node, share_.nodes, seed, sums_);
+  }
+  StoreFigures figures() const { return {}; }
+
+  /// The share of transactions that touched other nodes, and what each of them cost on average; and how long a round trip took,
+  /// for requests as they came, and for one that asks for nothing.
+  std::vector<ExtraFigure> extra_figures() const {
+    const auto ratio = [](const std::atomic<std::uint64_t>& sum, const std::atomic<std::uint64_t>& of) {
+      const auto count = static_cast<double>(of.load(std::memory_order_relaxed));
+      return count == 0 ? 0 : static_cast<double>(sum.load(std::memory_order_relaxed)) / count;
+    };
+    return {{"distributed_share", ratio(sums_.distributed, sums_.transactions)},
+            {"messages_each", ratio(sums_.messages, sums_.distributed)},
+            {"round_trips_each", ratio(sums_.round_trips, sums_.distributed)},
+            {"round_trip_us", ratio(sums_.waited_ns, sums_.round_trips) / 1000},
+            {"ping_us", ratio(sums_.pinged_ns, sums_.pings) / 1000}};
+  }
+
+ private:
+  TwoPcStore(AddressBook book, const NodeShare& share) : book_(std::move(book)), share_(share) {}
+
+  const AddressBook book_;
+  const NodeShare share_;
+  Rows rows_;
+  SessionSums sums_;
+  std::unique_ptr<Server> server_;  // goes first
+};
+
+static_assert(store::Store<TwoPcStore>);
+
+}  // namespace granary::bench::two_pc
