@@ -23,6 +23,7 @@
 #include "cluster_config/membership/board.h"
 #include "cluster_config/membership/configuration.h"
 #include "cluster_config/membership/fence.h"
+#include "cluster_config/membership/life.h"
 
 namespace granary::membership {
 
@@ -36,6 +37,12 @@ struct MembershipOptions {
   /// joining a board without a configuration, which has been wiped.
   std::uint64_t known_cluster_id = 0;
   Generation lowest_generation = 1;  ///< greater than that of any life of which this node's data tells
+
+  /// Sets both from what the node's data remembers.
+  void remember(const Life& life) {
+    known_cluster_id = life.cluster_id;
+    lowest_generation = life.generation + 1;
+  }
 };
 
 class Membership {
@@ -60,6 +67,10 @@ class Membership {
   NodeId node() const { return options_.node; }
   Generation generation() const { return generation_; }
   std::uint64_t cluster_id() const { return cluster_id_; }
+  /// What the node's data is to remember.
+  Life life() const {
+    return {.cluster = options_.cluster, .node = options_.node, .cluster_id = cluster_id_, .generation = generation_};
+  }
   const Fence& fence() const { return fence_; }
 
   /// The newest that this node knows.

@@ -42,6 +42,19 @@ TEST(Cluster, CheckListsAllMistakesOfTheFile) {
                          ":7: prot: this node has no such key; did you mean port?\n");
 }
 
+TEST(Cluster, CheckFindsDataOfAnotherNode) {
+  const tests::TemporaryDirectory directory;
+  const std::string path = directory / "c.toml";
+  std::ofstream(path)
+      << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[[node]]\nid = 1\ndata_directory = \"data\"\n";
+  EXPECT_EQ(granary("cluster check " + path).exit_code, 0);
+  std::filesystem::create_directory(directory / "data");
+  std::ofstream(directory / "data/MEMBER") << "granary member 1\nnode 2 of a\ncluster 00000000000000aa\ngeneration 1\n";
+  const Ran ran = granary("cluster check " + path);
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("has the data of node 2"));
+}
+
 TEST(Cluster, WhatKeepsANodeFromStartingIsExitCodeOne) {
   const tests::TemporaryDirectory directory;
   const std::string path = directory / "c.toml";

@@ -6,9 +6,11 @@
 #include <atomic>
 
 #include <granary/cluster.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cluster_config/key_file.h"
+#include "cluster_config/membership/life.h"
 #include "tests/cluster/local_cluster.h"
 
 namespace granary {
@@ -274,6 +276,9 @@ class ClusterRestart : public testing::Test {
     });
   }
 
+  std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
+  std::string why_refused(NodeNumber node) { return Cluster::join(node_options(file_, node)).status().message(); }
+
   static inline bool dies_ = false;  ///< this process is one that does
   ClusterFile file_{2, 2, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
 };
@@ -281,6 +286,32 @@ class ClusterRestart : public testing::Test {
 TEST_F(ClusterRestart, ANodeHasWhatAnotherWroteThere) {
   write_to_both();
   expect_both();
+}
+
+TEST_F(ClusterRestart, TheRunDirectoryMayBeGone) {
+  write_to_both();
+  std::filesystem::remove_all(folder() / "run");  // as one in memory when the machine starts anew
+  expect_both();
+  const auto life = membership::read_life(base::system_files(), folder() / "data/node-2", "test", 2);
+  ASSERT_TRUE(life.ok()) << life.status().message();
+  EXPECT_EQ(life->generation, 2u) << "a generation was taken twice";
+}
+
+TEST_F(ClusterRestart, DataOfAnotherNodeAreRefused) {
+  write_to_both();
+  const std::filesystem::path first = folder() / "data/node-1", second = folder() / "data/node-2";
+  std::filesystem::remove_all(second);
+  std::filesystem::copy(first, second, std::filesystem::copy_options::recursive);
+  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}}) {  // node 1 recovers from both directories
+    EXPECT_THAT(why_refused(node), testing::HasSubstr("node 1 of cluster 'test', not those of node 2"));
+  }
+}
+
+TEST_F(ClusterRestart, DataOfAnotherClusterAreRefused) {
+  write_to_both();
+  std::ofstream(file_.path()) << "[cluster]\nname = \"other\"\nrun_directory = \"elsewhere\"\n[[node]]\nid = 1\n"
+                                 "data_directory = \"data/node-1\"\n";
+  EXPECT_THAT(why_refused(1), testing::HasSubstr("of cluster 'test', not those of node 1 of cluster 'other'"));
 }
 
 TEST_F(ClusterRestart, TheFirstNodeThatComesRecoversAfterACrash) {

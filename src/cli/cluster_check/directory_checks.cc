@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cluster_config/key_file.h"
+#include "cluster_config/membership/life.h"
 
 namespace granary::cluster_check {
 namespace {
@@ -68,13 +69,24 @@ Finding check_directory(const NodeConfig& node, const std::string& path) {
   return finding;
 }
 
+/// Whether what is in it is the node's own.
+Finding check_data(const ClusterConfig& config, const NodeConfig& node) {
+  Finding finding = check_directory(node, node.data_directory);
+  const auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
+  if (finding.verdict == Verdict::kBad || life.ok()) return finding;
+  finding.verdict = Verdict::kBad;
+  finding.found = life.status().message();
+  finding.mend = "give each node its own directory, or an empty one";
+  return finding;
+}
+
 }  // namespace
 
 Findings check_directories(const ClusterConfig& config, std::span<const NodeConfig> here) {
   Findings findings{check_key(config), check_run_directory(config.run_directory)};
   for (const NodeConfig& node : here) {
+    if (!node.data_directory.empty()) findings.push_back(check_data(config, node));
     std::vector<std::string> directories = node.log_directories;
-    directories.push_back(node.data_directory);
     directories.push_back(node.reliable_directory);
     for (const std::string& path : directories) {
       if (!path.empty()) findings.push_back(check_directory(node, path));

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cluster_config/load.h"
+#include "cluster_config/membership/life.h"
 #include "recovery/manifest.h"
 #include "src/base/file.h"
 #include "src/db/cluster/node_fabric.h"
@@ -51,6 +52,21 @@ Options database_options(const ClusterOptions& options, const ClusterConfig& con
   return database;
 }
 
+/// With what the node's data directory, if it has one, remembers.
+Result<membership::MembershipOptions> membership_options(const ClusterConfig& config, const NodeConfig& node) {
+  membership::MembershipOptions options{.node = node.id,
+                                        .cluster = config.name,
+                                        .fingerprint = cluster_config::fingerprint(config),
+                                        .address = node.address};
+  if (node.data_directory.empty()) return options;
+  const auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
+  if (!life.ok()) return life.status();
+  options.remember(*life);
+  // The run directory of a host may be gone after a restart of the machine, which must not keep nodes from starting.
+  if (config.membership.kind == cluster_config::MembershipKind::kLocal) options.known_cluster_id = 0;
+  return options;
+}
+
 }  // namespace
 
 ClusterNode::ClusterNode(const ClusterOptions& options, ClusterConfig config)
@@ -87,20 +103,19 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
 Status ClusterNode::become_member() {
   auto board = open_board(config_);
   if (!board.ok()) return board.status();
-  membership::MembershipOptions options{.node = own_.id,
-                                        .cluster = config_.name,
-                                        .fingerprint = cluster_config::fingerprint(config_),
-                                        .address = own_.address};
+  auto options = membership_options(config_, own_);
+  if (!options.ok()) return options.status();
   membership::Membership::Listener listener;
   listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
   listener.lost = [this](const Status& why) {
     if (control_ != nullptr) dist::stop_serving(*reinterpret_cast<epoch::ControlBlock*>(control_->base()));
     std::fprintf(stderr, "granary: %s\n", why.message().c_str());
   };
-  auto joined = membership::Membership::join(std::move(board).value(), std::move(options), std::move(listener));
+  auto joined = membership::Membership::join(std::move(board).value(), std::move(options).value(), std::move(listener));
   if (!joined.ok()) return joined.status();
   membership_ = std::move(joined).value();
-  return {};
+  if (own_.data_directory.empty()) return {};
+  return membership::write_life(base::system_files(), own_.data_directory, membership_->life());
 }
 
 /// A node takes what is its own from the logs of all nodes, so they have to be where it can read them.
@@ -117,7 +132,10 @@ Status ClusterNode::prepare_directories(ClusterPart& part) const {
                       own_.data_directory, node.id)};
     }
     all.push_back(database_options(options_, config_, node));
-    if (node.id != own_.id) part.others.push_back(node.data_directory);
+    if (node.id == own_.id) continue;
+    part.others.push_back(node.data_directory);
+    const auto theirs = membership::read_life(base::system_files(), node.data_directory, config_.name, node.id);
+    if (!theirs.ok()) return theirs.status();
   }
   return recover_directories(all, config_.run_directory + "/recovery", options_.start_timeout_ms, base::system_files());
 }

@@ -1,0 +1,30 @@
+#pragma once
+// What a node's data directory remembers, in its file MEMBER: whose data it holds, of which cluster, and the node's last life there. So
+// no node takes another one's data for its own, none with data joins a cluster that is not its own, or a board that forgot
+// it, and none takes a generation for the second time (a board that was wiped would count from 1).
+
+#include <cstdint>
+#include <string>
+
+#include <granary/status.h>
+
+#include "cluster_config/membership/configuration.h"
+#include "src/base/file.h"
+
+namespace granary::membership {
+
+struct Life {
+  std::string cluster = {};  ///< its name
+  NodeId node = 0;
+  std::uint64_t cluster_id = 0;  ///< 0: the directory was in none yet
+  Generation generation = 0;     ///< of the node's last life
+  bool operator==(const Life&) const = default;
+};
+
+/// Of a directory that this node of this cluster is to use; an empty Life if there is no such file. kFailedPrecondition if the data
+/// are another node's or another cluster's, kDamaged if the file is none of ours.
+Result<Life> read_life(base::FileSystem& files, const std::string& directory, const std::string& cluster, NodeId node);
+/// Makes the directory if need be; durable when it returns.
+Status write_life(base::FileSystem& files, const std::string& directory, const Life& life);
+
+}  // namespace granary::membership
