@@ -61,10 +61,22 @@ class TpccClient final : public Client {
   }
 
   Ending pay(const PaymentRequest& request) {
-    const store::Footprint footprint{partition_of(request.warehouse), partition_of(request.customer.warehouse)};
     PaymentReply reply;
+    if (state_.parameters.chopping) return pay_in_pieces(request, reply);
+    const store::Footprint footprint{partition_of(request.warehouse), partition_of(request.customer.warehouse)};
     return session_->run(footprint, aborts_of(Type::kPayment),
                          [&](auto& t) { return payment(t, tables_, request, reply); });
+  }
+
+  /// The request ends with the last piece.
+  Ending pay_in_pieces(const PaymentRequest& request, PaymentReply& reply) {
+    for (std::size_t piece = 0; piece < kPaymentPieces; ++piece) {
+      const store::Footprint footprint{partition_of(piece == 0 ? request.customer.warehouse : request.warehouse)};
+      const Ending ending = session_->run(footprint, aborts_of(Type::kPayment),
+                                          [&](auto& t) { return payment_piece(t, tables_, request, reply, piece); });
+      if (ending != Ending::kCommitted) return ending;
+    }
+    return Ending::kCommitted;
   }
 
   Ending show(const OrderStatusRequest& request) {

@@ -6,6 +6,7 @@
 #include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"
+#include "bench/tpcc/procedures.h"
 #include "bench/tpcc/workload.h"
 
 namespace granary::bench::tpcc {
@@ -20,6 +21,9 @@ std::unique_ptr<Workload> workload(const Parameters& parameters, Open&& open) {
 Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
   const Result<Parameters> parameters = parameters_from(settings, flags);
   if (!parameters.ok()) return parameters.status();
+  if (parameters->chopping) {
+    if (const Status good = check_chopping(); !good.ok()) return good;
+  }
   Options options = settings.options;
   // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run: on a
   // virtual machine the first touch of a page can cost more than the transaction that needs it.

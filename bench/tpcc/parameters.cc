@@ -39,6 +39,9 @@ std::vector<Flag> parameter_flags() {
           "another one's customer."),
       switch_flag("new_order_only", false, "New-orders only: --mix=100,0,0,0,0."),
       switch_flag("fast_ids", false, "Order numbers from a counter outside the transaction; as --variant=fast-ids."),
+      switch_flag("chopping", false,
+                  "Transaction chopping: payment is three transactions, of the customer, the district, and the "
+                  "warehouse."),
       choice_flag("stock_level", "snapshot", {"snapshot", "transaction"}, "How stock-level reads."),
       choice_flag("index", "ordered", {"ordered", "mixed"},
                   "mixed: hash tables where nothing is scanned and nothing grows (warehouse, district, customer, item, "
@@ -116,6 +119,7 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
     if (parameters.remote_line > 0 && parameters.warehouses == 1)
       return usage("--cross_warehouse_percent: one warehouse has no others; use --warehouses=2 or more");
   }
+  parameters.chopping = flags.enabled("chopping");
   parameters.fast_ids = flags.enabled("fast_ids") || settings.variants.has(Variant::kFastIds);
   const bool partitioned = settings.variants.has(Variant::kPartitionedStore);
   // Other nodes reach rows without the owner's processor in hash tables only.

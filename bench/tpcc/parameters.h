@@ -32,6 +32,8 @@ struct Parameters {
   /// New-order numbers from a counter outside the transaction (Silo 5.4).
   bool fast_ids = false;
   bool snapshot_stock_level = true;
+  /// Payment as a chain of pieces (payment.h).
+  bool chopping = false;
   /// Hash tables where nothing is scanned (Tables::create).
   bool mixed_index = false;
   /// A node of a cluster has a range of the warehouses, which count through all nodes, and loads and drives only that.

@@ -1,5 +1,9 @@
 #pragma once
 // The Payment transaction (clause 2.5): a customer pays; warehouse, district and customer keep the sums, history the event.
+//
+// It runs whole, or as a chain of pieces (transaction chopping): the customer, the district, the warehouse with the row of
+// history. Then the customer, who may be another node's, is done with before the records that all payments of the warehouse
+// meet at. Only the first piece may fail for good, since all others are at home. procedures.cc says why nobody sees it half done.
 
 #include "bench/tpcc/customer_choice.h"
 
@@ -14,12 +18,15 @@ struct PaymentRequest {
   std::uint8_t district;
 };
 
-/// What the terminal shows (clause 2.5.3.3).
+/// What the terminal shows (clause 2.5.3.3), and what a later piece needs of an earlier one.
 struct PaymentReply {
   std::uint32_t customer_number;
   Customer customer;
   Address warehouse, district;
+  Text<10> district_name;
 };
+
+inline constexpr std::size_t kPaymentPieces = 3;
 
 /// What a payment by a customer with bad credit puts before the customer's data (clause 2.5.2.2).
 void prepend_payment(const PaymentRequest& request, std::uint32_t customer, Text<500>& data);
@@ -35,33 +42,14 @@ class Payment {
         home_(partition_of(request.warehouse)) {}
 
   store::Verdict run() {
-    Text<10> warehouse_name, district_name;
-    if (!pay_warehouse(warehouse_name) || !pay_district(district_name) || !pay_customer())
-      return store::Verdict::kRetry;
-    return note(warehouse_name, district_name) ? store::Verdict::kCommit : store::Verdict::kRetry;
+    return pay_customer() && pay_district() && pay_warehouse() ? store::Verdict::kCommit : store::Verdict::kRetry;
+  }
+  store::Verdict run_piece(std::size_t piece) {
+    const bool done = piece == 0 ? pay_customer() : piece == 1 ? pay_district() : pay_warehouse();
+    return done ? store::Verdict::kCommit : store::Verdict::kRetry;
   }
 
  private:
-  bool pay_warehouse(Text<10>& name) {
-    Warehouse warehouse;
-    const WarehouseKey key = warehouse_key(request_.warehouse);
-    if (t_.get(tables_.warehouse[home_], key, warehouse) != Outcome::kOk) return false;
-    warehouse.ytd += request_.amount;
-    name = warehouse.name;
-    reply_.warehouse = warehouse.address;
-    return t_.overwrite(tables_.warehouse[home_], key, warehouse) == Outcome::kOk;
-  }
-
-  bool pay_district(Text<10>& name) {
-    District district;
-    const DistrictKey key = district_key(request_.warehouse, request_.district);
-    if (t_.get(tables_.district[home_], key, district) != Outcome::kOk) return false;
-    district.ytd += request_.amount;
-    name = district.name;
-    reply_.district = district.address;
-    return t_.overwrite(tables_.district[home_], key, district) == Outcome::kOk;
-  }
-
   bool pay_customer() {
     const CustomerChoice& who = request_.customer;
     const std::uint32_t part = partition_of(who.warehouse);
@@ -80,7 +68,26 @@ class Payment {
     return t_.overwrite(tables_.customer_data[part], key, data) == Outcome::kOk;
   }
 
-  bool note(const Text<10>& warehouse_name, const Text<10>& district_name) {
+  bool pay_district() {
+    District district;
+    const DistrictKey key = district_key(request_.warehouse, request_.district);
+    if (t_.get(tables_.district[home_], key, district) != Outcome::kOk) return false;
+    district.ytd += request_.amount;
+    reply_.district_name = district.name;
+    reply_.district = district.address;
+    return t_.overwrite(tables_.district[home_], key, district) == Outcome::kOk;
+  }
+
+  bool pay_warehouse() {
+    Warehouse warehouse;
+    const WarehouseKey key = warehouse_key(request_.warehouse);
+    if (t_.get(tables_.warehouse[home_], key, warehouse) != Outcome::kOk) return false;
+    warehouse.ytd += request_.amount;
+    reply_.warehouse = warehouse.address;
+    return t_.overwrite(tables_.warehouse[home_], key, warehouse) == Outcome::kOk && note(warehouse.name);
+  }
+
+  bool note(const Text<10>& warehouse_name) {
     constexpr std::string_view kGap = "    ";
     History row{.date = request_.date,
                 .amount = request_.amount,
@@ -91,7 +98,7 @@ class Payment {
                 .district = request_.district,
                 .data = {}};
     char* to = row.data.bytes;
-    for (const std::string_view part : {warehouse_name.view(), kGap, district_name.view()}) {
+    for (const std::string_view part : {warehouse_name.view(), kGap, reply_.district_name.view()}) {
       std::memcpy(to, part.data(), part.size());
       to += part.size();
     }
@@ -108,6 +115,12 @@ class Payment {
 template <store::Store S, typename T>
 store::Verdict payment(T& transaction, const Tables<S>& tables, const PaymentRequest& request, PaymentReply& reply) {
   return Payment<S, T>(transaction, tables, request, reply).run();
+}
+
+template <store::Store S, typename T>
+store::Verdict payment_piece(T& transaction, const Tables<S>& tables, const PaymentRequest& request,
+                             PaymentReply& reply, std::size_t piece) {
+  return Payment<S, T>(transaction, tables, request, reply).run_piece(piece);
 }
 
 }  // namespace granary::bench::tpcc

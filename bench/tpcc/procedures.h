@@ -1,5 +1,6 @@
 #pragma once
-// TPC-C's transactions as stored procedures of the engine: callable by name, or by handle.
+// TPC-C's transactions as stored procedures of the engine: callable by name, or by handle. They declare what they touch, so
+// that Procedures::check_chains() lets Payment run in pieces.
 
 #include <granary/granary.h>
 
@@ -22,5 +23,8 @@ struct ProcedureHandles {
 
 /// Registers "tpcc.new_order" and so on. `tables` must live as long as `procedures`.
 Result<ProcedureHandles> add_procedures(Procedures& procedures, const Tables<store::GranaryStore>& tables);
+
+/// Whether Payment may run in pieces beside the others and itself.
+Status check_chopping();
 
 }  // namespace granary::bench::tpcc

@@ -44,6 +44,12 @@ TEST_F(ClusterRun, TpccWithManyRemoteLines) {
   run("tpcc", "--seconds=1.5 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
 }
 
+TEST_F(ClusterRun, TpccWithPaymentsInPieces) {
+  run("tpcc",
+      "--seconds=0.3 --warehouses=2 --items=200 --customers=30 --mix=0,100,0,0,0 --cross_warehouse_percent=50 "
+      "--chopping");
+}
+
 TEST_F(ClusterRun, Ycsb) { run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=20"); }
 
 TEST_F(ClusterRun, Lease) { run("lease", "--seconds=0.3 --keys=1000 --hotspot=10"); }

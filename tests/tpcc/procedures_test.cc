@@ -134,6 +134,34 @@ TEST_F(ProceduresTest, PaymentByLastNameTakesTheMiddleCustomer) {
   expect_consistent(*workload_);
 }
 
+TEST_F(ProceduresTest, PaymentMayRunInPieces) {
+  const Status good = procedures_.check_chains();
+  ASSERT_TRUE(good.ok()) << good.message();
+  PaymentRequest request{};
+  request.history = history_key(77, 1);
+  request.customer = {.warehouse = 1, .district = 3, .customer = 5, .last = {}};
+  request.amount = 1234;
+  request.warehouse = 1;
+  request.district = 2;
+  const Cents before = row_of<Warehouse>(workload_->tables().warehouse[0], warehouse_key(1)).ytd;
+  const std::uint64_t commits = workload_->store().database().statistics().commits;
+  PaymentReply reply;
+  ASSERT_TRUE(call("tpcc.payment", request, reply).committed());
+  EXPECT_EQ(workload_->store().database().statistics().commits - commits, kPaymentPieces);
+  EXPECT_EQ(row_of<Warehouse>(workload_->tables().warehouse[0], warehouse_key(1)).ytd, before + 1234);
+  const History row = row_of<History>(workload_->tables().history[0], request.history);
+  const District district = row_of<District>(workload_->tables().district[0], district_key(1, 2));
+  EXPECT_TRUE(row.data.view().ends_with(district.name.view())) << "a piece did not find what the one before it left";
+  expect_consistent(*workload_);
+}
+
+TEST_F(ProceduresTest, WhoeverLooksAtTheSumsForbidsIt) {
+  const auto look = [](Transaction&, const PaymentRequest&, PaymentReply&) {};
+  const DeclaredAccesses both{{"warehouse", AccessMode::kRead, "sums"}, {"district", AccessMode::kRead, "sums"}};
+  ASSERT_TRUE((procedures_.add<PaymentRequest, PaymentReply>("look", look, both).ok()));
+  EXPECT_NE(procedures_.check_chains().message().find("'tpcc.payment' may not run in pieces"), std::string::npos);
+}
+
 TEST_F(ProceduresTest, BadCreditKeepsANoteOfThePayment) {
   Text<500> data{};
   data.assign(std::string(500, 'x'));

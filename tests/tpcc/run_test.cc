@@ -78,6 +78,13 @@ TEST(TpccRun, HashTablesWhereNothingIsScanned) {
   }
 }
 
+TEST(TpccRun, PaymentInPieces) {
+  Parameters parameters = small_parameters(2, 3);
+  parameters.chopping = true;
+  parameters.remote_payment = 0.5;
+  run_and_check<store::GranaryStore>(parameters);
+}
+
 TEST(TpccRun, FastIds) {
   Parameters parameters = small_parameters(1, 3);
   parameters.fast_ids = true;

@@ -57,36 +57,11 @@ TEST(Chopping, TheWayMayGoThroughManyChains) {
   EXPECT_TRUE(accepted({chopped, between, {"c", {{reads("p"), reads("y")}}}}));
 }
 
-/// TPC-C as bench/tpcc does it, but for indexes, which change with their tables.
-Chain new_order() {
-  return {"new_order",
-          {{reads("warehouse", "tax"), reads("district", "tax"), writes("district", "next order"),
-            reads("customer", "name"), reads("item"), writes("stock"), writes("order"), writes("new_order"),
-            writes("order_line")}}};
-}
-Chain order_status() {
-  return {"order_status",
-          {{reads("customer", "name"), reads("customer", "balance"), reads("order"), reads("order_line")}}};
-}
-Chain stock_level() {
-  return {"stock_level", {{reads("district", "next order"), reads("order_line"), reads("stock")}}};
-}
-DeclaredAccesses one_district() {
-  return {writes("new_order"), writes("order"), writes("order_line"), adds("customer", "balance")};
-}
-
-TEST(Chopping, PaymentOfTpccMayLeaveWarehouseAndDistrictForLater) {
-  const Chain payment{"payment",
-                      {{reads("warehouse", "tax"), reads("district", "tax"), reads("customer", "name"),
-                        writes("customer", "balance"), writes("history")},
-                       {adds("district", "ytd")},
-                       {adds("warehouse", "ytd")}}};
-  const Chain delivery{"delivery", {one_district()}};
-  EXPECT_EQ(refusal({new_order(), payment, order_status(), delivery, stock_level()}), "");
-}
-
-TEST(Chopping, DeliveryOfTpccIsNoChainButTenTransactions) {
-  const std::string why = refusal({new_order(), {"delivery", {one_district(), one_district()}}});
+/// TPC-C's Delivery, which is no chain but ten transactions. Its Payment: tests/tpcc/procedures_test.cc.
+TEST(Chopping, DeliveryOfTpccIsNoChain) {
+  const DeclaredAccesses one_district{writes("new_order"), writes("order"), writes("order_line"),
+                                      adds("customer", "balance")};
+  const std::string why = refusal({{"delivery", {one_district, one_district}}});
   EXPECT_NE(why.find("'delivery' may not run in pieces"), std::string::npos) << why;
 }
 
