@@ -77,6 +77,7 @@ Measurement merged(std::span<const Measurement> nodes) {
     all.resident_bytes += node.resident_bytes;
     add(all.loaded, node.loaded);
     add(all.store, node.store);
+    if (all.cluster && node.cluster) all.cluster->add(*node.cluster);
   }
   for (ExtraFigure& figure : all.extra) figure = mean(figure.name, nodes);
   all.findings.clear();

@@ -8,7 +8,7 @@
 namespace granary::bench::cluster {
 
 /// One run of several nodes: requests, memory and logs added up, latencies of all together, conditions judged over all
-/// (what only all nodes' sums can tell is told here); other figures as the mean over nodes, each weighted by its requests.
+/// (what only all nodes' sums can tell is told here), what they did at each other added up; other figures as the mean over nodes, each weighted by its requests.
 /// Precondition: not empty, and of the same workload.
 Measurement merged(std::span<const Measurement> nodes);
 

@@ -7,6 +7,7 @@
 
 #include "bench/cluster/drive.h"
 #include "bench/cluster/merge.h"
+#include "bench/cluster/node_table.h"
 #include "bench/cluster/node_report.h"
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
@@ -63,22 +64,6 @@ Result<Repeat> run_once(const NodesRun& run, const StopSignals& signals, ExitCod
   return read_reports(run, reports);
 }
 
-/// A line for each node, with its own figures.
-std::string nodes_text(const NodesRun& run, const Repeat& repeat) {
-  std::vector<std::vector<std::string>> rows{{"node", "count", "/s", "abort %", "p50 us", "p99 us"}};
-  for (const ExtraFigure& figure : repeat.all.extra) rows[0].push_back(figure.name);
-  for (std::size_t i = 0; i < repeat.nodes.size(); ++i) {
-    const Measurement& node = repeat.nodes[i];
-    const TypeResult total = node.total();
-    rows.push_back(
-        {run.labels[i], with_commas(total.finished()), with_commas(static_cast<std::uint64_t>(node.throughput())),
-         fmt::format("{:.3f}", 100 * abort_share(total)), fmt::format("{:.1f}", node.percentile_us(total, 50)),
-         fmt::format("{:.1f}", node.percentile_us(total, 99))});
-    for (const ExtraFigure& figure : node.extra) rows.back().push_back(fmt::format("{:.6g}", figure.value));
-  }
-  return "\n" + aligned(rows);
-}
-
 Json nodes_json(const NodesRun& run, const std::vector<Repeat>& repeats) {
   Json list = Json::array();
   for (const Repeat& repeat : repeats) {
@@ -97,11 +82,13 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats) {
   Json json =
       json_report({run.command, run.flags, run.settings, machine, static_cast<double>(run.labels.size()), totals});
   json["granary"]["nodes"] = nodes_json(run, repeats);
-  const std::string title = fmt::format("granary cluster run {}, {} nodes of {} workers, {}", run.command.name,
-                                        run.labels.size(), run.settings.workers, base::version_text());
+  const std::string title =
+      fmt::format("granary cluster run {}, {} nodes of {} worker{} each, {}", run.command.name, run.labels.size(),
+                  run.settings.workers, run.settings.workers == 1 ? "" : "s", base::version_text());
   note_build_type();
   const ExitCode written =
-      bench::report(result_text(title, totals) + nodes_text(run, median), run.flags.text("json"), json);
+      bench::report(result_text(title, totals) + "\n" + node_table(run.labels, median.nodes, median.all),
+                    run.flags.text("json"), json);
   return written == ExitCode::kOk ? check_findings(totals) : written;
 }
 

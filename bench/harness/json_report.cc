@@ -95,6 +95,20 @@ Json store_json(const StoreFigures& store) {
             {"others", store.htm.others}}}};
 }
 
+/// Counts, and what follows from them.
+Json cluster_json(const ClusterFigures& figures) {
+  Json json = Json::object();
+  json["attempts"] = figures.attempts;
+  for (const NamedCount& each : cluster_counts()) json[each.name] = figures.elsewhere.*each.count;
+  for (const ExtraFigure& ratio : ratios(figures)) json[ratio.name] = ratio.value;
+  json["clock"] = {{"source", figures.clock.source},
+                   {"state", figures.clock.state},
+                   {"synchronized", figures.clock.synchronized},
+                   {"delta_us", figures.clock.delta_us},
+                   {"jumps", figures.clock.jumps}};
+  return json;
+}
+
 Json samples_json(const std::vector<Sample>& samples) {
   Json list = Json::array();
   for (const Sample& sample : samples) {
@@ -198,6 +212,7 @@ Json repeat_json(const Measurement& run) {
             {"throughput_without", run.checkpoint_cost.throughput_without()},
             {"ratio", run.checkpoint_cost.ratio()}}},
           {"extra", extra},
+          {"cluster", run.cluster ? cluster_json(*run.cluster) : Json()},
           {"verified", run.verified},
           {"findings", findings},
           {"samples", samples_json(run.samples)}};

@@ -42,6 +42,7 @@ struct Measurement {
   CheckpointCost checkpoint_cost;
   std::vector<Sample> samples;  ///< one a second, warm-up included
   std::vector<ExtraFigure> extra;
+  std::optional<ClusterFigures> cluster;  ///< since the workers started
   std::vector<Finding> findings;
   bool verified = false;
 

@@ -154,11 +154,13 @@ void Run::sum_up() {
   result_.resident_bytes = resident_bytes();
   result_.store = workload_.figures();
   result_.extra = workload_.extra_figures();
+  if (result_.cluster) result_.cluster = workload_.cluster_figures()->since(*result_.cluster);
 }
 
 Result<Measurement> Run::measure() {
   result_.load_average_before = load_average();
   result_.loaded = workload_.figures();
+  result_.cluster = workload_.cluster_figures();
   Status ready = start_workers();
   if (ready.ok()) {
     signals_.ask_first(true);

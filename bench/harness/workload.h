@@ -14,6 +14,7 @@
 
 #include <granary/granary.h>
 
+#include "bench/harness/cluster_figures.h"
 #include "bench/harness/key_ranges.h"
 
 namespace granary::bench {
@@ -137,6 +138,8 @@ class Workload {
   virtual void observe(const Sample&) {}
   /// Asked for after each repeat.
   virtual std::vector<ExtraFigure> extra_figures() const { return {}; }
+  /// What transactions did at other nodes so far, if this process is a node of a cluster.
+  virtual std::optional<ClusterFigures> cluster_figures() const { return std::nullopt; }
   /// Checks the data after the clients are gone; empty if the workload has nothing to check.
   virtual std::vector<Finding> verify() { return {}; }
 };

@@ -54,6 +54,7 @@ class BankWorkload final : public Workload {
     figures.push_back({"distributed_share", requests == 0 ? 0 : distributed / requests});
     return figures;
   }
+  std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
 
   std::vector<Finding> verify() override;
 

@@ -1,10 +1,9 @@
 #pragma once
 // What the stores have in common that are nodes of a cluster.
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <numeric>
 
 #include <granary/cluster.h>
 
@@ -32,22 +31,11 @@ class ClusterNode {
     return database.options().directory.empty() ? nullptr : &database;
   }
 
-  /// The share of transactions that touched other nodes, and what each of them cost on average.
-  std::vector<ExtraFigure> extra_figures() const {
-    const ClusterStatistics sums = cluster_->statistics();
-    const auto ratio = [](std::uint64_t sum, std::uint64_t of) {
-      return of == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(of);
-    };
-    const auto each = [&](std::uint64_t sum) { return ratio(sum, sums.transactions); };
-    return {{"distributed_share", ratio(sums.transactions, cluster_->database().statistics().commits)},
-            {"reads_each", each(sums.reads)},
-            {"writes_each", each(sums.writes)},
-            {"compare_swaps_each", each(sums.compare_swaps)},
-            {"messages_each", each(sums.messages)},
-            {"round_trips_each", each(sums.rounds)},
-            {"epoch_waits_each", each(sums.epoch_waits)},
-            {"location_hit_share",
-             ratio(sums.location_hits, sums.location_hits + sums.location_misses + sums.location_stale)}};
+  ClusterFigures cluster_figures() const {
+    const Statistics sums = cluster_->database().statistics();
+    return {.attempts = std::accumulate(sums.aborts.begin(), sums.aborts.end(), sums.commits),
+            .elsewhere = cluster_->statistics(),
+            .clock = cluster_->clock()};
   }
 
  private:

@@ -46,7 +46,7 @@ class ClusterStore {
 
   StoreFigures figures() const { return node_.figures(); }
   const Database* logged_database() const { return node_.logged_database(); }
-  std::vector<ExtraFigure> extra_figures() const { return node_.extra_figures(); }
+  ClusterFigures cluster_figures() const { return node_.cluster_figures(); }
 
  private:
   /// The layout's nodes count from 0; the cluster's have numbers.

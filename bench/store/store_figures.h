@@ -1,6 +1,7 @@
 #pragma once
 // What a store tells of itself beside what all stores do.
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,15 @@ void append_figures(std::vector<ExtraFigure>& figures, const S* store) {
     if (store == nullptr) return;
     for (ExtraFigure& figure : store->extra_figures()) figures.push_back(std::move(figure));
   }
+}
+
+/// Of a store that is a node of a cluster.
+template <typename S>
+std::optional<ClusterFigures> cluster_figures(const S* store) {
+  if constexpr (requires { store->cluster_figures(); }) {
+    if (store != nullptr) return store->cluster_figures();
+  }
+  return std::nullopt;
 }
 
 }  // namespace granary::bench::store

@@ -48,6 +48,7 @@ class TpccWorkload final : public Workload {
     store::append_figures(figures, store_.get());
     return figures;
   }
+  std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
 
   std::vector<Finding> verify() override {
     const unsigned threads = parameters_.share.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1;

@@ -36,7 +36,7 @@ class ClusterStore {
   }
   StoreFigures figures() const { return node_.figures(); }
   const Database* logged_database() const { return node_.logged_database(); }
-  std::vector<ExtraFigure> extra_figures() const { return node_.extra_figures(); }
+  ClusterFigures cluster_figures() const { return node_.cluster_figures(); }
 
  private:
   store::ClusterNode node_;

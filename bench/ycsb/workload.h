@@ -57,6 +57,7 @@ class YcsbWorkload final : public Workload {
     store::append_figures(figures, store_.get());
     return figures;
   }
+  std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
   std::vector<Finding> verify() override;
 
  private:

@@ -45,7 +45,7 @@ struct ClusterOptions {
 
 /// What the transactions of this node's workers did at other nodes; sums since the start.
 struct ClusterStatistics {
-  std::uint64_t transactions = 0;  ///< that touched another node
+  std::uint64_t transactions = 0;  ///< that touched another node, committed or aborted
   std::uint64_t rounds = 0;        ///< round trips of one-sided operations
   std::uint64_t execute_rounds = 0, lock_rounds = 0, agree_rounds = 0, validate_rounds = 0, write_back_rounds = 0;
   std::uint64_t reads = 0, writes = 0, compare_swaps = 0;  ///< one-sided operations
@@ -53,6 +53,15 @@ struct ClusterStatistics {
   std::uint64_t epoch_waits = 0;                           ///< transactions that waited for the epoch of another node
   std::uint64_t location_hits = 0, location_misses = 0, location_stale = 0;
   std::uint64_t unfinished = 0;  ///< write-backs that a node did not answer: in the log only
+};
+
+/// The clock that leases are judged by (docs/clock.md).
+struct ClockStatus {
+  std::string source;          ///< as the cluster file names it: "host", "ptp"
+  std::string state;           ///< "synchronized", or what it is instead, and why
+  bool synchronized = false;   ///< else there are no leases
+  std::uint64_t delta_us = 0;  ///< if synchronized: no two nodes' clocks differ by more
+  std::uint64_t jumps = 0;     ///< of the clock, so far
 };
 
 namespace db {
@@ -135,6 +144,7 @@ class Cluster {
   /// The node's database: its own keys, statistics, durability.
   Database& database();
   ClusterStatistics statistics() const;
+  ClockStatus clock() const;
   /// OK, or why this node takes part no more (kMembershipLost: exit code 6).
   Status status() const;
 

@@ -32,6 +32,15 @@ class ClusterRun : public testing::Test {
               nodes["node 3"]["total"]["committed"].get<std::uint64_t>() +
                   nodes["node 5"]["total"]["committed"].get<std::uint64_t>());
     EXPECT_GT(repeat["total"]["committed"].get<std::uint64_t>(), 0u);
+    EXPECT_EQ(repeat["cluster"]["clock"]["source"], "host");
+    std::uint64_t attempts = 0, reads = 0;
+    for (const auto& [name, node] : nodes.items()) {
+      attempts += node["cluster"]["attempts"].get<std::uint64_t>();
+      reads += node["cluster"]["reads"].get<std::uint64_t>();
+    }
+    EXPECT_GE(attempts, repeat["total"]["committed"].get<std::uint64_t>());
+    EXPECT_GT(reads, 0u);
+    EXPECT_EQ(repeat["cluster"]["reads"], reads);
   }
 
   const tests::TemporaryDirectory directory_;

@@ -32,6 +32,7 @@ Result<std::unique_ptr<ClusterWorker>> Cluster::register_worker() {
 }
 Database& Cluster::database() { return node_->database(); }
 ClusterStatistics Cluster::statistics() const { return node_->statistics(); }
+ClockStatus Cluster::clock() const { return node_->clock(); }
 Status Cluster::status() const { return node_->status(); }
 Status Cluster::leave() { return node_->leave(); }
 

@@ -306,6 +306,17 @@ ClusterStatistics ClusterNode::statistics() const {
   return sum;
 }
 
+ClockStatus ClusterNode::clock() const {
+  const cluster_config::clock::ClockReport report = clock_->report();
+  std::string state(name(report.state));
+  if (!report.cause.empty()) state += ": " + report.cause;
+  return {.source = cluster_config::name(config_.clock.kind),
+          .state = std::move(state),
+          .synchronized = report.state == cluster_config::clock::ClockState::kSynchronized,
+          .delta_us = report.delta_us,
+          .jumps = report.jumps};
+}
+
 Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std::string_view procedure,
                                     std::string_view args, std::string& reply) {
   if (node == own_.id) return procedures_.call(worker.worker(), procedure, args, reply);

@@ -49,6 +49,7 @@ class ClusterNode {
   Result<RunResult> call(ClusterThread& worker, NodeNumber node, std::string_view procedure, std::string_view args,
                          std::string& reply);
   ClusterStatistics statistics() const;
+  ClockStatus clock() const;
   Status leave();
 
  private:

@@ -1,10 +1,13 @@
-// Nodes' reports, written as a node writes them, read back and merged.
+// Nodes' reports, written as a node writes them, read back, merged, and shown side by side.
 
 #include "bench/cluster/merge.h"
+
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "bench/cluster/node_report.h"
+#include "bench/cluster/node_table.h"
 #include "bench/harness/json_report.h"
 
 namespace granary::bench::cluster {
@@ -27,7 +30,7 @@ Measurement node(std::uint64_t committed, std::uint64_t slowness = 1) {
   run.store.page_kind = "4 KiB";
   run.store.htm.backend = "off";
   run.store.htm.conflicts = 3;
-  run.extra = {{"distributed_share", slowness == 1 ? 0.1 : 0.4}};
+  run.extra = {{"some_share", slowness == 1 ? 0.1 : 0.4}};
   run.verified = true;
   return run;
 }
@@ -66,6 +69,66 @@ TEST(MergedReports, FiguresAreMeansByRequests) {
   const Measurement all = merged(std::vector{sent(node(990)), sent(node(2990, 5))});
   ASSERT_EQ(all.extra.size(), 1u);
   EXPECT_DOUBLE_EQ(all.extra[0].value, (0.1 * 1000 + 0.4 * 3000) / 4000);
+}
+
+/// A node of which so many transactions, of 100, read three records of others each.
+Measurement node_with_others(std::uint64_t distributed, const ClockStatus& clock) {
+  Measurement run = node(1000);
+  run.cluster = ClusterFigures{.attempts = 100, .elsewhere = {}, .clock = clock};
+  run.cluster->elsewhere.transactions = distributed;
+  run.cluster->elsewhere.reads = 3 * distributed;
+  return run;
+}
+
+TEST(MergedReports, WhatNodesDidAtEachOtherAddsUp) {
+  const ClockStatus near{.source = "ptp", .state = "synchronized", .synchronized = true, .delta_us = 50, .jumps = 1};
+  const ClockStatus far{.source = "ptp", .state = "synchronized", .synchronized = true, .delta_us = 90, .jumps = 0};
+  const Measurement all = merged(std::vector{sent(node_with_others(10, near)), sent(node_with_others(50, far))});
+  ASSERT_TRUE(all.cluster);
+  EXPECT_EQ(all.cluster->elsewhere.reads, 180u);
+  EXPECT_EQ(all.cluster->clock.delta_us, 90u);
+  EXPECT_EQ(all.cluster->clock.jumps, 1u);
+  EXPECT_TRUE(all.cluster->clock.synchronized);
+  const auto named = [&](const std::string& name) {
+    const auto figures = ratios(*all.cluster);
+    const auto found = std::find_if(figures.begin(), figures.end(), [&](const auto& f) { return f.name == name; });
+    return found == figures.end() ? -1 : found->value;
+  };
+  EXPECT_DOUBLE_EQ(named("distributed_share"), 0.3);
+  EXPECT_DOUBLE_EQ(named("reads_each"), 3);
+}
+
+TEST(MergedReports, TheClockIsTheWorstOfAll) {
+  const ClockStatus good{.source = "ptp", .state = "synchronized", .synchronized = true, .delta_us = 50, .jumps = 0};
+  const ClockStatus bad{.source = "ptp", .state = "jumped", .synchronized = false, .delta_us = 0, .jumps = 1};
+  for (const auto& nodes : {std::vector{good, bad}, std::vector{bad, good}}) {
+    const Measurement all =
+        merged(std::vector{sent(node_with_others(1, nodes[0])), sent(node_with_others(1, nodes[1]))});
+    EXPECT_FALSE(all.cluster->clock.synchronized);
+    EXPECT_EQ(all.cluster->clock.state, "jumped");
+  }
+}
+
+TEST(NodeTable, HasAColumnForEachNodeAndOneForAll) {
+  const ClockStatus clock{.source = "host", .state = "synchronized", .synchronized = true, .delta_us = 0, .jumps = 0};
+  std::vector<Measurement> nodes{node_with_others(10, clock), node_with_others(50, clock)};
+  for (Measurement& run : nodes) run.store.htm.backend = "sim";
+  const std::string labels[] = {"node 1", "node 2"};
+  const std::string table = node_table(labels, nodes, merged(nodes));
+  const auto line = [&](const std::string& begin) {
+    const std::size_t from = table.find("\n" + begin) + 1;
+    std::string found = table.substr(from, table.find('\n', from) - from);
+    found.erase(std::unique(found.begin(), found.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+                found.end());
+    return found;
+  };
+  EXPECT_NE(table.find("node 1"), std::string::npos);
+  EXPECT_EQ(line("requests"), "requests 1,010 1,010 2,020");
+  EXPECT_EQ(line("  node_changed"), " node_changed 7 7 14");
+  EXPECT_EQ(line("htm aborts, conflict"), "htm aborts, conflict 3 3 6");
+  EXPECT_EQ(line("distributed_share"), "distributed_share 0.1 0.5 0.3");
+  EXPECT_EQ(line("reads_each"), "reads_each 3 3 3");
+  EXPECT_EQ(line("clock_synchronized"), "clock_synchronized yes yes yes");
 }
 
 TEST(MergedReports, SumsAreJudgedOverAllNodes) {

@@ -66,6 +66,29 @@ TEST(Report, TableTellsWhatCheckpointsCost) {
   EXPECT_NE(result_text("title", {run}).find("s; throughput meanwhile 0.950 of that without\n"), std::string::npos);
 }
 
+TEST(Report, TableTellsOfHardwareTransactionsAndOfOtherNodes) {
+  Measurement run = measurement(900, 100);
+  EXPECT_EQ(result_text("title", {run}).find("htm"), std::string::npos);
+  run.loaded.htm.conflicts = 5;
+  run.store.htm = {.backend = "sim", .commits = 1000, .fallbacks = 6, .conflicts = 7, .capacity = 3};
+  run.cluster = ClusterFigures{.attempts = 200, .elsewhere = {}, .clock = {}};
+  run.cluster->elsewhere.transactions = 10;
+  run.cluster->elsewhere.compare_swaps = 25;
+  run.cluster->clock = {
+      .source = "ptp", .state = "no bound known: asleep", .synchronized = false, .delta_us = 0, .jumps = 0};
+  std::string text = result_text("title", {run});
+  for (const char* expected :
+       {"htm         sim: 1,000 commits, 6 gave way to locks; aborts by conflict 2, capacity 3, explicit 0, other 0\n",
+        "distributed 5.00 % of attempts; each 0.00 READs, 0.00 WRITEs, 2.50 compare-and-swaps, 0.00 messages\n",
+        "clock       ptp, no bound known: asleep\n"}) {
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << " missing in\n" << text;
+  }
+  run.cluster->clock = {.source = "ptp", .state = "synchronized", .synchronized = true, .delta_us = 100, .jumps = 0};
+  text = result_text("title", {run});
+  EXPECT_NE(text.find("clock       ptp, synchronized; no two nodes differ by more than 100 us\n"), std::string::npos)
+      << text;
+}
+
 TEST(Report, JsonHasBenchBasesKeysAndOurs) {
   const BenchCommand command{.name = "tpcc"};
   FlagValues flags;
