@@ -1,6 +1,6 @@
 #pragma once
 // Peers on another machine: an agent there (run_agent) starts and ends them, as it is told over TCP, a line at a time:
-// "start NODE GENERATION LAYOUT KEY [worker]", "kill NODE", "stop NODE", "resume NODE"; each is answered by a line. When the
+// "start NODE GENERATION LAYOUT KEY [worker]", "kill NODE", "stop NODE", "resume NODE"; each is answered by a line, "done" if it is. When the
 // connection ends, so do the peers that it started. "end" ends the agent.
 
 #include <arpa/inet.h>
@@ -101,7 +101,10 @@ inline int run_agent(const std::string& program) {
       words >> command >> node.node >> node.generation >> node.layout >> key >> role;
       node.key[0] = static_cast<std::uint8_t>(key);
       if (command == "end") return 0;
-      if (command == "start") peers.start(node, role.empty() ? std::vector<std::string>{} : std::vector{role});
+      if (command == "start" && !peers.start(node, role.empty() ? std::vector<std::string>{} : std::vector{role})) {
+        test.send("it did not start");
+        continue;
+      }
       if (command == "kill") peers.kill(node.node);
       if (command == "stop") peers.signal(node.node, SIGSTOP);
       if (command == "resume") peers.signal(node.node, SIGCONT);

@@ -23,19 +23,20 @@ class PeerProcesses {
  public:
   explicit PeerProcesses(std::string program) : program_(std::move(program)) {}
 
-  void start(const NodeOptions& node, const std::vector<std::string>& arguments) {
+  /// False if it does not say that it is ready.
+  bool start(const NodeOptions& node, const std::vector<std::string>& arguments) {
     std::vector<std::string> command = {program_, std::to_string(node.node), std::to_string(node.generation),
                                         std::to_string(node.layout), std::to_string(node.key[0])};
     command.insert(command.end(), arguments.begin(), arguments.end());
     children_[node.node] = std::make_unique<tests::CrashChild>(command);
-    EXPECT_TRUE(children_[node.node]->run_until("ready")) << "node " << node.node << " did not start";
+    const bool ready = children_[node.node]->run_until("ready");
+    EXPECT_TRUE(ready) << "node " << node.node << " did not start";
+    return ready;
   }
-  void kill(NodeId node) { children_[node]->kill(); }
-  void signal(NodeId node, int number) { ::kill(process_of(node), number); }
+  void kill(NodeId node) { children_.at(node)->kill(); }
+  void signal(NodeId node, int number) { children_.at(node)->signal(number); }
 
  private:
-  pid_t process_of(NodeId node) const { return static_cast<pid_t>(std::stol(children_.at(node)->lines().front())); }
-
   const std::string program_;
   std::map<NodeId, std::unique_ptr<tests::CrashChild>> children_;
 };
@@ -76,7 +77,6 @@ int run_peer(int count, char** arguments, Open&& open) {
     std::fprintf(stderr, "%s\n", status.message().c_str());
     return 1;
   }
-  std::printf("%d\n", ::getpid());
   if (std::string_view(arguments[count - 1]) == "worker") {
     work(**fabric, **region);
     return 1;
