@@ -1,8 +1,10 @@
 // A piece of a scan for another node: what a local scan would put into read and node set, and the values.
 
 #include "src/dist/messages/owner.h"
-#include "src/record/tid.h"
+#include "src/dist/messages/range.h"
 #include "src/epoch/entered.h"
+#include "src/record/tid.h"
+#include "src/txn/scan_range.h"
 
 namespace granary::dist::messages {
 
@@ -64,20 +66,15 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
 };
 
 Verdict Owner::answer(const Scan& request, ScanAnswer& answer) {
-  const std::string_view longest = request.to.size() > request.from.size() ? request.to : request.from;
+  const ScanRange range = scan_range_of(request.range);
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, longest, table); found != Verdict::kDone) return found;
+  if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
+    return found;
   if (!table->index().ordered()) return Verdict::kNotOrdered;
-  if (request.limit == 0) return Verdict::kDone;
+  if (range.limit == 0) return Verdict::kDone;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  PieceOfScan piece(*this, *table, request.limit, answer);
-  table->tree().scan({.from = request.from,
-                      .from_inclusive = request.from_inclusive,
-                      .to = request.to,
-                      .to_inclusive = request.to_inclusive,
-                      .to_infinity = request.to_infinity},
-                     request.descending ? kvstore::ordered::Direction::kReverse : kvstore::ordered::Direction::kForward,
-                     piece);
+  PieceOfScan piece(*this, *table, range.limit, answer);
+  table->tree().scan(txn::tree_range(range), txn::direction(range), piece);
   return piece.verdict();
 }
 

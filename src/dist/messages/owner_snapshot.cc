@@ -1,7 +1,9 @@
 // What a snapshot of another node sees here (Silo 4.9): its epoch is pinned there, and versions that it needs are kept on all nodes.
 
 #include "src/dist/messages/owner.h"
+#include "src/dist/messages/range.h"
 #include "src/txn/context.h"
+#include "src/txn/scan_range.h"
 
 namespace granary::dist::messages {
 namespace {
@@ -61,18 +63,13 @@ Verdict Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {
 }
 
 Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
-  const std::string_view longest = request.to.size() > request.from.size() ? request.to : request.from;
+  const ScanRange range = scan_range_of(request.range);
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, longest, table); found != Verdict::kDone) return found;
+  if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
+    return found;
   if (const Verdict there = check_snapshot(request.epoch); there != Verdict::kDone) return there;
   At snapshot(worker_, request.epoch);
   if (!snapshot) return Verdict::kBusy;
-  ScanRange range{.from = request.from,
-                  .from_inclusive = request.from_inclusive,
-                  .to_inclusive = request.to_inclusive,
-                  .order = request.descending ? Order::kDescending : Order::kAscending,
-                  .limit = request.limit};
-  if (!request.to_infinity) range.to = request.to;
   std::size_t bytes = 0;
   Outcome base = Outcome::kOk;
   const ScanResult scanned = snapshot.scan(*table, range, [&](std::string_view key, std::string_view value) {

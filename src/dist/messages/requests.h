@@ -151,12 +151,8 @@ struct PlaceAnswer {
   bool operator==(const PlaceAnswer&) const = default;
 };
 
-/// Entries of an ordered table or a secondary index in a range of keys, in order; as many as fit into a piece.
-struct ScanAnswer;
-struct Scan {
-  static constexpr Type kType = Type::kScan;
-  using Answer = ScanAnswer;
-  TableId table = 0;
+/// Of keys of an ordered table or a secondary index (range.h).
+struct Range {
   std::string_view from{};
   bool from_inclusive = true;
   std::string_view to{};
@@ -165,8 +161,19 @@ struct Scan {
   bool descending = false;
   std::uint64_t limit = ~std::uint64_t{0};  ///< of entries that are not absent
   static constexpr auto kMembers =
-      std::tuple{&Scan::table,        &Scan::from,        &Scan::from_inclusive, &Scan::to,
-                 &Scan::to_inclusive, &Scan::to_infinity, &Scan::descending,     &Scan::limit};
+      std::tuple{&Range::from,        &Range::from_inclusive, &Range::to,   &Range::to_inclusive,
+                 &Range::to_infinity, &Range::descending,     &Range::limit};
+  bool operator==(const Range&) const = default;
+};
+
+/// Entries of a range, in order; as many as fit into a piece.
+struct ScanAnswer;
+struct Scan {
+  static constexpr Type kType = Type::kScan;
+  using Answer = ScanAnswer;
+  TableId table = 0;
+  Range range{};
+  static constexpr auto kMembers = std::tuple{&Scan::table, &Scan::range};
   bool operator==(const Scan&) const = default;
 };
 struct ScanEntry {
@@ -205,24 +212,15 @@ struct SnapshotGetAnswer {
   bool operator==(const SnapshotGetAnswer&) const = default;
 };
 
-/// The same of a range of an ordered table or a secondary index; as many entries as fit into a piece.
+/// The same of a range; as many entries as fit into a piece.
 struct SnapshotScanAnswer;
 struct SnapshotScan {
   static constexpr Type kType = Type::kSnapshotScan;
   using Answer = SnapshotScanAnswer;
   TableId table = 0;
-  std::string_view from{};
-  bool from_inclusive = true;
-  std::string_view to{};
-  bool to_inclusive = false;
-  bool to_infinity = false;  ///< `to` does not count
-  bool descending = false;
-  std::uint64_t limit = ~std::uint64_t{0};
+  Range range{};
   std::uint64_t epoch = 0;
-  static constexpr auto kMembers =
-      std::tuple{&SnapshotScan::table,      &SnapshotScan::from,         &SnapshotScan::from_inclusive,
-                 &SnapshotScan::to,         &SnapshotScan::to_inclusive, &SnapshotScan::to_infinity,
-                 &SnapshotScan::descending, &SnapshotScan::limit,        &SnapshotScan::epoch};
+  static constexpr auto kMembers = std::tuple{&SnapshotScan::table, &SnapshotScan::range, &SnapshotScan::epoch};
   bool operator==(const SnapshotScan&) const = default;
 };
 struct SnapshotEntry {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "src/dist/messages/range.h"
 #include "src/dist/transaction/remote_transaction.h"
-#include "src/txn/scan_range.h"
 
 namespace granary::dist {
 
@@ -18,27 +18,6 @@ bool before(std::string_view a, std::string_view b, Order order) { return order 
 bool inside(std::string_view key, const ScanRange& range) {
   if (key < range.from || (key == range.from && !range.from_inclusive)) return false;
   return !range.to || key < *range.to || (key == *range.to && range.to_inclusive);
-}
-
-/// The question for what is left of the range behind `last`, if a piece has come already.
-messages::Scan question_for(const ScanRange& range, messages::TableId table, std::size_t limit,
-                            std::optional<std::string_view> last) {
-  messages::Scan scan{.table = table,
-                      .from = range.from,
-                      .from_inclusive = range.from_inclusive,
-                      .to = range.to.value_or(std::string_view()),
-                      .to_inclusive = range.to_inclusive,
-                      .to_infinity = !range.to.has_value(),
-                      .descending = range.order == Order::kDescending,
-                      .limit = limit};
-  if (last && scan.descending) {
-    scan.to = *last;
-    scan.to_inclusive = scan.to_infinity = false;
-  } else if (last) {
-    scan.from = *last;
-    scan.from_inclusive = false;
-  }
-  return scan;
 }
 
 }  // namespace
@@ -65,10 +44,10 @@ class RemoteTransaction::Scanning {
   }
 
   AbortReason run() {
-    const std::size_t most = range_.limit + std::min(own_.size(), ~std::size_t{0} - range_.limit);
-    std::optional<std::string_view> last;
+    messages::Range rest = messages::range_of(range_);
+    rest.limit += std::min(own_.size(), ~std::size_t{0} - range_.limit);
     for (bool more = true; more;) {
-      Ask<messages::Scan> ask(home_, question_for(range_, scanned_.id(), most, last));
+      Ask<messages::Scan> ask(home_, {.table = scanned_.id(), .range = rest});
       messages::Question* const question = &ask;
       mine_.ask_all({&question, 1});
       AbortReason reason = why(ask);
@@ -80,7 +59,7 @@ class RemoteTransaction::Scanning {
       for (Access* const access : entries_) {
         if (!hand_on_own_before(access->key.key) || !hand_on(*access)) return reason_;
       }
-      if (!entries_.empty()) last = entries_.back()->key.key;
+      if (!entries_.empty()) messages::go_behind(rest, entries_.back()->key.key);
     }
     while (next_own_ < own_.size()) {
       if (!hand_on(*own_[next_own_++])) break;

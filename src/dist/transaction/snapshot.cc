@@ -1,5 +1,6 @@
 // Reads of a snapshot at other nodes: by message, since one-sided readers know nothing of version chains.
 
+#include "src/dist/messages/range.h"
 #include "src/dist/transaction/remote_transaction.h"
 
 namespace granary::dist {
@@ -44,18 +45,11 @@ void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSn
 ScanResult RemoteTransaction::snapshot_scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
                                             const ScanRange& range, ScanFn visit) {
   ScanResult result;
-  ScanRange rest = range;
+  messages::Range rest = messages::range_of(range);
   std::string last;
   for (bool more = true; more && result.count < range.limit;) {
-    Ask<messages::SnapshotScan> ask(home, {.table = table.id(),
-                                           .from = rest.from,
-                                           .from_inclusive = rest.from_inclusive,
-                                           .to = rest.to.value_or(std::string_view()),
-                                           .to_inclusive = rest.to_inclusive,
-                                           .to_infinity = !rest.to.has_value(),
-                                           .descending = rest.order == Order::kDescending,
-                                           .limit = range.limit - result.count,
-                                           .epoch = epoch});
+    rest.limit = range.limit - result.count;
+    Ask<messages::SnapshotScan> ask(home, {.table = table.id(), .range = rest, .epoch = epoch});
     messages::Question* const question = &ask;
     ask_all({&question, 1});
     result.outcome = outcome_of(ask);
@@ -68,13 +62,7 @@ ScanResult RemoteTransaction::snapshot_scan(epoch::Epoch epoch, const txn::Table
     more = piece.more && !piece.entries.empty();
     if (!more) break;
     last = piece.entries.back().key;
-    if (range.order == Order::kAscending) {
-      rest.from = last;
-      rest.from_inclusive = false;
-    } else {
-      rest.to = last;
-      rest.to_inclusive = false;
-    }
+    messages::go_behind(rest, last);
   }
   return result;
 }

@@ -161,7 +161,7 @@ TEST_F(Data, AnOrderedTableTellsTheLeavesThatAnInsertChanges) {
 TEST_F(Data, AScanSeesWhatALocalOneSeesAndASplitBehindItShows) {
   for (int i = 10; i < 60; ++i) db().put(schema().ordered, "k" + std::to_string(i), std::to_string(i));
   db().remove(schema().ordered, "k20");
-  const Scan range{.table = schema().ordered.id(), .from = "k15", .to = "k50"};
+  const Scan range{.table = schema().ordered.id(), .range = {.from = "k15", .to = "k50"}};
   const ScanAnswer all = ask(range);
   EXPECT_FALSE(all.more);
   ASSERT_EQ(all.entries.size(), 35u) << "the absent one too: a transaction may put it back";
@@ -186,11 +186,12 @@ TEST_F(Data, AScanSeesWhatALocalOneSeesAndASplitBehindItShows) {
 TEST_F(Data, AScanDescendsAndEndsAtItsLimit) {
   for (const std::string key : {"a", "b", "c", "d"}) db().put(schema().ordered, key, key);
   db().remove(schema().ordered, "c");
-  const ScanAnswer two = ask(Scan{.table = schema().ordered.id(), .to_infinity = true, .descending = true, .limit = 2});
+  const ScanAnswer two =
+      ask(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true, .descending = true, .limit = 2}});
   ASSERT_EQ(two.entries.size(), 3u);
   EXPECT_EQ(two.entries[0].key + two.entries[1].key + two.entries[2].key, "dcb");
   EXPECT_FALSE(two.more);
-  EXPECT_TRUE(ask(Scan{.table = schema().ordered.id(), .to_infinity = true, .limit = 0}).entries.empty());
+  EXPECT_TRUE(ask(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true, .limit = 0}}).entries.empty());
 }
 
 TEST_F(Data, ALongScanComesInPieces) {
@@ -199,8 +200,8 @@ TEST_F(Data, ALongScanComesInPieces) {
   std::string from, keys;
   int pieces = 0;
   for (bool more = true; more; ++pieces) {
-    const ScanAnswer piece =
-        ask(Scan{.table = schema().ordered.id(), .from = from, .from_inclusive = false, .to_infinity = true});
+    const ScanAnswer piece = ask(
+        Scan{.table = schema().ordered.id(), .range = {.from = from, .from_inclusive = false, .to_infinity = true}});
     ASSERT_FALSE(piece.entries.empty());
     for (const ScanEntry& entry : piece.entries) {
       keys += entry.key;
@@ -215,7 +216,7 @@ TEST_F(Data, ALongScanComesInPieces) {
 
 TEST_F(Data, ASecondaryIndexBringsTheRecordsThatItLeadsTo) {
   for (const std::string name : {"ada", "bob", "abe"}) db().put(schema().ordered, "id " + name, name);
-  const ScanAnswer found = ask(Scan{.table = schema().by_letter.core()->id(), .from = "a", .to = "b"});
+  const ScanAnswer found = ask(Scan{.table = schema().by_letter.core()->id(), .range = {.from = "a", .to = "b"}});
   ASSERT_EQ(found.entries.size(), 2u);
   const PlaceAnswer abe = ask(Place{.table = schema().ordered.id(), .key = "id abe", .with_value = true});
   EXPECT_EQ(found.entries[0].record.value, "id abe");
@@ -275,7 +276,7 @@ TEST_F(Data, ARecordThatStaysLockedIsBusy) {
   XLock lock(record(place.record, "x", 20000), words_.next(), asking().buffer(), no_lease);
   asking().run(lock);
   EXPECT_EQ(refused(Place{.table = schema().ordered.id(), .key = "x", .with_value = true}), Verdict::kBusy);
-  EXPECT_EQ(refused(Scan{.table = schema().ordered.id(), .to_infinity = true}), Verdict::kBusy);
+  EXPECT_EQ(refused(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true}}), Verdict::kBusy);
 }
 
 }  // namespace

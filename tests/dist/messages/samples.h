@@ -25,27 +25,19 @@ void for_each_sample(auto&& each) {
                    .made = true,
                    .changes = {{.kind = NodeKind::kLeaf, .offset = 320, .before = 16, .after = 32, .split_from = 0},
                                {.kind = NodeKind::kLeaf, .offset = 640, .before = 0, .after = 48, .split_from = 320}}});
-  each(Scan{.table = 2,
-            .from = "a",
-            .from_inclusive = false,
-            .to = "m",
-            .to_inclusive = true,
-            .to_infinity = false,
-            .descending = true,
-            .limit = 10},
-       ScanAnswer{.entries = {{.key = "b", .record = record, .base = {}}, {.key = "", .record = {}, .base = record}},
-                  .nodes = {{.kind = NodeKind::kLeaf, .offset = 960, .version = 80}},
-                  .more = true});
-  each(SnapshotGet{.table = 1, .key = "key", .epoch = 50}, SnapshotGetAnswer{.found = true, .value = "then"});
-  each(SnapshotScan{.table = 2,
-                    .from = "a",
+  const Range range{.from = "a",
                     .from_inclusive = false,
                     .to = "m",
                     .to_inclusive = true,
                     .to_infinity = false,
                     .descending = true,
-                    .limit = 10,
-                    .epoch = 50},
+                    .limit = 10};
+  each(Scan{.table = 2, .range = range},
+       ScanAnswer{.entries = {{.key = "b", .record = record, .base = {}}, {.key = "", .record = {}, .base = record}},
+                  .nodes = {{.kind = NodeKind::kLeaf, .offset = 960, .version = 80}},
+                  .more = true});
+  each(SnapshotGet{.table = 1, .key = "key", .epoch = 50}, SnapshotGetAnswer{.found = true, .value = "then"});
+  each(SnapshotScan{.table = 2, .range = range, .epoch = 50},
        SnapshotScanAnswer{.entries = {{.key = "b", .primary_key = "1", .value = "then"}}, .more = true});
   each(KeepVersion{.table = 1, .key = "key", .holder = 0xffff000000000001, .epoch = 77},
        KeepVersionAnswer{.held = true});
