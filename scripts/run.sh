@@ -2,37 +2,42 @@
 # Sets the machine up, builds Granary and runs a benchmark on it.
 #
 #   scripts/run.sh [tpcc|ycsb|kv|...] [flags of `granary bench`]
-#   scripts/run.sh cluster [flags of `granary cluster run`]
+#   scripts/run.sh cluster [tpcc|smallbank|ycsb|lease] [flags of `granary cluster run`]
 #
 # Default: tpcc with one worker a core and one warehouse a worker, three runs of 30 s: at most 3 minutes after the build.
-# cluster: three nodes on this machine run TPC-C, a warehouse each, and then SmallBank.
+# cluster: three nodes on this machine run TPC-C, a warehouse each, and then SmallBank, or what is named: 10 s each, a minute in
+# all after the build. All conditions are checked. The cluster's file is build/cluster/cluster.toml.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() { sed -n '2,/^$/s/^# \{0,1\}//p' scripts/run.sh; }
+case "$*" in
+  -h | --help | 'cluster -h' | 'cluster --help')
+    usage
+    exit
+    ;;
+esac
 
 workload=tpcc
 if [[ $# -gt 0 && $1 != -* ]]; then
   workload=$1
   shift
 fi
+cluster_workloads=(tpcc smallbank)
+if [[ $workload == cluster && $# -gt 0 && $1 != -* ]]; then
+  cluster_workloads=("$1")
+  shift
+fi
 
-# Three nodes over shared memory, whose files are below build/cluster.
-run_cluster() {
-  local file=build/cluster/cluster.toml
-  mkdir -p build/cluster
-  printf '[cluster]\nname = "run"\nrun_directory = "run"\n[defaults]\nworkers = 1\nmemory = "1GiB"\n' > "$file"
-  printf '[[node]]\nid = %d\n' 1 2 3 >> "$file"
-  local common=("--cluster=$file" --workers=1 --seconds=10 --repeat=1 --verify)
-  build/release/granary cluster run tpcc "${common[@]}" --warehouses=3 "$@"
-  build/release/granary cluster run smallbank "${common[@]}" "$@"
-}
-
-# The value of a flag given as --name=value, else the default.
+# The value of a flag given as --name=value or --name value, else the default.
 given() {
-  local name=$1 value=$2 argument
+  local name=$1 value=$2 before='' argument
   shift 2
   for argument in "$@"; do
+    case $before in --"$name" | -"$name") value=$argument ;; esac
     case $argument in --"$name"=* | -"$name"=*) value=${argument#*=} ;; esac
+    before=$argument
   done
   echo "$value"
 }
@@ -41,10 +46,29 @@ defaults=()
 add() {
   [[ " ${*:3} " == *" --$1"[=\ ]* || " ${*:3} " == *" -$1"[=\ ]* ]] || defaults+=("--$1=$2")
 }
-cores=$(nproc)
-[[ $cores -le 256 ]] || cores=256
-add workers "$cores" "$@"
-[[ $workload != tpcc ]] || add warehouses "$(given workers "$cores" "$@")" "$@"
+
+# Three nodes over shared memory, whose files are below build/cluster.
+run_cluster() {
+  local file=build/cluster/cluster.toml name workers
+  workers=$(given workers 1 "$@")
+  mkdir -p build/cluster
+  printf '[cluster]\nname = "run"\nrun_directory = "run"\n[defaults]\nworkers = %s\nmemory = "1GiB"\n' "$workers" > "$file"
+  printf '[[node]]\nid = %d\n' 1 2 3 >> "$file"
+  if ! build/release/granary cluster check "$file" > build/cluster/check.log 2>&1; then
+    cat build/cluster/check.log >&2
+    exit 3
+  fi
+  for name in "${cluster_workloads[@]}"; do
+    defaults=(--verify)
+    add workers 1 "$@"
+    add seconds 10 "$@"
+    add repeat 1 "$@"
+    [[ $name != tpcc ]] || add warehouses $((3 * workers)) "$@"
+    echo "run: build/release/granary cluster run $name --cluster=$file ${defaults[*]} $*"
+    build/release/granary cluster run "$name" "--cluster=$file" "${defaults[@]}" "$@"
+    echo
+  done
+}
 
 scripts/setup.sh
 mkdir -p build
@@ -59,5 +83,9 @@ if [[ $workload == cluster ]]; then
   run_cluster "$@"
   exit
 fi
+cores=$(nproc)
+[[ $cores -le 256 ]] || cores=256
+add workers "$cores" "$@"
+[[ $workload != tpcc ]] || add warehouses "$(given workers "$cores" "$@")" "$@"
 echo "run: build/release/granary bench $workload ${defaults[*]} $*"
 exec build/release/granary bench "$workload" "${defaults[@]}" "$@"

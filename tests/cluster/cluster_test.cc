@@ -97,6 +97,8 @@ TEST_P(Clusters, MoneyIsMovedBetweenNodesAndStays) {
     EXPECT_EQ(total(*worker, accounts), std::int64_t{kNodes * kAccounts} * kMoney);
     ASSERT_TRUE(cluster.barrier().ok());
     EXPECT_GT(cluster.statistics().transactions, 0u);
+    EXPECT_EQ(cluster.clock().source, "host");
+    EXPECT_EQ(cluster.clock().delta_us, 0u);
   });
 }
 
