@@ -55,6 +55,9 @@ Status Membership::enter() {
     if (const Result<std::uint64_t> seen = look(found); !seen.ok()) return seen.status();
     if (Status refused = admit(found); !refused.ok()) return refused;
   }
+  if (options_.together_us) {
+    if (Status late = await_nobody_serving(*options_.together_us); !late.ok()) return late;
+  }
   if (Status status = board_->mark(options_.node, options_.address); !status.ok()) return status;
   const Status entered = amend([this](Configuration& configuration) -> Status {
     if (Status refused = admit(configuration); !refused.ok()) return refused;
@@ -71,6 +74,32 @@ Status Membership::enter() {
   });
   if (!entered.ok()) return entered;
   return amend([this](Configuration& configuration) { return follow(configuration); });
+}
+
+/// Marks are looked at before this node has its own: who joins is seen with its mark and the state of its last life for a moment, and
+/// would be waited for in vain if it waited as well. A mark of this node itself is of an earlier life, or mark() tells whose.
+Status Membership::await_nobody_serving(std::uint64_t patience_us) {
+  const std::lock_guard lock(board_mutex_);
+  for (const std::uint64_t end = lifetime_us() + patience_us;;) {
+    Configuration found;
+    const Result<std::uint64_t> seen = look(found);
+    if (!seen.ok()) return seen.status();
+    const Result<Marks> marks = board_->marks();
+    if (!marks.ok()) return marks.status();
+    const bool own = has(*marks, options_.node);
+    const auto serving = std::ranges::find_if(found.members, [&](const Member& member) {
+      return member.state == MemberState::kServing && member.id != options_.node && has(*marks, member.id);
+    });
+    const bool over = lifetime_us() >= end;
+    if (own ? over : serving == found.members.end()) return {};
+    if (over) {
+      return refuse(fmt::format(
+          "{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End all nodes "
+          "of the cluster, then start all of them",
+          who(*serving), options_.node));
+    }
+    board_->wait(board_->pulse_us());
+  }
 }
 
 /// Reads the configuration, an empty one if there is none, and tells the version of its document.
@@ -219,6 +248,7 @@ void Membership::publish(Configuration configuration) {
     const std::lock_guard lock(mutex_);
     if (configuration.version <= configuration_->version) return;
     if (status_.ok() && !base::injected(base::Bug::kFenceMovesLate)) fence_.move(configuration.version);
+    living_.follow(configuration);
     configuration_ = std::make_shared<const Configuration>(std::move(configuration));
   }
   changed_.notify_all();

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <granary/status.h>
@@ -24,6 +25,7 @@
 #include "cluster_config/membership/configuration.h"
 #include "cluster_config/membership/fence.h"
 #include "cluster_config/membership/life.h"
+#include "cluster_config/membership/living.h"
 
 namespace granary::membership {
 
@@ -43,6 +45,10 @@ struct MembershipOptions {
     known_cluster_id = life.cluster_id;
     lowest_generation = life.generation + 1;
   }
+
+  /// Nobody joins while others serve already: all begin together. Those that seem to are waited for so long, as they may be about to
+  /// leave, or their marks may outlive them. Empty: one may join at any time.
+  std::optional<std::uint64_t> together_us = {};
 };
 
 class Membership {
@@ -56,7 +62,7 @@ class Membership {
   };
 
   /// Joins as kJoining, in a generation of its own. kAlreadyExists if the node is a member already, kFailedPrecondition if
-  /// the cluster there is another one, kUnavailable if the board cannot be reached.
+  /// the cluster there is another one, or serves already (together_us), kUnavailable if the board cannot be reached.
   static Result<std::unique_ptr<Membership>> join(std::unique_ptr<Board> board, MembershipOptions options,
                                                   Listener listener);
   /// Without leave(), this is a death: the mark goes, and others say so.
@@ -72,6 +78,7 @@ class Membership {
     return {.cluster = options_.cluster, .node = options_.node, .cluster_id = cluster_id_, .generation = generation_};
   }
   const Fence& fence() const { return fence_; }
+  const Living& living() const { return living_; }
 
   /// The newest that this node knows.
   std::shared_ptr<const Configuration> configuration() const;
@@ -103,6 +110,7 @@ class Membership {
   Result<std::uint64_t> look(Configuration& configuration);
   Status amend(const Edit& edit);
   Status admit(Configuration& configuration) const;
+  Status await_nobody_serving(std::uint64_t patience_us);
   Status set_own_state(MemberState state);
   Status follow(Configuration& configuration);
   Status check_own(const Configuration& configuration) const;
@@ -116,6 +124,7 @@ class Membership {
   Generation generation_ = 0;
   std::uint64_t cluster_id_ = 0;
   Fence fence_;
+  Living living_;
 
   std::mutex board_mutex_;  ///< one conversation with the board at a time; taken before mutex_
   mutable std::mutex mutex_;

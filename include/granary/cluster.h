@@ -106,7 +106,7 @@ class ClusterWorker {
 class Cluster {
  public:
   /// Reads the cluster file, becomes a member, opens the node's database. kFailedPrecondition if the cluster runs with another
-  /// file or another version, kAlreadyExists if this node runs already.
+  /// file or another version, or serves already: all nodes start together. kAlreadyExists if this node runs already.
   static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
   /// Leaves, if leave() was not called. Precondition: all workers are gone.
   ~Cluster();

@@ -23,8 +23,9 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kUnknownTable,     ///< the table handle is empty or belongs to another database
   kTooManyAccesses,  ///< the transaction holds kMaxAccesses operations
   kUnordered,        ///< a scan of a table with a hash index, which keeps no order
-  kUnreachable,      ///< a snapshot's key lives on a node that does not answer, or does not keep what the snapshot sees
-  kBusy,             ///< a snapshot met a record of a shared table that another node held on to; try again
+  kUnreachable,  ///< a snapshot's key lives on a node that does not answer or does not keep what the snapshot sees, or a node
+                 ///< that is dead held its record
+  kBusy,         ///< a snapshot met a record of a shared table that another node held on to; try again
 };
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).
@@ -43,10 +44,10 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kTidsUsedUp,        ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
   kLogEntryTooLarge,  ///< what the transaction writes does not fit into the worker's log ring (Options::ring_bytes)
   kLogFailed,         ///< the log could not be written: nothing commits any more, reads go on (Database::log_status())
-  kRemotelyLocked,  ///< a record of a shared table, to be written, stayed locked by another node (bounded wait); what a dead node
-                    ///< held stays locked until the node is recovered
+  kRemotelyLocked,    ///< a record of a shared table, to be written, stayed locked by another node (bounded wait)
   // Of transactions across nodes.
-  kNodeUnreachable,       ///< a node whose records the transaction needs does not answer: it is dead, or cut off
+  kNodeUnreachable,  ///< a node that the transaction needs does not answer: it is dead, or cut off; or it was holding a record
+                     ///< when it died, which stays locked until it is recovered
   kEpochsApart,           ///< the nodes did not reach the transaction's epoch in time (bounded wait)
   kLeaseExpired,          ///< a lease on a record of another node ran out before the transaction had ended
   kConfigurationChanged,  ///< a node joined or left before the commit

@@ -30,7 +30,10 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"log_failed", "the log could not be written; see the log's status, mend the disk and open the database again",
      false},
     {"remotely_locked", "a record to write stayed locked by another node; retry with back-off", true},
-    {"node_unreachable", "a node that the transaction needs does not answer; see that it runs and is reached", false},
+    {"node_unreachable",
+     "a node that the transaction needs does not answer, or held a record when it died; see that it runs and is "
+     "reached",
+     false},
     {"epochs_apart", "the nodes' epochs did not come together in time; retry, and see whether a node is stalled", true},
     {"lease_expired", "a lease ran out before the transaction had ended; retry, or make it shorter", true},
     {"configuration_changed", "a node joined or left the cluster before the commit; retry", true},

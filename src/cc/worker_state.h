@@ -10,6 +10,7 @@
 #include <granary/outcome.h>
 
 #include "cluster_config/membership/fence.h"
+#include "cluster_config/membership/living.h"
 #include "htm/region.h"
 #include "kvstore/common/node_memory.h"
 #include "src/base/cache_line.h"
@@ -46,6 +47,8 @@ struct Shared {
   const htm::Support* htm = nullptr;  ///< none: commits take locks
   /// Of a node of a cluster: its right to commit (I11). Set before transactions begin.
   const membership::Fence* fence = nullptr;
+  /// Of a node of a cluster: who lives. Set before transactions begin; none: everybody.
+  const membership::Living* living = nullptr;
   /// The cluster's, by which leases on shared records end; none: they never do. Set before there are workers.
   const base::SoftTime* time = nullptr;
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.

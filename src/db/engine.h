@@ -40,8 +40,9 @@ class Engine {
 
   const Options& options() const { return options_; }
   epoch::EpochManager& epochs() { return epochs_; }
-  /// Before transactions begin; it outlives them.
+  /// Before transactions begin; what is set outlives them.
   void set_fence(const membership::Fence& fence) { shared_.fence = &fence; }
+  void set_living(const membership::Living& living) { shared_.living = &living; }
   memory::SlabPool& slabs() { return slabs_; }
   /// All memory of records and indexes; the fabric registers it.
   memory::Region& region() { return *region_; }

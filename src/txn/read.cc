@@ -1,5 +1,6 @@
 // Reads of a transaction (Silo 4.5): look the key up, copy a stable version, remember what was seen.
 
+#include "src/cc/held_records.h"
 #include "src/record/shared_read.h"
 #include "src/txn/context.h"
 #include "src/txn/multi_get.h"
@@ -64,7 +65,7 @@ GetResult Context::read(TableCore& table, std::string_view key, Record* record, 
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
     return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
   }
-  return {doom_with(AbortReason::kRecordBusy), 0};
+  return {doom_with(cc::why_busy(record, worker_.shared(), AbortReason::kRecordBusy)), 0};
 }
 
 Outcome Context::read_string(std::optional<std::uint16_t> home, TableCore& table, std::string_view key,

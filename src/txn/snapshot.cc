@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/base/test_hooks.h"
+#include "src/cc/held_records.h"
 #include "src/epoch/entered.h"
 #include "src/record/shared_read.h"
 #include "src/txn/context.h"
@@ -18,11 +19,16 @@ using record::ReadState;
 
 namespace {
 
-GetResult result_of(const record::StableRead& seen) {
+/// Of a record at which another node stayed.
+Outcome outcome_of_wait(const Record& record, const cc::Shared& shared) {
+  return cc::held_by_dead(&record, shared) ? Outcome::kUnreachable : Outcome::kBusy;
+}
+
+GetResult result_of(const record::StableRead& seen, const Record& record, const cc::Shared& shared) {
   switch (seen.state) {
     case ReadState::kValue: return {Outcome::kOk, seen.size};
     case ReadState::kTooSmall: return {Outcome::kBufferTooSmall, seen.size};
-    case ReadState::kBusy: return {Outcome::kBusy, 0};
+    case ReadState::kBusy: return {outcome_of_wait(record, shared), 0};
     default: return {Outcome::kNotFound, 0};
   }
 }
@@ -37,7 +43,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     std::size_t key_at, key_size, value_size;
   };
 
-  Batch(std::uint64_t snapshot, base::Waiter& waiter) : snapshot_(snapshot), waiter_(waiter) {}
+  Batch(std::uint64_t snapshot, const cc::WorkerState& worker) : snapshot_(snapshot), worker_(worker) {}
 
   void start(std::size_t limit) {
     items_.clear();
@@ -45,7 +51,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     limit_ = limit < kRecords ? limit : kRecords;
     seen_ = 0;
     full_ = false;
-    busy_ = false;
+    outcome_ = Outcome::kOk;
   }
 
   void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
@@ -57,13 +63,15 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     for (;;) {
       const auto* record = reinterpret_cast<const Record*>(value);
       const record::StableRead seen = record::read_record_snapshot(
-          *record, key.size(), snapshot_, bytes_.data() + value_at, bytes_.size() - value_at, waiter_);
+          *record, key.size(), snapshot_, bytes_.data() + value_at, bytes_.size() - value_at, *worker_.waiter);
       if (seen.state == ReadState::kTooSmall) {
         room(key.size() + seen.size);
         continue;
       }
-      busy_ = seen.state == ReadState::kBusy;
-      if (busy_) return false;
+      if (seen.state == ReadState::kBusy) {
+        outcome_ = outcome_of_wait(*record, worker_.shared);
+        return false;
+      }
       if (seen.state == ReadState::kValue) {
         items_.push_back({used_, key.size(), seen.size});
         used_ = value_at + seen.size;
@@ -77,8 +85,8 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   }
 
   bool full() const { return full_; }
-  /// Another node stayed at the record behind the last one.
-  bool busy() const { return busy_; }
+  /// Not kOk: another node stayed at the record behind the last one.
+  Outcome outcome() const { return outcome_; }
   /// Where to go on; only if full.
   const std::string& last_key() const { return last_key_; }
   const std::vector<Item>& items() const { return items_; }
@@ -94,7 +102,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   }
 
   const std::uint64_t snapshot_;
-  base::Waiter& waiter_;
+  const cc::WorkerState& worker_;
   std::vector<Item> items_;
   std::string bytes_;
   std::string last_key_;
@@ -102,7 +110,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   std::size_t limit_ = 0;
   std::size_t seen_ = 0;
   bool full_ = false;
-  bool busy_ = false;
+  Outcome outcome_ = Outcome::kOk;
 };
 
 }  // namespace
@@ -151,7 +159,8 @@ GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::str
   if (at.value == 0) return {Outcome::kNotFound, 0};
   const auto* record = reinterpret_cast<const Record*>(at.value);
   return result_of(record::read_record_snapshot(*record, key.size(), snapshot_epoch_, buffer.data(), buffer.size(),
-                                                *worker_.state().waiter));
+                                                *worker_.state().waiter),
+                   *record, worker_.shared());
 }
 
 Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
@@ -208,7 +217,8 @@ void Context::snapshot_read_together(const LocalGets& gets) {
         record == nullptr
             ? GetResult{Outcome::kNotFound, 0}
             : result_of(record::read_record_snapshot(*record, get.key.size(), snapshot_epoch_, get.buffer.data(),
-                                                     get.buffer.size(), *worker_.state().waiter));
+                                                     get.buffer.size(), *worker_.state().waiter),
+                        *record, worker_.shared());
   }
 }
 
@@ -221,7 +231,7 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
   if (const auto home = home_elsewhere(*table, range.from)) [[unlikely]]
     return snapshot_scan_elsewhere(*table, *home, range, visit);
   ScanResult result;
-  Batch batch(snapshot_epoch_, *worker_.state().waiter);
+  Batch batch(snapshot_epoch_, worker_.state());
   std::string resume;
   ScanRange rest = range;
   while (result.count < range.limit) {
@@ -235,7 +245,7 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
       if (!visit(batch.key(item), batch.value(item))) return result;
       if (serial != serial_ || state_ != State::kSnapshot) return {Outcome::kFinished, result.count};
     }
-    if (batch.busy()) result.outcome = Outcome::kBusy;
+    result.outcome = batch.outcome();
     if (!batch.full()) return result;
     resume = batch.last_key();
     if (range.order == Order::kAscending) {

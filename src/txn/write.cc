@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "src/cc/held_records.h"
 #include "src/cc/records.h"
 #include "src/record/shared_read.h"
 #include "src/txn/context.h"
@@ -158,7 +159,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
         .sum_content();
     return Outcome::kOk;
   }
-  return doom_with(AbortReason::kRecordBusy);
+  return doom_with(cc::why_busy(record, worker_.shared(), AbortReason::kRecordBusy));
 }
 
 }  // namespace granary::txn

@@ -1,80 +1,43 @@
-// Nodes as processes of their own, one of which is killed or stopped: what needs it ends in clean errors, everything else goes on, and
+// Nodes as processes of their own, one of which is killed: what needs it ends in clean errors, everything else goes on, and
 // nothing is half done.
 
 #include <chrono>
 #include <string>
 
-#include <granary/cluster.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/cluster/local_cluster.h"
+#include "tests/cluster/bank.h"
 #include "tests/support/crash_child.h"
 
 namespace granary {
 namespace {
 
+using tests::Branch;
 using tests::ClusterFile;
 using tests::CrashChild;
+using tests::first_of;
+using tests::kBankNodes;
+using tests::kKeys;
 using Clock = std::chrono::steady_clock;
 
 constexpr NodeNumber kVictim = 2;
-constexpr std::uint64_t kKeys = 8;  ///< of each node
-constexpr std::int64_t kMoney = 100;
 
-NodeNumber home_of(std::string_view key) {
-  std::uint64_t number = 0;
-  (void)decode_key(key, number);
-  return static_cast<NodeNumber>(number / kKeys + 1);
-}
-
-using Accounts = TypedTable<std::uint64_t, std::int64_t>;
-
-/// Moves money between two accounts. What a dead node held stays locked until it is recovered, so nobody tries for ever.
-RunResult transfer(ClusterWorker& worker, const Accounts& accounts, std::uint64_t from, std::uint64_t to) {
-  return worker.run(
-      [&](Transaction& t) {
-        const auto source = t.get(accounts, from);
-        const auto target = t.get(accounts, to);
-        if (!source || !target) return;
-        (void)t.put(accounts, from, *source - 1);
-        (void)t.put(accounts, to, *target + 1);
-      },
-      {.max_attempts = 20});
-}
-
-void begin(Cluster& cluster, Accounts& accounts, std::unique_ptr<ClusterWorker>& worker) {
-  accounts =
-      cluster.create_table<std::uint64_t, std::int64_t>("accounts", {.index = IndexKind::kHash}, Placement{home_of})
-          .value();
-  const Status started = cluster.start();
-  ASSERT_TRUE(started.ok()) << started.message();
-  worker = cluster.register_worker().value();
-  for (std::uint64_t i = 0; i < kKeys; ++i) {
-    const std::uint64_t key = (cluster.node() - 1) * kKeys + i;
-    ASSERT_TRUE(worker->run([&](Transaction& t) { (void)t.put(accounts, key, kMoney); }).committed());
-  }
-  ASSERT_TRUE(cluster.barrier().ok());
-}
-
-/// A node that moves money all over until somebody is dead, then shows that the rest goes on.
+/// A node that moves money all over until somebody is dead, then shows that the rest goes on. No transaction that needs the dead node,
+/// or what it held, is tried for ever.
 void survive(const ClusterFile& file, NodeNumber node, const CrashChild::Report& report) {
-  auto cluster = Cluster::join(tests::node_options(file, node)).value();
-  Accounts accounts;
-  std::unique_ptr<ClusterWorker> worker;
-  begin(*cluster, accounts, worker);
+  Branch branch(tests::node_options(file, node));
   report("runs");
   std::uint64_t turn = node;
-  const auto dead_by = Clock::now() + std::chrono::seconds(20);
   AbortReason reason = AbortReason::kNone;
-  while (reason != AbortReason::kNodeUnreachable && Clock::now() < dead_by) {
+  while (reason != AbortReason::kNodeUnreachable) {
     turn = turn * 6364136223846793005u + 1442695040888963407u;
-    reason = transfer(*worker, accounts, (turn >> 33) % (3 * kKeys), (turn >> 20) % (3 * kKeys)).reason;
+    reason = branch.transfer((turn >> 33) % (kBankNodes * kKeys), (turn >> 20) % (kBankNodes * kKeys)).reason;
   }
   report(std::string(name(reason)));
   // Its accounts stay out of reach, at once each time.
   const auto asked = Clock::now();
-  report(std::string(name(transfer(*worker, accounts, (kVictim - 1) * kKeys, 0).reason)));
+  report(std::string(name(branch.transfer(first_of(kVictim), 0).reason)));
   const bool soon = Clock::now() - asked < std::chrono::seconds(2);
   // Between the others it goes on, and so do the epochs.
   std::uint64_t first_epoch = 0;
@@ -82,8 +45,8 @@ void survive(const ClusterFile& file, NodeNumber node, const CrashChild::Report&
   std::uint64_t moved = 0;
   const auto until = Clock::now() + std::chrono::seconds(1);
   for (std::uint64_t tried = 0; Clock::now() < until; ++tried) {
-    const std::uint64_t there = (node == 1 ? 2 : 0) * kKeys + tried % kKeys;
-    const RunResult done = transfer(*worker, accounts, (node - 1) * kKeys + tried % kKeys, there);
+    const NodeNumber there = node == 1 ? 3 : 1;
+    const RunResult done = branch.transfer(first_of(node) + tried % kKeys, first_of(there) + tried % kKeys);
     if (!done.committed()) continue;  // what the dead held is locked until it is recovered
     ++moved;
     if (first_epoch == 0) first_epoch = done.ticket.epoch;
@@ -93,18 +56,14 @@ void survive(const ClusterFile& file, NodeNumber node, const CrashChild::Report&
 }
 
 void be_victim(const ClusterFile& file, const CrashChild::Report& report) {
-  auto cluster = Cluster::join(tests::node_options(file, kVictim)).value();
-  Accounts accounts;
-  std::unique_ptr<ClusterWorker> worker;
-  begin(*cluster, accounts, worker);
+  Branch branch(tests::node_options(file, kVictim));
   report("runs");
-  for (std::uint64_t turn = 1;; ++turn) {
-    (void)transfer(*worker, accounts, (turn * 7) % (3 * kKeys), (turn * 5) % (3 * kKeys));
-  }
+  for (std::uint64_t turn = 1;; ++turn)
+    (void)branch.transfer((turn * 7) % (kBankNodes * kKeys), (turn * 5) % (kBankNodes * kKeys));
 }
 
 TEST(ClusterKill, TheOthersGoOnWithoutADeadNode) {
-  const ClusterFile file(3);
+  const ClusterFile file(kBankNodes);
   CrashChild first([&](const CrashChild::Report& report) { survive(file, 1, report); });
   CrashChild third([&](const CrashChild::Report& report) { survive(file, 3, report); });
   CrashChild victim([&](const CrashChild::Report& report) { be_victim(file, report); });
@@ -115,6 +74,76 @@ TEST(ClusterKill, TheOthersGoOnWithoutADeadNode) {
     EXPECT_EQ(survivor->wait().exit_code, 0);
     EXPECT_THAT(survivor->lines(), testing::ElementsAre("runs", "node_unreachable", "node_unreachable", "goes on"));
   }
+}
+
+/// It dies in the middle of a commit, with locks here and there: whoever meets them is told, with any number of attempts.
+class KilledHolding : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Points, KilledHolding,
+                         testing::Values("across.locked", "across.validated", "across.installed"),
+                         [](const auto& point) { return std::string(point.param).substr(7); });
+
+TEST_P(KilledHolding, WhatItHeldIsNotWaitedForForEver) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  const ClusterFile file(kBankNodes);
+  const std::uint64_t held = first_of(1), held_too = first_of(3);
+  auto& ready = tests::map_shared<std::atomic<bool>>();
+  auto& dead = tests::map_shared<std::atomic<bool>>();
+  auto& done = tests::map_shared<std::atomic<int>>();
+  const auto survivor = [&](NodeNumber node) {
+    return [&, node](const CrashChild::Report& report) {
+      Branch branch(tests::node_options(file, node));
+      report("runs");
+      (void)tests::comes_true([&] { return dead.load(); });
+      // At its owner and from elsewhere; the first one perhaps before the holder is known to be dead.
+      for (const std::uint64_t key : {held, held_too, held})
+        report(std::string(name(branch.transfer(key, first_of(node) + 1).reason)));
+      report(std::string(name(branch.surely_transfer(first_of(1) + 2, first_of(3) + 2).reason)));
+      ++done;
+      (void)tests::comes_true([&] { return done == 2; });  // then the other may end
+    };
+  };
+  CrashChild first(survivor(1));
+  CrashChild third(survivor(3));
+  CrashChild victim([&](const CrashChild::Report& report) {
+    Branch branch(tests::node_options(file, kVictim));
+    report("runs");
+    (void)tests::comes_true([&] { return ready.load(); });
+    base::set_sync_hook(tests::die_at(GetParam()));
+    (void)branch.transfer(held, held_too);
+  });
+  for (CrashChild* const child : {&victim, &first, &third}) ASSERT_TRUE(child->run_until("runs"));
+  ready = true;
+  EXPECT_TRUE(victim.wait().killed);
+  dead = true;
+  for (CrashChild* const child : {&first, &third}) {
+    EXPECT_EQ(child->wait().exit_code, 0);
+    EXPECT_THAT(child->lines(),
+                testing::ElementsAre("runs", "node_unreachable", "node_unreachable", "node_unreachable", "none"));
+  }
+}
+
+TEST(ClusterKill, OneNodeDoesNotComeBackAlone) {
+  const ClusterFile file(kBankNodes);
+  auto& late = tests::map_shared<std::atomic<bool>>();
+  const auto runs = [&](NodeNumber node) {
+    return [&, node](const CrashChild::Report& report) {
+      Branch branch(tests::node_options(file, node));
+      report("runs");
+      (void)tests::comes_true([&] { return late.load(); });
+    };
+  };
+  CrashChild first(runs(1));
+  CrashChild second(runs(kVictim));
+  CrashChild third(runs(3));
+  for (CrashChild* const child : {&first, &second, &third}) ASSERT_TRUE(child->run_until("runs"));
+  second.kill();
+  CrashChild again([&](const CrashChild::Report& report) {
+    report(Cluster::join(tests::node_options(file, kVictim)).status().message());
+  });
+  EXPECT_EQ(again.wait().exit_code, 0);
+  late = true;
+  EXPECT_THAT(again.lines(),
+              testing::ElementsAre(testing::HasSubstr("one node cannot come back alone. End all nodes")));
 }
 
 }  // namespace

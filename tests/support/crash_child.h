@@ -82,6 +82,17 @@ class CrashChild {
   void signal(int number) const {
     if (child_ > 0) ::kill(child_, number);
   }
+  /// Until a signal has stopped it, its own or ours; false if it has ended, or that has not happened in a minute.
+  [[nodiscard]] bool wait_until_stopped() const {
+    for (const auto end = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < end;) {
+      siginfo_t seen{};
+      if (::waitid(P_PID, static_cast<id_t>(child_), &seen, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) == 0 &&
+          seen.si_pid == child_)
+        return seen.si_code == CLD_STOPPED;
+      ::usleep(1000);
+    }
+    return false;
+  }
   struct End {
     bool killed = false;  ///< by SIGKILL, its own or ours
     int exit_code = -1;   ///< if it ended by itself

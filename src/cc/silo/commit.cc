@@ -7,6 +7,7 @@
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
+#include "src/cc/held_records.h"
 #include "src/cc/silo/choose_tid.h"
 #include "src/cc/silo/commit_in_region.h"
 #include "src/cc/silo/install.h"
@@ -38,7 +39,7 @@ AbortReason lock_shared(record::SharedRecord& record, const WorkerState& worker)
     }
     worker.waiter->pause(turn);
   }
-  return reason;
+  return why_busy(&record.head, worker.shared, reason);
 }
 
 /// Takes one record's lock bit, waiting a bounded while.

@@ -27,6 +27,13 @@ constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
 /// Calls of other nodes that may wait for a worker.
 constexpr std::size_t kMostCalls = 1024;
 
+/// How long a node may seem to serve that has ended.
+std::uint64_t marks_linger_us(const cluster_config::MembershipConfig& membership) {
+  constexpr std::uint64_t kLeaving_us = 1'000'000;
+  if (membership.kind == cluster_config::MembershipKind::kLocal) return kLeaving_us;
+  return std::uint64_t{membership.session_timeout_ms} * 1000 * 3 / 2;
+}
+
 Result<std::unique_ptr<memory::Region>> map(std::uint64_t bytes, bool shared) {
   return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff, .shared = shared});
 }
@@ -57,7 +64,8 @@ Result<membership::MembershipOptions> membership_options(const ClusterConfig& co
   membership::MembershipOptions options{.node = node.id,
                                         .cluster = config.name,
                                         .fingerprint = cluster_config::fingerprint(config),
-                                        .address = node.address};
+                                        .address = node.address,
+                                        .together_us = marks_linger_us(config.membership)};
   if (node.data_directory.empty()) return options;
   const auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
   if (!life.ok()) return life.status();
@@ -152,6 +160,7 @@ Status ClusterNode::open_database() {
   auto engine = Engine::open(database_options(options_, config_, own_), base::system_files(), part);
   if (!engine.ok()) return engine.status();
   (*engine)->set_fence(membership_->fence());
+  (*engine)->set_living(membership_->living());
   database_ = std::make_unique<Database>(std::move(engine).value());
   database_->engine().set_time(clock_->time());
   return {};
@@ -180,13 +189,10 @@ Status ClusterNode::open_fabric() {
                                    .mailboxes = mail_->base(),
                                    .directory = directory_,
                                    .buffers = *pool_,
+                                   .waiter = waiter_,
                                    .time = &clock_->time(),
                                    .now_us = membership::lifetime_us,
-                                   .lives = [this](rdma::NodeId node) {
-                                     const auto configuration = membership_->configuration();
-                                     const membership::Member* const member = configuration->find(node);
-                                     return member != nullptr && member->live();
-                                   }});
+                                   .lives = [this](rdma::NodeId node) { return membership_->living().lives(node); }});
   return status;
 }
 

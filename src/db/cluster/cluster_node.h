@@ -92,6 +92,7 @@ class ClusterNode {
   std::unique_ptr<Database> database_;
   std::unique_ptr<rdma::Fabric> fabric_;
   std::unique_ptr<dist::BufferPool> pool_;
+  base::ThreadWaiter waiter_;
   dist::Directory directory_;
   std::unique_ptr<dist::NodeParts> parts_;
   std::vector<txn::TableCore*> tables_;

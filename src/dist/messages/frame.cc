@@ -60,6 +60,7 @@ std::string_view name(Verdict verdict) {
     case Verdict::kNoSnapshots: return "no such snapshot";
     case Verdict::kNoHandler: return "nobody answers such requests";
     case Verdict::kTooLarge: return "answer too large";
+    case Verdict::kHeldByDead: return "record held by a dead node";
   }
   return "unknown verdict";
 }

@@ -109,6 +109,7 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
 
 /// A broken sender's calls end in Rpc::step(), before another takes its place.
 bool Messenger::Link::open() {
+  if (place_.lives && !place_.lives(node_)) return false;
   if (sender_ && !sender_->broken()) return true;
   if (open_calls_ != 0) rpc_->step(place_.now_us());
   if (place_.now_us() < retry_us_) return false;

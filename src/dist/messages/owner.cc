@@ -4,6 +4,7 @@
 
 #include "kvstore/hash/key.h"
 #include "src/cc/garbage.h"
+#include "src/cc/held_records.h"
 #include "src/cc/holder_requests.h"
 #include "src/cc/records.h"
 #include "src/record/shared_read.h"
@@ -85,11 +86,17 @@ Owner::Look Owner::look(const Record& record, std::string_view key, bool with_va
                                       ? record::read_record(record, key.size(), buffer_.data(), buffer_.size(), waiter)
                                       : record::read_record_tid(record, waiter);
   if (read.state == ReadState::kReplaced) return Look::kReplaced;
-  if (read.state == ReadState::kBusy) return Look::kBusy;
+  if (read.state == ReadState::kBusy)
+    return cc::held_by_dead(&record, worker_.shared()) ? Look::kHeldByDead : Look::kBusy;
   seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = read.tid};
   seen.has_value = with_value && read.state == ReadState::kValue;
   if (seen.has_value) seen.value.assign(buffer_.data(), read.size);
   return Look::kSeen;
+}
+
+Verdict Owner::verdict_on(Look look) {
+  if (look == Look::kSeen) return Verdict::kDone;
+  return look == Look::kHeldByDead ? Verdict::kHeldByDead : Verdict::kBusy;
 }
 
 /// Garbage collection may take it away as soon as nobody's snapshot needs it, which is not before this answer has long been made: it
@@ -123,7 +130,7 @@ Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
     if (record == nullptr) record = make_placeholder(*table, request.key, answer);
     if (record == nullptr) return Verdict::kOutOfMemory;
     const Look seen = look(*record, request.key, request.with_value, answer.record);
-    if (seen != Look::kReplaced) return seen == Look::kSeen ? Verdict::kDone : Verdict::kBusy;
+    if (seen != Look::kReplaced) return verdict_on(seen);
     worker_.state().waiter->pause(turn);
   }
   return Verdict::kBusy;
@@ -137,7 +144,7 @@ Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& 
       return Verdict::kDone;
     }
     const Look looked = look(*record_of(at.value), key, /*with_value=*/true, seen);
-    if (looked != Look::kReplaced) return looked == Look::kSeen ? Verdict::kDone : Verdict::kBusy;
+    if (looked != Look::kReplaced) return verdict_on(looked);
     worker_.state().waiter->pause(turn);
   }
   return Verdict::kBusy;

@@ -53,12 +53,14 @@ class Owner {
   friend class PieceOfScan;
 
   /// How a look at a record ended.
-  enum class Look : std::uint8_t { kSeen, kReplaced, kBusy };
+  enum class Look : std::uint8_t { kSeen, kReplaced, kBusy, kHeldByDead };
 
   Verdict check_snapshot(epoch::Epoch epoch) const;
   Verdict find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
   TableDescription description(const txn::TableCore& table) const;
   cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer);
+  /// kDone for what was seen.
+  static Verdict verdict_on(Look look);
   Look look(const cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen);
   /// What is there of the key now: a record (kSeen), or where it is missed (`seen.offset` is 0, and `missed` is told).
   Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed);

@@ -45,7 +45,8 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
     const Owner::Look look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record);
     if (look == Owner::Look::kSeen) return true;
     SeenNode missed;
-    verdict_ = look == Owner::Look::kBusy ? Verdict::kBusy : owner_.look_up(table_, entry.key, entry.record, missed);
+    verdict_ = look == Owner::Look::kReplaced ? owner_.look_up(table_, entry.key, entry.record, missed)
+                                              : Owner::verdict_on(look);
     if (verdict_ == Verdict::kDone && entry.record.offset == 0) note(missed);
     return verdict_ == Verdict::kDone && entry.record.offset != 0;
   }

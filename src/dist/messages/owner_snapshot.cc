@@ -13,6 +13,7 @@ Verdict verdict_of(Outcome outcome) {
     case Outcome::kOk:
     case Outcome::kNotFound: return Verdict::kDone;
     case Outcome::kUnordered: return Verdict::kNotOrdered;
+    case Outcome::kUnreachable: return Verdict::kHeldByDead;
     default: return Verdict::kBusy;
   }
 }

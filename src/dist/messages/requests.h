@@ -48,7 +48,8 @@ enum class Verdict : std::uint8_t {
   kNoHandler,    ///< the owner has nobody for such requests
   kTooLarge,     ///< the answer is longer than a message may be
   kNoSnapshots,  ///< the owner keeps no versions, or none of that epoch any more
-  kLast = kNoSnapshots,
+  kHeldByDead,   ///< a node that is dead held the record, which stays locked until that node is recovered
+  kLast = kHeldByDead,
 };
 std::string_view name(Verdict verdict);
 

@@ -26,6 +26,8 @@ class KeyRead final : public AccessStep {
   /// nullptr if the key is in no slot: then missed() has what to validate.
   const CheckedRead* read() const { return read_ ? &*read_ : nullptr; }
   RemoteRecord record() const;
+  /// kBusy: the state word that was there last, if a record was.
+  record::StateWord state() const { return read_ ? read_->state() : record::kFree; }
   const kvstore::remote::Lookup& missed() const { return *lookup_; }
   /// READs of buckets and names.
   unsigned lookup_reads() const { return lookup_reads_; }

@@ -19,7 +19,7 @@ namespace {
 
 /// Looks at a participant's E before a transaction gives up waiting for it; between two, others go on.
 constexpr unsigned kMostEpochLooks = 1 << 16;
-/// Times that a write-back is gone on with over a new connection.
+/// Times that a lock or a write-back is gone on with over a new connection.
 constexpr unsigned kMostResumptions = 8;
 
 }  // namespace
@@ -163,10 +163,8 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
   for (std::size_t i = 0; i < locks.size(); ++i) {
     XLock& lock = locks[i];
     Access& access = *accesses[i];
-    if (lock.outcome() == Outcome::kBroken && reach_.connect(access.key.home)) {
-      lock.resume();
-      Step* const step = &lock;
-      run(Phase::kLock, {&step, 1});
+    if (lock.outcome() == Outcome::kBroken) {
+      go_on(Phase::kLock, lock);
       reason = AbortReason::kNodeUnreachable;  // what else was READ over the old connection is of no use
     }
     if (lock.outcome() == Outcome::kDone) {
@@ -174,11 +172,8 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
       access.locked_tid = lock.tid();
     }
     if (reason != AbortReason::kNone) continue;
-    if (lock.outcome() == Outcome::kBusy) {
-      reason = AbortReason::kRemotelyLocked;
-    } else {
-      reason = why(lock.outcome());
-    }
+    reason = why(lock.outcome(), lock.holder());
+    if (reason == AbortReason::kRecordBusy) reason = AbortReason::kRemotelyLocked;
     if (reason == AbortReason::kNone && access.read && access.locked_tid != access.tid) {
       reason = AbortReason::kReadChanged;
     }
@@ -332,8 +327,7 @@ void RemoteTransaction::write_back(record::TidWord tid) {
 
 void RemoteTransaction::release() { give_back(Phase::kLock, 0); }
 
-/// I5. What breaks is gone on with over the next connection; where there is none, the node is dead or cut off, and its recovery
-/// finds the write in our log.
+/// I5. What breaks is gone on with over the next connection.
 void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
   std::deque<Release> releases;
   std::vector<Step*> steps;
@@ -347,18 +341,22 @@ void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
     access.lock = record::kFree;
     steps.push_back(&release);
   }
-  for (unsigned turn = 0; !steps.empty(); ++turn) {
-    run(phase, steps);
-    std::erase_if(steps, [&](Step* step) {
-      auto& release = static_cast<Release&>(*step);
-      if (release.outcome() != Outcome::kBroken) return true;
-      if (turn == kMostResumptions || !reach_.connect(step->node())) {
-        cc::bump(reach_.counters.unfinished, std::uint64_t{1});
-        return true;
-      }
-      release.resume();
-      return false;
-    });
+  run(phase, steps);
+  for (Release& release : releases) go_on(phase, release);
+}
+
+/// Of a lock or a release: until it has ended, over as many connections as it takes. If the node is dead, its recovery finds the rest.
+template <typename Resumable>
+void RemoteTransaction::go_on(Phase phase, Resumable& step) {
+  for (unsigned turn = 0; step.outcome() == Outcome::kBroken; ++turn) {
+    if (turn == kMostResumptions || !reach_.is_member(step.node())) {
+      cc::bump(reach_.counters.unfinished, std::uint64_t{1});
+      return;
+    }
+    if (!reach_.connect(step.node())) continue;
+    step.resume();
+    Step* const one = &step;
+    run(phase, {&one, 1});
   }
 }
 

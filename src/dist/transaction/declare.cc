@@ -81,7 +81,7 @@ AbortReason RemoteTransaction::take_leased(const std::deque<Lease>& leases, std:
   for (std::size_t i = 0; i < leases.size(); ++i) {
     const Lease& lease = leases[i];
     Access& access = *accesses[i];
-    const AbortReason reason = why(lease.outcome());
+    const AbortReason reason = why(lease.outcome(), lease.holder());
     if (reason != AbortReason::kNone) return reason;
     if (access.read && access.tid != lease.read().tid()) return AbortReason::kReadChanged;
     access.lease_end_us = lease.end_us();

@@ -99,7 +99,7 @@ AbortReason RemoteTransaction::look_up(std::span<Access* const> accesses) {
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const KeyRead& read = reads[i];
     Access& access = *accesses[i];
-    AbortReason reason = why(read.outcome());
+    AbortReason reason = why(read.outcome(), read.state());
     if (reason == AbortReason::kNone && read.read() == nullptr) {
       access.seen = Access::Seen::kNoRecord;
       const kvstore::remote::Lookup& missed = read.missed();
@@ -166,7 +166,7 @@ AbortReason RemoteTransaction::fetch(std::span<Access* const> accesses) {
   }
   run(Phase::kExecute, steps);
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const AbortReason reason = why(reads[i].outcome());
+    const AbortReason reason = why(reads[i].outcome(), reads[i].state());
     if (reason != AbortReason::kNone) return reason;
     wanted[i]->has_value = true;
     wanted[i]->tid = reads[i].tid();

@@ -54,12 +54,10 @@ struct Reach {
   std::uint64_t connect_timeout_us = 100'000;
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
 
+  /// Who is dead by the configuration may still run, and have its memory read: nobody has to do with it any more (I11).
+  bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
   /// Sees to it that a node is connected; false if it is not a living member, or does not answer.
-  bool connect(rdma::NodeId node) {
-    const std::optional<rdma::ConnectionId> present = peers.find(node);
-    if (present && peers.endpoint().status(*present).ok()) return true;
-    return (!lives || lives(node)) && peers.connect(node, connect_timeout_us).ok();
-  }
+  bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
   ReachCounters counters = {};
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/check.h"
+#include "src/cc/held_records.h"
 #include "src/dist/record_access/regions.h"
 
 namespace granary::dist {
@@ -95,6 +96,11 @@ AbortReason RemoteTransaction::why(Outcome outcome) {
     case Outcome::kBusy: return AbortReason::kRecordBusy;
     default: return AbortReason::kNodeUnreachable;
   }
+}
+
+AbortReason RemoteTransaction::why(Outcome outcome, record::StateWord state) const {
+  const bool for_good = outcome == Outcome::kBusy && cc::held_by_dead(state, reach_.worker.shared);
+  return for_good ? AbortReason::kNodeUnreachable : why(outcome);
 }
 
 }  // namespace granary::dist

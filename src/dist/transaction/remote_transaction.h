@@ -70,6 +70,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   /// What an outcome means for the transaction; kNone if it can go on.
   static AbortReason why(Outcome outcome);
   static AbortReason why(const messages::Question& question);
+  /// The same of a record at which `state` was found: if that is a dead node's, nobody waits for it any more.
+  AbortReason why(Outcome outcome, record::StateWord state) const;
 
   // Execution (execute.cc).
   AbortReason open(const txn::RemoteKey& key, Access*& access);
@@ -105,6 +107,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason validate_behind_epochs();
   AbortReason validate_behind(std::vector<Step*> steps);
   void give_back(Phase phase, record::TidWord tid);
+  template <typename Resumable>
+  void go_on(Phase phase, Resumable& step);
   void note_removed(record::TidWord tid);
 
   /// Makes the node a participant, connected.

@@ -1,7 +1,5 @@
 #include "src/dist/transaction/remote_worker.h"
 
-#include <thread>
-
 #include "src/dist/transaction/remote_transaction.h"
 
 namespace granary::dist {
@@ -9,7 +7,7 @@ namespace granary::dist {
 void RemoteWorker::Waiter::pause(std::uint32_t turn) {
   constexpr std::uint32_t kPolls = 64;
   scheduler_.yield();
-  if (turn >= kPolls) std::this_thread::yield();
+  if (turn >= kPolls) thread_.pause(turn);
 }
 
 RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t number,
@@ -25,9 +23,10 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
                   .scheduler = scheduler,
                   .now_us = node.now_us,
                   .timeout_us = node.timeout_us,
-                  .connect_timeout_us = node.connect_timeout_us}),
+                  .connect_timeout_us = node.connect_timeout_us,
+                  .lives = node.lives}),
       fibers_(*endpoint_, [this](const rdma::Completion& completion) { messenger_.completed(completion); }),
-      waiter_(scheduler),
+      waiter_(scheduler, node.waiter),
       lease_expired_(node.time == nullptr ? LeaseExpired() : expired_by(*node.time)),
       reach_{.self = node.fabric.node().node,
              .worker = core.state(),

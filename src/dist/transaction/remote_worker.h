@@ -17,6 +17,7 @@ struct NodeParts {
   char* mailboxes = nullptr;  ///< this node's region of mailboxes
   const Directory& directory;
   BufferPool& buffers;
+  base::Waiter& waiter;                  ///< of threads that have looked in vain for long: gives the processor away
   const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases are taken
   std::uint64_t lease_us = 10'000;       ///< long beside a transaction, short beside patience
   std::function<std::uint64_t()> now_us;
@@ -46,14 +47,15 @@ class RemoteWorker {
   const ReachCounters& counters() const { return reach_.counters; }
 
  private:
-  /// How the worker waits in the engine and between looks: lets fibers run and the fabric go on; in time it gives the processor away.
+  /// How the worker waits in the engine and between looks: lets fibers run and the fabric go on, and in time the thread rest.
   class Waiter final : public base::Waiter {
    public:
-    explicit Waiter(rdma::fiber::Scheduler& scheduler) : scheduler_(scheduler) {}
+    Waiter(rdma::fiber::Scheduler& scheduler, base::Waiter& thread) : scheduler_(scheduler), thread_(thread) {}
     void pause(std::uint32_t turn) override;
 
    private:
     rdma::fiber::Scheduler& scheduler_;
+    base::Waiter& thread_;
   };
 
   txn::WorkerCore& core_;

@@ -34,11 +34,14 @@ TEST_F(MembershipSuite, ADeathIsSeenAndSaid) {
   std::optional<Node> zero(std::in_place, world(), 0);
   ASSERT_TRUE((*zero)->serve().ok());
   ASSERT_TRUE(one.sees(0, MemberState::kServing));
+  EXPECT_EQ(one->living().generation(0), 1u);
   zero.reset();
   ASSERT_TRUE(one.sees(0, MemberState::kDead));
   ASSERT_TRUE(two.sees(0, MemberState::kDead));
   EXPECT_EQ(one->configuration()->version, two->configuration()->version) << "said once";
   EXPECT_EQ(one->configuration()->leader()->id, 1);
+  EXPECT_FALSE(one->living().lives(0));
+  EXPECT_TRUE(one->living().lives(2));
 }
 
 TEST_F(MembershipSuite, WhomOthersCountAsDeadHasLostItsMembership) {

@@ -1,5 +1,7 @@
 // Who may join, as whom, and who leads. For all kinds of boards.
 
+#include <thread>
+
 #include <gmock/gmock.h>
 
 #include "tests/cluster_config/membership/world.h"
@@ -116,6 +118,26 @@ TEST_F(MembershipSuite, ImpossibleNodesAreRefused) {
   options = options_of(0);
   options.address.assign(kMostAddressBytes + 1, 'x');
   EXPECT_EQ(Node(world(), options).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(MembershipSuite, WhoseMembersBeginTogetherLetsNobodyInLater) {
+  MembershipOptions late = options_of(1);
+  late.together_us = 0;
+  Node zero(world(), 0);
+  { EXPECT_TRUE(Node(world(), late).joined()) << "nobody serves yet"; }
+  ASSERT_TRUE(zero->serve().ok());
+  const std::uint64_t version = zero->configuration()->version;
+  Node refused(world(), late);
+  ASSERT_FALSE(refused.joined());
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.status().message(), HasSubstr("node 0 (127.0.0.1:7000) serves"));
+  EXPECT_THAT(refused.status().message(), HasSubstr("start all of them"));
+  EXPECT_LE(zero->configuration()->version, version + 1) << "nobody was disturbed, but by the end of the earlier life";
+
+  late.together_us = kPatienceUs;
+  std::thread leaving([&] { EXPECT_TRUE(zero->leave().ok()); });
+  EXPECT_TRUE(Node(world(), late).joined()) << "it waits for who is about to leave";
+  leaving.join();
 }
 
 }  // namespace

@@ -44,7 +44,11 @@ std::string AppendWorld::run() {
       cluster_.scheduler.spawn([this, client] { run_client(client); });
     }
   }
-  cluster_.scheduler.spawn([this] { lead(); });
+  if (options_.trouble) {
+    begin_trouble();
+  } else {
+    cluster_.scheduler.spawn([this] { lead(); });
+  }
   cluster_.scheduler.run();
   return wrong_;
 }
@@ -88,7 +92,9 @@ void AppendWorld::run_client(const Client& client) {
     pause(random_.chance(0.1) ? 200 : 10);
     transact(client, make_plan(), 0.05);
   }
-  if (--running_ == 0) read_all(client);
+  if (--running_ != 0) return;
+  read_all(client);
+  over_ = true;
 }
 
 void AppendWorld::transact(const Client& client, Plan plan, double abort_share) {

@@ -1,7 +1,8 @@
 #pragma once
 // Clients on all nodes of a simulated cluster append to lists and read them, in transactions, while READs tear and epochs move node by
-// node. What they asked for and were told is a history, for the judge of bench/append/history.
+// node; connections may be lost, and leaders change, too (append_trouble.cc). What they asked for and were told is a history, for the judge of bench/append/history.
 
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct AppendOptions {
   unsigned transactions = 20;  ///< of each client
   unsigned lists = 2;          ///< of each node, at a time
   unsigned length = 12;        ///< of a list; then another takes its place
+  /// Connections are lost, and real leaders advance the epochs, another one in each configuration.
+  bool trouble = false;
 };
 
 class AppendWorld {
@@ -30,7 +33,7 @@ class AppendWorld {
   std::string run();
   bench::history::History& history() { return history_; }
   std::uint64_t committed() const { return committed_; }
-  std::uint64_t epochs() const { return epoch_; }
+  std::uint64_t epochs() { return cluster_.node(0).control().by_leader.epoch.load(); }
 
  private:
   using MicroOp = bench::history::MicroOp;
@@ -63,6 +66,13 @@ class AppendWorld {
   void note(bench::history::EventType type, const Client& client, Ops ops);
 
   void lead();
+  // What befalls the nodes.
+  void begin_trouble();
+  void trouble();
+  void change_configuration();
+  void lead_as(unsigned node, epoch::Configuration configuration);
+  void publish();
+
   /// Lets others go on for a moment.
   void pause(unsigned most);
 
@@ -75,6 +85,9 @@ class AppendWorld {
   unsigned running_ = 0;
   std::uint64_t committed_ = 0;
   std::uint64_t epoch_ = 1;
+  std::deque<membership::Fence> fences_;  ///< of nodes, if there is trouble
+  epoch::Configuration configuration_ = 0;
+  bool over_ = false;
   std::string wrong_;
 };
 

@@ -1,6 +1,5 @@
 // Random transactions on lists that lie on three nodes are strictly serializable, by the judge of recorded histories, whatever the
-// network does. A failure names its seed. Not here: connections that break, nodes that die, HTM regions,
-// secondary indexes.
+// network does. A failure names its seed. Not here: nodes that die, HTM regions, secondary indexes.
 
 #include <gtest/gtest.h>
 
@@ -42,6 +41,11 @@ TEST(HistoryAcrossNodes, OrderedTablesWithScans) { (void)judge({.index = IndexKi
 TEST(HistoryAcrossNodes, FewListsAndLongTears) {
   (void)judge({.network = {.most_delay = 5'000, .tear = 40'000}, .index = IndexKind::kHash, .lists = 1, .length = 30},
               40);
+}
+
+TEST(HistoryAcrossNodes, LostConnectionsAndOtherLeaders) {
+  for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
+    (void)judge({.network = {.loss = 0.0005}, .index = index, .trouble = true}, 25);
 }
 
 }  // namespace

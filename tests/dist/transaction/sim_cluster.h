@@ -26,6 +26,12 @@ inline std::uint16_t home_of(std::string_view key) {
   return key.empty() ? 0 : static_cast<std::uint16_t>(key[0] - '0');
 }
 
+/// Nobody rests in a simulation: each poll lets time pass.
+class NoRest final : public base::Waiter {
+ public:
+  void pause(std::uint32_t) override {}
+};
+
 class SimClusterNode {
  public:
   SimClusterNode(rdma::sim::SimNetwork& network, rdma::fiber::Scheduler& scheduler, rdma::NodeId id,
@@ -43,9 +49,12 @@ class SimClusterNode {
                .mailboxes = mail_->base(),
                .directory = directory_,
                .buffers = pool_,
+               .waiter = rest_,
                .time = &time_,
                .now_us = [this] { return now_us(); },
-               .connect_timeout_us = 1'000} {
+               .timeout_us = 10'000,
+               .connect_timeout_us = 1'000,
+               .lives = [this](rdma::NodeId node) { return living_ == nullptr || living_->lives(node); }} {
     database_->engine().set_time(time_);
     EXPECT_TRUE(fabric_->register_region({.id = kDataRegion}, database_->engine().region()).ok());
     EXPECT_TRUE(fabric_->register_region({.id = kControlRegion}, *control_).ok());
@@ -58,6 +67,13 @@ class SimClusterNode {
   base::SoftTime& time() { return time_; }
   Database& database() { return *database_; }
   Directory& directory() { return directory_; }
+  /// What this node knows of who lives; before, everybody does.
+  void set_living(const membership::Living& living) {
+    living_ = &living;
+    database_->engine().set_living(living);
+  }
+  rdma::Fabric& fabric() { return *fabric_; }
+  BufferPool& buffers() { return pool_; }
   Worker& worker(std::size_t number = 0) { return workers_[number].public_side; }
   RemoteWorker& remote(std::size_t number = 0) { return *workers_[number].remote; }
   epoch::ControlBlock& control() { return *reinterpret_cast<epoch::ControlBlock*>(control_->base()); }
@@ -137,6 +153,8 @@ class SimClusterNode {
   const std::unique_ptr<memory::Region> mail_;
   const std::unique_ptr<memory::Region> buffer_;
   BufferPool pool_;
+  NoRest rest_;
+  const membership::Living* living_ = nullptr;
   Directory directory_;
   const std::atomic<std::uint64_t> ticks_{0};
   base::SoftTime time_{base::TscClock::simulated(ticks_), 1};
@@ -152,7 +170,7 @@ class SimClusterNode {
   std::vector<OneWorker> workers_;
 };
 
-class SimCluster : private base::Waiter {
+class SimCluster {
  public:
   /// `database_of` tells a node's options.
   explicit SimCluster(
@@ -200,15 +218,17 @@ class SimCluster : private base::Waiter {
   }
 
  private:
-  void pause(std::uint32_t) override {}  // each poll runs an event
   void poll() {
-    network.step();  // first: what it completes is seen before time goes on
+    constexpr std::uint64_t kIdle_ns = 10'000;
+    if (!network.step()) network.run_for(kIdle_ns);  // first: what it completes is seen before time goes on
     for (const auto& node : nodes_) node->poll();
   }
 
+  NoRest rest_;
+
  public:
   rdma::sim::SimNetwork network;
-  rdma::fiber::Scheduler scheduler{[this] { poll(); }, *this};
+  rdma::fiber::Scheduler scheduler{[this] { poll(); }, rest_};
 
  private:
   const unsigned workers_;

@@ -1,0 +1,26 @@
+#pragma once
+// Shared records that another node holds, as they look to whoever has waited for one in vain. Most holders give it back soon; what a
+// node held when it died stays locked until it is recovered, and must not be waited for again and again.
+
+#include "src/cc/worker_state.h"
+#include "src/record/shared_record.h"
+
+namespace granary::cc {
+
+/// Whether this is the x-lock of a life that is over. A life that this node has not heard of yet is none.
+inline bool held_by_dead(record::StateWord state, const Shared& shared) {
+  if (shared.living == nullptr || !record::is_x_locked(state)) return false;
+  const record::Holder holder = record::holder_of(state);
+  const membership::Generation living = shared.living->generation(static_cast<membership::NodeId>(holder.node));
+  return living == 0 || static_cast<std::int16_t>(holder.generation - living) < 0;
+}
+inline bool held_by_dead(const Record* record, const Shared& shared) {
+  return record::is_shared(record) && held_by_dead(record::shared_of(*record).state(), shared);
+}
+
+/// Why a transaction ends that has waited for the record: `busy`, unless waiting cannot help.
+inline AbortReason why_busy(const Record* record, const Shared& shared, AbortReason busy) {
+  return held_by_dead(record, shared) ? AbortReason::kNodeUnreachable : busy;
+}
+
+}  // namespace granary::cc

@@ -1,0 +1,94 @@
+// What befalls the nodes of an AppendWorld: connections between them are lost, and configurations follow each other, each with another
+// leader, of which the nodes learn one after the other. Nobody dies: whoever commits has committed for good.
+
+#include <algorithm>
+#include <numeric>
+
+#include "src/dist/cluster_epoch/leader.h"
+#include "src/dist/cluster_epoch/member.h"
+#include "tests/dist/transaction/append_world.h"
+
+namespace granary::dist::test {
+
+void AppendWorld::begin_trouble() {
+  for (unsigned node = 0; node < options_.nodes; ++node) {
+    membership::Fence& fence = fences_.emplace_back();
+    fence.extend(membership::kForever);
+    cluster_.node(node).database().engine().set_fence(fence);
+    cluster_.node(node).control().by_node.serving.store(1);
+  }
+  cluster_.scheduler.spawn([this] { trouble(); });
+  cluster_.scheduler.spawn([this] { publish(); });
+}
+
+/// In the end there is peace, so that all can be read.
+void AppendWorld::trouble() {
+  change_configuration();
+  while (running_ > 0) {
+    pause(300);
+    const auto one = static_cast<rdma::NodeId>(random_.below(options_.nodes));
+    const auto other = static_cast<rdma::NodeId>(random_.below(options_.nodes));
+    if (one != other) {
+      cluster_.network.lose_connections(one, other);
+    } else {
+      change_configuration();
+    }
+  }
+}
+
+/// The leader of before is not told: it has to find out.
+void AppendWorld::change_configuration() {
+  const epoch::Configuration version = ++configuration_;
+  const std::uint64_t leader = random_.below(options_.nodes);
+  std::vector<unsigned> order(options_.nodes);
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
+  for (const unsigned node : order) {
+    fences_[node].move(version);
+    act_in(version, cluster_.node(node).control());
+    if (node == leader) cluster_.scheduler.spawn([this, node, version] { lead_as(node, version); });
+    pause(30);
+  }
+}
+
+/// With a scheduler of its own, as in a real node; its waits let the world go on.
+void AppendWorld::lead_as(unsigned node, epoch::Configuration configuration) {
+  SimClusterNode& mine = cluster_.node(node);
+  LeaderOptions options{.configuration = configuration, .period_us = 100};
+  for (unsigned id = 0; id < options_.nodes; ++id) {
+    options.members.push_back(
+        {.node = static_cast<rdma::NodeId>(id), .region = kControlRegion, .generation = 1, .offset = 0});
+  }
+  const std::unique_ptr<rdma::Endpoint> endpoint = mine.fabric().open_endpoint().value();
+  rdma::fiber::Peers peers(*endpoint);
+  rdma::fiber::FiberEndpoint shared(*endpoint);
+  NoRest rest;
+  rdma::fiber::Scheduler own(
+      [&] {
+        shared.poll();
+        cluster_.scheduler.yield();
+      },
+      rest);
+  char* const buffer = mine.buffers().take(BufferPool::kChunkBytes);
+  own.spawn([&] {
+    rdma::fiber::FiberWaiter waiter(own);
+    EpochLeader leader(options, {own, shared, peers, waiter, buffer});
+    while (!over_) {
+      const auto report = leader.step(cluster_.network.now() / 1000);
+      if (report && report->turn == Turn::kSuperseded) return;
+      own.yield();
+    }
+  });
+  own.run();
+  mine.buffers().give_back(buffer, BufferPool::kChunkBytes);
+}
+
+/// The nodes tell how far they are.
+void AppendWorld::publish() {
+  while (!over_) {
+    pause(20);
+    for (unsigned node = 0; node < options_.nodes; ++node) (void)cluster_.node(node).database().step();
+  }
+}
+
+}  // namespace granary::dist::test
