@@ -13,6 +13,7 @@
 #include "bench/harness/exit_code.h"
 #include "bench/harness/flags.h"
 #include "bench/harness/fresh_database.h"
+#include "bench/harness/protocol.h"
 #include "bench/harness/rendezvous.h"
 #include "bench/harness/variant.h"
 #include "bench/harness/workload.h"
@@ -28,6 +29,7 @@ struct Settings {
   bool verify = false;
   ClusterOptions cluster = {};  ///< if `share` is not alone: the node to be; its database's options are `options`
   NodeShare share = {};
+  Protocol protocol = Protocol::kOcc;
   std::shared_ptr<Rendezvous> rendezvous = {};                  ///< of the nodes; none: this process is alone
   std::vector<std::shared_ptr<ScratchDirectory>> scratch = {};  ///< where durable databases live; removed at the end
 };
@@ -35,25 +37,32 @@ struct Settings {
 using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Settings&, const FlagValues&)>;
 
 struct BenchCommand {
-  std::string name = {};                   ///< "ycsb"
-  std::string summary = {};                ///< one line for `granary help bench`
-  std::string description = {};            ///< a short paragraph for `granary bench NAME --help`
-  std::vector<std::string> examples = {};  ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
-  std::vector<Flag> flags = {};            ///< its own; the common ones (common_flags()) come on top
-  VariantSet variants = {};                ///< that make sense here
-  bool on_nodes = false;                   ///< runs on the nodes of a cluster, too
-  std::uint64_t latency_sample = 1;        ///< default of --latency_sample
-  bool verify = false;                     ///< default of --verify
-  double seconds = 30;                     ///< default of --seconds
-  std::uint64_t repeat = 3;                ///< default of --repeat
+  std::string name = {};                               ///< "ycsb"
+  std::string summary = {};                            ///< one line for `granary help bench`
+  std::string description = {};                        ///< a short paragraph for `granary bench NAME --help`
+  std::vector<std::string> examples = {};              ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
+  std::vector<Flag> flags = {};                        ///< its own; the common ones (common_flags()) come on top
+  VariantSet variants = {};                            ///< that make sense here
+  bool on_nodes = false;                               ///< runs on the nodes of a cluster, too
+  std::vector<Protocol> protocols = {Protocol::kOcc};  ///< that it can run there
+  std::uint64_t latency_sample = 1;                    ///< default of --latency_sample
+  bool verify = false;                                 ///< default of --verify
+  double seconds = 30;                                 ///< default of --seconds
+  std::uint64_t repeat = 3;                            ///< default of --repeat
   /// Makes a fresh workload. An error is a usage error (exit code 2): contradictory flags and the like.
   WorkloadFactory make = nullptr;
   /// Set by a command that does not fit the runner: gets everything, prints and returns by itself.
   std::function<ExitCode(const Settings&, const FlagValues&)> run_instead = nullptr;
+  /// Set beside it if that runs on nodes, each of which leaves what it has to tell in the file that --json names for it: makes one
+  /// result of these files.
+  std::function<ExitCode(const FlagValues&, const std::vector<std::string>& files)> join = nullptr;
 };
 
 /// Flags that every bench command has: workers, seconds, warmup, repeat, json, ...
 std::vector<Flag> common_flags(const BenchCommand& command);
+
+/// What --protocol says. An error, if the command cannot run it, or has no other nodes, is a usage error.
+Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags);
 
 /// Settings from the common flags. An error is a usage error.
 Result<Settings> settings_from(const BenchCommand& command, const FlagValues& flags);

@@ -163,6 +163,10 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
     flags.push_back(integer_flag("node", 0, 0, cluster_config::kGreatestNodeId, "",
                                  "Set by 'granary cluster run' for the processes it starts: which node each is."));
     flags.push_back(switch_flag("driven", false, "Set likewise: they wait for each other through it."));
+    flags.push_back(
+        choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
+                    "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "
+                    "or leased first."));
   }
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
@@ -171,6 +175,20 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   flags.push_back(
       switch_flag("progress", true, "Prints a line a second while loading and running, on standard error."));
   return flags;
+}
+
+Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags) {
+  if (!flags.declared("protocol")) return Protocol::kOcc;
+  const std::string& text = flags.text("protocol");
+  if (flags.given("protocol") && flags.text("cluster").empty())
+    return Status(StatusCode::kInvalidArgument, "--protocol: there are no other nodes; see 'granary cluster'");
+  for (const Protocol protocol : command.protocols) {
+    if (name(protocol) == text) return protocol;
+  }
+  std::vector<std::string_view> names;
+  for (const Protocol protocol : command.protocols) names.push_back(name(protocol));
+  return Status(StatusCode::kInvalidArgument, fmt::format("--protocol={}: {} cannot run it; expected one of {}", text,
+                                                          command.name, fmt::join(names, ", ")));
 }
 
 Result<Settings> settings_from(const BenchCommand& command, const FlagValues& flags) {
@@ -205,6 +223,9 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   if (const Status durable = set_durability(flags, settings); !durable.ok()) return durable;
   apply(settings.variants, options);
   if (const Status node = set_node(flags, settings); !node.ok()) return node;
+  const Result<Protocol> protocol = protocol_from(command, flags);
+  if (!protocol.ok()) return protocol.status();
+  settings.protocol = *protocol;
   return settings;
 }
 

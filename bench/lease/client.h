@@ -32,7 +32,8 @@ store::Verdict read_and_increment(T& transaction, const Tables<S>& tables, const
   std::array<store::Lookup<Table<S>, RecordKey, Record>, kMostRecords> lookups;
   std::array<Record, kMostRecords> rows;
   for (std::uint32_t i = 0; i < request.count; ++i)
-    lookups[i] = {tables[request.records[i].partition], request.records[i].key, &rows[i], false};
+    lookups[i] = {tables[request.records[i].partition], request.records[i].key, &rows[i], false,
+                  i >= request.only_read};
   if (transaction.multi_get(std::span(lookups.data(), request.count)) != Outcome::kOk) return store::Verdict::kRetry;
   for (std::uint32_t i = 0; i < request.count; ++i) {
     if (!lookups[i].found || !rows[i].whole()) return store::Verdict::kRetry;

@@ -14,7 +14,9 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   if (!parameters.ok()) return parameters.status();
   if (!settings.share.alone()) {
     return std::unique_ptr<Workload>(std::make_unique<LeaseWorkload<store::ClusterStore>>(
-        *parameters, [cluster = settings.cluster] { return store::ClusterStore::open(cluster); }));
+        *parameters, [cluster = settings.cluster, protocol = settings.protocol] {
+          return store::ClusterStore::open(cluster, protocol);
+        }));
   }
   const Options options = settings.options;
   if (settings.variants.has(Variant::kPartitionedStore)) {
@@ -54,6 +56,7 @@ const BenchCommand& lease_command() {
       .flags = parameter_flags(),
       .variants = lease_variants(),
       .on_nodes = true,
+      .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .verify = true,
       .make = make,
   };

@@ -16,7 +16,9 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   if (!parameters.ok()) return parameters.status();
   if (!settings.share.alone()) {
     return std::unique_ptr<Workload>(std::make_unique<BankWorkload<store::ClusterStore>>(
-        *parameters, [cluster = settings.cluster] { return store::ClusterStore::open(cluster); }));
+        *parameters, [cluster = settings.cluster, protocol = settings.protocol] {
+          return store::ClusterStore::open(cluster, protocol);
+        }));
   }
   const Options options = settings.options;
   if (settings.variants.has(Variant::kPartitionedStore)) {
@@ -50,6 +52,7 @@ const BenchCommand& smallbank_command() {
       .flags = parameter_flags(),
       .variants = smallbank_variants(),
       .on_nodes = true,
+      .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .latency_sample = kLatencySample,
       .verify = true,
       .make = make,

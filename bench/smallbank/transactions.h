@@ -9,10 +9,13 @@
 
 namespace granary::bench::smallbank {
 
+/// What a transaction does with a balance.
+enum class Use : std::uint8_t { kNothing, kRead, kWrite };
+
 /// Which of a customer's balances a transaction needs.
 struct Need {
   Customer customer;
-  bool savings, checking;
+  Use savings, checking;
 };
 
 /// The rows of one or two customers within a transaction.
@@ -31,8 +34,11 @@ class Teller {
     for (std::size_t i = 0; i < N; ++i) {
       const Customer who = customers_[i] = needs[i].customer;
       accounts[i] = {tables_.account[who.partition], who.key, &accounts_[i], false};
-      if (needs[i].savings) balances[wanted++] = {tables_.savings[who.partition], who.key, &savings_[i], false};
-      if (needs[i].checking) balances[wanted++] = {tables_.checking[who.partition], who.key, &checking_[i], false};
+      const auto want = [&](const auto& table, Use use, Balance& row) {
+        if (use != Use::kNothing) balances[wanted++] = {table[who.partition], who.key, &row, false, use == Use::kWrite};
+      };
+      want(tables_.savings, needs[i].savings, savings_[i]);
+      want(tables_.checking, needs[i].checking, checking_[i]);
     }
     if (t_.multi_get(std::span(accounts.data(), N), std::span(balances.data(), wanted)) != Outcome::kOk) return false;
     for (std::size_t i = 0; i < N; ++i) {
@@ -92,20 +98,20 @@ class Transactions {
   static Verdict commit_if(bool written) { return written ? Verdict::kCommit : Verdict::kRetry; }
 
   Verdict balance(BankReply& reply) {
-    if (!teller_.fetch({{request_.first, true, true}})) return Verdict::kRetry;
+    if (!teller_.fetch({{request_.first, Use::kRead, Use::kRead}})) return Verdict::kRetry;
     reply.balance = teller_.savings(0) + teller_.checking(0);
     return Verdict::kCommit;
   }
 
   Verdict deposit_checking(BankReply& reply) {
-    if (!teller_.fetch({{request_.first, false, true}})) return Verdict::kRetry;
+    if (!teller_.fetch({{request_.first, Use::kNothing, Use::kWrite}})) return Verdict::kRetry;
     reply.deposited = request_.amount;
     return commit_if(teller_.set_checking(0, teller_.checking(0) + request_.amount));
   }
 
   /// The amount may be negative; savings may not become so.
   Verdict transact_savings(BankReply& reply) {
-    if (!teller_.fetch({{request_.first, true, false}})) return Verdict::kRetry;
+    if (!teller_.fetch({{request_.first, Use::kWrite, Use::kNothing}})) return Verdict::kRetry;
     const Cents after = teller_.savings(0) + request_.amount;
     if (after < 0) return Verdict::kRollBack;
     reply.deposited = request_.amount;
@@ -114,7 +120,8 @@ class Transactions {
 
   /// All that the first customer has becomes the second one's.
   Verdict amalgamate() {
-    if (!teller_.fetch({{request_.first, true, true}, {request_.second, false, true}})) return Verdict::kRetry;
+    if (!teller_.fetch({{request_.first, Use::kWrite, Use::kWrite}, {request_.second, Use::kNothing, Use::kWrite}}))
+      return Verdict::kRetry;
     const Cents all = teller_.savings(0) + teller_.checking(0);
     return commit_if(teller_.set_savings(0, 0) && teller_.set_checking(0, 0) &&
                      teller_.set_checking(1, teller_.checking(1) + all));
@@ -123,7 +130,7 @@ class Transactions {
   /// Checks are honoured always; who overdraws pays a penalty.
   Verdict write_check(BankReply& reply) {
     constexpr Cents kPenalty = 100;
-    if (!teller_.fetch({{request_.first, true, true}})) return Verdict::kRetry;
+    if (!teller_.fetch({{request_.first, Use::kRead, Use::kWrite}})) return Verdict::kRetry;
     const bool overdrawn = teller_.savings(0) + teller_.checking(0) < request_.amount;
     const Cents taken = request_.amount + (overdrawn ? kPenalty : 0);
     reply.deposited = -taken;
@@ -131,7 +138,8 @@ class Transactions {
   }
 
   Verdict send_payment() {
-    if (!teller_.fetch({{request_.first, false, true}, {request_.second, false, true}})) return Verdict::kRetry;
+    if (!teller_.fetch({{request_.first, Use::kNothing, Use::kWrite}, {request_.second, Use::kNothing, Use::kWrite}}))
+      return Verdict::kRetry;
     if (teller_.checking(0) < request_.amount) return Verdict::kRollBack;
     return commit_if(teller_.set_checking(0, teller_.checking(0) - request_.amount) &&
                      teller_.set_checking(1, teller_.checking(1) + request_.amount));

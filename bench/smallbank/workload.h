@@ -132,7 +132,7 @@ Status BankWorkload<S>::sum_piece(Session& session, const store::Piece& piece, s
     const Ending ending = session.run({piece.partition}, aborts, [&]<typename T>(T& t) {
       Teller<S, T> teller(t, tables_);
       const Customer customer{CustomerKey{number}, piece.partition};
-      if (!teller.fetch({{customer, true, true}})) return store::Verdict::kRollBack;
+      if (!teller.fetch({{customer, Use::kRead, Use::kRead}})) return store::Verdict::kRollBack;
       balance = teller.savings(0) + teller.checking(0);
       return store::Verdict::kCommit;
     });

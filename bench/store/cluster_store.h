@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/harness/protocol.h"
 #include "bench/store/cluster_node.h"
 #include "bench/store/worker_session.h"
 
@@ -19,14 +20,15 @@ class ClusterStore {
   using SnapshotReader = GranaryReader<granary::Snapshot>;
   using Session = WorkerSession<std::unique_ptr<ClusterWorker>>;
 
-  static Result<std::unique_ptr<ClusterStore>> open(const ClusterOptions& options) {
+  static Result<std::unique_ptr<ClusterStore>> open(const ClusterOptions& options, Protocol protocol) {
     auto cluster = Cluster::join(options);
     if (!cluster.ok()) return cluster.status();
-    return std::make_unique<ClusterStore>(std::move(*cluster));
+    return std::make_unique<ClusterStore>(std::move(*cluster), protocol);
   }
-  explicit ClusterStore(std::unique_ptr<Cluster> cluster)
+  ClusterStore(std::unique_ptr<Cluster> cluster, Protocol protocol)
       : node_(std::move(cluster)),
-        nodes_(node_.cluster().nodes()) {}
+        nodes_(node_.cluster().nodes()),
+        protocol_(protocol) {}
 
   /// Before the first session.
   template <typename K, typename V>
@@ -41,7 +43,8 @@ class ClusterStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     auto worker = node_.worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265));
+    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265),
+                                     protocol_ == Protocol::kLease2pl);
   }
 
   StoreFigures figures() const { return node_.figures(); }
@@ -61,6 +64,7 @@ class ClusterStore {
 
   ClusterNode node_;
   const std::vector<NodeNumber> nodes_;
+  const Protocol protocol_;
 };
 
 static_assert(Store<ClusterStore>);

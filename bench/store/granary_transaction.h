@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <granary/granary.h>
 
@@ -19,9 +20,12 @@ class GranaryReader {
  public:
   explicit GranaryReader(Handle& handle) : handle_(handle) {}
 
+  /// Whether a row could not be read because another node held on to it (of a snapshot; a transaction aborts).
+  bool met_holder() const { return met_holder_; }
+
   template <typename K, typename V>
   Outcome get(const TypedTable<K, V>& table, const K& key, V& row) {
-    return handle_.get(static_cast<const granary::Table&>(table), encode_key(key), buffer_of(row)).outcome;
+    return note(handle_.get(static_cast<const granary::Table&>(table), encode_key(key), buffer_of(row)).outcome);
   }
 
   template <typename... Lookups>
@@ -31,24 +35,26 @@ class GranaryReader {
     std::array<MultiGet, kBatch> gets;
     std::size_t count = 0;
     const auto prepare = [&](auto& lookup) {
-      const EncodedKey key(lookup.key);
-      static_assert(sizeof key <= sizeof(KeyBytes) + sizeof(std::size_t), "keys here are short");
-      std::memcpy(keys[count].data(), key.view().data(), key.view().size());
-      gets[count] = {lookup.table, {keys[count].data(), key.view().size()}, buffer_of(*lookup.row), {}};
+      gets[count] = {lookup.table, encode(lookup.key, keys[count]), buffer_of(*lookup.row), {}};
       ++count;
     };
     (std::for_each(lookups.begin(), lookups.end(), prepare), ...);
-    const Outcome outcome = handle_.multi_get(std::span(gets.data(), count));
+    Outcome outcome = handle_.multi_get(std::span(gets.data(), count));
     if (outcome != Outcome::kOk) return outcome;
     const MultiGet* get = gets.data();
-    const auto take = [&](auto& lookup) { lookup.found = (get++)->result.outcome == Outcome::kOk; };
+    const auto take = [&](auto& lookup) {
+      const Outcome got = (get++)->result.outcome;
+      lookup.found = got == Outcome::kOk;
+      if (!lookup.found && got != Outcome::kNotFound) [[unlikely]]
+        outcome = got;
+    };
     (std::for_each(lookups.begin(), lookups.end(), take), ...);
-    return Outcome::kOk;
+    return note(outcome);
   }
 
   template <typename K, typename V, typename Visit>
   Outcome scan(const TypedTable<K, V>& table, const K& from, const K& to, Visit&& visit) {
-    return handle_.scan(table, from, to, std::forward<Visit>(visit)).outcome;
+    return note(handle_.scan(table, from, to, std::forward<Visit>(visit)).outcome);
   }
 
   template <typename K, typename V>
@@ -61,9 +67,24 @@ class GranaryReader {
   }
 
  protected:
+  using KeyBytes = std::array<char, 16>;
+
   template <typename V>
   static std::span<char> buffer_of(V& row) {
     return {reinterpret_cast<char*>(&row), sizeof row};
+  }
+  /// The bytes of the key, which lie in `room`.
+  template <typename K>
+  static std::string_view encode(const K& value, KeyBytes& room) {
+    const EncodedKey key(value);
+    static_assert(sizeof key <= sizeof room + sizeof(std::size_t), "keys here are short");
+    std::memcpy(room.data(), key.view().data(), key.view().size());
+    return {room.data(), key.view().size()};
+  }
+  Outcome note(Outcome outcome) {
+    if (outcome == Outcome::kBusy) [[unlikely]]
+      met_holder_ = true;
+    return outcome;
   }
 
   template <typename K, typename V>
@@ -74,12 +95,11 @@ class GranaryReader {
       return false;
     };
     const ScanResult result = handle_.scan(table, from, to, take, order, 1);
-    if (result.outcome != Outcome::kOk) return result.outcome;
+    if (result.outcome != Outcome::kOk) return note(result.outcome);
     return result.count == 0 ? Outcome::kNotFound : Outcome::kOk;
   }
 
   static constexpr std::size_t kBatch = 64;
-  using KeyBytes = std::array<char, 16>;
 
   template <typename... Lookups>
   Outcome get_in_batches(std::span<Lookups>... lookups) {
@@ -96,11 +116,21 @@ class GranaryReader {
   }
 
   Handle& handle_;
+  bool met_holder_ = false;
 };
 
 class GranaryTransaction : public GranaryReader<granary::Transaction> {
  public:
-  using GranaryReader::GranaryReader;
+  /// `declares`: what is read in one go is declared first (lease_2pl).
+  explicit GranaryTransaction(granary::Transaction& handle, bool declares = false)
+      : GranaryReader(handle),
+        declares_(declares) {}
+
+  template <typename... Lookups>
+  Outcome multi_get(std::span<Lookups>... lookups) {
+    const Outcome declared = declares_ ? declare(lookups...) : Outcome::kOk;
+    return declared == Outcome::kOk ? GranaryReader::multi_get(lookups...) : declared;
+  }
 
   template <typename K, typename V>
   Outcome insert(const TypedTable<K, V>& table, const K& key, const V& row) {
@@ -115,6 +145,20 @@ class GranaryTransaction : public GranaryReader<granary::Transaction> {
   Outcome remove(const TypedTable<K, V>& table, const K& key) {
     return handle_.remove(table, key);
   }
+
+ private:
+  template <typename... Lookups>
+  Outcome declare(std::span<Lookups>... lookups) {
+    std::vector<KeyBytes> keys((std::size_t{0} + ... + lookups.size()));
+    std::vector<Declared> declared;
+    const auto add = [&](const auto& lookup) {
+      declared.push_back({lookup.table, encode(lookup.key, keys[declared.size()]), lookup.write});
+    };
+    (std::for_each(lookups.begin(), lookups.end(), add), ...);
+    return handle_.declare(declared);
+  }
+
+  const bool declares_;
 };
 
 }  // namespace granary::bench::store

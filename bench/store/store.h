@@ -55,7 +55,8 @@ template <typename T, typename Table, typename Key, typename Row>
 concept Reader = requires(T& t, const Table& table, Key key, Row& row, std::span<Lookup<Table, Key, Row>> lookups,
                           bool (*visit)(Key, const Row&)) {
   { t.get(table, key, row) } -> std::same_as<Outcome>;
-  /// Any number of spans, whose cache misses may overlap. kOk also if some were not found; see Lookup::found.
+  /// Any number of spans, whose cache misses may overlap. kOk also if some were not found; see Lookup::found. Stores that lock
+  /// what is known beforehand do so here.
   { t.multi_get(lookups) } -> std::same_as<Outcome>;
   { t.multi_get(lookups, lookups) } -> std::same_as<Outcome>;
   /// Visits [from, to); `visit` returns false to stop.

@@ -15,17 +15,20 @@ namespace granary::bench::store {
 inline Worker& worker_of(Worker& worker) { return worker; }
 inline Worker& worker_of(std::unique_ptr<ClusterWorker>& worker) { return worker->worker(); }
 
-/// `Held` is what the thread registered.
+/// `Held` is what the thread registered; `declares` as for GranaryTransaction.
 template <typename Held>
 class WorkerSession {
  public:
-  WorkerSession(Held held, base::Random random) : held_(std::move(held)), random_(random) {}
+  WorkerSession(Held held, base::Random random, bool declares = false)
+      : held_(std::move(held)),
+        random_(random),
+        declares_(declares) {}
 
   template <typename Body>
   Ending run(const Footprint&, AbortCounts& aborts, Body&& body) {
     for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
       granary::Transaction handle = worker_of(held_).begin();
-      GranaryTransaction transaction(handle);
+      GranaryTransaction transaction(handle, declares_);
       const Verdict verdict = body(transaction);
       if (verdict == Verdict::kRollBack) {
         handle.abort();
@@ -41,11 +44,18 @@ class WorkerSession {
     return Ending::kGaveUp;
   }
 
+  /// A snapshot does not abort; but where another node holds a record for long, it has to be tried again.
   template <typename Body>
-  Ending run_snapshot(const Footprint&, AbortCounts&, Body&& body) {
-    granary::Snapshot handle = worker_of(held_).snapshot();
-    GranaryReader<granary::Snapshot> reader(handle);
-    return body(reader) == Verdict::kCommit ? Ending::kCommitted : Ending::kGaveUp;
+  Ending run_snapshot(const Footprint&, AbortCounts& aborts, Body&& body) {
+    for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      granary::Snapshot handle = worker_of(held_).snapshot();
+      GranaryReader<granary::Snapshot> reader(handle);
+      if (body(reader) == Verdict::kCommit) return Ending::kCommitted;
+      if (!reader.met_holder()) return Ending::kGaveUp;
+      ++aborts[static_cast<std::size_t>(AbortReason::kRecordBusy)];
+      back_off(random_, attempt);
+    }
+    return Ending::kGaveUp;
   }
 
   void collect() { worker_of(held_).collect_garbage(); }
@@ -60,6 +70,7 @@ class WorkerSession {
 
   Held held_;
   base::Random random_;
+  const bool declares_;
 };
 
 }  // namespace granary::bench::store

@@ -34,7 +34,8 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   if (!settings.share.alone()) {
     ClusterOptions cluster = settings.cluster;
     cluster.database.prefault_bytes = options.prefault_bytes;
-    return workload<store::ClusterStore>(*parameters, [=] { return store::ClusterStore::open(cluster); });
+    return workload<store::ClusterStore>(
+        *parameters, [=, protocol = settings.protocol] { return store::ClusterStore::open(cluster, protocol); });
   }
   if (settings.variants.has(Variant::kPartitionedStore)) {
     const std::uint32_t partitions = parameters->warehouses;
@@ -67,6 +68,7 @@ const BenchCommand& tpcc_command() {
       .flags = parameter_flags(),
       .variants = tpcc_variants(),
       .on_nodes = true,
+      .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .make = make,
   };
   return command;

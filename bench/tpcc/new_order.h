@@ -103,7 +103,7 @@ class NewOrder {
       const std::uint32_t part = partition_of(line.supply_warehouse);
       const StockKey key = stock_key(line.supply_warehouse, line.item);
       items_found_[i] = {tables_.item, item_key(line.item), &items_[i], false};
-      stocks[i] = {tables_.stock[part], key, &stocks_[i], false};
+      stocks[i] = {tables_.stock[part], key, &stocks_[i], false, /*write=*/true};
       texts[i] = {tables_.stock_text[part], key, &texts_[i], false};
     }
     if (t_.multi_get(std::span(items_found_.data(), count), std::span(stocks.data(), count),

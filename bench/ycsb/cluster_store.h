@@ -25,14 +25,17 @@ class ClusterStore {
         {.max_value_bytes = parameters.value_bytes, .index = IndexKind::kHash, .expected_keys = parameters.keys},
         Placement{home});
     if (!table.ok()) return table.status();
-    return std::make_unique<ClusterStore>(std::move(*cluster), *table);
+    return std::make_unique<ClusterStore>(std::move(*cluster), *table, settings.protocol);
   }
-  ClusterStore(std::unique_ptr<Cluster> cluster, Table table) : node_(std::move(cluster)), table_(table) {}
+  ClusterStore(std::unique_ptr<Cluster> cluster, Table table, Protocol protocol)
+      : node_(std::move(cluster)),
+        table_(table),
+        protocol_(protocol) {}
 
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     auto worker = node_.worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed));
+    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed), protocol_ == Protocol::kLease2pl);
   }
   StoreFigures figures() const { return node_.figures(); }
   const Database* logged_database() const { return node_.logged_database(); }
@@ -41,6 +44,7 @@ class ClusterStore {
  private:
   store::ClusterNode node_;
   const Table table_;
+  const Protocol protocol_;
 };
 
 }  // namespace granary::bench::ycsb

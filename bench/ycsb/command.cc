@@ -59,6 +59,7 @@ const BenchCommand& ycsb_command() {
       .flags = parameter_flags(),
       .variants = ycsb_variants(),
       .on_nodes = true,
+      .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .latency_sample = kLatencySample,
       .make =
           [](const Settings& settings, const FlagValues& flags) {

@@ -16,17 +16,25 @@
 namespace granary::bench::ycsb {
 
 /// One thread's operations. Each counts its failed attempts in `aborts`. `Held` is what the thread registered: a worker of a
-/// database, or of a node of a cluster.
+/// database, or of a node of a cluster. `declares`: each operation on a key declares it first (lease_2pl).
 template <typename Held>
 class KeySession {
  public:
-  KeySession(Held held, Table table, base::Random random) : held_(std::move(held)), table_(table), random_(random) {}
+  KeySession(Held held, Table table, base::Random random, bool declares = false)
+      : held_(std::move(held)),
+        table_(table),
+        random_(random),
+        declares_(declares) {}
 
   Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-    return run(aborts, [&](Transaction& t) { static_cast<void>(t.get(table_, key, buffer)); });
+    return run(aborts, [&](Transaction& t) {
+      if (declare(t, key, false)) static_cast<void>(t.get(table_, key, buffer));
+    });
   }
   Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
-    return run(aborts, [&](Transaction& t) { static_cast<void>(t.update(table_, key, value)); });
+    return run(aborts, [&](Transaction& t) {
+      if (declare(t, key, true)) static_cast<void>(t.update(table_, key, value));
+    });
   }
   Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) { static_cast<void>(t.insert(table_, key, value)); });
@@ -35,7 +43,7 @@ class KeySession {
   template <typename Change>
   Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
-      if (t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
+      if (declare(t, key, true) && t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
     });
   }
   /// Reads it; false if there is no such record.
@@ -54,6 +62,11 @@ class KeySession {
   void collect() { store::worker_of(held_).collect_garbage(); }
 
  private:
+  bool declare(Transaction& t, std::string_view key, bool write) {
+    if (!declares_) return true;
+    const Declared declared{table_, key, write};
+    return t.declare({&declared, 1}) == Outcome::kOk;
+  }
   template <typename Body>
   Ending run(AbortCounts& aborts, Body&& body) {
     return run_to_end(store::worker_of(held_), random_, aborts, body);
@@ -62,6 +75,7 @@ class KeySession {
   Held held_;
   Table table_;
   base::Random random_;
+  const bool declares_;
 };
 
 class EngineStore {

@@ -29,6 +29,8 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
     return bench::refuse(bench::ExitCode::kUsage, fmt::format("{}: this benchmark runs in one process only", words));
   if (flags.given("node") || flags.text("cluster").empty())
     return bench::refuse(bench::ExitCode::kUsage, fmt::format("{}: expected --cluster=FILE and no --node", words));
+  if (const auto protocol = bench::protocol_from(command, flags); !protocol.ok())
+    return bench::refuse(bench::ExitCode::kUsage, protocol.status().message());
   const auto config = cluster_config::load(flags.text("cluster"));
   if (!config.ok()) return bench::refuse(bench::exit_code_of(config.status()), config.status().message());
   std::vector<std::string> labels;

@@ -11,13 +11,13 @@ class SmallBankTransactions : public testing::Test {
  protected:
   void set(std::size_t who, Cents savings, Cents checking) {
     run([&](auto& teller) {
-      EXPECT_TRUE(teller.fetch({{customers_[who], true, true}}));
+      EXPECT_TRUE(teller.fetch({{customers_[who], Use::kWrite, Use::kWrite}}));
       EXPECT_TRUE(teller.set_savings(0, savings) && teller.set_checking(0, checking));
     });
   }
   void expect(std::size_t who, Cents savings, Cents checking) {
     run([&](auto& teller) {
-      EXPECT_TRUE(teller.fetch({{customers_[who], true, true}}));
+      EXPECT_TRUE(teller.fetch({{customers_[who], Use::kRead, Use::kRead}}));
       EXPECT_EQ(teller.savings(0), savings);
       EXPECT_EQ(teller.checking(0), checking);
     });

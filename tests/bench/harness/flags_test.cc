@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/harness/command.h"
 #include "bench/harness/variant.h"
 #include "src/base/byte_size.h"
 
@@ -26,6 +27,27 @@ TEST(Flags, SayWhatTheyAllow) {
   EXPECT_EQ(allowed_values(integer_flag("workers", 2, 1, 256, "threads", "")), "1 to 256");
   EXPECT_EQ(allowed_values(choice_flag("mix", "silo", {"silo", "a"}, "")), "silo, a");
   EXPECT_EQ(allowed_values(bytes_flag("memory", "0", 0, std::uint64_t{1} << 30, "")), "0 to 1GiB");
+}
+
+Result<Protocol> protocol(std::vector<Protocol> of_command, const std::string& cluster, const std::string& text) {
+  FlagValues flags;
+  flags.set("cluster", {.kind = FlagKind::kText, .text = cluster});
+  flags.set("protocol", {.kind = FlagKind::kChoice, .given = !text.empty(), .text = text.empty() ? "occ" : text});
+  return protocol_from({.name = "bank", .protocols = std::move(of_command)}, flags);
+}
+
+TEST(Protocols, AreThoseOfTheCommand) {
+  EXPECT_EQ(protocol({Protocol::kOcc}, "", "").value(), Protocol::kOcc);
+  EXPECT_EQ(protocol({Protocol::kOcc, Protocol::kLease2pl}, "c.toml", "lease_2pl").value(), Protocol::kLease2pl);
+  const auto refused = protocol({Protocol::kOcc}, "c.toml", "lease_2pl");
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.status().message(), "--protocol=lease_2pl: bank cannot run it; expected one of occ");
+}
+
+TEST(Protocols, AreForOtherNodes) {
+  EXPECT_EQ(protocol({Protocol::kOcc, Protocol::kLease2pl}, "", "lease_2pl").status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(protocol_from({.name = "kv"}, FlagValues()).value(), Protocol::kOcc);
 }
 
 TEST(Variants, CombineAndApply) {

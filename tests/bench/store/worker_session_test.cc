@@ -1,0 +1,79 @@
+// A session's snapshots meet records that another node holds.
+
+#include "bench/store/granary_store.h"
+#include "tests/isolation/remote_holder.h"
+#include "tests/support/manual_database.h"
+
+namespace granary::bench::store {
+namespace {
+
+using Rows = TypedTable<std::uint64_t, std::uint64_t>;
+using RowLookup = Lookup<Rows, std::uint64_t, std::uint64_t>;
+
+class SnapshotSession : public testing::Test {
+ protected:
+  SnapshotSession() {
+    database_.commit([&](Transaction& t) { EXPECT_EQ(t.put(rows_, 1, 11), Outcome::kOk); });
+    database_.pass_snapshot_period();
+    holder_.emplace(tests::shared_record(rows_, EncodedKey<std::uint64_t>(1)));
+    EXPECT_TRUE(holder_->lock());
+  }
+  /// Reads while the record is held, and again when it is not any more; returns what the last one saw.
+  template <typename Read>
+  std::uint64_t read_twice(Read&& read) {
+    std::uint64_t row = 0;
+    int tries = 0;
+    const auto body = [&](auto& t) {
+      if (++tries == 2) holder_->release();
+      return read(t, row) == Outcome::kOk ? Verdict::kCommit : Verdict::kRetry;
+    };
+    EXPECT_EQ(session_.run_snapshot({}, aborts_, body), Ending::kCommitted);
+    EXPECT_EQ(tries, 2);
+    EXPECT_EQ(aborts_[static_cast<std::size_t>(AbortReason::kRecordBusy)], 1u);
+    return row;
+  }
+
+  tests::ManualDatabase database_;
+  const Rows rows_{database_->create_table("rows", {.max_value_bytes = 8, .shared = true}).value()};
+  std::optional<tests::RemoteHolder> holder_;
+  WorkerSession<Worker> session_{database_->register_worker().value(), base::Random(1)};
+  AbortCounts aborts_{};
+};
+
+TEST_F(SnapshotSession, AGetIsTriedAgain) {
+  EXPECT_EQ(read_twice([&](auto& t, std::uint64_t& row) { return t.get(rows_, std::uint64_t{1}, row); }), 11u);
+}
+
+TEST_F(SnapshotSession, ARowThatIsHeldIsNotTakenForMissing) {
+  const auto read = [&](auto& t, std::uint64_t& row) {
+    RowLookup lookup{rows_, 1, &row, false};
+    const Outcome outcome = t.multi_get(std::span(&lookup, 1));
+    EXPECT_EQ(lookup.found, outcome == Outcome::kOk);
+    return outcome;
+  };
+  EXPECT_EQ(read_twice(read), 11u);
+}
+
+TEST_F(SnapshotSession, AScanIsTriedAgain) {
+  const auto read = [&](auto& t, std::uint64_t& row) {
+    return t.scan(rows_, std::uint64_t{0}, std::uint64_t{9}, [&](std::uint64_t, std::uint64_t value) {
+      row = value;
+      return true;
+    });
+  };
+  EXPECT_EQ(read_twice(read), 11u);
+}
+
+TEST_F(SnapshotSession, OtherFailuresAreNot) {
+  int tries = 0;
+  const auto body = [&](auto& t) {
+    std::uint64_t row = 0;
+    ++tries;
+    return t.get(rows_, std::uint64_t{2}, row) == Outcome::kOk ? Verdict::kCommit : Verdict::kRetry;
+  };
+  EXPECT_EQ(session_.run_snapshot({}, aborts_, body), Ending::kGaveUp);
+  EXPECT_EQ(tries, 1);
+}
+
+}  // namespace
+}  // namespace granary::bench::store
