@@ -10,19 +10,18 @@ using history::EventType;
 using history::Key;
 using history::MicroOp;
 
-Client::Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id,
-               Clock::time_point start)
-    : worker_(std::move(worker)),
-      lists_(lists),
-      slots_(slots),
-      options_(options),
-      random_(options.seed, id),
-      process_(id),
-      start_(start) {}
+Client::Client(Worker& worker, const ClientPlace& place, std::uint32_t id)
+    : worker_(worker),
+      place_(place),
+      lists_(place.lists),
+      slots_(place.slots),
+      options_(place.options),
+      random_(options_.seed, id),
+      process_(id) {}
 
 std::uint64_t Client::now() const {
   return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count());
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - place_.start).count());
 }
 
 void Client::note(EventType type, std::vector<MicroOp> ops, bool snapshot) {
@@ -79,15 +78,17 @@ bool Client::execute(Transaction& transaction, Plan& plan) {
       if (i == plan.scan_begin && !scan(transaction, plan)) return false;
       continue;
     }
-    MicroOp& op = plan.ops[i];
-    if (op.kind == MicroOp::Kind::kAppend) {
-      if (!lists_.append(transaction, op.key, op.element)) return false;
-      continue;
-    }
-    auto list = lists_.read(transaction, op.key);
-    if (!list) return false;
-    op = MicroOp::read(op.key, std::move(*list));
+    if (!execute_one(transaction, plan.ops[i])) return false;
   }
+  return true;
+}
+
+bool Client::execute_one(Transaction& transaction, MicroOp& op) {
+  const bool appends = op.kind == MicroOp::Kind::kAppend;
+  auto list = appends ? lists_.append(transaction, op.key, op.element) : lists_.read(transaction, op.key);
+  if (!list) return false;
+  slots_.found(op.key, list->size());
+  if (!appends) op = MicroOp::read(op.key, std::move(*list));
   return true;
 }
 
@@ -100,19 +101,23 @@ void Client::run_transaction() {
   const std::vector<MicroOp> asked = plan.ops;
   note(EventType::kInvoke, asked);
   Transaction transaction = worker_.begin();
-  const bool executed = execute(transaction, plan);
-  bool committed = false;
+  const bool declared = !options_.declare || plan.scan_count != 0 || lists_.declare(transaction, plan.ops);
+  const bool executed = declared && execute(transaction, plan);
+  EventType ending = EventType::kFail;
   if (!executed || random_.chance(options_.abort_share)) {
     transaction.abort();
   } else {
-    committed = transaction.commit().committed();
+    ending = commit(transaction);
   }
-  if (options_.forget_share != 0 && random_.chance(options_.forget_share)) {
-    note(EventType::kInfo, asked);
-    process_ += options_.workers;
-    return;
-  }
-  note(committed ? EventType::kOk : EventType::kFail, committed ? std::move(plan.ops) : asked);
+  if (options_.forget_share != 0 && random_.chance(options_.forget_share)) ending = EventType::kInfo;
+  note(ending, ending == EventType::kOk ? std::move(plan.ops) : asked);
+  if (ending == EventType::kInfo) process_ += place_.clients;
+}
+
+EventType Client::commit(Transaction& transaction) const {
+  const CommitResult done = transaction.commit();
+  if (!done.committed()) return EventType::kFail;
+  return !options_.released || place_.database.wait_released(done.ticket).ok() ? EventType::kOk : EventType::kInfo;
 }
 
 void Client::run_snapshot() {

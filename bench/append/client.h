@@ -22,13 +22,22 @@ struct Noted {
   bool snapshot = false;
 };
 
+/// What all clients of a process have in common.
+struct ClientPlace {
+  const Database& database;
+  const Lists lists;
+  KeySlots& slots;
+  const AppendOptions& options;
+  std::chrono::steady_clock::time_point start = {};  ///< what times count from
+  std::uint32_t clients = 0;                         ///< of all nodes
+};
+
 class Client {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Process numbers are id, id + workers, id + 2 · workers, ... Used by one thread.
-  Client(Worker worker, Lists lists, KeySlots& slots, const AppendOptions& options, std::uint32_t id,
-         Clock::time_point start);
+  /// Process numbers are id, id + clients, id + 2 · clients, ... Used by one thread, the worker's.
+  Client(Worker& worker, const ClientPlace& place, std::uint32_t id);
 
   /// Runs one transaction, whatever comes of it.
   void run_one();
@@ -48,19 +57,21 @@ class Client {
   void plan_scan(Plan& plan, std::size_t count);
   /// Fills in what was read; false if the transaction cannot go on.
   bool execute(Transaction& transaction, Plan& plan);
+  bool execute_one(Transaction& transaction, history::MicroOp& op);
   bool scan(Transaction& transaction, Plan& plan);
   void run_transaction();
+  history::EventType commit(Transaction& transaction) const;
   void run_snapshot();
   void note(history::EventType type, std::vector<history::MicroOp> ops, bool snapshot = false);
   std::uint64_t now() const;
 
-  Worker worker_;
-  const Lists lists_;
+  Worker& worker_;
+  const ClientPlace& place_;
+  const Lists& lists_;
   KeySlots& slots_;
   const AppendOptions& options_;
   base::Random random_;
   std::uint64_t process_;
-  const Clock::time_point start_;
   std::vector<Noted> noted_;
 };
 

@@ -5,8 +5,10 @@
 
 #include "bench/append/history/check.h"
 #include "bench/append/history/edn.h"
+#include "bench/append/node_run.h"
 #include "bench/append/run.h"
 #include "bench/harness/fresh_database.h"
+#include "bench/harness/stop_signals.h"
 #include "bench/harness/trial.h"
 
 namespace granary::bench {
@@ -39,9 +41,15 @@ ExitCode write_file(const std::string& path, const History& history) {
   std::ofstream out(path);
   history::write_edn(out, history);
   out.close();
-  if (!out) return fail(ExitCode::kEnvironment, "cannot write " + path);
-  std::printf("%zu events written to %s\n", history.size(), path.c_str());
-  return ExitCode::kOk;
+  return out ? ExitCode::kOk : fail(ExitCode::kEnvironment, "cannot write " + path);
+}
+
+/// The same if there is a path, and says so.
+ExitCode write_wanted(const std::string& path, const History& history) {
+  if (path.empty()) return ExitCode::kOk;
+  const ExitCode code = write_file(path, history);
+  if (code == ExitCode::kOk) std::printf("%zu events written to %s\n", history.size(), path.c_str());
+  return code;
 }
 
 AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
@@ -60,17 +68,79 @@ AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   options.abort_share = flags.real("user_aborts");
   options.forget_share = flags.real("forget");
   options.yield_share = flags.real("yields");
+  options.hash = flags.text("index") == "hash";
+  options.declare = settings.protocol == Protocol::kLease2pl;
+  options.released = flags.text("outcomes") == "released";
   return options;
+}
+
+Status check(const AppendOptions& options, const Settings& settings) {
+  const auto usage = [](std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); };
+  if (options.min_ops > options.max_ops) return usage("--min_ops exceeds --max_ops");
+  if (options.snapshot_share != 0 && !settings.options.snapshots)
+    return usage("--snapshots needs a variant with snapshots");
+  if (options.hash && options.scan_share != 0) return usage("--index=hash cannot scan; use --scans=0");
+  if (!settings.share.alone() &&
+      options.max_length * settings.share.nodes > kMaxSharedValueBytes / sizeof(append::Element))
+    return usage("--max_length: lists of so many elements do not fit a record that all nodes reach");
+  return {};
 }
 
 ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::kOk ? b : a; }
 
+/// Writes the histories that were asked for, and judges them with --verify.
+ExitCode conclude(const append::AppendRun& done, const FlagValues& flags) {
+  ExitCode code = write_wanted(flags.text("history"), done.transactions);
+  code = worse(code, write_wanted(flags.text("snapshot_history"), done.with_snapshots));
+  if (!flags.enabled("verify")) return code;
+  code = worse(code, judge("transactions", done.transactions, true));
+  if (!done.with_snapshots.empty()) code = worse(code, judge("with snapshots", done.with_snapshots, false));
+  return code;
+}
+
+/// Beside a node's history, with the snapshots in it.
+std::string snapshots_of(const std::string& file) { return file + ".snapshots"; }
+
+/// What this node's clients noted is left for join().
+ExitCode run_node(const Settings& settings, const AppendOptions& options, const std::string& file) {
+  StopSignals signals;
+  signals.ask_first(true);
+  const append::NodePlace place{settings.cluster, settings.share, *settings.rendezvous};
+  const auto done = append::run_append_on_node(place, options, [&] { return signals.requested(); });
+  if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
+  const ExitCode code = write_file(file, done->transactions);
+  return worse(code, write_file(snapshots_of(file), done->with_snapshots));
+}
+
+/// The nodes' events as one history.
+Result<History> join_files(const std::vector<std::string>& files) {
+  History all;
+  for (const std::string& file : files) {
+    std::ifstream in(file);
+    Result<History> part = history::read_edn(in);
+    if (!part.ok()) return Status(part.status().code(), file + ": " + part.status().message());
+    all.insert(all.end(), std::make_move_iterator(part->begin()), std::make_move_iterator(part->end()));
+  }
+  history::sort_by_time(all);
+  return all;
+}
+
+ExitCode join(const FlagValues& flags, const std::vector<std::string>& files) {
+  std::vector<std::string> with_snapshots;
+  for (const std::string& file : files) with_snapshots.push_back(snapshots_of(file));
+  Result<History> transactions = join_files(files);
+  Result<History> snapshots = join_files(with_snapshots);
+  for (const Result<History>* part : {&transactions, &snapshots}) {
+    if (!part->ok()) return fail(exit_code_of(part->status()), part->status().message());
+  }
+  return conclude({std::move(*transactions), std::move(*snapshots)}, flags);
+}
+
 ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (!flags.text("check").empty()) return judge_file(flags.text("check"), !flags.enabled("serializable"));
   const AppendOptions options = options_from(settings, flags);
-  if (options.min_ops > options.max_ops) return fail(ExitCode::kUsage, "--min_ops exceeds --max_ops");
-  if (options.snapshot_share != 0 && !settings.options.snapshots)
-    return fail(ExitCode::kUsage, "--snapshots needs a variant with snapshots");
+  if (const Status fits = check(options, settings); !fits.ok()) return fail(ExitCode::kUsage, fits.message());
+  if (!settings.share.alone()) return run_node(settings, options, flags.text("json"));
   Options engine = settings.options;
   if (engine.max_workers <= options.workers) engine.max_workers = options.workers + 1;  // the quiet reader
   auto database = open_fresh(engine);
@@ -78,15 +148,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto done = append::run_append(**database, options);
   if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
   if (const Status log = (*database)->log_status(); !log.ok()) return fail(exit_code_of(log), log.message());
-  ExitCode code = ExitCode::kOk;
-  if (!flags.text("history").empty()) code = worse(code, write_file(flags.text("history"), done->transactions));
-  if (!flags.text("snapshot_history").empty()) {
-    code = worse(code, write_file(flags.text("snapshot_history"), done->with_snapshots));
-  }
-  if (!settings.verify) return code;
-  code = worse(code, judge("transactions", done->transactions, true));
-  if (!done->with_snapshots.empty()) code = worse(code, judge("with snapshots", done->with_snapshots, false));
-  return code;
+  return conclude(*done, flags);
 }
 
 std::vector<Flag> append_flags() {
@@ -99,7 +161,11 @@ std::vector<Flag> append_flags() {
       switch_flag("serializable", false, "with --check: do not ask for real-time order"),
       integer_flag("transactions", initial.transactions, 1, 100'000'000, "transactions",
                    "how many to run in all (--seconds may end the run earlier)"),
-      integer_flag("keys", initial.keys, 1, 1'000'000, "lists", "lists in use at the same time; few are hot"),
+      integer_flag("keys", initial.keys, 1, 1'000'000, "lists",
+                   "lists in use at the same time, in a cluster of each node; few are hot"),
+      choice_flag("index", "ordered", {"ordered", "hash"}, "how the table finds a list; hash cannot scan"),
+      choice_flag("outcomes", "committed", {"committed", "released"},
+                  "when clients learn an outcome: at commit, or once the log has released it"),
       integer_flag("min_ops", initial.min_ops, 1, 64, "operations", "fewest micro-operations of a transaction"),
       integer_flag("max_ops", initial.max_ops, 1, 64, "operations", "most micro-operations of a transaction"),
       integer_flag("max_length", initial.max_length, 1, 100'000, "elements",
@@ -125,12 +191,16 @@ const BenchCommand& append_command() {
           "Workers append to a few hot lists and read them. Every invocation and completion is recorded in real-time "
           "order; "
           "the run ends with a quiet read of every list. --verify judges the history: strict serializability for "
-          "transactions, serializability where snapshots take part.",
+          "transactions, serializability where snapshots take part. On a cluster, lists of all nodes are read and "
+          "appended to by clients of all nodes, whose events are one history.",
       .examples = {"--history=history.edn --transactions=100000", "--keys=4 --yields=0.3 --verify",
                    "--check=history.edn"},
       .flags = append_flags(),
+      .on_nodes = true,
+      .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .verify = true,
       .run_instead = run,
+      .join = join,
   };
   return command;
 }

@@ -1,7 +1,9 @@
 #pragma once
 // Lists as values of a Granary table: key → the elements, 8 bytes each. An append reads the list and writes a longer one.
 
+#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,12 +46,26 @@ class Lists {
     return lists;
   }
 
-  /// False if the transaction cannot go on.
-  bool append(Transaction& transaction, history::Key key, Element element) const {
+  /// Says beforehand what will be done with these lists (lease_2pl). False if the transaction cannot go on.
+  bool declare(Transaction& transaction, std::span<const history::MicroOp> ops) const {
+    std::vector<EncodedKey<std::uint64_t>> keys;
+    std::vector<Declared> declared;
+    keys.reserve(ops.size());
+    for (const history::MicroOp& op : ops) {
+      keys.push_back(encode(op.key));
+      declared.push_back({table_, keys.back(), op.kind == history::MicroOp::Kind::kAppend});
+    }
+    return transaction.declare(declared) == Outcome::kOk;
+  }
+
+  /// The list without the new element, or nullopt if the transaction cannot go on.
+  std::optional<List> append(Transaction& transaction, history::Key key, Element element) const {
     std::optional<List> list = read(transaction, key);
-    if (!list) return false;
+    if (!list) return std::nullopt;
     list->push_back(element);
-    return transaction.put(table_, encode(key), bytes_of(*list)) == Outcome::kOk;
+    if (transaction.put(table_, encode(key), bytes_of(*list)) != Outcome::kOk) return std::nullopt;
+    list->pop_back();
+    return list;
   }
 
  private:

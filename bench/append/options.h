@@ -9,7 +9,8 @@ struct AppendOptions {
   std::uint32_t workers = 2;
   std::uint64_t transactions = 100'000;  ///< invocations in all, over all workers
   double seconds = 0;                    ///< stop earlier after this long; 0 = no limit
-  std::uint32_t keys = 8;                ///< lists in use at the same time: the fewer, the hotter
+  std::uint32_t keys = 8;                ///< lists in use at the same time, of each node: the fewer, the hotter
+  bool hash = false;                     ///< they are in a hash table; no scans then
   std::uint32_t min_ops = 2;             ///< micro-operations a transaction
   std::uint32_t max_ops = 6;
   std::uint32_t max_length = 64;  ///< appends to a list before a fresh key takes its place
@@ -18,6 +19,8 @@ struct AppendOptions {
   double snapshot_share = 0;      ///< of the transactions: a snapshot that reads lists; judged apart, not strictly
   double abort_share = 0.02;      ///< of the transactions: given up by the client
   double forget_share = 0;        ///< of the transactions: the client does not wait to learn the outcome
+  bool declare = false;           ///< transactions without scans declare what they will do (lease_2pl)
+  bool released = false;          ///< clients learn outcomes once the log has released them, not at commit
   double yield_share = 0;         ///< of the micro-operations: give the processor away before it
   std::uint64_t seed = 1;
 };

@@ -10,16 +10,15 @@
 namespace granary::bench::append {
 namespace {
 
-using Clients = std::vector<std::unique_ptr<Client>>;
 using Clock = Client::Clock;
 
-void run_threads(Clients& clients, const AppendOptions& options, Clock::time_point start,
-                 const std::atomic<bool>* stop) {
+void run_threads(Clients& clients, const ClientPlace& place, const std::atomic<bool>* stop) {
+  const AppendOptions& options = place.options;
   std::atomic<std::uint64_t> begun{0};  // all workers count up; only the sum matters, so relaxed
   const auto end =
       options.seconds == 0
           ? Clock::time_point::max()
-          : start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+          : place.start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
   std::vector<std::thread> threads;
   for (auto& client : clients) {
     threads.emplace_back([&] {
@@ -31,6 +30,8 @@ void run_threads(Clients& clients, const AppendOptions& options, Clock::time_poi
   for (std::thread& thread : threads) thread.join();
 }
 
+}  // namespace
+
 void read_everything(Client& reader, const KeySlots& slots) {
   constexpr std::size_t kKeysAtOnce = 8;
   const std::vector<history::Key> keys = slots.all();
@@ -40,7 +41,6 @@ void read_everything(Client& reader, const KeySlots& slots) {
   }
 }
 
-/// Merges what the clients noted by time.
 AppendRun merge(Clients& clients) {
   AppendRun run;
   bool snapshots = false;
@@ -60,23 +60,27 @@ AppendRun merge(Clients& clients) {
   return run;
 }
 
-}  // namespace
-
 Result<AppendRun> run_append(Database& database, const AppendOptions& options, const std::atomic<bool>* stop) {
-  const auto table = database.create_table("lists");
+  const auto table = database.create_table("lists", {.index = options.hash ? IndexKind::kHash : IndexKind::kOrdered});
   if (!table.ok()) return table.status();
-  const Lists lists(*table);
   KeySlots slots(options.keys, options.max_length);
-  const Clock::time_point start = Clock::now();
+  const ClientPlace place{.database = database,
+                          .lists = Lists(*table),
+                          .slots = slots,
+                          .options = options,
+                          .start = Clock::now(),
+                          .clients = options.workers};
+  std::vector<Worker> workers(options.workers + std::size_t{1});  // the last one reads at the end
   Clients clients;
-  for (std::uint32_t id = 0; id <= options.workers; ++id) {  // the last one reads at the end
+  for (std::uint32_t id = 0; id < workers.size(); ++id) {
     auto worker = database.register_worker();
     if (!worker.ok()) return worker.status();
-    clients.push_back(std::make_unique<Client>(std::move(worker).value(), lists, slots, options, id, start));
+    workers[id] = std::move(worker).value();
+    clients.push_back(std::make_unique<Client>(workers[id], place, id));
   }
   std::unique_ptr<Client> reader = std::move(clients.back());
   clients.pop_back();
-  run_threads(clients, options, start, stop);
+  run_threads(clients, place, stop);
   read_everything(*reader, slots);
   clients.push_back(std::move(reader));
   return merge(clients);

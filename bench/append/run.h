@@ -2,11 +2,12 @@
 // Runs list-append clients on real threads against a database and returns the history.
 
 #include <atomic>
+#include <memory>
+#include <vector>
 
 #include <granary/granary.h>
 
-#include "bench/append/history/history.h"
-#include "bench/append/options.h"
+#include "bench/append/client.h"
 
 namespace granary::bench::append {
 
@@ -15,6 +16,13 @@ struct AppendRun {
   history::History
       with_snapshots;  ///< the same and the snapshots between them: serializable, not strict; empty if there were none
 };
+
+using Clients = std::vector<std::unique_ptr<Client>>;
+
+/// Reads every list, nobody else being there.
+void read_everything(Client& reader, const KeySlots& slots);
+/// What the clients noted, in the order of time.
+AppendRun merge(Clients& clients);
 
 /// Makes the table "lists" in `database` and runs; ends with a quiet read of every key. `stop` is asked between transactions.
 Result<AppendRun> run_append(Database& database, const AppendOptions& options, const std::atomic<bool>* stop = nullptr);

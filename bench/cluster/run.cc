@@ -47,21 +47,39 @@ Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>&
   return repeat;
 }
 
+/// What the nodes have left of one run, each in a file; removed with it.
+struct Reports {
+  std::shared_ptr<ScratchDirectory> directory;
+  std::vector<std::string> paths;
+};
+
 /// Runs all nodes once. `*code` tells how they ended.
-Result<Repeat> run_once(const NodesRun& run, const StopSignals& signals, ExitCode* code) {
-  const auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string());
+Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, ExitCode* code) {
+  auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string());
   if (!directory.ok()) return directory.status();
+  Reports reports{std::move(*directory), {}};
   std::vector<NodeCommand> commands;
-  std::vector<std::string> reports;
   for (std::size_t node = 0; node < run.labels.size(); ++node) {
-    reports.push_back(fmt::format("{}/node-{}.json", (*directory)->path(), node));
-    commands.push_back({run.labels[node], run.words(node, reports.back())});
+    reports.paths.push_back(fmt::format("{}/node-{}.json", reports.directory->path(), node));
+    commands.push_back({run.labels[node], run.words(node, reports.paths.back())});
   }
   const DriveResult driven = drive(commands, signals);
   *code = driven.code;
   if (driven.code != ExitCode::kOk && driven.code != ExitCode::kCheckFailed)
     return Status(StatusCode::kUnavailable, driven.message);
-  return read_reports(run, reports);
+  return reports;
+}
+
+/// How a run ended that has no result.
+ExitCode failed(const Status& status, ExitCode code) {
+  return refuse(code == ExitCode::kOk ? exit_code_of(status) : code, status.message());
+}
+
+/// One run, of which the command itself makes something.
+ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
+  ExitCode code = ExitCode::kOk;
+  const Result<Reports> reports = run_once(run, signals, &code);
+  return reports.ok() ? run.command.join(run.flags, reports->paths) : failed(reports.status(), code);
 }
 
 Json nodes_json(const NodesRun& run, const std::vector<Repeat>& repeats) {
@@ -99,12 +117,14 @@ ExitCode run_nodes(const NodesRun& run) {
     return refuse(ExitCode::kEnvironment, writable.message());
   StopSignals signals;
   signals.ask_first(true);
+  if (run.command.join) return run_and_join(run, signals);
   std::vector<Repeat> repeats;
   for (std::uint64_t i = 0; i < run.flags.integer("repeat") && !signals.requested(); ++i) {
     ExitCode code = ExitCode::kOk;
-    Result<Repeat> repeat = run_once(run, signals, &code);
-    if (!repeat.ok())
-      return refuse(code == ExitCode::kOk ? exit_code_of(repeat.status()) : code, repeat.status().message());
+    const Result<Reports> reports = run_once(run, signals, &code);
+    if (!reports.ok()) return failed(reports.status(), code);
+    Result<Repeat> repeat = read_reports(run, reports->paths);
+    if (!repeat.ok()) return failed(repeat.status(), code);
     repeats.push_back(std::move(*repeat));
   }
   return report(run, repeats);

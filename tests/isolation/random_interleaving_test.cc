@@ -141,7 +141,7 @@ class Interleaver {
   }
 
   bool execute(Client& client, MicroOp& op) {
-    if (op.kind == MicroOp::Kind::kAppend) return lists_.append(client.transaction, op.key, op.element);
+    if (op.kind == MicroOp::Kind::kAppend) return lists_.append(client.transaction, op.key, op.element).has_value();
     auto list = lists_.read(client.transaction, op.key);
     if (list) op = MicroOp::read(op.key, std::move(*list));
     return list.has_value();

@@ -1,0 +1,112 @@
+#include "bench/append/node_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace granary::bench::append {
+namespace {
+
+class NodeRun {
+ public:
+  NodeRun(const NodePlace& place, const AppendOptions& options, const std::function<bool()>& stop)
+      : place_(place),
+        options_(options),
+        stop_(stop),
+        slots_(options.keys * place.share.nodes, options.max_length, place.share) {}
+
+  Result<AppendRun> run() {
+    const Status ready = open();
+    if (!ready.ok()) return ready;
+    if (Status met = place_.rendezvous.await(Meeting::kLoaded); !met.ok()) return met;
+    if (Status done = run_clients(); !done.ok()) return done;
+    if (Status met = place_.rendezvous.await(Meeting::kMeasured); !met.ok()) return met;
+    if (Status read = on_worker(options_.workers * place_.share.nodes + place_.share.node,
+                                [this](Client& reader) { read_everything(reader, slots_); });
+        !read.ok())
+      return read;
+    if (Status met = place_.rendezvous.await(Meeting::kChecked); !met.ok()) return met;
+    return merge(clients_);
+  }
+
+ private:
+  Status open() {
+    auto joined = Cluster::join(place_.cluster);
+    if (!joined.ok()) return joined.status();
+    cluster_ = std::move(*joined);
+    const auto home = [nodes = cluster_->nodes()](std::string_view bytes) {
+      std::uint64_t key = 0;
+      static_cast<void>(decode_key(bytes, key));
+      return nodes[std::min<std::size_t>(KeySlots::home(static_cast<history::Key>(key)), nodes.size() - 1)];
+    };
+    TableOptions layout{.max_value_bytes = static_cast<std::uint32_t>(slots_.longest() * sizeof(Element))};
+    if (options_.hash) {
+      layout.index = IndexKind::kHash;
+      layout.expected_keys = slots_.size() + options_.transactions * options_.max_ops / options_.max_length;
+    }
+    const auto table = cluster_->create_table("lists", layout, Placement{home});
+    if (!table.ok()) return table.status();
+    clients_place_ = std::make_unique<ClientPlace>(ClientPlace{.database = cluster_->database(),
+                                                               .lists = Lists(*table),
+                                                               .slots = slots_,
+                                                               .options = options_,
+                                                               .clients = options_.workers * place_.share.nodes});
+    return cluster_->start();
+  }
+
+  Status run_clients() {
+    const std::uint32_t workers = options_.workers;
+    std::vector<Status> endings(workers);
+    std::vector<std::thread> threads;
+    for (std::uint32_t i = 0; i < workers; ++i) {
+      threads.emplace_back([this, i, workers, &ending = endings[i]] {
+        ending = on_worker(place_.share.node * workers + i, [this](Client& client) { work(client); });
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Status& ending : endings) {
+      if (!ending.ok()) return ending;
+    }
+    return cluster_->status();
+  }
+
+  void work(Client& client) {
+    const auto end = Client::Clock::now() + std::chrono::duration<double>(options_.seconds);
+    const std::uint64_t share = (options_.transactions + place_.share.nodes - 1) / place_.share.nodes;
+    while (begun_.fetch_add(1, std::memory_order_relaxed) < share && !stop_() &&
+           (options_.seconds == 0 || Client::Clock::now() < end))
+      client.run_one();
+  }
+
+  /// On a worker of this thread's own, for a client with this number. The client's notes are kept.
+  Status on_worker(std::uint32_t id, const std::function<void(Client&)>& body) {
+    auto worker = cluster_->register_worker();
+    if (!worker.ok()) return worker.status();
+    auto client = std::make_unique<Client>((*worker)->worker(), *clients_place_, id);
+    body(*client);
+    const std::lock_guard lock(mutex_);
+    clients_.push_back(std::move(client));
+    return {};
+  }
+
+  const NodePlace& place_;
+  const AppendOptions& options_;
+  const std::function<bool()>& stop_;
+  KeySlots slots_;
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<ClientPlace> clients_place_;
+  std::atomic<std::uint64_t> begun_{0};  // all workers count up; only the sum matters, so relaxed
+  std::mutex mutex_;
+  Clients clients_;  // whose workers may be gone; under mutex_
+};
+
+}  // namespace
+
+Result<AppendRun> run_append_on_node(const NodePlace& place, const AppendOptions& options,
+                                     const std::function<bool()>& stop) {
+  return NodeRun(place, options, stop).run();
+}
+
+}  // namespace granary::bench::append
