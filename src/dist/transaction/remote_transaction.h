@@ -116,6 +116,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   /// Runs the steps together, and counts.
   void run(Phase phase, std::span<Step* const> steps);
   void ask_all(std::span<messages::Question* const> questions);
+  /// Asks again, for a bounded time, where the owner met a record that somebody holds.
+  void ask_patiently(std::vector<messages::Question*> questions);
   /// Registered memory until the transaction ends; nullptr if the node's is used up.
   void* buffer(std::size_t bytes) { return buffers_.allocate(bytes); }
   /// In the participant's engine memory.

@@ -1,4 +1,5 @@
-// Reads of a snapshot at other nodes: by message, since one-sided readers know nothing of version chains.
+// Reads of a snapshot at other nodes: by message, since one-sided readers know nothing of version chains. A record that somebody
+// holds may keep an answer waiting; an owner, who has others to answer, waits only for a moment, so whoever asks does the waiting.
 
 #include "src/dist/messages/range.h"
 #include "src/dist/transaction/remote_transaction.h"
@@ -10,6 +11,13 @@ using messages::AskOutcome;
 using messages::Verdict;
 
 namespace {
+
+/// How often an owner is asked before a snapshot's read ends as kBusy.
+constexpr std::uint32_t kMostAsks = 64;
+
+bool busy(const messages::Question* question) {
+  return question->outcome() == AskOutcome::kRefused && question->verdict() == Verdict::kBusy;
+}
 
 granary::Outcome outcome_of(const messages::Question& question) {
   if (question.outcome() == AskOutcome::kAnswered) return granary::Outcome::kOk;
@@ -25,6 +33,14 @@ granary::Outcome outcome_of(const messages::Question& question) {
 
 }  // namespace
 
+void RemoteTransaction::ask_patiently(std::vector<messages::Question*> questions) {
+  for (std::uint32_t turn = 0; turn < kMostAsks && !questions.empty(); ++turn) {
+    if (turn != 0) reach_.waiter.pause(turn);
+    ask_all(questions);
+    std::erase_if(questions, [](const messages::Question* question) { return !busy(question); });
+  }
+}
+
 void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
   std::deque<Ask<messages::SnapshotGet>> questions;
   std::vector<messages::Question*> all;
@@ -32,7 +48,7 @@ void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSn
     all.push_back(&questions.emplace_back(
         get.key.home, messages::SnapshotGet{.table = get.key.table->id(), .key = get.key.key, .epoch = epoch}));
   }
-  ask_all(all);
+  ask_patiently(std::move(all));
   for (std::size_t i = 0; i < gets.size(); ++i) {
     gets[i].outcome = outcome_of(questions[i]);
     if (gets[i].outcome != granary::Outcome::kOk) continue;
@@ -50,8 +66,7 @@ ScanResult RemoteTransaction::snapshot_scan(epoch::Epoch epoch, const txn::Table
   for (bool more = true; more && result.count < range.limit;) {
     rest.limit = range.limit - result.count;
     Ask<messages::SnapshotScan> ask(home, {.table = table.id(), .range = rest, .epoch = epoch});
-    messages::Question* const question = &ask;
-    ask_all({&question, 1});
+    ask_patiently({&ask});
     result.outcome = outcome_of(ask);
     if (!result) return result;
     const messages::SnapshotScanAnswer& piece = ask.answer();

@@ -218,6 +218,41 @@ TEST_P(AcrossNodes, OldVersionsSurviveAWriteBack) {
   EXPECT_EQ(at(1, "1x"), "new");
 }
 
+/// A holder only delays a snapshot: at its own node, and at another, whose owner has others to answer meanwhile.
+TEST_P(AcrossNodes, ASnapshotWaitsForWhoHoldsARecord) {
+  cluster_.pass_epochs(9);
+  bool locked = false;
+  std::string here;
+  std::string there;
+  std::array<char, 16> buffer{};
+  std::array<MultiGet, 1> gets = {MultiGet{table(0), "1x", buffer, {}}};
+  cluster_.scheduler.spawn([&] {
+    Transaction holder = begin(2);
+    const Declared key{table(2), "1x", true};
+    EXPECT_EQ(holder.declare({&key, 1}), Outcome::kOk);
+    locked = true;
+    for (int turn = 0; turn < 200; ++turn) cluster_.scheduler.yield();
+    EXPECT_EQ(holder.put(table(2), "1x", "new"), Outcome::kOk);
+    EXPECT_TRUE(holder.commit().committed());
+  });
+  const auto read = [&](std::size_t node, std::string& value) {
+    while (!locked) cluster_.scheduler.yield();
+    Snapshot snapshot = cluster_.node(node).worker(1).snapshot();
+    EXPECT_EQ(snapshot.get(table(node), "1x", value), Outcome::kOk);
+  };
+  cluster_.scheduler.spawn([&] { read(0, there); });
+  cluster_.scheduler.spawn([&] { read(1, here); });
+  cluster_.scheduler.spawn([&] {
+    while (!locked) cluster_.scheduler.yield();
+    Snapshot snapshot = cluster_.node(0).worker(0).snapshot();
+    EXPECT_EQ(snapshot.multi_get(gets), Outcome::kOk);
+  });
+  cluster_.scheduler.run();
+  EXPECT_EQ(there, "old");
+  EXPECT_EQ(here, "old");
+  EXPECT_EQ(gets[0].result.outcome, Outcome::kOk);
+}
+
 /// I11.
 TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreCommitsNothing) {
   membership::Fence fence;
