@@ -166,7 +166,7 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
     flags.push_back(
         choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
                     "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "
-                    "or leased first."));
+                    "or leased first; two_pc_tcp, a baseline by two-phase commit over TCP."));
   }
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));

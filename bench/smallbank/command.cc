@@ -4,6 +4,7 @@
 #include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"
+#include "bench/store/two_pc/node_options.h"
 
 namespace granary::bench::smallbank {
 
@@ -14,6 +15,12 @@ constexpr std::uint64_t kLatencySample = 16;  // requests are short
 Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
   const Result<Parameters> parameters = parameters_from(settings, flags);
   if (!parameters.ok()) return parameters.status();
+  if (settings.protocol == Protocol::kTwoPcTcp) {
+    const auto node = two_pc::node_options(settings);
+    if (!node.ok()) return node.status();
+    return std::unique_ptr<Workload>(std::make_unique<BankWorkload<two_pc::TwoPcStore>>(
+        *parameters, [node = *node] { return two_pc::TwoPcStore::open(node); }));
+  }
   if (!settings.share.alone()) {
     return std::unique_ptr<Workload>(std::make_unique<BankWorkload<store::ClusterStore>>(
         *parameters, [cluster = settings.cluster, protocol = settings.protocol] {
@@ -52,7 +59,7 @@ const BenchCommand& smallbank_command() {
       .flags = parameter_flags(),
       .variants = smallbank_variants(),
       .on_nodes = true,
-      .protocols = {Protocol::kOcc, Protocol::kLease2pl},
+      .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .latency_sample = kLatencySample,
       .verify = true,
       .make = make,

@@ -6,6 +6,7 @@
 #include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"
+#include "bench/store/two_pc/node_options.h"
 #include "bench/tpcc/procedures.h"
 #include "bench/tpcc/workload.h"
 
@@ -23,6 +24,11 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   if (!parameters.ok()) return parameters.status();
   if (parameters->chopping) {
     if (const Status good = check_chopping(); !good.ok()) return good;
+  }
+  if (settings.protocol == Protocol::kTwoPcTcp) {
+    const auto node = two_pc::node_options(settings);
+    if (!node.ok()) return node.status();
+    return workload<two_pc::TwoPcStore>(*parameters, [node = *node] { return two_pc::TwoPcStore::open(node); });
   }
   Options options = settings.options;
   // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run: on a
@@ -68,7 +74,7 @@ const BenchCommand& tpcc_command() {
       .flags = parameter_flags(),
       .variants = tpcc_variants(),
       .on_nodes = true,
-      .protocols = {Protocol::kOcc, Protocol::kLease2pl},
+      .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .make = make,
   };
   return command;

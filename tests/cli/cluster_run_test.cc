@@ -52,6 +52,12 @@ class ClusterRun : public testing::Test {
               nodes["node 3"]["total"]["committed"].get<std::uint64_t>() +
                   nodes["node 5"]["total"]["committed"].get<std::uint64_t>());
     EXPECT_GE(repeat["total"]["committed"].get<std::uint64_t>(), least_commits);
+    const bool baseline = flags.find("two_pc_tcp") != std::string::npos;
+    figures = repeat[baseline ? "extra" : "cluster"];
+    if (!baseline) check_operations(repeat, nodes);
+  }
+  /// What the nodes say of one-sided operations.
+  static void check_operations(const nlohmann::json& repeat, const nlohmann::json& nodes) {
     EXPECT_EQ(repeat["cluster"]["clock"]["source"], "host");
     std::uint64_t attempts = 0, reads = 0;
     for (const auto& [name, node] : nodes.items()) {
@@ -61,7 +67,6 @@ class ClusterRun : public testing::Test {
     EXPECT_GE(attempts, repeat["total"]["committed"].get<std::uint64_t>());
     EXPECT_GT(reads, 0u);
     EXPECT_EQ(repeat["cluster"]["reads"], reads);
-    figures = repeat["cluster"];
   }
 };
 
@@ -114,6 +119,31 @@ TEST_F(ClusterRun, SmallBankWithLeases) {
 
 TEST_F(ClusterRun, TpccWithLeases) {
   run_with_leases("tpcc", "--seconds=0.4 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
+}
+
+TEST_F(ClusterRun, SmallBankByTwoPhaseCommit) {
+  const auto figures = run("smallbank", "--seconds=0.3 --accounts=500 --distributed_percent=20 --protocol=two_pc_tcp");
+  EXPECT_GT(figures["distributed_share"].get<double>(), 0);
+  EXPECT_GT(figures["round_trip_us"].get<double>(), 0);
+}
+
+TEST_F(ClusterRun, TpccByTwoPhaseCommit) {
+  run("tpcc",
+      "--protocol=two_pc_tcp --seconds=0.3 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
+}
+
+TEST_F(ClusterRun, RefusesWhatTheBaselineDoesNotHave) {
+  const std::string words = "cluster run smallbank --workers=1 --protocol=two_pc_tcp --cluster=";
+  for (const char* flag : {" --durability=tmpfs", " --variant=no-gc"}) {
+    const Ran ran = granary(words + file_ + flag);
+    EXPECT_EQ(ran.exit_code, 2) << flag << ran.err;
+    EXPECT_NE(ran.err.find("--protocol=two_pc_tcp"), std::string::npos) << ran.err;
+  }
+  std::ofstream(file_, std::ios::app) << "data_directory = \"data\"\n";
+  const Ran logged = granary(words + file_);
+  EXPECT_EQ(logged.exit_code, 2) << logged.err;
+  EXPECT_NE(logged.err.find("data_directory"), std::string::npos) << logged.err;
+  EXPECT_EQ(granary("cluster run ycsb --protocol=two_pc_tcp --cluster=" + file_).exit_code, 2);
 }
 
 TEST_F(ClusterRun, RefusesWhatCannotRun) {
