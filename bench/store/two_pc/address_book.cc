@@ -22,8 +22,10 @@ Result<Token> new_token() {
 }
 
 Result<AddressBook> AddressBook::open(const std::string& directory) {
-  std::error_code ignored;  // mkdir() says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(directory).parent_path(), ignored);
+  const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
+  std::error_code ignored;                                   // mkdir() says what is wrong
+  if (std::filesystem::create_directories(parent, ignored))  // private, as other protocols want it
+    std::filesystem::permissions(parent, std::filesystem::perms::owner_all, ignored);
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return base::file_error("create", directory, errno);
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0) return base::file_error("look at", directory, errno);

@@ -22,7 +22,7 @@ struct Entry {
 
 class AddressBook {
  public:
-  /// Makes the directory if need be; kUnavailable if others can enter it.
+  /// Makes the directory, and the one above, if need be; kUnavailable if others can enter it.
   static Result<AddressBook> open(const std::string& directory);
 
   Status write(std::uint32_t node, const Entry& entry) const;

@@ -262,7 +262,9 @@ TEST(TwoPcAddressBook, OthersMayNotEnter) {
   const tests::TemporaryDirectory directory;
   const std::string path = directory / "run/two_pc";
   ASSERT_TRUE(AddressBook::open(path).ok());
-  std::filesystem::permissions(path, std::filesystem::perms::others_read, std::filesystem::perm_options::add);
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(directory / "run").permissions(), perms::owner_all);
+  std::filesystem::permissions(path, perms::others_read, std::filesystem::perm_options::add);
   EXPECT_EQ(AddressBook::open(path).status().code(), StatusCode::kUnavailable);
 }
 
