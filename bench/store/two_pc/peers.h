@@ -21,10 +21,10 @@ struct Call {
 
 /// Sums of what was asked.
 struct Traffic {
-  std::uint64_t messages = 0;     ///< sent
-  std::uint64_t round_trips = 0;  ///< several nodes asked at the same time are one
-  std::uint64_t waited_ns = 0;    ///< for the answers of those
-  std::uint64_t pings = 0, pinged_ns = 0;
+  std::uint64_t messages = 0;              ///< sent
+  std::uint64_t round_trips = 0;           ///< several nodes asked at the same time are one
+  std::uint64_t waited_ns = 0;             ///< for the answers of those
+  std::uint64_t pings = 0, pinged_ns = 0;  ///< the fastest of each connection's
 };
 
 class Peers {

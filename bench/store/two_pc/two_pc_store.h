@@ -60,7 +60,7 @@ class TwoPcStore {
   StoreFigures figures() const { return {}; }
 
   /// The share of transactions that touched other nodes, and what each of them cost on average; and how long a round trip took,
-  /// for requests as they came, and for one that asks for nothing.
+  /// for requests as they came, and for the fastest that asks for nothing.
   std::vector<ExtraFigure> extra_figures() const {
     const auto ratio = [](const std::atomic<std::uint64_t>& sum, const std::atomic<std::uint64_t>& of) {
       const auto count = static_cast<double>(of.load(std::memory_order_relaxed));
