@@ -10,6 +10,7 @@
 namespace granary::cluster_config {
 
 const char* name(Provider provider) { return provider == Provider::kShm ? "shm" : "verbs"; }
+const char* name(SwapStores stores) { return stores == SwapStores::kRefused ? "refused" : "tolerated"; }
 const char* name(MembershipKind kind) { return kind == MembershipKind::kLocal ? "local" : "zookeeper"; }
 const char* name(ClockKind kind) { return kind == ClockKind::kHost ? "host" : "ptp"; }
 const char* name(ReleaseKind kind) { return kind == ReleaseKind::kDurable ? "durable" : "commit"; }

@@ -15,11 +15,14 @@ inline constexpr std::uint32_t kMostWorkers = 255;      ///< of one node; the en
 enum class Provider : std::uint8_t { kShm, kVerbs };
 enum class MembershipKind : std::uint8_t { kLocal, kZookeeper };
 enum class ClockKind : std::uint8_t { kHost, kPtp };
+/// Whether verbs devices do whose compare-and-swaps store when they fail, as rdma::verbs::VerbsOptions::tolerate_swap_stores.
+enum class SwapStores : std::uint8_t { kRefused, kTolerated };
 /// When results are shown, as granary::Release.
 enum class ReleaseKind : std::uint8_t { kDurable, kCommit };
 
 /// The word for it in the file.
 const char* name(Provider provider);
+const char* name(SwapStores stores);
 const char* name(MembershipKind kind);
 const char* name(ClockKind kind);
 const char* name(ReleaseKind kind);
@@ -64,6 +67,7 @@ struct ClusterConfig {
   std::string file = {};  ///< where it was read from
   std::string name = {};
   Provider provider = Provider::kShm;
+  SwapStores swap_stores = SwapStores::kRefused;
   std::string run_directory = {};  ///< sockets and locks of the nodes of a host; private to the user
   std::string key_file = {};       ///< empty: whoever reaches a node may connect
   std::uint32_t epoch_ms = 40;

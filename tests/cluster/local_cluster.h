@@ -1,5 +1,6 @@
 #pragma once
-// A cluster of nodes over shared memory, each in a thread of this process with everything that a process of its own would have.
+// A cluster of nodes, each in a thread of this process with everything that a process of its own would have; over shared memory, or what
+// else the test program is for (provider.h).
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <granary/cluster.h>
 #include <gtest/gtest.h>
 
+#include "tests/cluster/provider.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::tests {
@@ -24,9 +26,10 @@ class ClusterFile {
     std::filesystem::create_directory(directory_.path() + "/run");
     std::filesystem::permissions(directory_.path() + "/run", std::filesystem::perms::owner_all);
     std::ofstream file(path());
-    file << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n" << more;
+    file << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n"
+         << provider_lines(directory_.path()) << more;
     file << "[defaults]\nmemory = \"64MiB\"\nworkers = " << workers << "\n" << defaults;
-    for (unsigned id = 1; id <= nodes; ++id) file << "[[node]]\nid = " << id << "\n";
+    for (unsigned id = 1; id <= nodes; ++id) file << "[[node]]\nid = " << id << "\n" << provider_lines(id);
   }
   std::string path() const { return directory_.path() + "/cluster.toml"; }
 
@@ -37,7 +40,7 @@ class ClusterFile {
 inline ClusterOptions node_options(const ClusterFile& file, NodeNumber node) {
   ClusterOptions options{.file = file.path(), .node = node};
   options.database.huge_pages = HugePages::kOff;
-  options.start_timeout_ms = 20'000;
+  options.start_timeout_ms = 60'000;
   return options;
 }
 

@@ -17,12 +17,14 @@ using cluster_config::NodeConfig;
 namespace {
 
 rdma::verbs::VerbsOptions verbs_options(const ClusterConfig& config, const NodeConfig& node) {
-  rdma::verbs::VerbsOptions options{.node = {},
-                                    .device = node.device,
-                                    .port = node.device_port,
-                                    .address = node.address,
-                                    .service = node.port,
-                                    .peers = {}};
+  rdma::verbs::VerbsOptions options{
+      .node = {},
+      .device = node.device,
+      .port = node.device_port,
+      .address = node.address,
+      .service = node.port,
+      .peers = {},
+      .tolerate_swap_stores = config.swap_stores == cluster_config::SwapStores::kTolerated};
   for (const NodeConfig& peer : config.nodes) {
     options.peers.push_back({.node = peer.id, .host = peer.address, .service = peer.port});
   }
