@@ -2,7 +2,8 @@
 // The connections of one endpoint, by node.
 //
 // How long to wait for one is a guess: over RDMA devices the handshake takes from a millisecond to most of a second, by how busy
-// both hosts are, and one that is given up has to begin anew. So each attempt at a node that failed makes the next one more patient.
+// both hosts are, and one that is given up has to begin anew. So until a node is met for the first time, each attempt that failed
+// makes the next one more patient. Later a node that does not answer is more likely dead, and nobody should wait for it.
 
 #include <algorithm>
 #include <optional>
@@ -29,7 +30,7 @@ class Peers {
     Peer& peer = peers_[node];
     const Result<ConnectionId> made = endpoint_.connect(node, timeout_us * peer.patience);
     if (!made.ok()) {
-      peer.patience = std::min(2 * peer.patience, kMostPatience);
+      if (!present) peer.patience = std::min(2 * peer.patience, kMostPatience);
       return made.status();
     }
     peer = {.connection = *made};
