@@ -47,6 +47,7 @@ class Nodes {
       clocks_.push_back(std::make_unique<Clock>(std::unique_ptr<TimeSource>(sources_.back()),
                                                 base::TscClock::simulated(time_ns_),
                                                 ClockOptions{.max_age_us = 500, .hold_us = 3'000}));
+      clocks_.back()->step(time_ns_ / 1000);  // a clock that is set before anybody has read it does not jump
     }
   }
 
