@@ -21,7 +21,7 @@ struct NodeParts {
   const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases are taken
   std::uint64_t lease_us = 10'000;       ///< long beside a transaction, short beside patience
   std::function<std::uint64_t()> now_us;
-  std::uint64_t timeout_us = 10'000'000;         ///< of a question to another node, which may be very busy
+  std::uint64_t timeout_us = 10'000'000;       ///< of a question to another node, which may be very busy
   std::uint64_t connect_timeout_us = 500'000;  ///< for a node that does not answer
   /// Whether a node is a member that lives: others are not waited for. Thread-safe. Empty: all are.
   std::function<bool(rdma::NodeId)> lives = {};
