@@ -30,7 +30,8 @@ class WorkerSession {
       granary::Transaction handle = worker_of(held_).begin();
       GranaryTransaction transaction(handle, declares_);
       const Verdict verdict = body(transaction);
-      if (verdict == Verdict::kRollBack) {
+      // A doomed transaction's reads fail, and its body may take that for a reason of its own; it is tried again.
+      if (verdict == Verdict::kRollBack && handle.doom() == AbortReason::kNone) {
         handle.abort();
         return Ending::kRolledBack;
       }
