@@ -120,6 +120,9 @@ class Context {
   /// Reads `record`, or what has taken its place; keeps the read set. `own` writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
   Outcome read_string(std::optional<std::uint16_t> home, TableCore& table, std::string_view key, std::string& value);
+  template <typename Get, typename Admitted, typename ReadTogether>
+  Outcome take_apart(std::span<MultiGet> gets, GetsElsewhere<Get>& elsewhere, Admitted&& admitted,
+                     ReadTogether&& read_together);
   void read_together(const LocalGets& gets);
   void snapshot_read_together(const LocalGets& gets);
   Outcome note_read(cc::Record* record, cc::TidWord tid);

@@ -9,8 +9,7 @@
 
 #include <granary/transaction.h>
 
-#include "src/txn/remote.h"
-#include "src/txn/table_core.h"
+#include "src/txn/context.h"
 
 namespace granary::txn {
 
@@ -59,5 +58,28 @@ struct GetsElsewhere {
     asked.push_back(&get);
   }
 };
+
+/// Reads what is here, `read_together` a batch, and leaves the rest in `elsewhere`. Ends at the first get that is not `admitted`.
+template <typename Get, typename Admitted, typename ReadTogether>
+Outcome Context::take_apart(std::span<MultiGet> gets, GetsElsewhere<Get>& elsewhere, Admitted&& admitted,
+                            ReadTogether&& read_together) {
+  LocalGets here;
+  for (MultiGet& get : gets) {
+    const TableCore* const table = get.table.core();
+    const Outcome outcome = admitted(table, get.key);
+    if (outcome != Outcome::kOk) [[unlikely]]
+      return get.result.outcome = outcome;
+    if (const auto home = home_elsewhere(*table, get.key)) [[unlikely]] {
+      elsewhere.add(get, *home);
+      continue;
+    }
+    here.add(get);
+    if (!here.full()) continue;
+    read_together(here);
+    here.clear();
+  }
+  read_together(here);
+  return Outcome::kOk;
+}
 
 }  // namespace granary::txn

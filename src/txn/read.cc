@@ -108,24 +108,12 @@ Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view ke
 }
 
 Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  LocalGets here;
   GetsElsewhere<RemoteGet> elsewhere;
-  for (MultiGet& get : gets) {
-    TableCore* const table = get.table.core();
-    const Outcome admitted = admit(serial, table, get.key);
-    if (admitted != Outcome::kOk) [[unlikely]]
-      return get.result.outcome = admitted;
-    if (const auto home = home_elsewhere(*table, get.key)) [[unlikely]] {
-      elsewhere.add(get, *home);
-      continue;
-    }
-    here.add(get);
-    if (here.full()) {
-      read_together(here);
-      here.clear();
-    }
-  }
-  read_together(here);
+  const Outcome here = take_apart(
+      gets, elsewhere, [&](const TableCore* table, std::string_view key) { return admit(serial, table, key); },
+      [this](const LocalGets& batch) { read_together(batch); });
+  if (here != Outcome::kOk) [[unlikely]]
+    return here;
   if (!elsewhere.gets.empty() && state_ == State::kOpen) [[unlikely]]
     return multi_get_elsewhere(elsewhere);
   return admit(serial);

@@ -179,25 +179,11 @@ Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::strin
 }
 
 Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  LocalGets here;
   GetsElsewhere<RemoteSnapshotGet> elsewhere;
-  for (MultiGet& get : gets) {
-    TableCore* const table = get.table.core();
-    const Outcome admitted = admit_snapshot(serial, table, get.key);
-    if (admitted != Outcome::kOk) [[unlikely]]
-      return get.result.outcome = admitted;
-    if (const auto home = home_elsewhere(*table, get.key)) [[unlikely]] {
-      elsewhere.add(get, *home);
-      continue;
-    }
-    here.add(get);
-    if (here.full()) {
-      snapshot_read_together(here);
-      here.clear();
-    }
-  }
-  snapshot_read_together(here);
-  return elsewhere.gets.empty() ? Outcome::kOk : snapshot_multi_get_elsewhere(elsewhere);
+  const Outcome here = take_apart(
+      gets, elsewhere, [&](const TableCore* table, std::string_view key) { return admit_snapshot(serial, table, key); },
+      [this](const LocalGets& batch) { snapshot_read_together(batch); });
+  return here != Outcome::kOk || elsewhere.gets.empty() ? here : snapshot_multi_get_elsewhere(elsewhere);
 }
 
 void Context::snapshot_read_together(const LocalGets& gets) {

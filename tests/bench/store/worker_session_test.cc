@@ -1,4 +1,4 @@
-// A session's snapshots meet records that another node holds.
+// A session meets records that another node holds, in transactions and in snapshots.
 
 #include "bench/store/granary_store.h"
 #include "tests/isolation/remote_holder.h"
@@ -10,9 +10,9 @@ namespace {
 using Rows = TypedTable<std::uint64_t, std::uint64_t>;
 using RowLookup = Lookup<Rows, std::uint64_t, std::uint64_t>;
 
-class SnapshotSession : public testing::Test {
+class MeetsHolder : public testing::Test {
  protected:
-  SnapshotSession() {
+  MeetsHolder() {
     database_.commit([&](Transaction& t) { EXPECT_EQ(t.put(rows_, 1, 11), Outcome::kOk); });
     database_.pass_snapshot_period();
     holder_.emplace(tests::shared_record(rows_, EncodedKey<std::uint64_t>(1)));
@@ -40,11 +40,22 @@ class SnapshotSession : public testing::Test {
   AbortCounts aborts_{};
 };
 
-TEST_F(SnapshotSession, AGetIsTriedAgain) {
+TEST_F(MeetsHolder, ADoomedTransactionThatLooksRolledBackIsTriedAgain) {
+  int tries = 0;
+  const auto body = [&](auto& t) {
+    std::uint64_t row = 0;
+    if (++tries == 2) holder_->release();
+    return t.get(rows_, std::uint64_t{1}, row) == Outcome::kOk ? Verdict::kCommit : Verdict::kRollBack;
+  };
+  EXPECT_EQ(session_.run({}, aborts_, body), Ending::kCommitted);
+  EXPECT_EQ(tries, 2);
+}
+
+TEST_F(MeetsHolder, AGetOfASnapshotIsTriedAgain) {
   EXPECT_EQ(read_twice([&](auto& t, std::uint64_t& row) { return t.get(rows_, std::uint64_t{1}, row); }), 11u);
 }
 
-TEST_F(SnapshotSession, ARowThatIsHeldIsNotTakenForMissing) {
+TEST_F(MeetsHolder, ARowThatIsHeldIsNotTakenForMissing) {
   const auto read = [&](auto& t, std::uint64_t& row) {
     RowLookup lookup{rows_, 1, &row, false};
     const Outcome outcome = t.multi_get(std::span(&lookup, 1));
@@ -54,7 +65,7 @@ TEST_F(SnapshotSession, ARowThatIsHeldIsNotTakenForMissing) {
   EXPECT_EQ(read_twice(read), 11u);
 }
 
-TEST_F(SnapshotSession, AScanIsTriedAgain) {
+TEST_F(MeetsHolder, AScanOfASnapshotIsTriedAgain) {
   const auto read = [&](auto& t, std::uint64_t& row) {
     return t.scan(rows_, std::uint64_t{0}, std::uint64_t{9}, [&](std::uint64_t, std::uint64_t value) {
       row = value;
@@ -64,7 +75,7 @@ TEST_F(SnapshotSession, AScanIsTriedAgain) {
   EXPECT_EQ(read_twice(read), 11u);
 }
 
-TEST_F(SnapshotSession, OtherFailuresAreNot) {
+TEST_F(MeetsHolder, OtherFailuresOfASnapshotAreNot) {
   int tries = 0;
   const auto body = [&](auto& t) {
     std::uint64_t row = 0;

@@ -59,23 +59,22 @@ class DeadHolder : public testing::TestWithParam<IndexKind> {
       (void)t.get(tables_[node], key, value);
     });
   }
-  /// One that has read the key and meets the holder at its commit, or when it declares that it will read on.
+  /// One that has read the key and meets the holder later: at its commit, or when it declares that it will read on.
   AbortReason put_what_was_read(unsigned node, std::string_view key) {
-    return reason_of(node, [&](Transaction& t) {
-      std::string value;
-      free(key);
-      EXPECT_EQ(t.get(tables_[node], key, value), Outcome::kOk);
-      hold(key);
-      (void)t.put(tables_[node], key, value);
-    });
+    return after_reading(node, key, [&](Transaction& t) { (void)t.put(tables_[node], key, "value"); });
   }
   AbortReason declare_what_was_read(unsigned node, std::string_view key) {
+    return after_reading(node, key, [&](Transaction& t) {
+      (void)t.declare(std::vector<Declared>{{tables_[node], key, false}});
+    });
+  }
+  AbortReason after_reading(unsigned node, std::string_view key, FunctionRef<void(Transaction&)> body) {
     return reason_of(node, [&](Transaction& t) {
       std::string value;
       free(key);
       EXPECT_EQ(t.get(tables_[node], key, value), Outcome::kOk);
       hold(key);
-      (void)t.declare(std::vector<Declared>{{tables_[node], key, false}});
+      body(t);
     });
   }
 

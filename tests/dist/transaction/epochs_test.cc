@@ -1,0 +1,98 @@
+// I7, step by step: one participant is an epoch ahead, the others follow some time later.
+
+#include <gtest/gtest.h>
+
+#include "tests/dist/transaction/across_nodes.h"
+
+namespace granary::dist::test {
+namespace {
+
+class OneNodeIsAhead : public AcrossNodes {
+ protected:
+  /// Runs the transaction; whatever it validates, it does so when all of its participants have reached its epoch.
+  void run(Body body) {
+    EXPECT_EQ(at(0, "1x") + at(0, "2x"), "oldold") << "connected";
+    const epoch::Epoch ahead = epoch_of(1) + 1;
+    epoch_word(1).store(ahead);
+    follow(ahead);
+    bool validated = false;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point != "across.validated") return;
+      validated = true;
+      EXPECT_EQ(epoch_of(0), ahead) << "where it runs";
+      EXPECT_EQ(epoch_of(2), ahead) << "a participant";
+    });
+    const Ticket ticket = commit(0, body);
+    base::set_sync_hook({});
+    EXPECT_TRUE(validated);
+    EXPECT_EQ(ticket.epoch, ahead);
+    EXPECT_GE(cluster_.node(0).remote().counters().epoch_waits, 1u);
+  }
+
+  /// The other nodes, after a while.
+  void follow(epoch::Epoch ahead) {
+    for (const rdma::NodeId node : {0, 2}) {
+      cluster_.network.schedule(node, 3'000'000 + 1'000'000u * node,
+                                [this, node, ahead] { epoch_word(node).store(ahead); });
+    }
+  }
+  std::atomic<epoch::Epoch>& epoch_word(std::size_t node) { return cluster_.node(node).control().by_leader.epoch; }
+  epoch::Epoch epoch_of(std::size_t node) { return epoch_word(node).load(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, OneNodeIsAhead, testing::Values(IndexKind::kHash), [](const auto&) { return "Hash"; });
+
+TEST_P(OneNodeIsAhead, AWriterWaitsForTheOthers) {
+  run([](Transaction& t, const Table& table) {
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+  });
+}
+
+TEST_P(OneNodeIsAhead, AReaderToo) {
+  run([](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(value_of(t, table, "2x"), "old");
+  });
+}
+
+TEST_P(OneNodeIsAhead, AndWhoWritesHereAndReadsThere) {
+  run([](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(value_of(t, table, "2x"), "old");
+    EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
+  });
+}
+
+/// The owner holds the record when the x-lock is taken, and gives it back in the next epoch: only from then on is it locked.
+class OwnerGivesWayLate : public OneNodeIsAhead {
+ protected:
+  void run(std::string_view read_too) {
+    auto* const record = reinterpret_cast<cc::Record*>(table(1).core()->index().find("1x").value);
+    const epoch::Epoch ahead = epoch_of(1) + 1;
+    bool held = true;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point == "across.locked") follow(ahead);
+      if (point != "x_lock.taken" || !std::exchange(held, false)) return;
+      epoch_word(1).store(ahead);
+      record->unlock_unchanged();
+    });
+    const Ticket ticket = commit(0, [&](Transaction& t, const Table& table) {
+      (void)value_of(t, table, "1x");
+      if (!read_too.empty()) (void)value_of(t, table, read_too);
+      EXPECT_TRUE(record->try_lock(record->tid()));
+      EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    });
+    base::set_sync_hook({});
+    EXPECT_EQ(ticket.epoch, ahead);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, OwnerGivesWayLate, testing::Values(IndexKind::kHash),
+                         [](const auto&) { return "Hash"; });
+
+TEST_P(OwnerGivesWayLate, EIsReadBehindTheLastLook) { run(""); }
+TEST_P(OwnerGivesWayLate, AlsoIfAnotherNodeTakesPart) { run("2x"); }
+
+}  // namespace
+}  // namespace granary::dist::test
