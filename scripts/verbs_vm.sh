@@ -5,7 +5,8 @@
 #
 # The machine sees the host's files read-only (what it writes goes into its memory), starts in the current directory, has
 # the device rxe0, and lasts at most N seconds (default 900). Output and exit code are the command's; 124 means that the
-# time was up, 3 that there is no machine to be had (a package is missing, or the emulator failed).
+# time was up (half a minute before, where each task waits is printed), 3 that there is no machine to be had (a package is
+# missing, or the emulator failed).
 #
 # --two: two machines with a network between them; both run the command, their output lines are marked "0| " and "1| ",
 # and the exit code is the first that is not 0. The command finds in its environment: VM (0 or 1), VM_ADDRESS (its own),
@@ -66,7 +67,7 @@ boot() {
   exec timeout "$seconds" qemu-system-x86_64 \
     -accel tcg,thread=multi -cpu max,-erms,-fsrm -smp "$cpus" -m 2G -nodefaults -no-user-config -no-reboot -display none \
     -kernel "$kernel/vmlinux" -initrd "$job/initramfs.cpio" \
-    -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable random.trust_cpu=on granary.job=$job granary.vm=$n granary.machines=$machines" \
+    -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable random.trust_cpu=on granary.job=$job granary.vm=$n granary.machines=$machines granary.seconds=$seconds" \
     -fsdev local,id=host,path=/,security_model=none,readonly=on,multidevs=remap \
     -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -chardev "file,id=console,path=$job/console.$n" -serial chardev:console \

@@ -19,6 +19,12 @@ Status cm_error(const std::string& what) {
   return Status(StatusCode::kUnavailable, fmt::format("cannot {}: {}", what, std::strerror(errno)));
 }
 
+Channel open_channel() {
+  Channel channel(rdma_create_event_channel());
+  if (channel == nullptr || ::fcntl(channel->fd, F_SETFL, O_NONBLOCK) != 0) return nullptr;
+  return channel;
+}
+
 std::uint64_t steady_us() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
@@ -29,10 +35,8 @@ CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us) {
     const std::uint64_t now = steady_us();
     pollfd waiting{.fd = channel->fd, .events = POLLIN, .revents = 0};
     const int left_ms = now >= deadline_us ? 0 : static_cast<int>((deadline_us - now + 999) / 1000);
-    if (::poll(&waiting, 1, left_ms) > 0) {
-      rdma_cm_event* event = nullptr;
-      return rdma_get_cm_event(channel, &event) == 0 ? CmEvent(event) : nullptr;
-    }
+    rdma_cm_event* event = nullptr;
+    if (::poll(&waiting, 1, left_ms) > 0 && rdma_get_cm_event(channel, &event) == 0) return CmEvent(event);
     if (left_ms == 0) return nullptr;
   }
 }

@@ -17,6 +17,9 @@ struct CloseChannel {
   void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
 };
 using Channel = std::unique_ptr<rdma_event_channel, CloseChannel>;
+/// A channel on which taking an event never waits, or none, with the reason in errno. That it is readable promises no
+/// event: an id that is destroyed, or moved to another channel, takes its events along.
+Channel open_channel();
 
 /// Destroys the queue pair first, if there is one. Waits until all events of the id have been acknowledged.
 struct CloseId {

@@ -62,7 +62,7 @@ Status Attempt::find_route(CmTarget& target) {
   if (!to.ok()) return to.status();
   Result<sockaddr_storage> from = socket_address(device_.choice().address, 0);
   if (!from.ok()) return from.status();
-  channel_.reset(rdma_create_event_channel());
+  channel_ = open_channel();
   rdma_cm_id* id = nullptr;
   if (channel_ == nullptr || rdma_create_id(channel_.get(), &id, &target, RDMA_PS_TCP) != 0)
     return cm_error("use rdma_cm");

@@ -59,7 +59,7 @@ Status VerbsFabric::open() {
 Status VerbsFabric::bind(const DeviceChoice& choice) {
   Result<sockaddr_storage> address = socket_address(choice.address, options_.service);
   if (!address.ok()) return address.status();
-  channel_.reset(rdma_create_event_channel());
+  channel_ = open_channel();
   rdma_cm_id* id = nullptr;
   if (channel_ == nullptr || rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
     return cm_error("use rdma_cm (load the module rdma_ucm)");
