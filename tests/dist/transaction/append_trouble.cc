@@ -1,5 +1,5 @@
 // What befalls the nodes of an AppendWorld: connections between them are lost, and configurations follow each other, each with another
-// leader, of which the nodes learn one after the other. Nobody dies: whoever commits has committed for good.
+// leader, of which the nodes learn one after the other; and their clocks. Nobody dies: whoever commits has committed for good.
 
 #include <algorithm>
 #include <numeric>
@@ -9,6 +9,25 @@
 #include "tests/dist/transaction/append_world.h"
 
 namespace granary::dist::test {
+
+/// As wrong as their bound allows, and never for long by the same amount.
+void AppendWorld::begin_clocks() {
+  for (unsigned node = 0; node < options_.nodes; ++node) set_clock(node);
+  cluster_.run_clocks({.error_us = options_.skew_us, .lease_us = options_.lease_us});
+  cluster_.scheduler.spawn([this] {
+    while (!over_) {
+      pause(400);
+      set_clock(static_cast<unsigned>(random_.below(options_.nodes)));
+    }
+  });
+}
+
+void AppendWorld::set_clock(unsigned node) {
+  constexpr std::int64_t kBegin = 1'000'000'000;
+  const auto offset_us = static_cast<std::int64_t>(random_.chance(0.5) ? random_.below(2) * options_.skew_us
+                                                                       : random_.between(0, options_.skew_us));
+  cluster_.network.set_clock(static_cast<rdma::NodeId>(node), {.offset = kBegin + offset_us * 1000});
+}
 
 void AppendWorld::begin_trouble() {
   for (unsigned node = 0; node < options_.nodes; ++node) {
@@ -87,7 +106,7 @@ void AppendWorld::lead_as(unsigned node, epoch::Configuration configuration) {
 void AppendWorld::publish() {
   while (!over_) {
     pause(20);
-    for (unsigned node = 0; node < options_.nodes; ++node) (void)cluster_.node(node).database().step();
+    for (unsigned node = 0; node < options_.nodes; ++node) step(node);
   }
 }
 

@@ -1,11 +1,8 @@
 #include "tests/dist/transaction/append_world.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
-
-#include <granary/key.h>
 
 namespace granary::dist::test {
 
@@ -14,27 +11,34 @@ using bench::history::EventType;
 
 namespace {
 
-constexpr std::uint64_t kNodeStride = 1'000'000;  // keys of a node are together
-constexpr unsigned kMostTries = 2'000;            // to read everything at the end
-
-std::vector<Element> list_of(std::string_view bytes) {
-  std::vector<Element> list(bytes.size() / sizeof(Element));
-  if (!list.empty()) std::memcpy(list.data(), bytes.data(), bytes.size());
-  return list;
-}
+constexpr unsigned kMostTries = 2'000;  // to read everything at the end
 
 }  // namespace
 
 AppendWorld::AppendWorld(const AppendOptions& options)
     : options_(options),
       random_(options.network.seed, 1),
-      cluster_(options.nodes, options.workers, options.network),
+      directory_(options.logged ? std::make_unique<tests::RingDirectory>() : nullptr),
+      cluster_(options.nodes, options.workers, options.network, [this](unsigned node) { return engine_options(node); }),
       tables_(cluster_.tables("lists", {.max_value_bytes = static_cast<std::uint32_t>(options.length * sizeof(Element)),
                                         .index = options.index,
                                         .expected_keys = 64,
                                         .shared = true})),
-      appends_(std::size_t{options.nodes} * options.lists) {
+      appends_(std::size_t{options.nodes} * options.lists),
+      taken_(std::size_t{options.nodes} * options.workers) {
+  if (options.declared != 0) begin_clocks();
   cluster_.start();
+}
+
+Options AppendWorld::engine_options(unsigned node) const {
+  Options options = tests::manual_options();
+  options.snapshot_epochs = 2;  // so that garbage is collected before all is over
+  if (options_.regions) options.htm = Htm::kSim;
+  if (options_.logged) {
+    options.directory = options.reliable_directory = directory_->path() + "/" + std::to_string(node);
+    options.ring_bytes = std::uint64_t{64} << 10;
+  }
+  return options;
 }
 
 std::string AppendWorld::run() {
@@ -50,13 +54,7 @@ std::string AppendWorld::run() {
     cluster_.scheduler.spawn([this] { lead(); });
   }
   cluster_.scheduler.run();
-  return wrong_;
-}
-
-std::string AppendWorld::bytes_of(Key key) {
-  const auto number = static_cast<std::uint64_t>(key);
-  const EncodedKey<std::uint64_t> encoded = encode_key<std::uint64_t>(number % kNodeStride);
-  return std::string(1, static_cast<char>('0' + number / kNodeStride)) + std::string(std::string_view(encoded));
+  return wrong_.empty() ? wrong_epochs(seen_) : wrong_;
 }
 
 /// The list that a slot appends to now.
@@ -90,6 +88,7 @@ AppendWorld::Plan AppendWorld::make_plan() {
 void AppendWorld::run_client(const Client& client) {
   for (unsigned i = 0; i < options_.transactions; ++i) {
     pause(random_.chance(0.1) ? 200 : 10);
+    if (random_.chance(0.1)) look_back(client);
     transact(client, make_plan(), 0.05);
   }
   if (--running_ != 0) return;
@@ -101,14 +100,19 @@ void AppendWorld::transact(const Client& client, Plan plan, double abort_share) 
   Ops asked = plan.ops;
   note(EventType::kInvoke, client, asked);
   Transaction t = cluster_.node(client.node).worker(client.worker).begin();
-  bool committed = false;
-  if (!execute(client, t, plan) || random_.chance(abort_share)) {
+  Open open{client, t};
+  CommitResult done{.reason = AbortReason::kUser, .ticket = {}};
+  if (!execute(open, plan) || random_.chance(abort_share)) {
     t.abort();
   } else {
-    committed = t.commit().committed();
+    done = t.commit();
   }
-  note(committed ? EventType::kOk : EventType::kFail, client, std::move(committed ? plan.ops : asked));
-  committed_ += committed ? 1 : 0;
+  if (done.committed()) {
+    if (open.twice) wrong_ = "a list was seen twice at once";
+    seen_.push_back({.epoch = done.ticket.epoch, .ops = plan.ops});
+    ++committed_;
+  }
+  note(done.committed() ? EventType::kOk : EventType::kFail, client, std::move(done.committed() ? plan.ops : asked));
 }
 
 /// Also shows that nobody left a lock behind.
@@ -127,45 +131,6 @@ void AppendWorld::read_all(const Client& client) {
   }
 }
 
-bool AppendWorld::execute(const Client& client, Transaction& t, Plan& plan) {
-  if (plan.scanned != 0 && !scan(client, t, std::span(plan.ops).first(plan.scanned))) return false;
-  for (std::size_t i = plan.scanned; i < plan.ops.size(); ++i) {
-    if (random_.chance(0.3)) pause(30);
-    MicroOp& op = plan.ops[i];
-    if (op.kind == MicroOp::Kind::kAppend ? !append(client, t, op) : !read(client, t, op)) return false;
-  }
-  return true;
-}
-
-bool AppendWorld::append(const Client& client, Transaction& t, const MicroOp& op) {
-  MicroOp before = MicroOp::read(op.key);
-  if (!read(client, t, before)) return false;
-  before.list.push_back(op.element);
-  const std::string_view value(reinterpret_cast<const char*>(before.list.data()), before.list.size() * sizeof(Element));
-  return t.put(tables_[client.node], bytes_of(op.key), value) == granary::Outcome::kOk;
-}
-
-bool AppendWorld::read(const Client& client, Transaction& t, MicroOp& op) {
-  std::string bytes;
-  const granary::Outcome got = t.get(tables_[client.node], bytes_of(op.key), bytes);
-  if (got != granary::Outcome::kOk && got != granary::Outcome::kNotFound) return false;
-  op = MicroOp::read(op.key, got == granary::Outcome::kOk ? list_of(bytes) : std::vector<Element>{});
-  return true;
-}
-
-bool AppendWorld::scan(const Client& client, Transaction& t, std::span<MicroOp> ops) {
-  const std::string from = bytes_of(ops.front().key), to = bytes_of(ops.back().key);
-  for (MicroOp& op : ops) op = MicroOp::read(op.key, std::vector<Element>{});
-  const ScanResult scanned = t.scan(tables_[client.node], {.from = from, .to = to, .to_inclusive = true},
-                                    [&](std::string_view key, std::string_view value) {
-                                      for (MicroOp& op : ops) {
-                                        if (bytes_of(op.key) == key) op.list = list_of(value);
-                                      }
-                                      return true;
-                                    });
-  return static_cast<bool>(scanned);
-}
-
 /// One thread, so the order of notes is real time's.
 void AppendWorld::note(EventType type, const Client& client, Ops ops) {
   history_.push_back({.type = type, .process = client.process, .time_ns = history_.size(), .ops = std::move(ops)});
@@ -177,19 +142,29 @@ void AppendWorld::lead() {
   std::iota(order.begin(), order.end(), 0U);
   while (running_ > 0) {
     pause(40);
-    bool all = true;
+    epoch::Epoch oldest = ~epoch::Epoch{0}, snapshot = oldest;
     for (const unsigned node : order) {
-      (void)cluster_.node(node).database().step();
-      all = all && cluster_.node(node).control().by_node.oldest.load() >= epoch_;
+      step(node);
+      const epoch::ControlBlock::ByNode& told = cluster_.node(node).control().by_node;
+      oldest = std::min(oldest, told.oldest.load());
+      snapshot = std::min(snapshot, told.oldest_snapshot.load());
     }
-    if (!all) continue;
+    if (oldest < epoch_) continue;
     ++epoch_;
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
     for (const unsigned node : order) {
-      cluster_.node(node).control().by_leader.epoch.store(epoch_);
+      epoch::ControlBlock::ByLeader& words = cluster_.node(node).control().by_leader;
+      if (snapshot != 0) words.snapshot_reclamation.store(snapshot - 1);
+      words.epoch.store(epoch_);
       pause(30);
     }
   }
+}
+
+/// A node tells how far it is.
+void AppendWorld::step(unsigned node) {
+  take_log(node);
+  (void)cluster_.node(node).database().step();
 }
 
 void AppendWorld::pause(unsigned most) {

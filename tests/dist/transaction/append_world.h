@@ -1,15 +1,20 @@
 #pragma once
 // Clients on all nodes of a simulated cluster append to lists and read them, in transactions, while READs tear and epochs move node by
-// node; connections may be lost, and leaders change, too (append_trouble.cc). What they asked for and were told is a history, for the judge of bench/append/history.
+// node; connections may be lost, leaders change and clocks wander, too (append_trouble.cc). What they asked for and were told is a
+// history, for the judge of bench/append/history. What they do to the lists is in append_lists.cc.
 
 #include <deque>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bench/append/history/history.h"
 #include "src/base/random.h"
+#include "tests/dist/transaction/epoch_order.h"
 #include "tests/dist/transaction/sim_cluster.h"
+#include "tests/support/ring_directory.h"
 
 namespace granary::dist::test {
 
@@ -23,13 +28,22 @@ struct AppendOptions {
   unsigned length = 12;        ///< of a list; then another takes its place
   /// Connections are lost, and real leaders advance the epochs, another one in each configuration.
   bool trouble = false;
+  /// Share of transactions that declare what they will do (lease_2pl), but for their scans. Above 0 nodes have clocks.
+  double declared = 0;
+  std::uint64_t lease_us = 300;
+  std::uint64_t skew_us = 60;  ///< that clocks differ at most, and may at any time
+  /// Share of appends that take the list to another key: one record ends, and another is born, maybe in the place of a third.
+  double moves = 0;
+  bool regions = false;  ///< what a node does to its own lists is committed in simulated HTM regions, mostly
+  bool logged = false;   ///< nodes have logs
 };
 
 class AppendWorld {
  public:
   explicit AppendWorld(const AppendOptions& options);
 
-  /// Runs it to its end. An empty string, or what went wrong beside the history: somebody did not come to an end.
+  /// Runs it to its end. An empty string, or what went wrong beside the history: somebody did not come to an end, the epochs do not
+  /// agree with it (I7), a write was seen that nobody had logged (I8), or a list twice.
   std::string run();
   bench::history::History& history() { return history_; }
   std::uint64_t committed() const { return committed_; }
@@ -39,6 +53,9 @@ class AppendWorld {
   using MicroOp = bench::history::MicroOp;
   using Key = bench::history::Key;
   using Ops = std::vector<MicroOp>;
+  /// Keys of a node are together: a list's is its home and its number there.
+  static constexpr std::uint64_t kNodeStride = 1'000'000;
+
   struct Plan {
     Ops ops;
     std::size_t scanned = 0;  ///< the first so many are reads of one scan
@@ -49,8 +66,8 @@ class AppendWorld {
     std::uint64_t process;
   };
 
-  // A key is: its home, and the list's number there.
-  static std::string bytes_of(Key key);
+  Options engine_options(unsigned node) const;
+
   Key current(unsigned slot) const;
   MicroOp some_op();
   void plan_scan(Plan& plan);
@@ -59,14 +76,38 @@ class AppendWorld {
   void run_client(const Client& client);
   void transact(const Client& client, Plan plan, double abort_share);
   void read_all(const Client& client);
-  bool execute(const Client& client, Transaction& t, Plan& plan);
-  bool append(const Client& client, Transaction& t, const MicroOp& op);
-  bool read(const Client& client, Transaction& t, MicroOp& op);
-  bool scan(const Client& client, Transaction& t, std::span<MicroOp> ops);
   void note(bench::history::EventType type, const Client& client, Ops ops);
+
+  // In a transaction. False: it must abort.
+  struct Open {
+    const Client& client;
+    Transaction& t;
+    std::vector<Key> appended{};
+    bool twice = false;  ///< it saw a list at both of its keys: it must not commit
+  };
+  struct Found {
+    char place = 0;  ///< 0: nowhere
+    std::vector<bench::history::Element> elements{};
+  };
+  std::string_view places() const;
+  static std::string bytes_of(Key key, char place);
+  bool execute(Open& open, Plan& plan);
+  bool declare(const Open& open, std::span<const MicroOp> ops);
+  std::optional<Found> find(Open& open, Key key);
+  void found_at(Open& open, Key key, char place, std::string_view value, Found& found);
+  bool read_together(Open& open, std::span<MicroOp> ops);
+  bool append(Open& open, const MicroOp& op);
+  bool scan(Open& open, std::span<MicroOp> ops);
+
+  void look_back(const Client& client);
+  void take_log(unsigned node);
+  void expect_logged(std::string_view key, std::string_view value);
 
   void lead();
   // What befalls the nodes.
+  void step(unsigned node);
+  void begin_clocks();
+  void set_clock(unsigned node);
   void begin_trouble();
   void trouble();
   void change_configuration();
@@ -78,16 +119,20 @@ class AppendWorld {
 
   const AppendOptions options_;
   base::Random random_;
+  const std::unique_ptr<tests::RingDirectory> directory_;  ///< if there are logs
   SimCluster cluster_;
   const std::vector<Table> tables_;
   std::vector<std::uint64_t> appends_;  ///< asked for, of each slot: a node's list of the moment
   bench::history::History history_;
   unsigned running_ = 0;
   std::uint64_t committed_ = 0;
+  std::vector<Seen> seen_;
   std::uint64_t epoch_ = 1;
   std::deque<membership::Fence> fences_;  ///< of nodes, if there is trouble
   epoch::Configuration configuration_ = 0;
   bool over_ = false;
+  std::string log_;                   ///< all that was ever in a ring
+  std::vector<std::uint64_t> taken_;  ///< of the ring of each client: so far it is in there
   std::string wrong_;
 };
 

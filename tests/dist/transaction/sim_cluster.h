@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,10 @@ class SimClusterNode {
   }
 
   rdma::NodeId id() const { return fabric_->node().node; }
-  /// Of its clock, which stands still. Before the first there is no time.
+  /// Of its clock, which stands still (but see SimCluster::run_clocks). Before the first there is no time.
   base::SoftTime& time() { return time_; }
+  /// Of workers that are added later.
+  void set_lease_us(std::uint64_t lease_us) { parts_.lease_us = lease_us; }
   Database& database() { return *database_; }
   Directory& directory() { return directory_; }
   /// What this node knows of who lives; before, everybody does.
@@ -203,6 +206,16 @@ class SimCluster {
     }
   }
 
+  struct Clocks {
+    std::uint64_t error_us = 0;  ///< that nodes know of
+    std::uint64_t lease_us = 0;  ///< how long leases are
+  };
+  /// From now on nodes know the time, which is what the network tells each of them. Before start().
+  void run_clocks(const Clocks& clocks) {
+    clocks_ = clocks;
+    for (const auto& node : nodes_) node->set_lease_us(clocks.lease_us);
+    tick();
+  }
   /// All nodes' clocks show it.
   void set_time(std::uint64_t us) {
     for (const auto& node : nodes_) node->time().write(us, 0, kClockError);
@@ -218,9 +231,13 @@ class SimCluster {
   }
 
  private:
+  void tick() {
+    for (const auto& node : nodes_) node->time().write(network.clock(node->id()) / 1000, 0, clocks_->error_us);
+  }
   void poll() {
     constexpr std::uint64_t kIdle_ns = 10'000;
     if (!network.step()) network.run_for(kIdle_ns);  // first: what it completes is seen before time goes on
+    if (clocks_) tick();
     for (const auto& node : nodes_) node->poll();
   }
 
@@ -232,6 +249,7 @@ class SimCluster {
 
  private:
   const unsigned workers_;
+  std::optional<Clocks> clocks_;
   std::vector<std::unique_ptr<SimClusterNode>> nodes_;
 };
 
