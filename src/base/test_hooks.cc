@@ -75,6 +75,7 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kSkipRemoteNodes, "skip-remote-nodes"},
     NamedBug{Bug::kSkipEpochWait, "skip-epoch-wait"},
     NamedBug{Bug::kEpochBeforeLocks, "epoch-before-locks"},
+    NamedBug{Bug::kLogAfterWriteBack, "log-after-write-back"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.

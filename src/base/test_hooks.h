@@ -62,6 +62,7 @@ enum class Bug : std::uint8_t {
   kSkipRemoteNodes,         ///< nor at the leaves and buckets there
   kSkipEpochWait,           ///< it does not wait until its participants have reached its epoch
   kEpochBeforeLocks,        ///< it READs their E before its locks
+  kLogAfterWriteBack,       ///< it is logged only when all of its writes are there (I8)
   kAcceptTornBucket,        ///< a remote lookup does not compare the versions of a bucket's lines
   kIgnoreClockError,        ///< leases are judged by the raw clock (I9)
   kIgnoreSoftTimeAge,       ///< a softtime that was not refreshed counts on

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Switches one injected bug on (src/base/test_hooks.h) and sees that enough different tests notice.
 
-  expect_caught.py --bug=NAME --at_least=2 PROGRAM[:FILTER]...
+  expect_caught.py --bug=NAME --at_least=2 [--htm=sim] PROGRAM[:FILTER]...
 
 Runs the GoogleTest programs in turn, with --inject_bug=NAME, until that many tests have failed. A crash or a hang
 counts as the failure of the case it happened in. Prints who noticed; exit code 1 if too few did.
@@ -22,8 +22,9 @@ def without_parameters(case):
     return suite.rpartition("/")[2] + "." + name.partition("/")[0]
 
 
-def failed_cases(program, gtest_filter, bug, timeout):
+def failed_cases(program, gtest_filter, bug, htm, timeout):
     command = [program, f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", "--gtest_brief=0"]
+    command += [f"--htm={htm}"] if htm else []
     ended = "crashed"
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
@@ -43,13 +44,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bug", required=True)
     parser.add_argument("--at_least", type=int, default=2)
+    parser.add_argument("--htm", help="passed on to the programs (tests/main.cc)")
     parser.add_argument("--timeout", type=float, default=40, help="seconds for each program")
     parser.add_argument("programs", nargs="+", metavar="PROGRAM[:FILTER]")
     arguments = parser.parse_args()
     noticed = {}
     for entry in arguments.programs:
         program, _, gtest_filter = entry.partition(":")
-        noticed.update(failed_cases(program, gtest_filter or "*", arguments.bug, arguments.timeout))
+        noticed.update(failed_cases(program, gtest_filter or "*", arguments.bug, arguments.htm, arguments.timeout))
         if len(noticed) >= arguments.at_least:
             break
     for case, how in sorted(noticed.items()):

@@ -14,6 +14,9 @@
 namespace granary::cc::silo {
 namespace {
 
+using base::Bug;
+using base::injected;
+
 /// Long enough for the leader to reach all nodes: they differ by one epoch for a few round trips.
 constexpr std::uint32_t kMostEpochPauses = 1 << 20;
 
@@ -68,11 +71,13 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
   // I8: from here on the transaction is committed, whatever becomes of this process; nothing of it is visible yet.
-  if (worker.ring != nullptr) append_log({writes, remote.writes()}, worker, tid);
+  const bool log_last = injected(Bug::kLogAfterWriteBack);
+  if (worker.ring != nullptr && !log_last) append_log({writes, remote.writes()}, worker, tid);
   base::sync_point("across.logged");
   install(writes, worker, tid);
   base::sync_point("across.installed");
   remote.write_back(tid);
+  if (worker.ring != nullptr && log_last) append_log({writes, remote.writes()}, worker, tid);
   base::sync_point("across.written_back");
   return {.tid = tid, .epoch = epoch};
 }
