@@ -22,9 +22,8 @@ def without_parameters(case):
     return suite.rpartition("/")[2] + "." + name.partition("/")[0]
 
 
-def failed_cases(program, gtest_filter, bug, htm, timeout):
-    command = [program, f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", "--gtest_brief=0"]
-    command += [f"--htm={htm}"] if htm else []
+def failed_cases(program, gtest_filter, bug, more, timeout):
+    command = [program, f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", "--gtest_brief=0", *more]
     ended = "crashed"
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
@@ -48,10 +47,13 @@ def main():
     parser.add_argument("--timeout", type=float, default=40, help="seconds for each program")
     parser.add_argument("programs", nargs="+", metavar="PROGRAM[:FILTER]")
     arguments = parser.parse_args()
+    more = ["--gtest_fail_fast"] if arguments.at_least == 1 else []
+    if arguments.htm:
+        more.append(f"--htm={arguments.htm}")
     noticed = {}
     for entry in arguments.programs:
         program, _, gtest_filter = entry.partition(":")
-        noticed.update(failed_cases(program, gtest_filter or "*", arguments.bug, arguments.htm, arguments.timeout))
+        noticed.update(failed_cases(program, gtest_filter or "*", arguments.bug, more, arguments.timeout))
         if len(noticed) >= arguments.at_least:
             break
     for case, how in sorted(noticed.items()):
