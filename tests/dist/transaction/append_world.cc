@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "tests/dist/transaction/list_reader.h"
+
 namespace granary::dist::test {
 
 using bench::history::Element;
@@ -64,7 +66,7 @@ AppendWorld::Key AppendWorld::current(unsigned slot) const {
 }
 
 AppendWorld::MicroOp AppendWorld::some_op() {
-  const auto slot = static_cast<unsigned>(random_.below(appends_.size()));
+  const unsigned slot = some_slot();
   const Key key = current(slot);
   if (random_.chance(0.5)) return MicroOp::read(key);
   return MicroOp::append(key, static_cast<Element>(appends_[slot]++ % options_.length + 1));

@@ -53,9 +53,6 @@ class AppendWorld {
   using MicroOp = bench::history::MicroOp;
   using Key = bench::history::Key;
   using Ops = std::vector<MicroOp>;
-  /// Keys of a node are together: a list's is its home and its number there.
-  static constexpr std::uint64_t kNodeStride = 1'000'000;
-
   struct Plan {
     Ops ops;
     std::size_t scanned = 0;  ///< the first so many are reads of one scan
@@ -68,6 +65,7 @@ class AppendWorld {
 
   Options engine_options(unsigned node) const;
 
+  unsigned some_slot() { return static_cast<unsigned>(random_.below(appends_.size())); }
   Key current(unsigned slot) const;
   MicroOp some_op();
   void plan_scan(Plan& plan);
@@ -90,16 +88,16 @@ class AppendWorld {
     std::vector<bench::history::Element> elements{};
   };
   std::string_view places() const;
-  static std::string bytes_of(Key key, char place);
+  enum class How : std::uint8_t { kOneByOne, kTogether, kScan };
   bool execute(Open& open, Plan& plan);
   bool declare(const Open& open, std::span<const MicroOp> ops);
-  std::optional<Found> find(Open& open, Key key);
+  template <typename Reader, typename Saw>
+  bool read_with(Reader& reader, const Client& client, std::span<const MicroOp> ops, How how, Saw&& saw);
+  bool read(Open& open, std::span<MicroOp> ops, How how);
   void found_at(Open& open, Key key, char place, std::string_view value, Found& found);
-  bool read_together(Open& open, std::span<MicroOp> ops);
   bool append(Open& open, const MicroOp& op);
-  bool scan(Open& open, std::span<MicroOp> ops);
-
   void look_back(const Client& client);
+
   void take_log(unsigned node);
   void expect_logged(std::string_view key, std::string_view value);
 
