@@ -37,17 +37,31 @@ void check_directories(const NodeConfig& node, Owners& owners) {
   for (const std::string& directory : node.log_directories) take(directory);
 }
 
-/// Those that need all nodes on one host.
+/// What serves one host only, and what to do about it.
+struct OfOneHost {
+  const char* what;
+  const char* mend;
+};
+
+std::vector<OfOneHost> of_one_host(const ClusterConfig& config) {
+  if (config.provider == Provider::kShm) return {{"provider \"shm\"", "use provider \"verbs\""}};
+  std::vector<OfOneHost> found;
+  if (config.membership.kind == MembershipKind::kLocal)
+    found.push_back({"membership \"local\"", "use membership \"zookeeper\""});
+  if (config.clock.kind == ClockKind::kHost)
+    found.push_back({"clock \"host\"", "use clock \"ptp\", or \"none\", which does without leases"});
+  return found;
+}
+
 void check_hosts(const ClusterConfig& config, Problems& problems) {
-  const bool shm = config.provider == Provider::kShm;
-  if (!shm && config.membership.kind != MembershipKind::kLocal) return;
   const NodeConfig& first = config.nodes.front();
   for (const NodeConfig& node : config.nodes) {
     if (node.host == first.host) continue;
-    problems.add(node.line,
-                 fmt::format("this node is on host '{}', that of line {} on '{}', but {} serves one host; {}",
-                             node.host, first.line, first.host, shm ? "provider \"shm\"" : "membership \"local\"",
-                             shm ? "use provider \"verbs\"" : "use membership \"zookeeper\""));
+    for (const OfOneHost& each : of_one_host(config)) {
+      problems.add(node.line,
+                   fmt::format("this node is on host '{}', that of line {} on '{}', but {} serves one host; {}",
+                               node.host, first.line, first.host, each.what, each.mend));
+    }
   }
 }
 

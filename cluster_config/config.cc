@@ -12,7 +12,14 @@ namespace granary::cluster_config {
 const char* name(Provider provider) { return provider == Provider::kShm ? "shm" : "verbs"; }
 const char* name(SwapStores stores) { return stores == SwapStores::kRefused ? "refused" : "tolerated"; }
 const char* name(MembershipKind kind) { return kind == MembershipKind::kLocal ? "local" : "zookeeper"; }
-const char* name(ClockKind kind) { return kind == ClockKind::kHost ? "host" : "ptp"; }
+const char* name(ClockKind kind) {
+  switch (kind) {
+    case ClockKind::kHost: return "host";
+    case ClockKind::kPtp: return "ptp";
+    case ClockKind::kNone: break;
+  }
+  return "none";
+}
 const char* name(ReleaseKind kind) { return kind == ReleaseKind::kDurable ? "durable" : "commit"; }
 
 const NodeConfig* ClusterConfig::find(std::uint16_t id) const {

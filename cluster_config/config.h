@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMostWorkers = 255;      ///< of one node; the en
 
 enum class Provider : std::uint8_t { kShm, kVerbs };
 enum class MembershipKind : std::uint8_t { kLocal, kZookeeper };
-enum class ClockKind : std::uint8_t { kHost, kPtp };
+enum class ClockKind : std::uint8_t { kHost, kPtp, kNone };
 /// Whether verbs devices do whose compare-and-swaps store when they fail, as rdma::verbs::VerbsOptions::tolerate_swap_stores.
 enum class SwapStores : std::uint8_t { kRefused, kTolerated };
 /// When results are shown, as granary::Release.

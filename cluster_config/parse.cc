@@ -123,11 +123,13 @@ void Parser::read_membership() {
 
 void Parser::read_clock() {
   Section section("[clock]", table("clock"), problems_);
-  config_.clock.kind = section.choice("kind", ClockKind::kHost, ClockKind::kPtp);
+  config_.clock.kind = section.choice("kind", ClockKind::kHost, ClockKind::kPtp, ClockKind::kNone);
   config_.clock.pmc_socket = path(section, "pmc_socket");
   if (config_.clock.pmc_socket.empty()) config_.clock.pmc_socket = "/var/run/ptp4l";
   config_.clock.domain = static_cast<std::uint8_t>(section.integer("domain", {0, 127}, 0));
   config_.clock.grandmaster = section.text("grandmaster");
+  if (config_.clock.kind == ClockKind::kPtp)
+    section.require("grandmaster", "the identity of the clock that all nodes follow, as \"001122.fffe.334455\"");
   config_.clock.max_error_us = static_cast<std::uint32_t>(section.integer("max_error_us", {1, 1'000'000}, 50));
   section.close();
 }

@@ -90,6 +90,7 @@ TEST_F(ClusterFile, TheExamplesAreGood) {
   EXPECT_EQ(rack->membership.kind, MembershipKind::kZookeeper);
   EXPECT_THAT(rack->membership.servers, ElementsAre("10.0.0.1:2181", "10.0.0.2:2181", "10.0.0.3:2181"));
   EXPECT_EQ(rack->clock.kind, ClockKind::kPtp);
+  EXPECT_EQ(rack->clock.grandmaster, "001122.fffe.334455");
   const NodeConfig& node = *rack->find(3);
   EXPECT_EQ(node.host, "rack-c");
   EXPECT_EQ(node.cpus.size(), 16u);

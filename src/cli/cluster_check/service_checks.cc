@@ -56,6 +56,8 @@ Finding check_clock(const ClusterConfig& config) {
   if (!source.ok()) return {.subject = "clock", .verdict = Verdict::kBad, .found = source.status().message()};
   if (config.clock.kind == cluster_config::ClockKind::kHost)
     return {.subject = "clock", .found = "one host's own; nodes agree on it"};
+  if (config.clock.kind == cluster_config::ClockKind::kNone)
+    return {.subject = "clock", .found = "none; transactions lock what they would lease"};
   const cluster_config::clock::Bound bound = ask_for_bound(**source);
   if (bound.delta_us)
     return {.subject = "clock", .found = fmt::format("no two nodes differ by more than {} us", *bound.delta_us)};

@@ -77,6 +77,9 @@ TEST(ServiceChecks, AMajorityOfZooKeepersServersIsEnough) {
 TEST(ServiceChecks, AClockWithoutItsServiceIsBad) {
   ClusterConfig config;
   EXPECT_FALSE(any_bad(check_services(config)));
+  config.clock = {.kind = cluster_config::ClockKind::kNone};
+  EXPECT_FALSE(any_bad(check_services(config)));
+  EXPECT_THAT(text_of(check_services(config)), HasSubstr("lock what they would lease"));
   config.clock = {.kind = cluster_config::ClockKind::kPtp, .pmc_socket = "/nowhere/ptp4l"};
   EXPECT_THAT(text_of(check_services(config)), HasSubstr("grandmaster"));
   config.clock.grandmaster = "001122.fffe.334455";

@@ -8,6 +8,7 @@
 #include "cluster_config/clock/clock_thread.h"
 #include "cluster_config/clock/host_source.h"
 #include "cluster_config/clock/manual_source.h"
+#include "cluster_config/clock/open_source.h"
 
 namespace granary::cluster_config::clock {
 namespace {
@@ -46,6 +47,16 @@ TEST_F(ClockTest, TellsTheTimeAndItsBound) {
   EXPECT_EQ(report.age_us, 0u);
   EXPECT_EQ(clock_.time().read().error_us, kDelta + report.reading_error_us);
   EXPECT_LE(report.reading_error_us, 50u) << "or short leases are worth nothing";
+}
+
+TEST(NoClock, NeverHasABound) {
+  auto source = open_source({.kind = ClockKind::kNone});
+  ASSERT_TRUE(source.ok());
+  EXPECT_FALSE((*source)->bound((*source)->time_us()).delta_us);
+  Clock clock(std::move(*source), base::TscClock::calibrated());
+  clock.step(1'000);
+  EXPECT_FALSE(clock.time().read().known);
+  EXPECT_EQ(clock.report().state, ClockState::kNoBound);
 }
 
 TEST_F(ClockTest, WithoutABoundThereIsNoTime) {
