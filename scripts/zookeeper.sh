@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # A ZooKeeper ensemble in a directory of its own, for tests and for trying a cluster on one machine. See docs/operations.md.
 #
-#   scripts/zookeeper.sh start DIR [--servers 1|3] [--tick MS] [--port PORT]
+#   scripts/zookeeper.sh start DIR [--servers 1|3] [--tick MS] [--address ADDRESS] [--port PORT]
 #   scripts/zookeeper.sh stop DIR      ends it; its data stays, and `start` goes on with it, at the same ports
 #   scripts/zookeeper.sh status DIR    a line for each server; exit code 1 unless a majority serves
 #
-# `start` returns once sessions are served; the last line of its output is the list of servers, as clients want it. Servers listen on
-# 127.0.0.1 only: server N at PORT + N (default: at free ports), two more ports each between themselves if there are three.
+# `start` returns once sessions are served; the last line of its output is the list of servers, as clients want it. Servers listen at
+# ADDRESS, an IP address of this machine (default 127.0.0.1), and no other: server N at PORT + N (default: at free ports), two more
+# ports each between themselves if there are three.
 # Sessions time out after 2 to 20 ticks (default 200 ms; below that an ensemble of three is not stable).
 #
 # Exit codes: 1 it does not serve, 2 wrong usage, 3 there is no ZooKeeper to be had.
@@ -14,17 +15,18 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-usage() { echo "usage: scripts/zookeeper.sh start DIR [--servers 1|3] [--tick MS] [--port PORT] | stop DIR | status DIR" >&2; exit 2; }
+usage() { echo "usage: scripts/zookeeper.sh start DIR [--servers 1|3] [--tick MS] [--address ADDRESS] [--port PORT] | stop DIR | status DIR" >&2; exit 2; }
 
-action=${1:-} dir=${2:-} servers=1 tick=200 port=
+action=${1:-} dir=${2:-} servers=1 tick=200 address=127.0.0.1 port=
 [[ $action =~ ^(start|stop|status)$ && -n $dir ]] || usage
 shift 2
 while [[ $# -gt 0 ]]; do
-  [[ $action == start && ${2:-} =~ ^[1-9][0-9]*$ ]] || usage
+  [[ $action == start && -n ${2:-} ]] || usage
   case $1 in
     --servers) [[ $2 =~ ^[13]$ ]] || usage; servers=$2 ;;
-    --tick) tick=$2 ;;
-    --port) port=$2 ;;
+    --tick) [[ $2 =~ ^[1-9][0-9]*$ ]] || usage; tick=$2 ;;
+    --address) [[ $2 =~ ^[0-9]+(\.[0-9]+){3}$ ]] || usage; address=$2 ;;
+    --port) [[ $2 =~ ^[1-9][0-9]*$ ]] || usage; port=$2 ;;
     *) usage ;;
   esac
   shift 2
@@ -32,11 +34,11 @@ done
 
 # ports COUNT: so many ports that nobody listens at, on a line.
 free_ports() {
-  python3 - "$1" << 'PYTHON'
+  python3 - "$1" "$address" << 'PYTHON'
 import socket, sys
 sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
 for at in sockets:
-    at.bind(("127.0.0.1", 0))
+    at.bind((sys.argv[2], 0))
 print(*(at.getsockname()[1] for at in sockets))
 PYTHON
 }
@@ -52,14 +54,14 @@ configure() {
   fi
   if [[ $servers -gt 1 ]]; then
     for ((n = 0; n < servers; ++n)); do
-      peers+="server.$((n + 1))=127.0.0.1:${chosen[servers + 2 * n]}:${chosen[servers + 2 * n + 1]}"$'\n'
+      peers+="server.$((n + 1))=$address:${chosen[servers + 2 * n]}:${chosen[servers + 2 * n + 1]}"$'\n'
     done
   fi
   for ((n = 0; n < servers; ++n)); do
-    list+="${list:+,}127.0.0.1:${chosen[n]}"
+    list+="${list:+,}$address:${chosen[n]}"
     mkdir -p "$dir/$n/data"
     echo $((n + 1)) > "$dir/$n/data/myid"
-    printf '%s\n' "tickTime=$tick" "dataDir=$dir/$n/data" "clientPortAddress=127.0.0.1" "clientPort=${chosen[n]}" \
+    printf '%s\n' "tickTime=$tick" "dataDir=$dir/$n/data" "clientPortAddress=$address" "clientPort=${chosen[n]}" \
       "initLimit=50" "syncLimit=25" "maxClientCnxns=0" "4lw.commands.whitelist=srvr" "$peers" > "$dir/$n/zoo.cfg"
     printf '%s\n' "log4j.rootLogger=WARN, OUT" "log4j.appender.OUT=org.apache.log4j.ConsoleAppender" \
       "log4j.appender.OUT.layout=org.apache.log4j.PatternLayout" \
@@ -78,8 +80,8 @@ pid() {
 # mode N: "standalone", "leader" or "follower" if server N serves.
 mode() {
   local at
-  at=$(sed -n 's/^clientPort=//p' "$dir/$1/zoo.cfg")
-  { exec 9<> "/dev/tcp/127.0.0.1/$at" && printf srvr >&9 && timeout 2 sed -n 's/^Mode: //p' <&9; } 2> /dev/null || true
+  at=$(cut -d , -f $(($1 + 1)) < "$dir/servers")
+  { exec 9<> "/dev/tcp/${at/://}" && printf srvr >&9 && timeout 5 sed -n 's/^Mode: //p' <&9; } 2> /dev/null || true
 }
 
 each() { local n; for ((n = 0; n < $(tr , '\n' < "$dir/servers" | wc -l); ++n)); do "$@" "$n"; done; }
@@ -121,11 +123,13 @@ case $action in
     "$here/setup.sh" --zookeeper >&2 || { echo "zookeeper.sh: the packages named above are needed" >&2; exit 3; }
     [[ -e $dir/servers ]] || configure
     each launch
-    while [[ $SECONDS -lt 120 ]]; do
+    rest=1  # tenths of a second; they grow, so that looking does not take the processor of a slow machine from the servers
+    while [[ $SECONDS -lt 300 ]]; do
       if [[ -z $(each show | grep 'does not serve') ]]; then cat "$dir/servers"; exit 0; fi
-      sleep 0.1
+      sleep "$((rest / 10)).$((rest % 10))"
+      [[ $rest -ge 20 ]] || rest=$((rest * 5 / 4 + 1))
     done
-    echo "zookeeper.sh: it does not serve after two minutes; the servers' output is in $dir/*/log" >&2
+    echo "zookeeper.sh: it does not serve after five minutes; the servers' output is in $dir/*/log" >&2
     each end
     exit 1 ;;
   stop)

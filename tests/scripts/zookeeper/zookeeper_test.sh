@@ -22,14 +22,16 @@ case $1 in
     gives 2 "$script" dance "$dir/zk"
     gives 2 "$script" start "$dir/zk" --servers 2
     gives 2 "$script" start "$dir/zk" --tick
+    gives 2 "$script" start "$dir/zk" --port x
+    gives 2 "$script" start "$dir/zk" --address localhost
     gives 2 "$script" stop "$dir/zk" --servers 3
     gives 1 "$script" status "$dir/zk"
     gives 0 "$script" stop "$dir/zk" ;;
   ensemble)
     code=0
-    servers=$("$script" start "$dir/zk" --servers 3) || code=$?
+    servers=$("$script" start "$dir/zk" --servers 3 --address 127.0.0.2) || code=$?
     [[ $code -eq 0 ]] || exit "$code"
-    [[ $servers =~ ^127.0.0.1:[0-9]+,127.0.0.1:[0-9]+,127.0.0.1:[0-9]+$ ]] || fail "servers: $servers"
+    [[ $servers =~ ^127.0.0.2:[0-9]+,127.0.0.2:[0-9]+,127.0.0.2:[0-9]+$ ]] || fail "servers: $servers"
     gives 0 "$script" status "$dir/zk"
     [[ $(grep -c 'leader$' "$dir/output") -eq 1 && $(grep -c 'follower$' "$dir/output") -eq 2 ]] || fail "$(cat "$dir/output")"
     kill -9 "$(cat "$dir/zk/0/pid")"
