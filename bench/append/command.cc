@@ -80,6 +80,8 @@ Status check(const AppendOptions& options, const Settings& settings) {
   if (options.snapshot_share != 0 && !settings.options.snapshots)
     return usage("--snapshots needs a variant with snapshots");
   if (options.hash && options.scan_share != 0) return usage("--index=hash cannot scan; use --scans=0");
+  if (settings.share.in_cluster && settings.rendezvous == nullptr)
+    return usage("events of nodes are put in order by one host's clock; use 'granary cluster run append'");
   if (!settings.share.alone() &&
       options.max_length * settings.share.nodes > kMaxSharedValueBytes / sizeof(append::Element))
     return usage("--max_length: lists of so many elements do not fit a record that all nodes reach");

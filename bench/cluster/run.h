@@ -2,6 +2,7 @@
 // A benchmark on all nodes of a cluster on this host: runs them, merges their reports, prints and writes the result as that
 // of one process.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -22,5 +23,10 @@ struct NodesRun {
 
 /// Each repeat starts all nodes anew.
 ExitCode run_nodes(const NodesRun& run);
+
+/// The same of nodes that were started one by one, on hosts of their own; `reports` are what they have left (--json), in the order
+/// of `nodes`, their ids, and of the labels. Wrong usage if they are not those nodes' reports, or of runs that differ.
+ExitCode merge_nodes(const NodesRun& run, const std::vector<std::uint16_t>& nodes,
+                     const std::vector<std::string>& reports);
 
 }  // namespace granary::bench::cluster

@@ -22,7 +22,7 @@ class Bench {
         flags_(flags),
         settings_(settings),
         plan_(plan_from(settings, flags)),
-        repeats_(flags.integer("repeat")) {}
+        repeats_(settings.share.in_cluster ? 1 : flags.integer("repeat")) {}
 
   ExitCode run();
 
@@ -30,8 +30,10 @@ class Bench {
   Status prepare();
   Status measure_one(std::uint64_t repeat);
   void verify();
-  /// With the other nodes, if there are any.
-  Status meet(Meeting meeting) { return settings_.rendezvous ? settings_.rendezvous->await(meeting) : Status(); }
+  /// With the other nodes, if there are any: by way of who has started all, or of the cluster.
+  Status meet(Meeting meeting) {
+    return settings_.rendezvous ? settings_.rendezvous->await(meeting) : loaded_.workload->meet();
+  }
   ExitCode report();
 
   const BenchCommand& command_;
@@ -86,7 +88,10 @@ void Bench::verify() {
 }
 
 ExitCode Bench::report() {
-  const std::string title = fmt::format("granary bench {}, {} worker{}, {}", command_.name, settings_.workers,
+  const NodeShare& share = settings_.share;
+  const std::string node =
+      share.in_cluster ? fmt::format("node {} of {}, ", settings_.cluster.node, share.nodes) : std::string();
+  const std::string title = fmt::format("granary bench {}, {}{} worker{}, {}", command_.name, node, settings_.workers,
                                         settings_.workers == 1 ? "" : "s", base::version_text());
   const bool driven = settings_.rendezvous != nullptr;  // who has started us shows all nodes' results
   if (!driven) note_build_type();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bench/harness/comma_list.h"
 #include "bench/harness/command.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/rendezvous.h"
@@ -34,16 +35,6 @@ Htm htm_from(const std::string& text) {
   if (text == "auto") return Htm::kAuto;
   if (text == "rtm") return Htm::kRtm;
   return text == "sim" ? Htm::kSim : Htm::kOff;
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t to = std::min(text.find(',', from), text.size());
-    if (to != from) parts.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  return parts;
 }
 
 /// A scratch directory below `parent`, which lives as long as the settings do.
@@ -90,9 +81,13 @@ Status set_node(const FlagValues& flags, Settings& settings) {
   if (!flags.declared("cluster")) return {};
   const std::string& file = flags.text("cluster");
   const std::uint64_t id = flags.integer("node");
-  if (file.empty() != (id == 0) || flags.enabled("driven") != (id != 0))
-    return {StatusCode::kInvalidArgument, "--cluster and --node are for 'granary cluster run', which starts all nodes"};
-  if (file.empty()) return {};
+  const auto refusal = [](const char* why) { return Status(StatusCode::kInvalidArgument, why); };
+  if (file.empty() != (id == 0))
+    return refusal("--cluster and --node go together, for one node; 'granary cluster run' starts all of a host");
+  if (!flags.text("reports").empty()) return refusal("--reports is for 'granary cluster merge'");
+  if (file.empty()) return flags.enabled("driven") ? refusal("--driven is for 'granary cluster run'") : Status();
+  if (flags.given("repeat") && flags.integer("repeat") != 1)
+    return refusal("--repeat: a node of a cluster runs once; start all nodes anew");
   const auto config = cluster_config::load(file);
   if (!config.ok()) return config.status();
   const auto node = std::find_if(config->nodes.begin(), config->nodes.end(), [&](const auto& n) { return n.id == id; });
@@ -105,8 +100,11 @@ Status set_node(const FlagValues& flags, Settings& settings) {
   settings.share = {.node = static_cast<std::uint32_t>(node - config->nodes.begin()),
                     .nodes = static_cast<std::uint32_t>(config->nodes.size()),
                     .in_cluster = true};
-  settings.cluster = {.file = file, .node = node->id, .database = settings.options};
-  settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
+  settings.cluster = {.file = file,
+                      .node = node->id,
+                      .database = settings.options,
+                      .start_timeout_ms = static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000)};
+  if (flags.enabled("driven")) settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
   return {};
 }
 
@@ -158,11 +156,18 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
       "Time between checkpoints while logging; 0 = none. Tells what they cost: throughput while one is in progress "
       "against the rest."));
   if (command.on_nodes) {
-    flags.push_back(
-        text_flag("cluster", "", "FILE", "For 'granary cluster run': the cluster file, on whose nodes it runs."));
+    flags.push_back(text_flag("cluster", "", "FILE",
+                              "The cluster file, on whose nodes it runs: see 'granary cluster run --help'."));
     flags.push_back(integer_flag("node", 0, 0, cluster_config::kGreatestNodeId, "",
-                                 "Set by 'granary cluster run' for the processes it starts: which node each is."));
-    flags.push_back(switch_flag("driven", false, "Set likewise: they wait for each other through it."));
+                                 "Which of its nodes this process is: to start each by hand, on a host of its own."));
+    flags.push_back(
+        integer_flag("start_timeout", 60, 1, 3600, "seconds", "In a cluster: how long to wait for the other nodes."));
+    flags.push_back(
+        switch_flag("driven", false,
+                    "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
+    flags.push_back(
+        text_flag("reports", "", "a,b",
+                  "For 'granary cluster merge': what the nodes have left (--json), in the order of their ids."));
     flags.push_back(
         choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
                     "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "

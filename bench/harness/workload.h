@@ -140,6 +140,8 @@ class Workload {
   virtual std::vector<ExtraFigure> extra_figures() const { return {}; }
   /// What transactions did at other nodes so far, if this process is a node of a cluster.
   virtual std::optional<ClusterFigures> cluster_figures() const { return std::nullopt; }
+  /// If this process is a node of a cluster: waits until all nodes have called this as often, by the cluster's own means.
+  virtual Status meet() { return {}; }
   /// Checks the data after the clients are gone; empty if the workload has nothing to check.
   virtual std::vector<Finding> verify() { return {}; }
 };

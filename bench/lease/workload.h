@@ -51,6 +51,7 @@ class LeaseWorkload final : public Workload {
     return figures;
   }
   std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
+  Status meet() override { return store::meet(store_.get()); }
 
   std::vector<Finding> verify() override;
 

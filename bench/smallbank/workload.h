@@ -55,6 +55,7 @@ class BankWorkload final : public Workload {
     return figures;
   }
   std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
+  Status meet() override { return store::meet(store_.get()); }
 
   std::vector<Finding> verify() override;
 

@@ -27,4 +27,13 @@ std::optional<ClusterFigures> cluster_figures(const S* store) {
   return std::nullopt;
 }
 
+/// Waits for the other nodes, if the store is a node of a cluster.
+template <typename S>
+Status meet(S* store) {
+  if constexpr (requires { store->meet(); }) {
+    if (store != nullptr) return store->meet();
+  }
+  return {};
+}
+
 }  // namespace granary::bench::store

@@ -40,6 +40,7 @@ class ClusterStore {
   StoreFigures figures() const { return node_.figures(); }
   const Database* logged_database() const { return node_.logged_database(); }
   ClusterFigures cluster_figures() const { return node_.cluster_figures(); }
+  Status meet() { return node_.cluster().barrier(); }
 
  private:
   store::ClusterNode node_;

@@ -5,12 +5,40 @@
 #include <fmt/format.h>
 
 #include "bench/cluster/run.h"
+#include "bench/harness/comma_list.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/load.h"
 #include "src/cli/commands.h"
 
 namespace granary::cli {
 namespace {
+
+/// The cluster file, and what has one result of its nodes.
+struct Nodes {
+  cluster_config::ClusterConfig config;
+  std::vector<std::string> labels;
+};
+
+Result<Nodes> nodes_of(const bench::FlagValues& flags) {
+  auto config = cluster_config::load(flags.text("cluster"));
+  if (!config.ok()) return config.status();
+  Nodes nodes{std::move(*config), {}};
+  for (const cluster_config::NodeConfig& node : nodes.config.nodes)
+    nodes.labels.push_back(fmt::format("node {}", node.id));
+  return nodes;
+}
+
+/// Nodes of other hosts are not for this one to start.
+Status check_one_host(const cluster_config::ClusterConfig& config) {
+  for (const cluster_config::NodeConfig& node : config.nodes) {
+    if (node.host == config.nodes.front().host) continue;
+    return {StatusCode::kInvalidArgument,
+            fmt::format("{}: nodes {} and {} are on different hosts, and 'cluster run' starts those of this one; run "
+                        "'granary bench NAME --cluster=FILE --node=N' on each (docs/operations.md, Several hosts)",
+                        config.file, config.nodes.front().id, node.id)};
+  }
+  return {};
+}
 
 /// The flags that were given, but for those that each node has its own of.
 std::vector<std::string> passed_on(const bench::FlagValues& flags) {
@@ -27,14 +55,14 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   const std::string words = fmt::format("cluster run {}", command.name);
   if (!flags.declared("cluster"))
     return bench::refuse(bench::ExitCode::kUsage, fmt::format("{}: this benchmark runs in one process only", words));
-  if (flags.given("node") || flags.text("cluster").empty())
-    return bench::refuse(bench::ExitCode::kUsage, fmt::format("{}: expected --cluster=FILE and no --node", words));
+  if (flags.given("node") || flags.given("reports") || flags.text("cluster").empty())
+    return bench::refuse(bench::ExitCode::kUsage,
+                         fmt::format("{}: expected --cluster=FILE, no --node and no --reports", words));
   if (const auto protocol = bench::protocol_from(command, flags); !protocol.ok())
     return bench::refuse(bench::ExitCode::kUsage, protocol.status().message());
-  const auto config = cluster_config::load(flags.text("cluster"));
-  if (!config.ok()) return bench::refuse(bench::exit_code_of(config.status()), config.status().message());
-  std::vector<std::string> labels;
-  for (const cluster_config::NodeConfig& node : config->nodes) labels.push_back(fmt::format("node {}", node.id));
+  const auto nodes = nodes_of(flags);
+  const Status status = nodes.ok() ? check_one_host(nodes->config) : nodes.status();
+  if (!status.ok()) return bench::refuse(bench::exit_code_of(status), status.message());
   bench::Settings settings;
   settings.workers = static_cast<std::uint32_t>(flags.integer("workers"));
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -42,10 +70,10 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
     std::vector<std::string> all{program, "bench", command.name};
     for (std::string& word : passed_on(flags)) all.push_back(std::move(word));
     all.insert(all.end(),
-               {fmt::format("--node={}", config->nodes[node].id), "--driven", "--repeat=1", "--json=" + report});
+               {fmt::format("--node={}", nodes->config.nodes[node].id), "--driven", "--repeat=1", "--json=" + report});
     return all;
   };
-  return bench::cluster::run_nodes({command, flags, settings, labels, node_words});
+  return bench::cluster::run_nodes({command, flags, settings, nodes->labels, node_words});
 }
 
 std::string cluster_run_help() {
@@ -54,11 +82,39 @@ std::string cluster_run_help() {
       "Starts a process for each node, on this host, brings them together before and after the requests, and reports\n"
       "their results as one, with a line a node. The flags are those of 'granary bench NAME'; --workers counts for "
       "each\n"
-      "node, at most as many as the file gives it. Each repeat starts the nodes anew.\n\n";
+      "node, at most as many as the file gives it. Each repeat starts the nodes anew. On several hosts, start each "
+      "node "
+      "by\n"
+      "'granary bench NAME --cluster=FILE --node=N --json=REPORT', and see 'granary cluster merge --help'.\n\n";
   for (const bench::BenchCommand* command : bench_commands()) {
     if (command->on_nodes) text += fmt::format("  {:<9} {}\n", command->name, command->summary);
   }
   return text;
+}
+
+bench::ExitCode merge_reports(const bench::BenchCommand& command, const bench::FlagValues& flags) {
+  const auto refuse = [&](const std::string& message) {
+    return bench::refuse(bench::ExitCode::kUsage, fmt::format("cluster merge {}: {}", command.name, message));
+  };
+  if (!flags.declared("cluster") || command.join) return refuse("nodes of several hosts do not run this benchmark");
+  if (flags.text("cluster").empty() || flags.text("reports").empty())
+    return refuse("expected --cluster=FILE and --reports=FILE,FILE,...");
+  const auto nodes = nodes_of(flags);
+  if (!nodes.ok()) return bench::refuse(bench::exit_code_of(nodes.status()), nodes.status().message());
+  std::vector<std::uint16_t> ids;
+  for (const cluster_config::NodeConfig& node : nodes->config.nodes) ids.push_back(node.id);
+  return bench::cluster::merge_nodes({command, flags, {}, nodes->labels, {}}, ids, bench::split(flags.text("reports")));
+}
+
+std::string cluster_merge_help() {
+  return "granary cluster merge NAME --cluster=FILE --reports=REPORT,REPORT,... [--json=FILE]\n\n"
+         "Makes one result of a benchmark whose nodes were started one by one, each on its host, by\n"
+         "'granary bench NAME --cluster=FILE --node=N --json=REPORT' with the same flags. The reports, brought to one "
+         "host,\n"
+         "are named in the order of the nodes' ids. Conditions that only all nodes' sums can tell are judged here: "
+         "exit "
+         "code 1\n"
+         "if one does not hold.\n";
 }
 
 }  // namespace granary::cli

@@ -70,7 +70,8 @@ std::string general_help() {
       "  granary help bench               the benchmarks there are\n"
       "  granary bench NAME [flags]       runs one\n"
       "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n"
-      "  granary cluster run NAME [flags] runs one on all nodes of a cluster on this host\n";
+      "  granary cluster run NAME [flags] runs one on all nodes of a cluster on this host\n"
+      "  granary cluster merge NAME ...   makes one result of nodes that were started on several hosts\n";
   for (const Tool* tool : tools())
     text += fmt::format("  {:<31}  {}\n", fmt::format("granary {} {}", tool->words(), tool->operand), tool->summary);
   return text +

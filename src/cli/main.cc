@@ -145,6 +145,8 @@ ExitCode run(const Words& words) {
   if (first == "bench") return run_bench_words(rest, first, bench_help, bench::run_bench);
   if (first == "cluster" && !rest.empty() && rest[0] == "run")
     return run_bench_words(Words(rest.begin() + 1, rest.end()), "cluster run", cluster_run_help, run_on_nodes);
+  if (first == "cluster" && !rest.empty() && rest[0] == "merge")
+    return run_bench_words(Words(rest.begin() + 1, rest.end()), "cluster merge", cluster_merge_help, merge_reports);
   if (first == "help") return help(rest);
   if (const auto group = tools_of(first); !group.empty()) return run_tool_words(group, rest);
   const bool version = first == "--version" || first == "version";

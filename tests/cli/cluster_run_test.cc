@@ -1,5 +1,7 @@
 // `granary cluster run`: real processes, one a node, on a cluster file; conditions judged over all of them. No figure is judged.
 
+#include <thread>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.h"
@@ -160,6 +162,88 @@ TEST_F(ClusterRun, RefusesWhatCannotRun) {
   const Ran too_many = granary("cluster run smallbank --workers=2 --cluster=" + file_);
   EXPECT_EQ(too_many.exit_code, 2);
   EXPECT_NE(too_many.err.find("--workers=2"), std::string::npos) << too_many.err;
+}
+
+/// Nodes that are started one by one, as on several hosts, and meet through the cluster.
+class NodesByHand : public ClusterRun {
+ protected:
+  /// Both at the same time, until both have ended. The fifth node has more to do, and the third has to wait for it.
+  void run_both() {
+    const std::string words = " bench smallbank --cluster=" + file_ +
+                              " --workers=1 --accounts=500 --distributed_percent=50 --warmup=0 --noprogress ";
+    int other = -1;
+    std::thread fifth([&] {
+      other = std::system((GRANARY_COMMAND + words + "--seconds=2 --node=5 --json=" + fifth_ + " >/dev/null").c_str());
+    });
+    const Ran ran = granary(words + "--seconds=0.2 --node=3 --json=" + third_);
+    fifth.join();
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    ASSERT_EQ(other, 0);
+    EXPECT_NE(ran.out.find("node 3 of 2"), std::string::npos) << ran.out;
+    change([](auto& report) { report["parameters"]["seconds"] = 0.2; });
+  }
+  Ran merge(const std::string& reports, const std::string& flags = "") {
+    return granary("cluster merge smallbank --cluster=" + file_ + " --reports=" + reports + " " + flags);
+  }
+  /// Changes the report of the fifth node.
+  void change(const std::function<void(nlohmann::ordered_json&)>& how) {
+    auto report = nlohmann::ordered_json::parse(contents(fifth_));
+    how(report["granary"]);
+    std::ofstream(fifth_) << report;
+  }
+  const std::string third_ = directory_ / "third.json", fifth_ = directory_ / "fifth.json";
+};
+
+TEST_F(NodesByHand, AreMergedIntoOneResult) {
+  run_both();
+  const std::string path = directory_ / "both.json";
+  const Ran ran = merge(third_ + "," + fifth_, "--json=" + path);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* expected : {"node 3", "node 5", "2 nodes of 1 worker each", "conditions hold"})
+    EXPECT_NE(ran.out.find(expected), std::string::npos) << expected << " missing in\n" << ran.out;
+  const auto ours = nlohmann::json::parse(contents(path))["granary"];
+  EXPECT_EQ(ours["parameters"]["accounts"], 500);
+  EXPECT_GT(ours["repeats"][0]["cluster"]["distributed"], 0);
+  EXPECT_GT(ours["nodes"][0]["node 3"]["total"]["committed"], 0);
+  EXPECT_GT(ours["nodes"][0]["node 5"]["total"]["committed"], 0);
+}
+
+TEST_F(NodesByHand, MoneyThatOnlyTheSumMissesIsMissed) {
+  run_both();
+  change([](auto& report) { report["repeats"][0]["findings"][1]["tally"]["found"] = 7; });
+  const Ran ran = merge(third_ + "," + fifth_);
+  EXPECT_EQ(ran.exit_code, 1) << ran.out;
+  change([](auto& report) { report["parameters"]["seed"] = 7; });
+  const Ran others = merge(third_ + "," + fifth_);
+  EXPECT_EQ(others.exit_code, 2);
+  EXPECT_NE(others.err.find("nodes 3 and 5 ran with different --seed"), std::string::npos) << others.err;
+  change([](auto& report) { report["parameters"] = 7; });
+  EXPECT_EQ(merge(third_ + "," + fifth_).exit_code, 2);
+  for (const std::string& wrong : {third_, fifth_ + "," + third_, third_ + "," + file_, third_ + ",/nowhere"})
+    EXPECT_NE(merge(wrong).exit_code, 0) << wrong;
+}
+
+TEST_F(NodesByHand, AreNotForAllBenchmarks) {
+  const std::string node = " --workers=1 --node=3 --cluster=" + file_;
+  for (const char* words : {"append", "smallbank --protocol=two_pc_tcp", "smallbank --repeat=3"}) {
+    const Ran ran = granary("bench " + (words + node));
+    EXPECT_EQ(ran.exit_code, 2) << words << ran.err;
+  }
+  EXPECT_EQ(granary("bench smallbank --driven").exit_code, 2);
+  EXPECT_EQ(granary("bench smallbank --reports=a,b" + node).exit_code, 2);
+  EXPECT_EQ(granary("cluster merge append --reports=a,b --cluster=" + file_).exit_code, 2);
+  EXPECT_EQ(granary("cluster merge soak --reports=a,b").exit_code, 2);
+}
+
+TEST_F(NodesByHand, OfSeveralHostsAreNotStartedOnOne) {
+  std::ofstream(file_)
+      << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nprovider = \"verbs\"\nkey_file = \"key\"\n"
+         "[membership]\nkind = \"zookeeper\"\nservers = [\"127.0.0.1:1\"]\n[clock]\nkind = \"none\"\n"
+         "[[node]]\nid = 3\nhost = \"a\"\naddress = \"10.0.0.1\"\n"
+         "[[node]]\nid = 5\nhost = \"b\"\naddress = \"10.0.0.2\"\n";
+  const Ran ran = granary("cluster run smallbank --workers=1 --cluster=" + file_);
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("nodes 3 and 5 are on different hosts"), std::string::npos) << ran.err;
 }
 
 /// Lists of three nodes, with clients on all of them, over shared memory: the judge looks at one history of all processes.

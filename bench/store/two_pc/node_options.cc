@@ -12,6 +12,7 @@ Result<NodeOptions> node_options(const Settings& settings) {
   };
   if (!settings.variants.empty()) return refusal("--variant is about the engine, which does not run");
   if (!settings.options.directory.empty()) return refusal("it keeps no log; use --durability=none");
+  if (settings.rendezvous == nullptr) return refusal("its nodes are of one host; use 'granary cluster run'");
   const auto config = cluster_config::load(settings.cluster.file);
   if (!config.ok()) return config.status();
   const cluster_config::NodeConfig* const node = config->find(settings.cluster.node);
