@@ -7,12 +7,14 @@ namespace granary::dist {
 using rdma::Operation;
 using rdma::fiber::Next;
 
-Lease::Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, const base::SoftTime& time)
+Lease::Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, const base::SoftTime& time,
+             record::StateWord seen)
     : AccessStep(record.at),
       term_(term),
       words_(static_cast<std::uint64_t*>(buffer)),
       time_(&time),
-      read_(record, words_ + 1) {}
+      read_(record, words_ + 1),
+      expected_(expected_after(seen)) {}
 
 void Lease::append(std::vector<Operation>& chain) {
   if (!taken_)
@@ -38,9 +40,8 @@ Next Lease::not_taken(record::StateWord seen) {
   if (record::is_x_locked(seen)) return begin_again(seen, Next::kAfterPause);
   const base::TimeReading now = time_->read();
   if (!now.known) return end(Outcome::kNoTime);
-  const std::uint64_t its_end_us = record::lease_end_us(seen);
-  if (now.valid(its_end_us) && its_end_us >= term_.least_end_us) return taken(its_end_us);
-  return begin_again(seen, now.expired(its_end_us) ? Next::kAtOnce : Next::kAfterPause);
+  if (shared(seen, term_, now)) return taken(record::lease_end_us(seen));
+  return now.expired(record::lease_end_us(seen)) ? begin_again(seen, Next::kAtOnce) : give_up(seen);
 }
 
 /// What was READ is under the lease if the lease was there when the header was.
@@ -51,20 +52,25 @@ Next Lease::look() {
   if (read_.state() != record::lease_word(end_us_)) return begin_again(read_.state(), Next::kAtOnce);
   const base::TimeReading now = time_->read();
   if (!now.known) return end(Outcome::kNoTime);
-  return end(now.valid(end_us_) ? read_.outcome() : Outcome::kBusy);
+  return now.valid(end_us_) ? end(read_.outcome()) : give_up(record::lease_word(end_us_));
 }
 
-/// The CAS is next made from free, or from a lease if that has expired: otherwise it is bound to fail, and a look.
 Next Lease::begin_again(record::StateWord seen, Next when) {
-  if (!look_again()) {
-    holder_ = seen;
-    return end(Outcome::kBusy);
-  }
+  if (!look_again()) return give_up(seen);
   taken_ = false;
   read_ = CheckedRead(read_.record(), words_ + 1);
-  const bool over_expired = record::is_lease(seen) && time_->read().expired(record::lease_end_us(seen));
-  expected_ = over_expired ? seen : record::kFree;
+  expected_ = expected_after(seen);
   return when;
+}
+
+Next Lease::give_up(record::StateWord seen) {
+  holder_ = seen;
+  return end(Outcome::kBusy);
+}
+
+record::StateWord Lease::expected_after(record::StateWord seen) const {
+  const bool over_expired = record::is_lease(seen) && time_->read().expired(record::lease_end_us(seen));
+  return over_expired ? seen : record::kFree;
 }
 
 }  // namespace granary::dist

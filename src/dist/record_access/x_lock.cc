@@ -10,12 +10,14 @@ using base::injected;
 using rdma::Operation;
 using rdma::fiber::Next;
 
-XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired)
+XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
+             record::StateWord seen)
     : AccessStep(record.at),
       record_(record),
       mine_(mine),
       words_(static_cast<std::uint64_t*>(buffer)),
-      expired_(&expired) {
+      expired_(&expired),
+      expected_(may_take(seen) ? seen : record::kFree) {
   words_[1] = record::kFree;
 }
 
@@ -53,12 +55,14 @@ Next XLock::taken() {
   return look();
 }
 
-/// Free meanwhile, or a lease that has expired: a CAS more, from what was seen.
+bool XLock::may_take(record::StateWord seen) const {
+  return seen == record::kFree || (record::is_lease(seen) && *expired_ && (*expired_)(record::lease_end_us(seen)));
+}
+
+/// A CAS more, from what was seen.
 Next XLock::not_taken() {
   const record::StateWord seen = words_[0];
-  const bool may_take =
-      seen == record::kFree || (record::is_lease(seen) && *expired_ && (*expired_)(record::lease_end_us(seen)));
-  if (!may_take || !look_again()) {
+  if (!may_take(seen) || !look_again()) {
     holder_ = seen;
     return end(Outcome::kBusy);
   }

@@ -26,8 +26,10 @@ class XLock final : public AccessStep {
     return record::shared_value_offset(key_bytes) + 2 * base::kWord;
   }
 
-  /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it.
-  XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired);
+  /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it. `seen`: the state word as it was last; that it has
+  /// changed costs a round.
+  XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
+        record::StateWord seen = record::kFree);
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
@@ -50,6 +52,8 @@ class XLock final : public AccessStep {
   rdma::fiber::Next not_taken();
   rdma::fiber::Next look();
   rdma::fiber::Next let_go(Outcome outcome);
+  /// Free, or a lease that has expired.
+  bool may_take(record::StateWord seen) const;
 
   const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + 2); }
 

@@ -24,15 +24,18 @@ struct Access {
   const KnownTable* table = nullptr;
 
   Seen seen = Seen::kNothing;
-  bool read = false;            ///< the transaction relies on what was seen
-  RemoteRecord record = {};     ///< kRecord: exactly
-  record::TidWord tid = 0;      ///< kRecord
+  bool read = false;         ///< the transaction relies on what was seen
+  RemoteRecord record = {};  ///< kRecord: exactly
+  record::TidWord tid = 0;   ///< kRecord
+  /// kRecord: the state word that was READ with it; free if that is not known.
+  record::StateWord state = record::kFree;
   bool has_value = false;       ///< kRecord: `value` is known, or there is none
   std::string_view value = {};  ///< kRecord, not absent
 
   /// What declare() asked for; kept from then on, if there is a record.
   enum class Hold : std::uint8_t { kNone, kLease, kLock };
   Hold hold = Hold::kNone;
+  bool declared_read = false;      ///< by some declare() as not to be written
   std::uint64_t lease_end_us = 0;  ///< leased until then
 
   bool written = false;
@@ -54,6 +57,7 @@ struct Access {
 /// All of a transaction, in the order of their first use; addresses stay until clear().
 class AccessTable {
  public:
+  static std::uint64_t hash(const txn::RemoteKey& key);
   /// The key's entry, or nullptr.
   Access* find(const txn::RemoteKey& key);
   /// A new one; its key's bytes stay where they are.
@@ -67,8 +71,6 @@ class AccessTable {
   auto end() const { return entries_.end(); }
 
  private:
-  static std::uint64_t hash(const txn::RemoteKey& key);
-
   std::deque<Access> entries_;
   std::unordered_multimap<std::uint64_t, Access*> by_key_;
 };

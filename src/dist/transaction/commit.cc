@@ -42,7 +42,8 @@ std::span<const cc::RemoteWrite> RemoteTransaction::writes() {
 
 AbortReason RemoteTransaction::lock() {
   if (writes().empty()) return AbortReason::kNone;
-  const AbortReason reason = place_writes();
+  AbortReason reason = check_own_leases();
+  if (reason == AbortReason::kNone) reason = place_writes();
   return reason == AbortReason::kNone ? lock_all() : reason;
 }
 
@@ -112,7 +113,8 @@ AbortReason RemoteTransaction::lock_all() {
     if (!access.written || access.held()) continue;
     void* const room = buffer(XLock::buffer_bytes(access.key.key.size()));
     if (room == nullptr || !make_release_room(access, access.new_value.size())) return AbortReason::kOutOfMemory;
-    steps.push_back(&locks.emplace_back(access.record, reach_.holders.next(), room, reach_.lease_expired));
+    steps.push_back(
+        &locks.emplace_back(access.record, reach_.holders.next(), room, reach_.lease_expired, access.state));
     written.push_back(&access);
   }
   if (steps.empty() && epochs_known()) return AbortReason::kNone;  // all are held since declare()
@@ -120,8 +122,7 @@ AbortReason RemoteTransaction::lock_all() {
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   AbortReason reason = settle_locks(locks, written);
   if (reason == AbortReason::kNone) reason = unreached;
-  if (reason != AbortReason::kNone) release();
-  return reason;
+  return reason == AbortReason::kNone ? reason : give_way(reason);
 }
 
 bool RemoteTransaction::make_release_room(Access& access, std::size_t value_bytes) {
@@ -171,6 +172,8 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
       access.lock = lock.mine();
       access.locked_tid = lock.tid();
     }
+    if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()))
+      lease_in_way_us_ = std::max(lease_in_way_us_, record::lease_end_us(lock.holder()));
     if (reason != AbortReason::kNone) continue;
     reason = why(lock.outcome(), lock.holder());
     if (reason == AbortReason::kRecordBusy) reason = AbortReason::kRemotelyLocked;
@@ -321,6 +324,7 @@ AbortReason RemoteTransaction::prepare(epoch::Epoch epoch) {
 // --- Step 4 ---
 
 void RemoteTransaction::write_back(record::TidWord tid) {
+  lock_rather_.clear();
   give_back(Phase::kWriteBack, tid);
   note_removed(tid);
 }

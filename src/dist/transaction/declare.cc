@@ -2,7 +2,8 @@
 // write and leases those it will read, with one end for all; at the end it looks whether the leases are valid still. That is
 // their validation: at that moment everything is held. Whatever was not declared is validated beside it as ever.
 //
-//   start      READs of the records; then CAS and READ of each, and E behind them (I7), one chain a node
+//   start      READs of the records; then, but for those under a lease that can be shared, CAS and READ of each; E behind
+//              them (I7), one chain a node
 //   commit     no round trip for what is held, if E has not moved since
 //   write back as ever; what was locked and not written is freed
 //
@@ -16,7 +17,6 @@
 namespace granary::dist {
 
 AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
-  const bool may_lease = reach_.time != nullptr && reach_.time->read().known;
   std::vector<Access*> declared;
   std::vector<Access*> unseen;
   for (const txn::DeclaredKey& key : keys) {
@@ -24,7 +24,8 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
     const AbortReason reason = open(key.key, access);
     if (reason != AbortReason::kNone) return reason;
     const bool first = access->hold == Access::Hold::kNone;
-    if (key.write || !may_lease) {
+    access->declared_read |= !key.write;
+    if (key.write || !may_lease(key.key)) {
       access->hold = Access::Hold::kLock;
     } else if (first) {
       access->hold = Access::Hold::kLease;
@@ -35,10 +36,25 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
   }
   AbortReason reason = look(unseen);
   // Where there is no record there is nothing to hold: the node set tells whether one appears.
-  std::erase_if(declared, [](const Access* access) { return access->seen != Access::Seen::kRecord; });
+  std::erase_if(declared,
+                [this](Access* access) { return access->seen != Access::Seen::kRecord || share_lease(*access); });
   if (reason == AbortReason::kNone) reason = hold(declared);
-  if (reason != AbortReason::kNone) release();
-  return reason;
+  return reason == AbortReason::kNone ? reason : give_way(reason);
+}
+
+bool RemoteTransaction::may_lease(const txn::RemoteKey& key) const {
+  if (!reach_.reads_lease || reach_.time == nullptr || !reach_.time->read().known) return false;
+  return lock_rather_.empty() ||
+         std::find(lock_rather_.begin(), lock_rather_.end(), AccessTable::hash(key)) == lock_rather_.end();
+}
+
+/// What was READ when a lease was there needs none of its own.
+bool RemoteTransaction::share_lease(Access& access) const {
+  if (access.hold != Access::Hold::kLease) return false;
+  const base::TimeReading now = reach_.time->read();
+  if (!Lease::shared(access.state, lease_term(now), now)) return false;
+  access.lease_end_us = record::lease_end_us(access.state);
+  return true;
 }
 
 AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
@@ -47,7 +63,7 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
   std::vector<Access*> locked;
   std::vector<Access*> leased;
   std::vector<AccessStep*> all;
-  const LeaseTerm term = lease_term();
+  const LeaseTerm term = reach_.time == nullptr ? LeaseTerm{} : lease_term(reach_.time->read());
   for (Access* const access : accesses) {
     const bool locks_it = access->hold == Access::Hold::kLock;
     void* const room =
@@ -55,10 +71,11 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
     if (room == nullptr || (locks_it && !make_release_room(*access, access->record.max_value_bytes)))
       return AbortReason::kOutOfMemory;
     if (locks_it) {
-      all.push_back(&locks.emplace_back(access->record, reach_.holders.next(), room, reach_.lease_expired));
+      all.push_back(
+          &locks.emplace_back(access->record, reach_.holders.next(), room, reach_.lease_expired, access->state));
       locked.push_back(access);
     } else {
-      all.push_back(&leases.emplace_back(access->record, term, room, *reach_.time));
+      all.push_back(&leases.emplace_back(access->record, term, room, *reach_.time, access->state));
       leased.push_back(access);
     }
   }
@@ -71,16 +88,17 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
 }
 
 /// One that is there is shared if a transaction has a chance to end before it does.
-LeaseTerm RemoteTransaction::lease_term() const {
-  if (reach_.time == nullptr) return {};
-  const base::TimeReading now = reach_.time->read();
-  return {.end_us = now.now_us + reach_.lease_us, .least_end_us = now.now_us + now.error_us + reach_.lease_us / 16};
+LeaseTerm RemoteTransaction::lease_term(const base::TimeReading& now) const {
+  const std::uint64_t from_us = now.now_us + now.error_us;
+  return {.end_us = from_us + reach_.lease_us, .least_end_us = from_us + reach_.lease_us / 8};
 }
 
+/// Where a lease is about to end, nobody waits: what was READ is validated at the end, as if it had not been declared.
 AbortReason RemoteTransaction::take_leased(const std::deque<Lease>& leases, std::span<Access* const> accesses) {
   for (std::size_t i = 0; i < leases.size(); ++i) {
     const Lease& lease = leases[i];
     Access& access = *accesses[i];
+    if (lease.outcome() == Outcome::kBusy && record::is_lease(lease.holder())) continue;
     const AbortReason reason = why(lease.outcome(), lease.holder());
     if (reason != AbortReason::kNone) return reason;
     if (access.read && access.tid != lease.read().tid()) return AbortReason::kReadChanged;
@@ -109,6 +127,32 @@ AbortReason RemoteTransaction::confirm_leases() const {
     return !access.leased() || now.valid(access.lease_end_us);
   });
   return valid ? AbortReason::kNone : AbortReason::kLeaseExpired;
+}
+
+/// What was leased, as it was declared to be read, and is written all the same, cannot be x-locked before the lease ends, which others
+/// may share; and no attempt could ever commit that did as this one. The next ones x-lock such keys from the start.
+AbortReason RemoteTransaction::check_own_leases() {
+  for (const Access& access : accesses_) {
+    if (access.written && access.leased()) lease_in_way_us_ = std::max(lease_in_way_us_, access.lease_end_us);
+  }
+  if (lease_in_way_us_ == 0) return AbortReason::kNone;
+  lock_rather_.clear();
+  for (const Access& access : accesses_) {
+    if (access.written && access.declared_read) lock_rather_.push_back(AccessTable::hash(access.key));
+  }
+  return give_way(AbortReason::kRemotelyLocked);
+}
+
+/// Lets everything go, and then waits for the lease that was in the way, if one was: the next attempt would meet it again.
+AbortReason RemoteTransaction::give_way(AbortReason reason) {
+  release();
+  if (lease_in_way_us_ == 0 || reach_.time == nullptr) return reason;
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const base::TimeReading now = reach_.time->read();
+    if (!now.known || now.expired(lease_in_way_us_)) break;
+    reach_.waiter.pause(turn);
+  }
+  return reason;
 }
 
 }  // namespace granary::dist

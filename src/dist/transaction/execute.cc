@@ -110,6 +110,7 @@ AbortReason RemoteTransaction::look_up(std::span<Access* const> accesses) {
       access.seen = Access::Seen::kRecord;
       access.record = read.record();
       access.tid = read.read()->tid();
+      access.state = read.read()->state();
       access.has_value = true;
       if (access.found()) access.value = read.read()->value();
     }
@@ -170,6 +171,7 @@ AbortReason RemoteTransaction::fetch(std::span<Access* const> accesses) {
     if (reason != AbortReason::kNone) return reason;
     wanted[i]->has_value = true;
     wanted[i]->tid = reads[i].tid();
+    wanted[i]->state = reads[i].state();
     if (wanted[i]->found()) wanted[i]->value = reads[i].value();
   }
   return AbortReason::kNone;

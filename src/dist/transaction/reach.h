@@ -51,6 +51,7 @@ struct Reach {
   const LeaseExpired& lease_expired;
   const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases
   std::uint64_t lease_us = 0;            ///< how long leases are
+  bool reads_lease = true;               ///< NodeParts::reads_lease
   std::uint64_t connect_timeout_us = 100'000;
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
 

@@ -26,6 +26,7 @@ void RemoteTransaction::end() {
   buffers_.clear();
   arena_.clear();
   validated_ = false;
+  lease_in_way_us_ = 0;
 }
 
 AbortReason RemoteTransaction::touch(rdma::NodeId node) {

@@ -87,11 +87,15 @@ class RemoteTransaction final : public txn::RemoteAccess {
   class Scanning;  // scan.cc
 
   // Declared keys (declare.cc).
+  bool may_lease(const txn::RemoteKey& key) const;
   AbortReason hold(std::span<Access* const> accesses);
-  LeaseTerm lease_term() const;
+  LeaseTerm lease_term(const base::TimeReading& now) const;
+  bool share_lease(Access& access) const;
   AbortReason take_leased(const std::deque<Lease>& leases, std::span<Access* const> accesses);
   AbortReason take_locked(std::span<Access* const> accesses);
   AbortReason confirm_leases() const;
+  AbortReason check_own_leases();
+  AbortReason give_way(AbortReason reason);
 
   // Commit (commit.cc).
   AbortReason place_writes();
@@ -131,7 +135,10 @@ class RemoteTransaction final : public txn::RemoteAccess {
   std::vector<Participant> participants_;
   std::vector<SeenAt> nodes_;
   std::vector<cc::RemoteWrite> writes_;
-  bool validated_ = false;           ///< by agree()
+  bool validated_ = false;             ///< by agree()
+  std::uint64_t lease_in_way_us_ = 0;  ///< the end of one that kept this transaction from an x-lock
+  /// AccessTable::hash() of keys that an earlier attempt wrote under a lease of its own: they are locked when they are declared.
+  std::vector<std::uint64_t> lock_rather_;
   std::uint64_t configuration_ = 0;  ///< when the first other node was touched
 };
 

@@ -41,6 +41,7 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .lease_expired = lease_expired_,
              .time = node.time,
              .lease_us = node.lease_us,
+             .reads_lease = node.reads_lease,
              .connect_timeout_us = node.connect_timeout_us,
              .lives = node.lives} {
   core_.state().waiter = &waiter_;

@@ -19,7 +19,10 @@ struct NodeParts {
   BufferPool& buffers;
   base::Waiter& waiter;                  ///< of threads that have looked in vain for long: gives the processor away
   const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases are taken
-  std::uint64_t lease_us = 10'000;       ///< long beside a transaction, short beside patience
+  /// For how long a lease can be relied on by whoever takes it: long beside a transaction, as one that takes longer is in vain;
+  /// short beside patience, as writers wait for its end.
+  std::uint64_t lease_us = 400;
+  bool reads_lease = true;  ///< false: what is declared to be read is x-locked, too
   std::function<std::uint64_t()> now_us;
   std::uint64_t timeout_us = 10'000'000;       ///< of a question to another node, which may be very busy
   std::uint64_t connect_timeout_us = 500'000;  ///< for a node that does not answer

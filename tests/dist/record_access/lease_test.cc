@@ -88,6 +88,35 @@ TEST_F(Leases, BringTheValueInOneRoundTrip) {
   EXPECT_EQ(record_.state(), record::lease_word(kEnd));
 }
 
+TEST_F(Leases, TakeOneRoundTripOverOneThatWasSeenToHaveExpired) {
+  Lease first = lease(kEnd);
+  ASSERT_EQ(outcome_of(first), Outcome::kDone);
+  const std::uint64_t begin = nodes_.network.now();
+  CheckedRead plain(remote(), buffer(remote().bytes()));
+  ASSERT_EQ(outcome_of(plain), Outcome::kDone);
+  const std::uint64_t one_trip = nodes_.network.now() - begin;
+  pass(kEnd + kError + 1 - now_us());
+  const std::uint64_t again = nodes_.network.now();
+  Lease next(remote(), {.end_us = 3 * kEnd, .least_end_us = 3 * kEnd}, buffer(Lease::buffer_bytes(remote())),
+             clocks_.of(kReader), plain.state());
+  ASSERT_EQ(outcome_of(next), Outcome::kDone);
+  EXPECT_LT(nodes_.network.now() - again, 2 * one_trip);
+  EXPECT_EQ(record_.state(), record::lease_word(3 * kEnd));
+}
+
+TEST_F(Leases, AreNotWaitedForWhenTheyEndTooSoonToBeShared) {
+  Lease first = lease(kEnd);
+  ASSERT_EQ(outcome_of(first), Outcome::kDone);
+  const std::uint64_t begin = nodes_.network.now();
+  Lease longer = lease(2 * kEnd, kEnd + 1);
+  ASSERT_EQ(outcome_of(longer), Outcome::kBusy);
+  EXPECT_EQ(longer.holder(), record::lease_word(kEnd));
+  const std::uint64_t gave_up = nodes_.network.now();
+  Lease shared = lease(2 * kEnd, kEnd);
+  ASSERT_EQ(outcome_of(shared), Outcome::kDone);
+  EXPECT_LE(gave_up - begin, nodes_.network.now() - gave_up) << "no longer than one that succeeds";
+}
+
 TEST_F(Leases, OfAnAbsentRecordKeepIt) {
   record_.install(kNewTid | kAbsent, "");
   Lease step = lease(kEnd);

@@ -9,13 +9,17 @@ namespace granary::dist::test {
 namespace {
 
 constexpr std::uint64_t kNow = 1'000'000;
-constexpr std::uint64_t kLease = 10'000;
+/// After a lease that was taken at kNow.
+constexpr std::uint64_t kAfterLease = kNow + SimCluster::kLeaseIsThere + 1;
 
 class DeclaredKeys : public testing::TestWithParam<IndexKind> {
  protected:
   using Outcome = granary::Outcome;
 
-  DeclaredKeys() : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {
+  /// `leases`: of node 0.
+  explicit DeclaredKeys(bool leases = true)
+      : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {
+    if (!leases) cluster_.node(0).read_without_leases();
     cluster_.start();
     cluster_.pass_epochs(2);
     cluster_.set_time(kNow);
@@ -50,6 +54,17 @@ class DeclaredKeys : public testing::TestWithParam<IndexKind> {
     Transaction t = begin(node, 1);
     return get(t, node, key);
   }
+  /// By node 0.
+  void expect_reads_locked() {
+    Transaction t = begin(0);
+    ASSERT_EQ(declare(t, 0, {"1y"}, {}), Outcome::kOk);
+    EXPECT_EQ(put(1, "1y", "new"), AbortReason::kRemotelyLocked);
+    Transaction other = begin(2);
+    EXPECT_EQ(declare(other, 2, {"1y"}, {}), Outcome::kAborted);
+    EXPECT_EQ(get(t, 0, "1y"), "old");
+    EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+    EXPECT_EQ(put(1, "1y", "new"), AbortReason::kNone);
+  }
 
   SimCluster cluster_{3};
   const std::vector<Table> tables_;
@@ -74,7 +89,7 @@ TEST_P(DeclaredKeys, AreHeldUntilTheEnd) {
     EXPECT_EQ(at(node, "1x") + at(node, "2x") + at(node, "0x"), "mineminemine");
   EXPECT_EQ(put(1, "1x", "new"), AbortReason::kNone) << "freed";
   EXPECT_EQ(put(1, "2y", "new"), AbortReason::kRemotelyLocked) << "nobody gives a lease back";
-  cluster_.set_time(kNow + kLease + SimCluster::kClockError + 1);
+  cluster_.set_time(kAfterLease);
   EXPECT_EQ(put(1, "2y", "new"), AbortReason::kNone);
 }
 
@@ -115,7 +130,7 @@ TEST_P(DeclaredKeys, ALeaseThatRanOutAborts) {
   ASSERT_EQ(declare(t, 0, {"1y"}, {"2x"}), Outcome::kOk);
   EXPECT_EQ(get(t, 0, "1y"), "old");
   EXPECT_EQ(t.put(table(0), "2x", "new"), Outcome::kOk);
-  cluster_.set_time(kNow + kLease - SimCluster::kClockError);
+  cluster_.set_time(kNow + SimCluster::kLeaseIsValid);
   EXPECT_EQ(t.commit().reason, AbortReason::kLeaseExpired);
   EXPECT_EQ(at(1, "2x"), "old");
   EXPECT_EQ(put(1, "2x", "free"), AbortReason::kNone);
@@ -125,22 +140,88 @@ TEST_P(DeclaredKeys, AReaderWhoseLeaseRanOutAborts) {
   Transaction t = begin(0);
   ASSERT_EQ(declare(t, 0, {"1y", "2y"}, {}), Outcome::kOk);
   EXPECT_EQ(get(t, 0, "1y"), "old");
-  cluster_.set_time(kNow + kLease + SimCluster::kClockError + 1);
+  cluster_.set_time(kAfterLease);
   EXPECT_EQ(put(1, "2y", "new"), AbortReason::kNone);
   EXPECT_EQ(t.commit().reason, AbortReason::kLeaseExpired);
 }
 
+TEST_P(DeclaredKeys, ALeaseThatWasSeenIsSharedWithoutACompareAndSwap) {
+  const auto& counters = cluster_.node(2).remote().counters();
+  Transaction one = begin(0);
+  ASSERT_EQ(declare(one, 0, {"1x"}, {}), Outcome::kOk);
+  cluster_.set_time(kNow + SimCluster::kLeaseIsShared);
+  Transaction two = begin(2);
+  const std::uint64_t swaps = counters.compare_swaps;
+  ASSERT_EQ(declare(two, 2, {"1x"}, {}), Outcome::kOk);
+  EXPECT_EQ(counters.compare_swaps - swaps, GetParam() == IndexKind::kHash ? 0u : 1u) << "an owner tells no state";
+  EXPECT_EQ(get(two, 2, "1x"), "old");
+  EXPECT_EQ(two.commit().reason, AbortReason::kNone);
+
+  Transaction late = begin(2);
+  ASSERT_EQ(declare(late, 2, {"1x"}, {}), Outcome::kOk);
+  EXPECT_EQ(get(late, 2, "1x"), "old");
+  cluster_.set_time(kNow + SimCluster::kLeaseIsValid);
+  EXPECT_EQ(late.commit().reason, AbortReason::kLeaseExpired) << "its end is the other's";
+}
+
+/// It is neither shared nor waited for, and its record is read as if it had not been declared.
+TEST_P(DeclaredKeys, ALeaseThatIsAboutToEndLeavesOptimisticReads) {
+  for (const bool overwritten : {false, true}) {
+    const std::uint64_t now = kNow + (overwritten ? 100'000 : 0);
+    cluster_.set_time(now);
+    Transaction one = begin(0);
+    ASSERT_EQ(declare(one, 0, {"1x"}, {}), Outcome::kOk);
+    cluster_.set_time(now + SimCluster::kLeaseIsShared + 1);
+    Transaction two = begin(2);
+    const auto& locked = cluster_.node(2).remote().counters().rounds[static_cast<std::size_t>(Phase::kLock)];
+    const std::uint64_t before = locked;
+    ASSERT_EQ(declare(two, 2, {"1x"}, {"1y"}), Outcome::kOk);
+    EXPECT_EQ(locked - before, 1u);
+    EXPECT_EQ(get(two, 2, "1x"), "old");
+    cluster_.set_time(now + SimCluster::kLeaseIsThere + 1);
+    if (overwritten) EXPECT_EQ(put(1, "1x", "new"), AbortReason::kNone);
+    EXPECT_EQ(two.put(table(2), "1y", "mine"), Outcome::kOk);
+    EXPECT_EQ(two.commit().reason, overwritten ? AbortReason::kReadChanged : AbortReason::kNone);
+  }
+}
+
+/// Its own lease, which others may share, keeps it from the lock; the next attempt knows.
+TEST_P(DeclaredKeys, WhatWasDeclaredToBeReadMayBeWrittenNextTime) {
+  for (const bool declared_again : {false, true}) {
+    const auto attempt = [&] {
+      Transaction t = begin(0);
+      const Outcome declared = declare(t, 0, {"1x", "1y"}, {"2x"});
+      if (declared == Outcome::kOk && declared_again) EXPECT_EQ(declare(t, 0, {}, {"1x"}), Outcome::kOk);
+      if (declared == Outcome::kOk) EXPECT_EQ(t.put(table(0), "1x", "mine"), Outcome::kOk);
+      return t.commit().reason;
+    };
+    EXPECT_EQ(attempt(), AbortReason::kRemotelyLocked);
+    EXPECT_EQ(attempt(), AbortReason::kRemotelyLocked) << "the lease is still there";
+    EXPECT_EQ(put(1, "2x", "free"), AbortReason::kNone) << "what else was locked is not, meanwhile";
+    cluster_.set_time(declared_again ? 2 * kAfterLease : kAfterLease);
+    EXPECT_EQ(attempt(), AbortReason::kNone);
+    EXPECT_EQ(at(1, "1x"), "mine");
+    Transaction reader = begin(0);
+    ASSERT_EQ(declare(reader, 0, {"1x"}, {}), Outcome::kOk);
+    Transaction other = begin(2);
+    EXPECT_EQ(declare(other, 2, {"1x"}, {}), Outcome::kOk) << "leased again: what was learnt has served";
+  }
+}
+
 TEST_P(DeclaredKeys, WithoutATimeReadsAreLockedToo) {
   cluster_.node(0).time().withdraw();
-  Transaction t = begin(0);
-  ASSERT_EQ(declare(t, 0, {"1y"}, {}), Outcome::kOk);
-  EXPECT_EQ(put(1, "1y", "new"), AbortReason::kRemotelyLocked);
-  Transaction other = begin(2);
-  EXPECT_EQ(declare(other, 2, {"1y"}, {}), Outcome::kAborted);
-  EXPECT_EQ(get(t, 0, "1y"), "old");
-  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
-  EXPECT_EQ(put(1, "1y", "new"), AbortReason::kNone);
+  expect_reads_locked();
 }
+
+class DeclaredKeysWithoutLeases : public DeclaredKeys {
+ protected:
+  DeclaredKeysWithoutLeases() : DeclaredKeys(/*leases=*/false) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, DeclaredKeysWithoutLeases, testing::Values(IndexKind::kHash),
+                         [](const auto&) { return "Hash"; });
+
+TEST_P(DeclaredKeysWithoutLeases, ReadsAreLockedToo) { expect_reads_locked(); }
 
 TEST_P(DeclaredKeys, AreLetGoByWhoAborts) {
   Transaction t = begin(0);
@@ -189,7 +270,7 @@ TEST_P(DeclaredKeys, WhatChangedSinceItWasReadIsNoticedAtOnce) {
     const std::vector<std::string_view> keys{"1x"};
     EXPECT_EQ(write ? declare(t, 0, {}, keys) : declare(t, 0, keys, {}), Outcome::kAborted);
     EXPECT_EQ(t.commit().reason, AbortReason::kReadChanged);
-    cluster_.set_time(kNow + kLease + SimCluster::kClockError + 1);
+    cluster_.set_time(kAfterLease);
   }
 }
 

@@ -13,7 +13,6 @@ namespace {
 using Outcome = granary::Outcome;
 
 constexpr std::uint64_t kNow = 1'000'000;
-constexpr std::uint64_t kLease = 10'000;
 
 /// Two nodes, with the keys 0x and 0y, 1x and 1y. Nothing aborts by chance.
 class World {
@@ -119,7 +118,8 @@ TEST(RegionAcrossNodes, IsNotUsedForWhatIsOnlyReadThere) {
 
 TEST(RegionAcrossNodes, LeasesAreValidAtItsEnd) {
   World world(Htm::kSim);
-  world.at_point("region.planned", "across.validated", [&] { world.cluster().set_time(kNow + kLease); });
+  world.at_point("region.planned", "across.validated",
+                 [&] { world.cluster().set_time(kNow + SimCluster::kLeaseIsValid); });
   Transaction t = world.begin(0);
   world.declare_read(t, "1x");
   EXPECT_EQ(world.get(t, "1x"), "old");

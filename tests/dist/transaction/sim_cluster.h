@@ -52,6 +52,7 @@ class SimClusterNode {
                .buffers = pool_,
                .waiter = rest_,
                .time = &time_,
+               .lease_us = kLease_us,
                .now_us = [this] { return now_us(); },
                .timeout_us = 10'000,
                .connect_timeout_us = 1'000,
@@ -63,7 +64,12 @@ class SimClusterNode {
     EXPECT_TRUE(fabric_->register_region({.id = kBufferRegion, .access = rdma::Access::kLocal}, *buffer_).ok());
   }
 
+  /// How long leases can be relied on.
+  static constexpr std::uint64_t kLease_us = 10'000;
+
   rdma::NodeId id() const { return fabric_->node().node; }
+  /// Before there are workers: what is declared to be read is x-locked.
+  void read_without_leases() { parts_.reads_lease = false; }
   /// Of its clock, which stands still (but see SimCluster::run_clocks). Before the first there is no time.
   base::SoftTime& time() { return time_; }
   /// Of workers that are added later.
@@ -221,6 +227,10 @@ class SimCluster {
     for (const auto& node : nodes_) node->time().write(us, 0, kClockError);
   }
   static constexpr std::uint64_t kClockError = 100;
+  /// From a lease's beginning until whoever has it, or wants to share it, finds that it is too late, and until it has expired for all.
+  static constexpr std::uint64_t kLeaseIsValid = SimClusterNode::kLease_us;
+  static constexpr std::uint64_t kLeaseIsShared = kLeaseIsValid - SimClusterNode::kLease_us / 8;
+  static constexpr std::uint64_t kLeaseIsThere = kLeaseIsValid + 2 * kClockError;
 
   /// E moves on everywhere; no transaction may be open.
   void pass_epochs(std::uint64_t epochs) {
