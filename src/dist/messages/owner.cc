@@ -1,5 +1,7 @@
 #include "src/dist/messages/owner.h"
 
+#include <algorithm>
+
 #include <granary/limits.h>
 
 #include "kvstore/hash/key.h"
@@ -20,6 +22,11 @@ using record::ReadState;
 namespace {
 
 Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
+
+bool is_held(const Record& record, std::span<const std::uint64_t> held) {
+  return !held.empty() && record::is_shared(&record) &&
+         std::binary_search(held.begin(), held.end(), record::shared_of(record).state());
+}
 
 }  // namespace
 
@@ -79,9 +86,16 @@ TableDescription Owner::description(const txn::TableCore& table) const {
 }
 
 /// The incarnation comes first: it is raised only after `latest` was cleared, which the read behind it would see.
-Owner::Look Owner::look(const Record& record, std::string_view key, bool with_value, SeenRecord& seen) {
+Owner::Look Owner::look(const Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+                        std::span<const std::uint64_t> held) {
   base::Waiter& waiter = *worker_.state().waiter;
   const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
+  if (is_held(record, held)) {
+    // Nobody else changes it while the asker waits; a lock bit is of an owner who is about to give way (I2).
+    const record::TidWord tid = record.tid() & ~record::kLocked;
+    seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
+    return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
+  }
   const record::StableRead read = with_value
                                       ? record::read_record(record, key.size(), buffer_.data(), buffer_.size(), waiter)
                                       : record::read_record_tid(record, waiter);
@@ -136,14 +150,15 @@ Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
   return Verdict::kBusy;
 }
 
-Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed) {
+Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
+                       std::span<const std::uint64_t> held) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table.index().find(key);
     if (at.value == 0) {
       missed = node(at.leaf, at.version);
       return Verdict::kDone;
     }
-    const Look looked = look(*record_of(at.value), key, /*with_value=*/true, seen);
+    const Look looked = look(*record_of(at.value), key, /*with_value=*/true, seen, held);
     if (looked != Look::kReplaced) return verdict_on(looked);
     worker_.state().waiter->pause(turn);
   }

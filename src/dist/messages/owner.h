@@ -61,9 +61,12 @@ class Owner {
   cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer);
   /// kDone for what was seen.
   static Verdict verdict_on(Look look);
-  Look look(const cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen);
+  /// `held`: as Scan::held.
+  Look look(const cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+            std::span<const std::uint64_t> held = {});
   /// What is there of the key now: a record (kSeen), or where it is missed (`seen.offset` is 0, and `missed` is told).
-  Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed);
+  Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
+                  std::span<const std::uint64_t> held);
   SeenNode node(const cc::Leaf* place, cc::Version version) const;
   ChangedNode change(const kvstore::ordered::NodeChange& change) const;
   std::uint64_t offset_of(const void* at) const {

@@ -12,10 +12,11 @@ using cc::Record;
 
 class PieceOfScan final : public kvstore::ordered::ScanVisitor {
  public:
-  PieceOfScan(Owner& owner, txn::TableCore& table, std::uint64_t limit, ScanAnswer& answer)
+  PieceOfScan(Owner& owner, txn::TableCore& table, const Scan& request, ScanAnswer& answer)
       : owner_(owner),
         table_(table),
-        limit_(limit),
+        limit_(request.range.limit),
+        held_(request.held),
         answer_(answer) {}
 
   void on_leaf(const cc::Leaf* leaf, cc::Version version) override { note(owner_.node(leaf, version)); }
@@ -42,10 +43,10 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
 
   /// False if there is nothing (any more), or the scan must end.
   bool see(const Record* record, ScanEntry& entry) {
-    const Owner::Look look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record);
+    const Owner::Look look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record, held_);
     if (look == Owner::Look::kSeen) return true;
     SeenNode missed;
-    verdict_ = look == Owner::Look::kReplaced ? owner_.look_up(table_, entry.key, entry.record, missed)
+    verdict_ = look == Owner::Look::kReplaced ? owner_.look_up(table_, entry.key, entry.record, missed, held_)
                                               : Owner::verdict_on(look);
     if (verdict_ == Verdict::kDone && entry.record.offset == 0) note(missed);
     return verdict_ == Verdict::kDone && entry.record.offset != 0;
@@ -53,7 +54,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
 
   bool see_base(ScanEntry& entry) {
     SeenNode missed;
-    verdict_ = owner_.look_up(*table_.base(), entry.record.value, entry.base, missed);
+    verdict_ = owner_.look_up(*table_.base(), entry.record.value, entry.base, missed, held_);
     if (verdict_ == Verdict::kDone && entry.base.offset == 0) note(missed);
     return verdict_ == Verdict::kDone;
   }
@@ -61,6 +62,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
   Owner& owner_;
   txn::TableCore& table_;
   std::uint64_t limit_;
+  const std::span<const std::uint64_t> held_;
   ScanAnswer& answer_;
   std::size_t bytes_ = 0;
   Verdict verdict_ = Verdict::kDone;
@@ -74,7 +76,7 @@ Verdict Owner::answer(const Scan& request, ScanAnswer& answer) {
   if (!table->index().ordered()) return Verdict::kNotOrdered;
   if (range.limit == 0) return Verdict::kDone;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  PieceOfScan piece(*this, *table, range.limit, answer);
+  PieceOfScan piece(*this, *table, request, answer);
   table->tree().scan(txn::tree_range(range), txn::direction(range), piece);
   return piece.verdict();
 }

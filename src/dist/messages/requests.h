@@ -85,7 +85,7 @@ struct SeenRecord {
   std::uint64_t offset = 0;       ///< 0: there is none
   std::uint64_t incarnation = 0;  ///< whole
   std::uint64_t tid = 0;          ///< TID word, unlocked; says also whether the key is absent. For the read set
-  bool has_value = false;         ///< not if absent, not asked for, or too large to send along: then READ it
+  bool has_value = false;         ///< not if absent, not asked for, held, or too large to send along: then READ it
   std::string value{};
   static constexpr auto kMembers = std::tuple{&SeenRecord::offset, &SeenRecord::incarnation, &SeenRecord::tid,
                                               &SeenRecord::has_value, &SeenRecord::value};
@@ -174,7 +174,10 @@ struct Scan {
   using Answer = ScanAnswer;
   TableId table = 0;
   Range range{};
-  static constexpr auto kMembers = std::tuple{&Scan::table, &Scan::range};
+  /// The words of x-locks of the asking transaction here, ascending: records so held are none that somebody else has locked. It
+  /// knows their values, which are not sent.
+  std::vector<std::uint64_t> held{};
+  static constexpr auto kMembers = std::tuple{&Scan::table, &Scan::range, &Scan::held};
   bool operator==(const Scan&) const = default;
 };
 struct ScanEntry {

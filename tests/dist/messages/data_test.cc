@@ -276,7 +276,17 @@ TEST_F(Data, ARecordThatStaysLockedIsBusy) {
   XLock lock(record(place.record, "x", 20000), words_.next(), asking().buffer(), no_lease);
   asking().run(lock);
   EXPECT_EQ(refused(Place{.table = schema().ordered.id(), .key = "x", .with_value = true}), Verdict::kBusy);
-  EXPECT_EQ(refused(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true}}), Verdict::kBusy);
+  Scan scan{.table = schema().ordered.id(), .range = {.to_infinity = true}};
+  EXPECT_EQ(refused(scan), Verdict::kBusy);
+  scan.held = {lock.mine() - 1, lock.mine() + 1};
+  EXPECT_EQ(refused(scan), Verdict::kBusy);
+  scan.held = {lock.mine() - 1, lock.mine()};
+  const ScanAnswer own = ask(scan);
+  ASSERT_EQ(own.entries.size(), 1u);
+  SeenRecord known = place.record;
+  known.has_value = false;
+  known.value.clear();
+  EXPECT_EQ(own.entries[0].record, known);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void for_each_sample(auto&& each) {
                     .to_infinity = false,
                     .descending = true,
                     .limit = 10};
-  each(Scan{.table = 2, .range = range},
+  each(Scan{.table = 2, .range = range, .held = {0x7fff000000000001, 0xffff000000000001}},
        ScanAnswer{.entries = {{.key = "b", .record = record, .base = {}}, {.key = "", .record = {}, .base = record}},
                   .nodes = {{.kind = NodeKind::kLeaf, .offset = 960, .version = 80}},
                   .more = true});

@@ -72,6 +72,42 @@ TEST_F(ScansAcrossNodes, SeeTheirOwnWrites) {
   });
 }
 
+/// Which are x-locked at their owner, by the transaction that scans.
+TEST_F(ScansAcrossNodes, SeeWhatTheyHaveDeclared) {
+  cluster_.set_time(1'000'000);
+  for (const std::string key : {"1a", "1b", "1c", "1d"}) put(0, key, "old");
+  commit(0, [&](Transaction& t) {
+    const std::array<Declared, 4> keys = {Declared{tables_[0], "1a", true}, Declared{tables_[0], "1b", true},
+                                          Declared{tables_[0], "1c", true}, Declared{tables_[0], "1d", false}};
+    ASSERT_EQ(t.declare(keys), Outcome::kOk);
+    EXPECT_EQ(scan(t, {.from = "1"}), "1a=old 1b=old 1c=old 1d=old ");
+    EXPECT_EQ(t.put(tables_[0], "1b", "mine"), Outcome::kOk);
+    EXPECT_EQ(t.remove(tables_[0], "1c"), Outcome::kOk);
+    EXPECT_EQ(scan(t, {.from = "1"}), "1a=old 1b=mine 1d=old ");
+    EXPECT_EQ(scan(t, {.from = "1", .order = Order::kDescending, .limit = 2}), "1d=old 1b=mine ");
+
+    Transaction other = cluster_.node(0).worker(1).begin();
+    EXPECT_EQ(scan(other, {.from = "1"}), "(aborted)");
+    EXPECT_EQ(other.commit().reason, AbortReason::kRecordBusy) << "locked, for everybody else";
+  });
+  commit(1,
+         [&](Transaction& t) { EXPECT_EQ(tests::scan_text(t, tables_[1], {.from = "1"}), "1a=old 1b=mine 1d=old "); });
+}
+
+TEST_F(ScansAcrossNodes, OfAnIndexSeeWhatTheyHaveDeclared) {
+  commit(0, [&](Transaction& t) {
+    EXPECT_EQ(t.insert(people_[0], "1x", "zoe "), Outcome::kOk);
+    EXPECT_EQ(t.insert(people_[0], "1y", "adam"), Outcome::kOk);
+  });
+  commit(0, [&](Transaction& t) {
+    const Declared key{people_[0], "1x", true};
+    ASSERT_EQ(t.declare({&key, 1}), Outcome::kOk);
+    EXPECT_EQ(tests::scan_text(t, by_name_[0], {.from = "1", .to = "2"}), "1y=adam 1x=zoe  ");
+    EXPECT_EQ(t.put(people_[0], "1x", "abel"), Outcome::kOk);
+    EXPECT_EQ(tests::scan_text(t, by_name_[0], {.from = "1", .to = "2"}), "1x=abel 1y=adam ");
+  });
+}
+
 TEST_F(ScansAcrossNodes, CrossManyLeavesAndMessages) {
   constexpr int kKeys = 3000;
   for (int i = 0; i < kKeys; i += 100) {
