@@ -36,11 +36,11 @@ std::string counted(const std::string& text) { return fmt::format("{}:{}", text.
 
 std::uint64_t fingerprint(const ClusterConfig& config) {
   const MembershipConfig& membership = config.membership;
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", counted(config.name), name(config.provider), config.epoch_ms,
-                  config.snapshot_epochs, name(config.release), config.key_file.empty() ? "open" : "keyed",
-                  name(membership.kind), counted(membership.chroot), membership.session_timeout_ms,
-                  name(config.clock.kind), counted(config.clock.grandmaster), config.clock.max_error_us);
+  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", counted(config.name), name(config.provider),
+                                 config.epoch_ms, config.snapshot_epochs, config.lease_us, name(config.release),
+                                 config.key_file.empty() ? "open" : "keyed", name(membership.kind),
+                                 counted(membership.chroot), membership.session_timeout_ms, name(config.clock.kind),
+                                 counted(config.clock.grandmaster), config.clock.max_error_us);
   for (const NodeConfig& node : config.nodes) {
     text +=
         fmt::format(" | {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port, node.workers);

@@ -72,6 +72,7 @@ struct ClusterConfig {
   std::string key_file = {};       ///< empty: whoever reaches a node may connect
   std::uint32_t epoch_ms = 40;
   std::uint32_t snapshot_epochs = 25;
+  std::uint32_t lease_us = 400;  ///< for how long a lease on a record can be relied on
   ReleaseKind release = ReleaseKind::kDurable;
   MembershipConfig membership = {};
   ClockConfig clock = {};

@@ -92,6 +92,7 @@ void Parser::read_cluster() {
   if (config_.provider == Provider::kVerbs) section.require("key_file", "what 'granary cluster key FILE' makes");
   config_.epoch_ms = static_cast<std::uint32_t>(section.integer("epoch_ms", {1, 10'000}, 40));
   config_.snapshot_epochs = static_cast<std::uint32_t>(section.integer("snapshot_epochs", {1, 10'000}, 25));
+  config_.lease_us = static_cast<std::uint32_t>(section.integer("lease_us", {20, 1'000'000}, 400));
   config_.release = section.choice("release", ReleaseKind::kDurable, ReleaseKind::kCommit);
   section.close();
 }

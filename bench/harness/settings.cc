@@ -108,6 +108,14 @@ Status set_node(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
+Status set_read_lock(const FlagValues& flags, Settings& settings) {
+  if (!flags.declared("read_lock") || !flags.given("read_lock")) return {};
+  if (settings.protocol != Protocol::kLease2pl)
+    return Status(StatusCode::kInvalidArgument, "--read_lock: only --protocol=lease_2pl locks what is read");
+  settings.cluster.read_lock = flags.text("read_lock") == "lease" ? ReadLock::kLease : ReadLock::kExclusive;
+  return {};
+}
+
 }  // namespace
 
 std::vector<Flag> common_flags(const BenchCommand& command) {
@@ -172,6 +180,9 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
         choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
                     "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "
                     "or leased first; two_pc_tcp, a baseline by two-phase commit over TCP."));
+    flags.push_back(choice_flag("read_lock", "lease", {"lease", "exclusive"},
+                                "With --protocol=lease_2pl: how records of other nodes that are only read are held: "
+                                "leased, which readers share; or locked like those that are written, for comparison."));
   }
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
@@ -231,6 +242,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;
+  if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
   return settings;
 }
 

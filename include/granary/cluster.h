@@ -33,6 +33,12 @@ struct Placement {
   static Placement replicated() { return {}; }
 };
 
+/// How Transaction::declare() holds records of other nodes that will only be read.
+enum class ReadLock : std::uint8_t {
+  kLease,      ///< by leases, which many readers share, and which end by themselves (`lease_us` of the cluster file)
+  kExclusive,  ///< by locks, like records that will be written: to measure what leases bring
+};
+
 struct ClusterOptions {
   std::string file;     ///< the cluster file (docs/cluster-file.md)
   NodeNumber node = 0;  ///< which of its nodes this process is
@@ -41,6 +47,7 @@ struct ClusterOptions {
   std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes
   std::uint64_t location_cache_bytes = std::uint64_t{16}
                                        << 20;  ///< for where records of one table of one other node are
+  ReadLock read_lock = ReadLock::kLease;       ///< of this node's transactions
 };
 
 /// What the transactions of this node's workers did at other nodes; sums since the start.

@@ -105,7 +105,12 @@ TEST_F(ClusterRun, OneNodeIsAClusterToo) {
 TEST_F(ClusterRun, LeaseByBothProtocols) {
   const std::string reads = "--seconds=0.3 --keys=1000 --read_percent=100 --distributed_percent=50";
   EXPECT_EQ(compare_swaps(run("lease", reads)), 0);
-  EXPECT_GT(compare_swaps(run_with_leases("lease", reads)), 1);
+  const auto leased = run_with_leases("lease", reads);
+  EXPECT_GT(compare_swaps(leased), 1);
+  EXPECT_EQ(leased["writes"], 0);
+  const auto locked = run_with_leases("lease", reads + " --read_lock=exclusive");
+  EXPECT_GT(compare_swaps(locked), 1);
+  EXPECT_GT(locked["writes"], 0) << "what is locked is let go";
 }
 
 TEST_F(ClusterRun, YcsbWithLeases) {
@@ -157,6 +162,7 @@ TEST_F(ClusterRun, RefusesWhatCannotRun) {
   EXPECT_EQ(granary("bench smallbank --cluster=" + file_).exit_code, 2);
   EXPECT_EQ(granary("bench smallbank --protocol=lease_2pl").exit_code, 2);
   EXPECT_EQ(granary("cluster run smallbank --protocol=3pl --cluster=" + file_).exit_code, 2);
+  EXPECT_EQ(granary("cluster run smallbank --read_lock=lease --workers=1 --cluster=" + file_).exit_code, 2);
   EXPECT_EQ(granary("cluster run append --index=hash --cluster=" + file_).exit_code, 2);
   EXPECT_EQ(granary("bench smallbank --cluster=" + file_ + " --node=4").exit_code, 2);
   const Ran too_many = granary("cluster run smallbank --workers=2 --cluster=" + file_);

@@ -24,7 +24,7 @@ using tests::first_of;
 using tests::kBankNodes;
 using tests::kKeys;
 
-/// Longer than a lease (10 ms) and an epoch (5 ms).
+/// Longer than a lease (0.4 ms) and an epoch (5 ms).
 constexpr auto kStop = std::chrono::milliseconds(30);
 
 /// What the processes tell each other.

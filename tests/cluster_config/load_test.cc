@@ -166,8 +166,8 @@ TEST_F(ClusterFile, TheFingerprintIsOfWhatMustBeAlike) {
   EXPECT_EQ(first, print("# other words\n" + std::string(kHead) + "epoch_ms = 40\n" + nodes +
                          "cpus = \"1\"\nmemory = \"64MiB\"\ndata_directory = \"/elsewhere\"\n"));
   EXPECT_EQ(first, print(kHead + std::string("[[node]]\nid = 2\nworkers = 2\n[[node]]\nid = 1\n")));
-  for (const char* other :
-       {"epoch_ms = 41\n", "release = \"commit\"\n", "snapshot_epochs = 24\n", "key_file = \"k\"\n"}) {
+  for (const char* other : {"epoch_ms = 41\n", "lease_us = 401\n", "release = \"commit\"\n", "snapshot_epochs = 24\n",
+                            "key_file = \"k\"\n"}) {
     EXPECT_NE(first, print(kHead + std::string(other) + nodes)) << other;
   }
   EXPECT_NE(first, print(kHead + nodes + "[[node]]\nid = 3\n"));

@@ -191,6 +191,8 @@ Status ClusterNode::open_fabric() {
                                    .buffers = *pool_,
                                    .waiter = waiter_,
                                    .time = &clock_->time(),
+                                   .lease_us = config_.lease_us,
+                                   .reads_lease = options_.read_lock == ReadLock::kLease,
                                    .now_us = membership::lifetime_us,
                                    .lives = [this](rdma::NodeId node) { return membership_->living().lives(node); }});
   return status;
