@@ -10,14 +10,16 @@
 
 namespace granary::dist::test {
 
-/// As wrong as their bound allows, and never for long by the same amount.
+/// As wrong as their bound allows, and never for long by the same amount. Now and then a node does not know the time.
 void AppendWorld::begin_clocks() {
   for (unsigned node = 0; node < options_.nodes; ++node) set_clock(node);
   cluster_.run_clocks({.error_us = options_.skew_us, .lease_us = options_.lease_us});
   cluster_.scheduler.spawn([this] {
     while (!over_) {
       pause(400);
-      set_clock(static_cast<unsigned>(random_.below(options_.nodes)));
+      const auto node = static_cast<unsigned>(random_.below(options_.nodes));
+      set_clock(node);
+      cluster_.node(node).set_knows_time(running_ == 0 || !random_.chance(0.1));
     }
   });
 }

@@ -72,6 +72,15 @@ class SimClusterNode {
   void read_without_leases() { parts_.reads_lease = false; }
   /// Of its clock, which stands still (but see SimCluster::run_clocks). Before the first there is no time.
   base::SoftTime& time() { return time_; }
+  /// What its clock tells from now on, unless it has been told not to know the time.
+  void tick(std::uint64_t now_us, std::uint64_t error_us) {
+    if (knows_time_) {
+      time_.write(now_us, 0, error_us);
+    } else {
+      time_.withdraw();
+    }
+  }
+  void set_knows_time(bool knows) { knows_time_ = knows; }
   /// Of workers that are added later.
   void set_lease_us(std::uint64_t lease_us) { parts_.lease_us = lease_us; }
   Database& database() { return *database_; }
@@ -167,6 +176,7 @@ class SimClusterNode {
   Directory directory_;
   const std::atomic<std::uint64_t> ticks_{0};
   base::SoftTime time_{base::TscClock::simulated(ticks_), 1};
+  bool knows_time_ = true;
   const std::unique_ptr<Database> database_;
   const std::unique_ptr<rdma::Fabric> fabric_;
   NodeParts parts_;
@@ -242,7 +252,7 @@ class SimCluster {
 
  private:
   void tick() {
-    for (const auto& node : nodes_) node->time().write(network.clock(node->id()) / 1000, 0, clocks_->error_us);
+    for (const auto& node : nodes_) node->tick(network.clock(node->id()) / 1000, clocks_->error_us);
   }
   void poll() {
     constexpr std::uint64_t kIdle_ns = 10'000;
