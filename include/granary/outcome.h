@@ -51,8 +51,9 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kEpochsApart,           ///< the nodes did not reach the transaction's epoch in time (bounded wait)
   kLeaseExpired,          ///< a lease on a record of another node ran out before the transaction had ended
   kConfigurationChanged,  ///< a node joined or left before the commit
-  kMembershipLost,        ///< this node is no longer a member of its cluster and may not commit anything
-  kMisuse,                ///< commit() of a transaction that had ended, or from another thread; nothing happened
+  kMembershipLost,  ///< this node may not commit anything: it is no longer a member of its cluster, or has not heard from ZooKeeper
+                    ///< for too long to know whether it is (Cluster::status() tells which)
+  kMisuse,  ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
 inline constexpr std::size_t kAbortReasons = 21;
 

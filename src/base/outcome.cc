@@ -37,7 +37,9 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"epochs_apart", "the nodes' epochs did not come together in time; retry, and see whether a node is stalled", true},
     {"lease_expired", "a lease ran out before the transaction had ended; retry, or make it shorter", true},
     {"configuration_changed", "a node joined or left the cluster before the commit; retry", true},
-    {"membership_lost", "this node is no longer a member of its cluster; start it anew", false},
+    {"membership_lost",
+     "this node is no longer a member of its cluster, and is to be started anew; or ZooKeeper has to be reached again",
+     false},
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 

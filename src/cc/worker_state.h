@@ -64,6 +64,11 @@ inline AbortReason fenced(const membership::Fence& fence, std::uint64_t noted) {
                                                            : AbortReason::kMembershipLost;
 }
 
+/// Whether this node may not commit anything now. It may not hear either that what it waits for has come, or never will.
+inline bool shut_out(const Shared& shared) {
+  return shared.fence != nullptr && !shared.fence->open(shared.fence->version());
+}
+
 /// An absent record that may be unhooked from its index once no snapshot needs it, if it has not changed since.
 struct AbsentRecord {
   Record* record;

@@ -38,8 +38,13 @@ Outcome Context::refuse(std::uint64_t serial) {
   return doom_with(AbortReason::kOpenTooLong);
 }
 
+AbortReason Context::for_good_if_out(AbortReason reason) const {
+  return is_retryable(reason) && cc::shut_out(worker_.shared()) ? AbortReason::kMembershipLost : reason;
+}
+
 Outcome Context::doom_with(AbortReason reason) {
   undo();
+  reason = for_good_if_out(reason);
   worker_.count_abort(reason);
   doom_ = reason;
   state_ = State::kDoomed;
@@ -62,14 +67,15 @@ CommitResult Context::commit(std::uint64_t serial) {
     }
   }
   const bool across = remote_ != nullptr && remote_->used();
-  const cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)
-                                                 : cc::silo::commit(access_, worker_.state());
+  cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)
+                                           : cc::silo::commit(access_, worker_.state());
   state_ = State::kIdle;
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release();
     worker_.count_commit();
   } else {
     undo();
+    outcome.reason = for_good_if_out(outcome.reason);
     worker_.count_abort(outcome.reason);
   }
   worker_.collect_some(epoch_);

@@ -106,6 +106,8 @@ class Context {
   [[gnu::cold]] Outcome refuse(std::uint64_t serial);
   Outcome admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const;
 
+  /// Why a transaction ends that fails for `reason`: nothing is tried again on a node that may not commit.
+  AbortReason for_good_if_out(AbortReason reason) const;
   /// Dooms the transaction: undoes it at once, keeps the reason for commit().
   [[gnu::cold]] Outcome doom_with(AbortReason reason);
   /// Forgets the access sets and leaves the slot.

@@ -23,7 +23,7 @@ constexpr std::uint32_t kMostEpochPauses = 1 << 20;
 /// I7: E of this node is not less than the agreed epoch before anything is validated or written here.
 AbortReason await_epoch(WorkerState& worker, epoch::Epoch agreed) {
   for (std::uint32_t turn = 0; worker.shared.epochs.current() < agreed; ++turn) {
-    if (turn == kMostEpochPauses) return AbortReason::kEpochsApart;
+    if (turn == kMostEpochPauses || shut_out(worker.shared)) return AbortReason::kEpochsApart;
     worker.waiter->pause(turn);
   }
   return AbortReason::kNone;

@@ -7,7 +7,8 @@ using rdma::fiber::Next;
 Next EpochRead::settle() {
   if (until_.others && until_.others()) return Next::kAtOnce;
   if (reached()) return Next::kEnded;
-  return ++looks_ < until_.looks ? Next::kAfterPause : Next::kEnded;
+  const bool enough = ++looks_ >= until_.looks || (until_.in_vain && until_.in_vain());
+  return enough ? Next::kEnded : Next::kAfterPause;
 }
 
 }  // namespace granary::dist

@@ -18,6 +18,8 @@ class EpochRead final : public rdma::fiber::Step {
     /// Looks again until E is there, so often at most.
     epoch::Epoch at_least = 0;
     unsigned looks = 1;
+    /// Whether E will not come there any more. None: it may.
+    std::function<bool()> in_vain = {};
     /// Whether steps that stand before this one are still going on: what counts is E behind their last round, such as that
     /// in which a lock was taken. None: no more than this one's own.
     std::function<bool()> others = {};

@@ -208,14 +208,20 @@ AbortReason RemoteTransaction::await_epoch(epoch::Epoch agreed) {
     if (participant.epoch >= agreed) continue;
     void* const room = buffer(EpochRead::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&epochs.emplace_back(participant.control, room,
-                                         EpochRead::Until{.at_least = agreed, .looks = kMostEpochLooks}));
+    // Whoever is out is led no further.
+    const auto in_vain = [this, node = participant.node] {
+      return !reach_.is_member(node) || cc::shut_out(reach_.worker.shared);
+    };
+    steps.push_back(&epochs.emplace_back(
+        participant.control, room, EpochRead::Until{.at_least = agreed, .looks = kMostEpochLooks, .in_vain = in_vain}));
   }
   if (steps.empty()) return AbortReason::kNone;
   cc::bump(reach_.counters.epoch_waits, std::uint64_t{1});
   run(Phase::kAgree, steps);
   for (const EpochRead& read : epochs) {
-    if (!read.reached()) return read.epoch() == 0 ? AbortReason::kNodeUnreachable : AbortReason::kEpochsApart;
+    if (read.reached()) continue;
+    return read.epoch() == 0 || !reach_.is_member(read.node()) ? AbortReason::kNodeUnreachable
+                                                               : AbortReason::kEpochsApart;
   }
   return AbortReason::kNone;
 }

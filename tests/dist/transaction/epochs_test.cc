@@ -64,6 +64,54 @@ TEST_P(OneNodeIsAhead, AndWhoWritesHereAndReadsThere) {
   });
 }
 
+/// E does not come to a node that is no member any more, and nobody waits for it.
+class ANodeIsOut : public OneNodeIsAhead {
+ protected:
+  /// Why a transaction ends that writes at node 1, which is ahead, and there; `leave` happens when it has locked.
+  AbortReason reason_of(const std::vector<std::string>& keys, const std::function<void()>& leave) {
+    EXPECT_EQ(at(0, "1x") + at(0, "2x"), "oldold") << "connected";
+    epoch_word(1).store(epoch_of(1) + 1);
+    base::set_sync_hook([&](std::string_view point) {
+      if (point == "across.locked") leave();
+    });
+    Transaction t = begin(0);
+    for (const std::string& key : keys) EXPECT_EQ(t.put(table(0), key, "new"), Outcome::kOk);
+    const std::uint64_t before_ns = cluster_.network.now();
+    const AbortReason reason = t.commit().reason;
+    base::set_sync_hook({});
+    EXPECT_LT(cluster_.network.now() - before_ns, 10'000'000u);
+    return reason;
+  }
+  membership::Fence fence_;
+  membership::Living living_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, ANodeIsOut, testing::Values(IndexKind::kHash), [](const auto&) { return "Hash"; });
+
+TEST_P(ANodeIsOut, ItDoesNotWaitForItsOwnEpoch) {
+  fence_.extend(membership::kForever);
+  fence_.move(1);
+  cluster_.node(0).database().engine().set_fence(fence_);
+  EXPECT_EQ(reason_of({"1x"}, [&] { fence_.close(); }), AbortReason::kMembershipLost);
+}
+
+TEST_P(ANodeIsOut, NorForThatOfOthers) {
+  fence_.extend(membership::kForever);
+  fence_.move(1);
+  cluster_.node(0).database().engine().set_fence(fence_);
+  EXPECT_EQ(reason_of({"1x", "2x"}, [&] { fence_.close(); }), AbortReason::kMembershipLost);
+}
+
+TEST_P(ANodeIsOut, OthersDoNotWaitForIt) {
+  membership::Configuration configuration;
+  for (membership::NodeId id = 0; id < 3; ++id)
+    configuration.add(id) = {.id = id, .generation = 1, .state = membership::MemberState::kServing, .address = ""};
+  living_.follow(configuration);
+  cluster_.node(0).set_living(living_);
+  configuration.find(2)->state = membership::MemberState::kDead;
+  EXPECT_EQ(reason_of({"1x", "2x"}, [&] { living_.follow(configuration); }), AbortReason::kNodeUnreachable);
+}
+
 /// The owner holds the record when the x-lock is taken, and gives it back in the next epoch: only from then on is it locked.
 class OwnerGivesWayLate : public OneNodeIsAhead {
  protected:

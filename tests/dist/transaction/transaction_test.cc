@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/record/shared_record.h"
 #include "tests/dist/transaction/across_nodes.h"
 
 namespace granary::dist::test {
@@ -238,6 +239,21 @@ TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreCommitsNothing) {
   EXPECT_EQ(late.put(table(0), "0x", "new"), Outcome::kOk);
   EXPECT_EQ(late.commit().reason, AbortReason::kMembershipLost);
   EXPECT_EQ(at(1, "1x"), "old") << "and nothing stays locked";
+}
+
+/// What it waits for may have ended long ago without its hearing of it.
+TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreDoesNotTryAgain) {
+  membership::Fence fence;
+  cluster_.node(0).database().engine().set_fence(fence);
+  for (const std::string key : {"0x", "1x"}) {
+    const auto value = table(home_of(key)).core()->index().find(key).value;
+    auto& held = record::shared_of(*reinterpret_cast<record::Record*>(value));
+    base::store_word(&held.state_word, record::x_lock_word({.node = 2, .generation = 1, .worker = 0, .sequence = 9}));
+    const RunResult done =
+        cluster_.node(0).worker().run([&](Transaction& t) { (void)value_of(t, table(0), key); }, {.max_attempts = 3});
+    EXPECT_EQ(done.reason, AbortReason::kMembershipLost) << key;
+    EXPECT_EQ(done.attempts, 1u);
+  }
 }
 
 /// The TIDs that are read and overwritten may be ahead of every E that was READ.
