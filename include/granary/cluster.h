@@ -59,7 +59,7 @@ struct ClusterStatistics {
   std::uint64_t messages = 0;                              ///< questions to other nodes
   std::uint64_t epoch_waits = 0;                           ///< transactions that waited for the epoch of another node
   std::uint64_t location_hits = 0, location_misses = 0, location_stale = 0;
-  std::uint64_t unfinished = 0;  ///< write-backs that a node did not answer: in the log only
+  std::uint64_t unfinished = 0;  ///< records that were left locked: their node has died, or is told later
 };
 
 /// The clock that leases are judged by (docs/clock.md).

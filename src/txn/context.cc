@@ -21,9 +21,10 @@ inline void Context::release() {
   arena_.clear();
   lookups_.clear();
   insert_hints_.clear();
-  if (remote_ != nullptr) [[unlikely]]
-    remote_->end();
+  const bool untidy = remote_ != nullptr && remote_->end();
   worker_.shared().epochs.leave(slot_);
+  if (untidy) [[unlikely]]
+    remote_->tidy();
 }
 
 void Context::undo() {
@@ -69,7 +70,6 @@ CommitResult Context::commit(std::uint64_t serial) {
   const bool across = remote_ != nullptr && remote_->used();
   cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)
                                            : cc::silo::commit(access_, worker_.state());
-  state_ = State::kIdle;
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release();
     worker_.count_commit();
@@ -78,6 +78,7 @@ CommitResult Context::commit(std::uint64_t serial) {
     outcome.reason = for_good_if_out(outcome.reason);
     worker_.count_abort(outcome.reason);
   }
+  state_ = State::kIdle;  // only now: what is released elsewhere lets other fibers run, which look for an idle context
   worker_.collect_some(epoch_);
   return {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
 }

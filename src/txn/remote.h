@@ -63,8 +63,10 @@ class RemoteAccess : public cc::RemotePart {
   /// Visits a range of an ordered table, or of an index, of one node.
   virtual ScanResult snapshot_scan(epoch::Epoch epoch, const TableCore& table, std::uint16_t home,
                                    const ScanRange& range, ScanFn visit) = 0;
-  /// The transaction has ended: forgets everything.
-  virtual void end() = 0;
+  /// The transaction has ended: forgets everything. True if tidy() has something to do.
+  virtual bool end() = 0;
+  /// What takes its time, after a transaction that has left its epoch.
+  virtual void tidy() = 0;
 };
 
 }  // namespace granary::txn

@@ -29,6 +29,7 @@ ClusterThread::ClusterThread(Worker worker, std::uint32_t number, dist::NodePart
 }
 
 ClusterThread::~ClusterThread() {
+  remote_->finish();
   if (on_end_) on_end_(*this);
   remote_.reset();
 }

@@ -60,7 +60,7 @@ Next Release::settle() {
 }
 
 void Release::resume() {
-  base::always_check(outcome() == Outcome::kBroken, "only what broke is resumed");
+  base::always_check(outcome() == Outcome::kBroken || outcome() == Outcome::kOpen, "what has ended is not resumed");
   begin();
   phase_ = Phase::kFindOut;
 }

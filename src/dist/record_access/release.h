@@ -31,7 +31,7 @@ class Release final : public AccessStep {
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// After kBroken, connected again: to be run once more.
+  /// After kBroken, or of a lock of which it is not known whether it was taken; connected again: to be run once more.
   void resume();
 
  private:

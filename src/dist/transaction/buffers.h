@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <granary/status.h>
@@ -38,6 +39,12 @@ class Buffers {
  public:
   explicit Buffers(BufferPool& pool) : pool_(pool) {}
   ~Buffers();
+  /// The other one has none afterwards.
+  Buffers(Buffers&& other) noexcept
+      : pool_(other.pool_),
+        chunks_(std::exchange(other.chunks_, {})),
+        at_(std::exchange(other.at_, nullptr)),
+        end_(std::exchange(other.end_, nullptr)) {}
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 

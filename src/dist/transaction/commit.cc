@@ -166,6 +166,8 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
     Access& access = *accesses[i];
     if (lock.outcome() == Outcome::kBroken) {
       go_on(Phase::kLock, lock);
+      if (lock.outcome() == Outcome::kBroken)
+        undelivered_.emplace_back(access.record, lock.mine(), access.release_room);
       reason = AbortReason::kNodeUnreachable;  // what else was READ over the old connection is of no use
     }
     if (lock.outcome() == Outcome::kDone) {
@@ -352,10 +354,13 @@ void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
     steps.push_back(&release);
   }
   run(phase, steps);
-  for (Release& release : releases) go_on(phase, release);
+  for (Release& release : releases) {
+    go_on(phase, release);
+    if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
+  }
 }
 
-/// Of a lock or a release: until it has ended, over as many connections as it takes. If the node is dead, its recovery finds the rest.
+/// Of a lock or a release: over a few connections more. What has not ended then is undelivered.
 template <typename Resumable>
 void RemoteTransaction::go_on(Phase phase, Resumable& step) {
   for (unsigned turn = 0; step.outcome() == Outcome::kBroken; ++turn) {

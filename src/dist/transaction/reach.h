@@ -16,6 +16,7 @@
 #include "src/dist/record_access/x_lock.h"
 #include "src/dist/transaction/buffers.h"
 #include "src/dist/transaction/directory.h"
+#include "src/dist/transaction/undelivered.h"
 
 namespace granary::dist {
 
@@ -32,7 +33,7 @@ struct ReachCounters {
   std::atomic<std::uint64_t> compare_swaps{0};
   std::atomic<std::uint64_t> messages{0};     ///< questions asked
   std::atomic<std::uint64_t> epoch_waits{0};  ///< transactions that waited for E somewhere
-  std::atomic<std::uint64_t> unfinished{0};   ///< committed, but a node did not answer the write-back
+  std::atomic<std::uint64_t> unfinished{0};   ///< records that were left locked: the node has died, or is told later
   kvstore::remote::LocationCacheCounters locations;
 };
 
@@ -53,6 +54,7 @@ struct Reach {
   std::uint64_t lease_us = 0;            ///< how long leases are
   bool reads_lease = true;               ///< NodeParts::reads_lease
   std::uint64_t connect_timeout_us = 100'000;
+  std::function<std::uint64_t()> now_us = {};
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
 
   /// Who is dead by the configuration may still run, and have its memory read: nobody has to do with it any more (I11).
@@ -60,6 +62,7 @@ struct Reach {
   /// Sees to it that a node is connected; false if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
   ReachCounters counters = {};
+  Undelivered undelivered = {};
 };
 
 }  // namespace granary::dist

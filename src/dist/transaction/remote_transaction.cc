@@ -13,11 +13,12 @@ RemoteTransaction::RemoteTransaction(Reach& reach)
       rounds_(reach.scheduler, reach.endpoint, reach.peers, reach.waiter),
       buffers_(reach.buffers) {}
 
-void RemoteTransaction::end() {
-  if (participants_.empty()) return;
+bool RemoteTransaction::end() {
+  if (participants_.empty()) return !reach_.undelivered.empty();
   if (std::any_of(accesses_.begin(), accesses_.end(), [](const Access& access) { return access.held(); })) {
     release();  // what was declared to be written, and was not
   }
+  if (!undelivered_.empty()) reach_.undelivered.keep(std::exchange(undelivered_, {}), std::move(buffers_));
   cc::bump(reach_.counters.transactions, std::uint64_t{1});
   accesses_.clear();
   participants_.clear();
@@ -27,6 +28,7 @@ void RemoteTransaction::end() {
   arena_.clear();
   validated_ = false;
   lease_in_way_us_ = 0;
+  return !reach_.undelivered.empty();
 }
 
 AbortReason RemoteTransaction::touch(rdma::NodeId node) {

@@ -23,6 +23,7 @@
 #include "src/dist/cluster_epoch/epoch_read.h"
 #include "src/dist/record_access/access_step.h"
 #include "src/dist/record_access/lease.h"
+#include "src/dist/record_access/release.h"
 #include "src/dist/transaction/access.h"
 #include "src/dist/transaction/reach.h"
 
@@ -42,7 +43,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   void snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) override;
   ScanResult snapshot_scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home, const ScanRange& range,
                            ScanFn visit) override;
-  void end() override;
+  bool end() override;
+  void tidy() override { reach_.undelivered.try_again(reach_); }
 
   std::span<const cc::RemoteWrite> writes() override;
   AbortReason lock() override;
@@ -135,6 +137,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   std::vector<Participant> participants_;
   std::vector<SeenAt> nodes_;
   std::vector<cc::RemoteWrite> writes_;
+  std::deque<Release> undelivered_;    ///< what could not be given back
   bool validated_ = false;             ///< by agree()
   std::uint64_t lease_in_way_us_ = 0;  ///< the end of one that kept this transaction from an x-lock
   /// AccessTable::hash() of keys that an earlier attempt wrote under a lease of its own: they are locked when they are declared.

@@ -43,7 +43,9 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .lease_us = node.lease_us,
              .reads_lease = node.reads_lease,
              .connect_timeout_us = node.connect_timeout_us,
-             .lives = node.lives} {
+             .now_us = node.now_us,
+             .lives = node.lives},
+      patience_us_(node.timeout_us) {
   core_.state().waiter = &waiter_;
   core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
 }
@@ -51,6 +53,11 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
 RemoteWorker::~RemoteWorker() {
   core_.end_remote();
   core_.state().waiter = &core_.shared().waiter;
+}
+
+void RemoteWorker::finish() {
+  core_.end_remote();
+  reach_.undelivered.finish(reach_, patience_us_);
 }
 
 void RemoteWorker::poll() {

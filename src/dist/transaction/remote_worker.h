@@ -41,6 +41,9 @@ class RemoteWorker {
   RemoteWorker(const RemoteWorker&) = delete;
   RemoteWorker& operator=(const RemoteWorker&) = delete;
 
+  /// Ends the worker's transactions, and gives back what they have left locked elsewhere: waits for nodes that live, as long as for
+  /// an answer. The last call but poll() before this object dies.
+  void finish();
   /// What the scheduler's poll has to do.
   void poll();
 
@@ -69,6 +72,7 @@ class RemoteWorker {
   Waiter waiter_;
   const LeaseExpired lease_expired_;
   Reach reach_;
+  const std::uint64_t patience_us_;
 };
 
 }  // namespace granary::dist

@@ -1,0 +1,54 @@
+#include "src/dist/transaction/undelivered.h"
+
+#include <algorithm>
+
+#include "src/dist/transaction/reach.h"
+
+namespace granary::dist {
+
+void Undelivered::keep(std::deque<Release> releases, Buffers room) {
+  all_.push_back({std::move(releases), std::move(room)});
+}
+
+void Undelivered::try_again(Reach& reach) {
+  const std::uint64_t now_us = reach.now_us();
+  if (trying_ || now_us < next_us_) return;
+  trying_ = true;
+  try_all(reach);
+  trying_ = false;
+  constexpr std::uint64_t kLeastRest_us = 1000;
+  constexpr std::uint64_t kRest = 10;  // times what it took
+  const std::uint64_t ended_us = reach.now_us();
+  next_us_ = ended_us + std::max(kLeastRest_us, kRest * (ended_us - now_us));
+}
+
+void Undelivered::try_all(Reach& reach) {
+  rdma::fiber::Rounds rounds(reach.scheduler, reach.endpoint, reach.peers, reach.waiter);
+  std::vector<rdma::NodeId> silent;  // each is waited for once
+  for (auto one = all_.begin(); one != all_.end();) {
+    std::erase_if(one->releases, [&](Release& release) {
+      const rdma::NodeId node = release.node();
+      if (!reach.is_member(node)) return true;
+      if (cc::shut_out(reach.worker.shared)) return false;  // also if it has happened while another node was waited for
+      if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;
+      if (!reach.connect(node)) {
+        silent.push_back(node);
+        return false;
+      }
+      release.resume();
+      rounds.run(release);
+      return release.outcome() != Outcome::kBroken;
+    });
+    one = one->releases.empty() ? all_.erase(one) : std::next(one);
+  }
+}
+
+void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {
+  const std::uint64_t end_us = reach.now_us() + patience_us;
+  for (std::uint32_t turn = 0; !empty() && reach.now_us() < end_us && !cc::shut_out(reach.worker.shared); ++turn) {
+    try_again(reach);
+    reach.waiter.pause(turn);
+  }
+}
+
+}  // namespace granary::dist

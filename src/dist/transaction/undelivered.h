@@ -1,0 +1,42 @@
+#pragma once
+// What transactions of a worker left locked at other nodes that live, because one connection after the other broke: it is given back later,
+// with what was decided or without (I5). Only the endpoint that took a lock may, so only the worker; it tries between its
+// transactions, seldom beside what trying costs it. What is left when a node dies is for its recovery.
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <vector>
+
+#include "src/dist/record_access/release.h"
+#include "src/dist/transaction/buffers.h"
+
+namespace granary::dist {
+
+struct Reach;
+
+/// Of one worker, whose fibers share it.
+class Undelivered {
+ public:
+  /// Of a transaction that has ended: what is to be resumed, and the memory where it is.
+  void keep(std::deque<Release> releases, Buffers room);
+  bool empty() const { return all_.empty(); }
+  /// Tries all once more, if it is time to, and nobody else does; not while this node may not commit (I11). Waits for connections, so the
+  /// worker is in no epoch.
+  void try_again(Reach& reach);
+  /// Tries until nothing is left, or for so long.
+  void finish(Reach& reach, std::uint64_t patience_us);
+
+ private:
+  struct OfOne {
+    std::deque<Release> releases;
+    Buffers room;
+  };
+  void try_all(Reach& reach);
+
+  std::list<OfOne> all_;  ///< other fibers add to it while one tries
+  bool trying_ = false;
+  std::uint64_t next_us_ = 0;
+};
+
+}  // namespace granary::dist
