@@ -15,9 +15,6 @@ using kvstore::ordered::Lookup;
 using record::Record;
 using record::TidWord;
 
-Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
-kvstore::ordered::Value value_of(const Record* record) { return reinterpret_cast<kvstore::ordered::Value>(record); }
-
 TidWord word_of(const LoggedWrite& write) {
   return write.tid | record::kLatest | (write.removed ? record::kAbsent : 0);
 }
@@ -60,12 +57,12 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
   worker_.shared.epochs.enter(*slot_);
   table.index().find_many({keys.data(), batch.count}, {found.data(), batch.count});
   for (std::size_t i = 0; i < batch.count; ++i) {
-    if (found[i].value != 0) table.prefetch(record_of(found[i].value));
+    if (found[i].value != 0) table.prefetch(record::record_of(found[i].value));
   }
   LeafHint hint;
   bool done = true;
   for (std::size_t i = 0; i < batch.count && done; ++i)
-    done = apply_one(table, batch.writes[i], record_of(found[i].value), hint);
+    done = apply_one(table, batch.writes[i], record::record_of(found[i].value), hint);
   worker_.shared.epochs.leave(*slot_);
   batch.count = 0;
   std::erase(touched_, id);
@@ -96,12 +93,13 @@ bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record*
     }
     cc::free_record(worker_, made);
     if (inserted.what == InsertResult::What::kOutOfMemory) return false;
-    record = record_of(inserted.present);
+    record = record::record_of(inserted.present);
   }
   for (std::uint32_t turn = 0;; ++turn) {
     const TidWord word = record->tid();
     if (!record::is_latest(word)) {
-      record = record_of(table.index().find(write.key).value);  // another thread has put a larger one in its place
+      record =
+          record::record_of(table.index().find(write.key).value);  // another thread has put a larger one in its place
       continue;
     }
     if (is_older(write, word)) return true;  // also if it is locked: its holder only makes it newer

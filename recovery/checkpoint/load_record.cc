@@ -11,8 +11,6 @@ namespace {
 using kvstore::ordered::InsertResult;
 using record::Record;
 
-kvstore::ordered::Value value_of(Record* record) { return reinterpret_cast<kvstore::ordered::Value>(record); }
-
 /// Puts `made` in the place of the locked record, or what is in it: a shared record never moves (I3).
 void take_place(txn::TableCore& table, std::string_view key, std::string_view value, Record* there, Record* made,
                 cc::WorkerState& worker) {

@@ -21,7 +21,7 @@ bool Piece::run_keys(const kvstore::ordered::Tree& tree, KeyRange* range) {
 }
 
 bool Piece::on_entry(std::string_view key, kvstore::ordered::Value value) {
-  copy(key, *reinterpret_cast<const record::Record*>(value));
+  copy(key, *record::record_of(value));
   ++seen_;
   if (over()) last_key_.assign(key);
   return !over();
@@ -34,7 +34,7 @@ bool Piece::run_buckets(const kvstore::hash::Table& table, BucketRange* range) {
     if (block_.full()) {
       range->keys.emplace_back(key);
     } else {
-      copy(key, *reinterpret_cast<const record::Record*>(value));
+      copy(key, *record::record_of(value));
       ++seen_;
     }
   };

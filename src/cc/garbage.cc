@@ -23,7 +23,7 @@ bool take(const WorkerState& worker, Record& record, TidWord expected) {
 /// record that it still leads to is certainly not freed (the caller's slot is entered), so only then may its TID be read.
 void unhook(WorkerState& worker, const AbsentRecord& absent) {
   const auto found = absent.index->find(absent.key);
-  if (found.value != reinterpret_cast<kvstore::ordered::Value>(absent.record)) return;
+  if (found.value != record::value_of(absent.record)) return;
   Record* const record = absent.record;
   TidWord expected = absent.tid;
   if (base::injected(base::Bug::kUnhookChanged)) expected = record->tid() & ~record::kLocked;

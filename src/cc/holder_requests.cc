@@ -12,7 +12,7 @@ namespace {
 using record::SharedRecord;
 
 SharedRecord* find(Index& index, std::string_view key) {
-  auto* const record = reinterpret_cast<Record*>(index.find(key).value);
+  auto* const record = record::record_of(index.find(key).value);
   return record != nullptr && record::is_shared(record) ? &record::shared_of(*record) : nullptr;
 }
 

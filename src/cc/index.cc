@@ -21,7 +21,7 @@ void Index::find_many_hashed(std::span<const std::string_view> keys, std::span<L
 InsertResult Index::insert_hashed(std::string_view key, Value value, NodeMemory& memory) {
   using What = kvstore::hash::InsertResult::What;
   // Other nodes that read the slot compare the record's incarnation with it.
-  const auto* const record = reinterpret_cast<const record::Record*>(value);
+  const auto* const record = record::record_of(value);
   const std::uint64_t incarnation =
       record::is_shared(record) ? record::incarnation_of(base::load_word(&record->size_word)) : 0;
   const kvstore::hash::InsertResult inserted = hash_->insert_if_absent(key, value, memory, incarnation);

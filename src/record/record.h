@@ -49,6 +49,10 @@ struct Record {
 
 static_assert(sizeof(Record) == 24, "local header: previous version, TID word, size and incarnation");
 
+/// What indexes keep of a record: its address as a value, 0 for none.
+inline Record* record_of(std::uint64_t value) { return reinterpret_cast<Record*>(value); }
+inline std::uint64_t value_of(const Record* record) { return reinterpret_cast<std::uint64_t>(record); }
+
 /// Bytes of memory that a record with such a value occupies before slab rounding.
 constexpr std::size_t record_bytes(std::size_t value_bytes) {
   return sizeof(Record) + base::round_up_to_word(value_bytes);

@@ -36,7 +36,7 @@ class LocalGets {
       while (to < size_ && gets_[to]->table.core() == table) ++to;
       table->index().find_many({keys_.data() + from, to - from}, {found.data() + from, to - from});
       for (std::size_t i = from; i < to; ++i) {
-        if (found[i].value != 0) table->prefetch(reinterpret_cast<const record::Record*>(found[i].value));
+        if (found[i].value != 0) table->prefetch(record::record_of(found[i].value));
       }
     }
   }

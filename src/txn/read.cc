@@ -10,12 +10,6 @@ namespace granary::txn {
 using cc::Record;
 using record::ReadState;
 
-namespace {
-
-Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
-
-}  // namespace
-
 Outcome Context::note_read(Record* record, cc::TidWord tid) {
   if (access_.reads.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
@@ -37,7 +31,7 @@ Record* Context::find(TableCore& table, std::string_view key) {
   const kvstore::ordered::Lookup at = table.index().find(key);
   if (at.value == 0) [[unlikely]]
     access_.nodes.push_back({at.leaf, at.version});
-  return record_of(at.value);
+  return record::record_of(at.value);
 }
 
 Record* Context::look_up(TableCore& table, std::string_view key) {
@@ -126,7 +120,7 @@ void Context::read_together(const LocalGets& gets) {
   for (std::size_t i = 0; i < gets.size() && state_ == State::kOpen; ++i) {
     MultiGet& get = gets[i];
     TableCore& table = *get.table.core();
-    Record* const record = record_of(found[i].value);
+    Record* const record = record::record_of(found[i].value);
     if (record == nullptr) {
       access_.nodes.push_back({found[i].leaf, found[i].version});
     } else {
@@ -141,8 +135,8 @@ void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view 
   // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.
   const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return;
-  lookups_.place(table->index(), key) = record_of(at.value);
-  table->prefetch(record_of(at.value));
+  lookups_.place(table->index(), key) = record::record_of(at.value);
+  table->prefetch(record::record_of(at.value));
 }
 
 }  // namespace granary::txn

@@ -33,7 +33,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
 
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
     if (result_.outcome != Outcome::kOk) return false;
-    auto* const record = reinterpret_cast<Record*>(value);
+    auto* const record = record::record_of(value);
     return index_ == nullptr ? visit_record(table_, key, record) : visit_indexed(key, record);
   }
 

@@ -61,7 +61,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     std::copy(key.begin(), key.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(used_));
     const std::size_t value_at = used_ + key.size();
     for (;;) {
-      const auto* record = reinterpret_cast<const Record*>(value);
+      const auto* record = record::record_of(value);
       const record::StableRead seen = record::read_record_snapshot(
           *record, key.size(), snapshot_, bytes_.data() + value_at, bytes_.size() - value_at, *worker_.waiter);
       if (seen.state == ReadState::kTooSmall) {
@@ -157,7 +157,7 @@ GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::str
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   const kvstore::ordered::Lookup at = table->index().find(key);
   if (at.value == 0) return {Outcome::kNotFound, 0};
-  const auto* record = reinterpret_cast<const Record*>(at.value);
+  const auto* record = record::record_of(at.value);
   return result_of(record::read_record_snapshot(*record, key.size(), snapshot_epoch_, buffer.data(), buffer.size(),
                                                 *worker_.state().waiter),
                    *record, worker_.shared());
@@ -192,13 +192,13 @@ void Context::snapshot_read_together(const LocalGets& gets) {
   gets.find(found);
   // Records that changed since the snapshot keep what it sees one version down, another miss away.
   for (std::size_t i = 0; i < gets.size(); ++i) {
-    const auto* record = reinterpret_cast<const Record*>(found[i].value);
+    const auto* record = record::record_of(found[i].value);
     if (record != nullptr && record::epoch_of(record->tid()) >= snapshot_epoch_)
       gets[i].table.core()->prefetch(record->previous());
   }
   for (std::size_t i = 0; i < gets.size(); ++i) {
     MultiGet& get = gets[i];
-    const auto* record = reinterpret_cast<const Record*>(found[i].value);
+    const auto* record = record::record_of(found[i].value);
     get.result =
         record == nullptr
             ? GetResult{Outcome::kNotFound, 0}

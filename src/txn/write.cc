@@ -15,12 +15,6 @@ using kvstore::ordered::InsertResult;
 using kvstore::ordered::NodeChange;
 using record::ReadState;
 
-namespace {
-
-Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
-
-}  // namespace
-
 Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value,
                        WriteMode mode) {
   const Outcome admitted = admit(serial, table, key);
@@ -83,12 +77,12 @@ Outcome Context::write_new(TableCore& table, std::string_view key, std::string_v
   cc::WorkerState& state = worker_.state();
   Record* const record = table.make_record(state, key, value.size());
   if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
-  const InsertResult result = table.index().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record),
-                                                             state.nodes, insert_hints_.of(table.id()));
+  const InsertResult result =
+      table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()));
   if (result.what != InsertResult::What::kInserted) {
     cc::free_record(state, record);
     if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
-    *present = record_of(result.present);
+    *present = record::record_of(result.present);
     return Outcome::kAlreadyExists;
   }
   access_.writes
@@ -118,7 +112,7 @@ Outcome Context::write_record(TableCore& table, std::string_view key, std::strin
           const Outcome noted = note_node(at.leaf, at.version);
           return noted == Outcome::kOk ? Outcome::kNotFound : noted;
         }
-        record = record_of(at.value);
+        record = record::record_of(at.value);
       }
       if (record == nullptr) {
         const Outcome placed = write_new(table, key, value, &record);

@@ -53,8 +53,7 @@ void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_wo
   if (!write.remove) base::copy_to_shared(to.value_words(), write.value.data(), write.value.size());
   to.set_previous(keep_old ? &from : from.previous());
   to.store_tid(new_word);
-  const bool replaced = write.index->replace(write.key, reinterpret_cast<kvstore::ordered::Value>(&from),
-                                             reinterpret_cast<kvstore::ordered::Value>(&to));
+  const bool replaced = write.index->replace(write.key, record::value_of(&from), record::value_of(&to));
   base::always_check(replaced, "a locked latest record is the one its index leads to");
   // Readers that still hold the old record find it no longer latest and look the key up again.
   from.store_tid(old & ~(record::kLocked | record::kLatest));

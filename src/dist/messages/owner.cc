@@ -21,8 +21,6 @@ using record::ReadState;
 
 namespace {
 
-Record* record_of(kvstore::ordered::Value value) { return reinterpret_cast<Record*>(value); }
-
 bool is_held(const Record& record, std::span<const std::uint64_t> held) {
   return !held.empty() && record::is_shared(&record) &&
          std::binary_search(held.begin(), held.end(), record::shared_of(record).state());
@@ -119,11 +117,10 @@ Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, Pla
   cc::WorkerState& state = worker_.state();
   Record* const record = table.make_record(state, key, 0);
   if (record == nullptr) return nullptr;
-  const InsertResult result =
-      table.index().insert_if_absent(key, reinterpret_cast<kvstore::ordered::Value>(record), state.nodes, nullptr);
+  const InsertResult result = table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr);
   if (result.what != InsertResult::What::kInserted) cc::free_record(state, record);
   if (result.what == InsertResult::What::kOutOfMemory) return nullptr;
-  if (result.what == InsertResult::What::kPresent) return record_of(result.present);
+  if (result.what == InsertResult::What::kPresent) return record::record_of(result.present);
   cc::register_absent(state, state.shared.epochs.current(), record, &table.index(), record::kUnborn, key);
   answer.made = true;
   for (std::size_t i = 0; i < result.changes.size(); ++i) answer.changes.push_back(change(result.changes[i]));
@@ -136,7 +133,7 @@ Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table->index().find(request.key);
-    const Record* record = record_of(at.value);
+    const Record* record = record::record_of(at.value);
     if (record == nullptr && !request.make) {
       answer.missed = node(at.leaf, at.version);
       return Verdict::kDone;
@@ -158,7 +155,7 @@ Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& 
       missed = node(at.leaf, at.version);
       return Verdict::kDone;
     }
-    const Look looked = look(*record_of(at.value), key, /*with_value=*/true, seen, held);
+    const Look looked = look(*record::record_of(at.value), key, /*with_value=*/true, seen, held);
     if (looked != Look::kReplaced) return verdict_on(looked);
     worker_.state().waiter->pause(turn);
   }

@@ -23,7 +23,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
 
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
     ScanEntry entry{.key = std::string(key)};
-    if (!see(reinterpret_cast<const Record*>(value), entry)) return verdict_ == Verdict::kDone;
+    if (!see(record::record_of(value), entry)) return verdict_ == Verdict::kDone;
     if (table_.base() != nullptr && entry.record.has_value && !see_base(entry)) return false;
     const bool there = !record::is_absent(entry.record.tid);
     bytes_ += sizeof entry + key.size() + entry.record.value.size() + entry.base.value.size();
