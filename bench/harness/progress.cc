@@ -8,11 +8,7 @@
 
 namespace granary::bench {
 
-namespace {
-
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 std::string with_commas(std::uint64_t value) {
   const std::string digits = std::to_string(value);
@@ -48,14 +44,15 @@ LoadProgress::LoadProgress(std::string what, std::uint64_t units, bool print)
       units_(units),
       print_(print),
       start_ns_(base::monotonic_ns()),
-      next_line_ns_(start_ns_ + kSecondNs) {}
+      next_line_ns_(start_ns_ + base::kSecondNs) {}
 
 void LoadProgress::add(std::uint64_t done) {
   const std::uint64_t sum = done_.fetch_add(done, std::memory_order_relaxed) + done;
   if (!print_ || units_ == 0) return;
   const std::uint64_t now = base::monotonic_ns();
   std::uint64_t due = next_line_ns_.load(std::memory_order_relaxed);
-  if (now < due || !next_line_ns_.compare_exchange_strong(due, now + kSecondNs, std::memory_order_relaxed)) return;
+  if (now < due || !next_line_ns_.compare_exchange_strong(due, now + base::kSecondNs, std::memory_order_relaxed))
+    return;
   fmt::print(stderr, "[loading {:4.0f} s]  {}: {:3.0f} % of {}\n", static_cast<double>(now - start_ns_) / 1e9, what_,
              100 * static_cast<double>(sum) / static_cast<double>(units_), with_commas(units_));
 }

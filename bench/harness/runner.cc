@@ -11,12 +11,11 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/worker_thread.h"
+#include "src/base/tsc_clock.h"
 
 namespace granary::bench {
 
 namespace {
-
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 class Run {
  public:
@@ -80,7 +79,7 @@ void Run::pass(Phase phase, double seconds, double offset) {
   result_.checkpoint_cost = {};
   result_.checkpoint_cost.begin(look());
   std::uint64_t last = start;
-  for (std::uint64_t tick = start + kSecondNs; last < end; tick += kSecondNs) {
+  for (std::uint64_t tick = start + base::kSecondNs; last < end; tick += base::kSecondNs) {
     const bool stopped = wait_until(std::min(tick, end));
     const std::uint64_t now = base::monotonic_ns();
     const double length = static_cast<double>(now - last) / 1e9;

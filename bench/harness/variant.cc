@@ -10,12 +10,12 @@ namespace granary::bench {
 
 namespace {
 
-struct Row {
+struct NamedVariant {
   std::string_view name;
   std::string_view meaning;
 };
 
-constexpr std::array<Row, kVariants> kRows{{
+constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"key-value", "the bare index, no transactions"},
     {"memsilo", "the engine without a log (the default)"},
     {"global-tid", "TIDs from one shared counter"},
@@ -42,8 +42,8 @@ constexpr std::pair<Variant, Variant> kContradictions[] = {
 };
 
 std::optional<Variant> variant_by_name(std::string_view text) {
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
-    if (kRows[i].name == text) return static_cast<Variant>(i);
+  for (std::size_t i = 0; i < kNamed.size(); ++i) {
+    if (kNamed[i].name == text) return static_cast<Variant>(i);
   }
   return std::nullopt;
 }
@@ -56,8 +56,8 @@ std::string names(VariantSet set) {
 
 }  // namespace
 
-std::string_view name(Variant variant) { return kRows[static_cast<std::size_t>(variant)].name; }
-std::string_view meaning(Variant variant) { return kRows[static_cast<std::size_t>(variant)].meaning; }
+std::string_view name(Variant variant) { return kNamed[static_cast<std::size_t>(variant)].name; }
+std::string_view meaning(Variant variant) { return kNamed[static_cast<std::size_t>(variant)].meaning; }
 
 VariantSet VariantSet::all() {
   VariantSet set;

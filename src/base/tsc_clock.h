@@ -8,6 +8,8 @@
 
 namespace granary::base {
 
+inline constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
 /// CLOCK_MONOTONIC in nanoseconds.
 std::uint64_t monotonic_ns();
 

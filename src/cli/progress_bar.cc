@@ -11,8 +11,7 @@
 namespace granary::cli {
 namespace {
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr std::uint64_t kRedrawNs = kSecondNs / 10, kLineNs = 5 * kSecondNs;
+constexpr std::uint64_t kRedrawNs = base::kSecondNs / 10, kLineNs = 5 * base::kSecondNs;
 constexpr std::size_t kWidth = 30;
 
 }  // namespace
@@ -46,7 +45,7 @@ void ProgressBar::show(const RecoveryProgress& progress) {
   const bool end = progress.bytes_all != 0 && progress.bytes_done >= progress.bytes_all;
   if (now < next_ns_ && !(terminal_ && end)) return;
   next_ns_ = now + (terminal_ ? kRedrawNs : kLineNs);
-  const std::string text = progress_text(progress, static_cast<double>(now - start_ns_) / kSecondNs);
+  const std::string text = progress_text(progress, static_cast<double>(now - start_ns_) / base::kSecondNs);
   fmt::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[K" : "", text, terminal_ ? "" : "\n");
   std::fflush(stderr);
   drawn_ = true;
