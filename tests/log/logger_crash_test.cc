@@ -21,7 +21,7 @@ class LoggerCrash : public testing::TestWithParam<Case> {};
 TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
   std::uint64_t images = 0;
   epoch::Epoch epochs = 0;
-  for (std::uint64_t seed = 1; seed <= scaled(12) && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= sampled(12) && !HasFailure(); ++seed) {
     base::Random random(seed);
     LoggerRig rig(GetParam().options);
     ASSERT_TRUE(rig.open().ok());

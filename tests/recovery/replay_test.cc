@@ -86,7 +86,7 @@ class ReplayThreads : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Threads, ReplayThreads, testing::Values(1, 3));
 
 TEST_P(ReplayThreads, NewestWinsInWhateverOrder) {
-  for (std::uint64_t seed = 1; seed <= tests::scaled(12); ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::sampled(12); ++seed) {
     base::Random random(seed);
     constexpr std::uint32_t kLoggers = 4;
     std::vector<SegmentBuilder> segments;

@@ -57,7 +57,7 @@ class LogImages : public testing::TestWithParam<tests::RigOptions> {};
 
 TEST_P(LogImages, AreUnderstoodAndNeverRefused) {
   std::uint64_t images = 0;
-  for (std::uint64_t seed = 1; seed <= tests::scaled(8) && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= tests::sampled(8) && !HasFailure(); ++seed) {
     base::Random random(seed);
     LoggerRig rig(GetParam());
     ASSERT_TRUE(rig.open().ok());
