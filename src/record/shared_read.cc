@@ -63,8 +63,12 @@ StableRead read_shared_snapshot(const SharedRecord& record, std::size_t key_byte
     const TidWord before = record.head.tid();
     if (epoch_of(before) >= snapshot) return read_older(record.head, snapshot, buffer, room);
     if (is_locked(before)) return {};
-    // Whoever holds it writes in a newer epoch than any snapshot: so far this version is the one, and there is nothing to copy.
-    if (is_absent(before)) return {ReadState::kMissing, before, 0};
+    // Who holds it may write a version of an old epoch, if the write-back has waited for a connection. The TID word is looked
+    // at again since a holder stores it before its unlock: both can have happened before the look at the state.
+    if (is_absent(before)) {
+      const bool settled = !is_x_locked(record.state()) && record.head.tid() == before;
+      return settled ? StableRead{ReadState::kMissing, before, 0} : StableRead{};
+    }
     return try_copy(record, key_bytes, before, buffer, room);
   });
 }

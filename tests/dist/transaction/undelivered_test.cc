@@ -103,6 +103,31 @@ TEST_P(Undelivered, IsNotFromANodeThatIsOut) {
   EXPECT_EQ(at(2, "1x"), "new") << "it is still a member";
 }
 
+/// What else the transaction did is there, so a key of its that is not must not pass for missing.
+TEST_P(Undelivered, ASnapshotIsNotTakenBetweenTheHalvesOfAnInsert) {
+  base::set_sync_hook([this](std::string_view point) {
+    if (point == "across.logged") cluster_.network.partition({0}, {1});
+  });
+  commit(0, [&](Transaction& t, const Table& table) {
+    for (const char* key : {"0z", "1z"}) EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk);
+  });
+  base::set_sync_hook({});
+  heal();
+  cluster_.pass_epochs(9);
+  const auto seen = [this](std::size_t node, const char* key) {
+    Snapshot snapshot = cluster_.node(node).worker().snapshot();
+    std::string value;
+    const Outcome outcome = snapshot.get(table(node), key, value);
+    return outcome == Outcome::kOk ? value : std::string(name(outcome));
+  };
+  for (const std::size_t node : {1, 2}) {
+    EXPECT_EQ(seen(node, "0z"), "new") << node;
+    EXPECT_EQ(seen(node, "1z"), name(Outcome::kBusy)) << node;
+  }
+  go_on();
+  for (const std::size_t node : {1, 2}) EXPECT_EQ(seen(node, "1z"), "new") << node;
+}
+
 TEST_P(Undelivered, IsGivenBackWhenTheWorkerEnds) {
   write_there_and_be_cut_off();
   cluster_.network.schedule(2, 3'000'000, [this] { heal(); });
