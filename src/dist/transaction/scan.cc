@@ -36,12 +36,9 @@ class RemoteTransaction::Scanning {
         visit_(visit),
         result_(result) {
     for (Access& access : mine.accesses_) {
-      const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
-      if (access.held() && of_table && access.key.home == home_) held_.push_back(access.lock);
       const bool here = access.key.table == &scanned_ && access.key.home == home_;
       if (access.written && here && inside(access.key.key, range_)) own_.push_back(&access);
     }
-    std::sort(held_.begin(), held_.end());
     std::sort(own_.begin(), own_.end(),
               [&](const Access* a, const Access* b) { return before(a->key.key, b->key.key, range_.order); });
   }
@@ -50,7 +47,7 @@ class RemoteTransaction::Scanning {
     messages::Range rest = messages::range_of(range_);
     rest.limit += std::min(own_.size(), ~std::size_t{0} - range_.limit);
     for (bool more = true; more;) {
-      Ask<messages::Scan> ask(home_, {.table = scanned_.id(), .range = rest, .held = held_});
+      Ask<messages::Scan> ask(home_, {.table = scanned_.id(), .range = rest, .held = held()});
       messages::Question* const question = &ask;
       mine_.ask_all({&question, 1});
       AbortReason reason = why(ask);
@@ -71,6 +68,16 @@ class RemoteTransaction::Scanning {
   }
 
  private:
+  /// The words of the transaction's x-locks there. Each piece has them anew, since a visitor may declare more.
+  std::vector<std::uint64_t> held() const {
+    std::vector<std::uint64_t> words;
+    for (const Access& access : mine_.accesses_) {
+      const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
+      if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock);
+    }
+    std::sort(words.begin(), words.end());
+    return words;
+  }
   /// Puts a piece into the sets.
   AbortReason take(const messages::ScanAnswer& piece) {
     entries_.clear();
@@ -135,7 +142,6 @@ class RemoteTransaction::Scanning {
   ScanResult& result_;
   std::vector<Access*> own_;  ///< writes in the range, in its order
   /// Words of x-locks taken by declare(): what the owner must not take for somebody else's.
-  std::vector<record::StateWord> held_;
   std::size_t next_own_ = 0;
   std::vector<Access*> entries_;  ///< of the piece
   AbortReason reason_ = AbortReason::kNone;
