@@ -265,8 +265,10 @@ Result<std::unique_ptr<ClusterThread>> ClusterNode::register_worker() {
   {
     const std::lock_guard lock(threads_mutex_);
     if (free_numbers_.empty()) {
-      return Status(StatusCode::kResourceExhausted, fmt::format("node {} has {} workers by {}, and all are registered",
-                                                                own_.id, own_.workers, config_.file));
+      return Status(StatusCode::kResourceExhausted,
+                    fmt::format("node {} has {} workers by {}, and all are registered, or have left records locked at "
+                                "nodes that could not be reached",
+                                own_.id, own_.workers, config_.file));
     }
     number = free_numbers_.back();
     free_numbers_.pop_back();
@@ -304,7 +306,7 @@ void ClusterNode::count_in(ClusterThread& thread) {
   const std::lock_guard lock(threads_mutex_);
   add(ended_, thread.counters());
   std::erase(threads_, &thread);
-  if (thread.number() < own_.workers) free_numbers_.push_back(thread.number());
+  if (thread.number() < own_.workers && !thread.has_left_locks()) free_numbers_.push_back(thread.number());
 }
 
 ClusterStatistics ClusterNode::statistics() const {

@@ -28,6 +28,7 @@ class ClusterThread {
   rdma::fiber::Peers& peers() { return remote_->peers(); }
   const dist::ReachCounters& counters() const { return remote_->counters(); }
   std::uint32_t number() const { return number_; }
+  bool has_left_locks() const { return remote_->has_left_locks(); }
   /// Called when it ends.
   void on_end(std::function<void(ClusterThread&)> act) { on_end_ = std::move(act); }
 

@@ -44,6 +44,8 @@ class RemoteWorker {
   /// Ends the worker's transactions, and gives back what they have left locked elsewhere: waits for nodes that live, as long as for
   /// an answer. The last call but poll() before this object dies.
   void finish();
+  /// Whether it has left records locked at nodes that live. Its words are there, so no other worker may have its number.
+  bool has_left_locks() const { return !reach_.undelivered.empty(); }
   /// What the scheduler's poll has to do.
   void poll();
 

@@ -5,6 +5,11 @@
 #include "src/dist/transaction/reach.h"
 
 namespace granary::dist {
+namespace {
+
+constexpr std::uint64_t kLeastRest_us = 1000;
+
+}  // namespace
 
 void Undelivered::keep(std::deque<Release> releases, Buffers room) {
   all_.push_back({std::move(releases), std::move(room)});
@@ -16,7 +21,6 @@ void Undelivered::try_again(Reach& reach) {
   trying_ = true;
   try_all(reach);
   trying_ = false;
-  constexpr std::uint64_t kLeastRest_us = 1000;
   constexpr std::uint64_t kRest = 10;  // times what it took
   const std::uint64_t ended_us = reach.now_us();
   next_us_ = ended_us + std::max(kLeastRest_us, kRest * (ended_us - now_us));
@@ -29,12 +33,12 @@ void Undelivered::try_all(Reach& reach) {
     std::erase_if(one->releases, [&](Release& release) {
       const rdma::NodeId node = release.node();
       if (!reach.is_member(node)) return true;
-      if (cc::shut_out(reach.worker.shared)) return false;  // also if it has happened while another node was waited for
       if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;
       if (!reach.connect(node)) {
         silent.push_back(node);
         return false;
       }
+      if (cc::shut_out(reach.worker.shared)) return false;  // also if it has happened while a node was waited for
       release.resume();
       rounds.run(release);
       return release.outcome() != Outcome::kBroken;
@@ -46,6 +50,7 @@ void Undelivered::try_all(Reach& reach) {
 void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {
   const std::uint64_t end_us = reach.now_us() + patience_us;
   for (std::uint32_t turn = 0; !empty() && reach.now_us() < end_us && !cc::shut_out(reach.worker.shared); ++turn) {
+    next_us_ = std::min(next_us_, reach.now_us() + kLeastRest_us);  // nothing else waits for the worker
     try_again(reach);
     reach.waiter.pause(turn);
   }
