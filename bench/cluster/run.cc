@@ -1,5 +1,6 @@
 #include "bench/cluster/run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -34,6 +35,11 @@ Result<Json> read_report(const std::string& path, const std::string& label) {
   return Status(StatusCode::kDamaged, fmt::format("{} has left no report", label));
 }
 
+bool same_types(const Measurement& one, const Measurement& other) {
+  return std::equal(one.types.begin(), one.types.end(), other.types.begin(), other.types.end(),
+                    [](const TypeResult& a, const TypeResult& b) { return a.name == b.name; });
+}
+
 Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>& paths) {
   Repeat repeat;
   for (std::size_t node = 0; node < paths.size(); ++node) {
@@ -42,6 +48,12 @@ Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>&
     Result<Measurement> measured = measurement_of(*report);
     if (!measured.ok()) return measured.status();
     repeat.nodes.push_back(std::move(*measured));
+    if (!same_types(repeat.nodes.front(), repeat.nodes.back())) {
+      return Status(StatusCode::kDamaged,
+                    fmt::format("{} reports other types of transactions than {}; is its report of "
+                                "the same version and run?",
+                                run.labels[node], run.labels.front()));
+    }
   }
   repeat.all = merged(repeat.nodes);
   return repeat;
