@@ -108,6 +108,28 @@ TEST_F(ScansAcrossNodes, OfAnIndexSeeWhatTheyHaveDeclared) {
   });
 }
 
+/// Pieces that come after it.
+TEST_F(ScansAcrossNodes, SeeWhatAVisitorDeclares) {
+  constexpr int kKeys = 3000;
+  const auto key_of = [](int k) { return "1" + std::to_string(10'000 + k); };
+  for (int i = 0; i < kKeys; i += 100) {
+    commit(1, [&](Transaction& t) {
+      for (int k = i; k < i + 100; ++k) EXPECT_EQ(t.put(tables_[1], key_of(k), "some value"), Outcome::kOk);
+    });
+  }
+  commit(0, [&](Transaction& t) {
+    const std::string last = key_of(kKeys - 1);
+    const Declared declared{tables_[0], last, true};
+    int seen = 0;
+    const ScanResult scanned = t.scan(tables_[0], {.from = key_of(0)}, [&](std::string_view, std::string_view) {
+      if (seen++ == 0) EXPECT_EQ(t.declare({&declared, 1}), Outcome::kOk);
+      return true;
+    });
+    EXPECT_EQ(scanned.outcome, Outcome::kOk);
+    EXPECT_EQ(seen, kKeys);
+  });
+}
+
 TEST_F(ScansAcrossNodes, CrossManyLeavesAndMessages) {
   constexpr int kKeys = 3000;
   for (int i = 0; i < kKeys; i += 100) {
