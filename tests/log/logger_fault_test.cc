@@ -67,7 +67,7 @@ bool fails_rightly(Fault fault, std::uint64_t seed, const RigOptions& options) {
 
 TEST_P(LoggerFault, AtEveryCall) {
   std::uint64_t failed = 0;
-  for (std::uint64_t seed = 1; seed <= sampled(4); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled(4); ++seed) {
     for (const std::uint32_t loggers : {1u, 2u}) {
       Fault fault = GetParam().fault;
       const RigOptions options{.loggers = loggers, .segment_bytes = 800};
