@@ -80,7 +80,7 @@ bool fails_rightly(const Fault& fault, std::uint64_t seed, Crash crash) {
 
 TEST_P(DatabaseFault, WhileItRuns) {
   std::uint64_t failed = 0;
-  for (std::uint64_t seed = 1; seed <= sampled(2); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled(2); ++seed) {
     for (const Crash crash : {Crash::kPowerLoss, Crash::kProcess}) {
       Fault fault = GetParam().fault;
       for (fault.nth = 0; fails_rightly(fault, seed, crash); ++fault.nth, ++failed)
@@ -121,7 +121,7 @@ bool recovers_rightly(const Fault& fault, std::uint64_t seed, Crash crash) {
 
 TEST_P(DatabaseFault, WhileItRecovers) {
   std::uint64_t failed = 0;
-  for (std::uint64_t seed = 1; seed <= sampled(3); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled(3); ++seed) {
     for (const Crash crash : {Crash::kPowerLoss, Crash::kProcess}) {
       Fault fault = GetParam().fault;
       for (fault.nth = 0; recovers_rightly(fault, seed, crash); ++fault.nth, ++failed)
