@@ -110,9 +110,10 @@ class Transaction {
   /// In a cluster: what the transaction will do elsewhere, all at once and before it does it (`lease_2pl`; DrTM). The records
   /// of other nodes are fetched and held until it ends: those to be written are locked, those to be read leased, which many
   /// may at a time, so that it does not conflict later. Leases are short (`lease_us` of the cluster file); a transaction that
-  /// takes longer aborts with kLeaseExpired. Where the clocks are not good enough for leases, locks take their place. Keys of this
-  /// node, keys that have no record, keys under a lease that is about to end, and keys that were not declared are read and written
-  /// as ever. What was declared to be read only may be written, but aborts once (kRemotelyLocked): the next attempt locks it.
+  /// takes longer aborts with kLeaseExpired. Where the clocks are not good enough for leases, or leases are not wanted
+  /// (ClusterOptions::read_lock), locks take their place. Keys of this node, keys that have no record, keys under a lease that is
+  /// about to end, and keys that were not declared are read and written as ever. What was declared to be read only may be
+  /// written, but aborts (kRemotelyLocked), and a later attempt locks it from the start.
   Outcome declare(std::span<const Declared> keys);
   /// Hints that these keys will be read soon.
   void prefetch(const Table& table, std::string_view key);

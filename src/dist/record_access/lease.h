@@ -5,7 +5,7 @@
 // lease that is there and ends late enough is shared: the READ that came with the CAS was under it, and so was an earlier one in
 // which it was seen, for which no step is needed (shared()). It is never made longer, as readers who come one after the other would
 // keep writers away for ever. Nor is the end of one waited for that is too short to share: whoever has a value reads it
-// optimistically, and writers have their turn before the next lease.
+// optimistically. Then whoever comes first has the record, a writer or the next lease.
 //
 // What was READ counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than the
 // lease may still be writing. Later bits are of owners who will see the lease and give way.
