@@ -80,12 +80,10 @@ std::string cluster_run_help() {
   std::string text =
       "granary cluster run NAME --cluster=FILE [flags]: a benchmark on all nodes of a cluster file\n\n"
       "Starts a process for each node, on this host, brings them together before and after the requests, and reports\n"
-      "their results as one, with a line a node. The flags are those of 'granary bench NAME'; --workers counts for "
-      "each\n"
-      "node, at most as many as the file gives it. Each repeat starts the nodes anew. On several hosts, start each "
-      "node "
-      "by\n"
-      "'granary bench NAME --cluster=FILE --node=N --json=REPORT', and see 'granary cluster merge --help'.\n\n";
+      "their results as one, with a line a node. The flags are those of 'granary bench NAME'; --workers counts for\n"
+      "each node, at most as many as the file gives it. Each repeat starts the nodes anew. On several hosts, start\n"
+      "each node by 'granary bench NAME --cluster=FILE --node=N --json=REPORT', and see 'granary cluster merge\n"
+      "--help'.\n\n";
   for (const bench::BenchCommand* command : bench_commands()) {
     if (command->on_nodes) text += fmt::format("  {:<9} {}\n", command->name, command->summary);
   }
@@ -109,12 +107,9 @@ bench::ExitCode merge_reports(const bench::BenchCommand& command, const bench::F
 std::string cluster_merge_help() {
   return "granary cluster merge NAME --cluster=FILE --reports=REPORT,REPORT,... [--json=FILE]\n\n"
          "Makes one result of a benchmark whose nodes were started one by one, each on its host, by\n"
-         "'granary bench NAME --cluster=FILE --node=N --json=REPORT' with the same flags. The reports, brought to one "
-         "host,\n"
-         "are named in the order of the nodes' ids. Conditions that only all nodes' sums can tell are judged here: "
-         "exit "
-         "code 1\n"
-         "if one does not hold.\n";
+         "'granary bench NAME --cluster=FILE --node=N --json=REPORT' with the same flags. The reports, brought to one\n"
+         "host, are named in the order of the nodes' ids. Conditions that only all nodes' sums can tell are judged\n"
+         "here: exit code 1 if one does not hold.\n";
 }
 
 }  // namespace granary::cli
