@@ -25,6 +25,11 @@ class Cost : public AcrossNodes {
     after.messages -= before.messages;
     return after;
   }
+  /// Once places are known and connections made.
+  Figures warm_cost_of(Body body) {
+    (void)cost_of(body);
+    return cost_of(body);
+  }
 
  private:
   Figures figures() {
@@ -49,8 +54,7 @@ TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
     EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
     EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
   };
-  (void)cost_of(run);
-  const Figures warm = cost_of(run);
+  const Figures warm = warm_cost_of(run);
   EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
   EXPECT_EQ(warm.compare_swaps, 1u);
   EXPECT_EQ(warm.reads, 2u + 2u + 1u) << "two records; header and E; the header that is not locked";
@@ -68,8 +72,7 @@ TEST_P(Cost, TheSameAtSeveralParticipants) {
     EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
     EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
   };
-  (void)cost_of(run);
-  EXPECT_EQ(cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
 }
 
 TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
@@ -77,8 +80,7 @@ TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
     EXPECT_EQ(value_of(t, table, "1x"), "old");
     EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
   };
-  (void)cost_of(run);
-  EXPECT_EQ(cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
 }
 
 TEST_P(Cost, AReaderValidatesInOneRound) {
@@ -86,8 +88,7 @@ TEST_P(Cost, AReaderValidatesInOneRound) {
     EXPECT_EQ(value_of(t, table, "1x"), "old");
     EXPECT_EQ(value_of(t, table, "2x"), "old");
   };
-  (void)cost_of(run);
-  const Figures warm = cost_of(run);
+  const Figures warm = warm_cost_of(run);
   EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{2, 0, 0, 1, 0}))
       << "the second get is asked for after the first";
   EXPECT_EQ(warm.reads, 2u + 4u);
