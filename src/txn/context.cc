@@ -64,7 +64,7 @@ CommitResult Context::commit(std::uint64_t serial) {
     if (refused != AbortReason::kNone) {
       (void)doom_with(refused);
       state_ = State::kIdle;
-      return {.reason = refused, .ticket = {}};
+      return {.reason = doom_, .ticket = {}};
     }
   }
   const bool across = remote_ != nullptr && remote_->used();
