@@ -360,15 +360,22 @@ void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
   }
 }
 
+/// A node that has not answered is not waited for again, as the transaction holds E back.
+bool RemoteTransaction::reconnect(rdma::NodeId node) {
+  if (std::find(silent_.begin(), silent_.end(), node) != silent_.end()) return false;
+  const bool connected = reach_.connect(node);
+  if (!connected) silent_.push_back(node);
+  return connected;
+}
+
 /// Of a lock or a release: over a few connections more. What has not ended then is undelivered.
 template <typename Resumable>
 void RemoteTransaction::go_on(Phase phase, Resumable& step) {
   for (unsigned turn = 0; step.outcome() == Outcome::kBroken; ++turn) {
-    if (turn == kMostResumptions || !reach_.is_member(step.node())) {
+    if (turn == kMostResumptions || !reconnect(step.node())) {
       cc::bump(reach_.counters.unfinished, std::uint64_t{1});
       return;
     }
-    if (!reach_.connect(step.node())) continue;
     step.resume();
     Step* const one = &step;
     run(phase, {&one, 1});

@@ -28,6 +28,7 @@ bool RemoteTransaction::end() {
   arena_.clear();
   validated_ = false;
   lease_in_way_us_ = 0;
+  silent_.clear();
   return !reach_.undelivered.empty();
 }
 

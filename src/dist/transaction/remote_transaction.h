@@ -113,6 +113,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason validate_behind_epochs();
   AbortReason validate_behind(std::vector<Step*> steps);
   void give_back(Phase phase, record::TidWord tid);
+  bool reconnect(rdma::NodeId node);
   template <typename Resumable>
   void go_on(Phase phase, Resumable& step);
   void note_removed(record::TidWord tid);
@@ -137,6 +138,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   std::vector<Participant> participants_;
   std::vector<SeenAt> nodes_;
   std::vector<cc::RemoteWrite> writes_;
+  std::vector<rdma::NodeId> silent_;   ///< participants that did not take a new connection
   std::deque<Release> undelivered_;    ///< what could not be given back
   bool validated_ = false;             ///< by agree()
   std::uint64_t lease_in_way_us_ = 0;  ///< the end of one that kept this transaction from an x-lock

@@ -27,24 +27,27 @@ void Undelivered::try_again(Reach& reach) {
 }
 
 void Undelivered::try_all(Reach& reach) {
-  rdma::fiber::Rounds rounds(reach.scheduler, reach.endpoint, reach.peers, reach.waiter);
   std::vector<rdma::NodeId> silent;  // each is waited for once
   for (auto one = all_.begin(); one != all_.end();) {
-    std::erase_if(one->releases, [&](Release& release) {
-      const rdma::NodeId node = release.node();
-      if (!reach.is_member(node)) return true;
-      if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;
-      if (!reach.connect(node)) {
-        silent.push_back(node);
-        return false;
-      }
-      if (cc::shut_out(reach.worker.shared)) return false;  // also if it has happened while a node was waited for
-      release.resume();
-      rounds.run(release);
-      return release.outcome() != Outcome::kBroken;
-    });
+    for (auto release = one->releases.begin(); release != one->releases.end();)
+      release = has_ended(reach, *release, silent) ? one->releases.erase(release) : std::next(release);
     one = one->releases.empty() ? all_.erase(one) : std::next(one);
   }
+}
+
+/// Whether there is nothing more to do about it: it was given back, or is for its dead node's recovery.
+bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent) {
+  const rdma::NodeId node = release.node();
+  if (!reach.is_member(node)) return true;
+  if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;
+  if (!reach.connect(node)) {
+    silent.push_back(node);
+    return false;
+  }
+  if (cc::shut_out(reach.worker.shared)) return false;  // also if it has happened while a node was waited for
+  release.resume();
+  rdma::fiber::Rounds(reach.scheduler, reach.endpoint, reach.peers, reach.waiter).run(release);
+  return release.outcome() != Outcome::kBroken;
 }
 
 void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {

@@ -33,6 +33,7 @@ class Undelivered {
     Buffers room;
   };
   void try_all(Reach& reach);
+  static bool has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent);
 
   std::list<OfOne> all_;  ///< other fibers add to it while one tries
   bool trying_ = false;
