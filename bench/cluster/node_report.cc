@@ -1,5 +1,7 @@
 #include "bench/cluster/node_report.h"
 
+#include <fstream>
+
 #include <fmt/format.h>
 
 namespace granary::bench::cluster {
@@ -59,7 +61,7 @@ StoreFigures store_of(const Json& json, const std::string& page_kind) {
 }
 
 ClusterFigures cluster_of(const Json& json) {
-  ClusterFigures figures{.attempts = json.at("attempts"), .elsewhere = {}, .clock = {}};
+  ClusterFigures figures{.start = json.at("start"), .attempts = json.at("attempts"), .elsewhere = {}, .clock = {}};
   for (const NamedCount& each : cluster_counts()) figures.elsewhere.*each.count = json.at(each.name);
   const Json& clock = json.at("clock");
   figures.clock = {.source = clock.at("source"),
@@ -106,6 +108,13 @@ Result<Measurement> measurement_of(const Json& report) {
   } catch (const Json::exception& error) {  // the library reports what is missing so
     return Status(StatusCode::kDamaged, fmt::format("a node's report cannot be read: {}", error.what()));
   }
+}
+
+Result<Json> read_report(const std::string& path, const std::string& label) {
+  std::ifstream file(path);
+  Json report = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!report.is_discarded()) return report;
+  return Status(StatusCode::kDamaged, fmt::format("{} has left no report", label));
 }
 
 }  // namespace granary::bench::cluster

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
+#include "bench/cluster/apart.h"
 #include "bench/cluster/drive.h"
 #include "bench/cluster/merge.h"
 #include "bench/cluster/node_table.h"
@@ -28,16 +28,15 @@ struct Repeat {
   Measurement all;
 };
 
-Result<Json> read_report(const std::string& path, const std::string& label) {
-  std::ifstream file(path);
-  Json report = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!report.is_discarded()) return report;
-  return Status(StatusCode::kDamaged, fmt::format("{} has left no report", label));
-}
-
 bool same_types(const Measurement& one, const Measurement& other) {
   return std::equal(one.types.begin(), one.types.end(), other.types.begin(), other.types.end(),
                     [](const TypeResult& a, const TypeResult& b) { return a.name == b.name; });
+}
+
+/// Whether both took part in one start of the cluster, if it was Granary's (not a baseline's).
+bool same_start(const Measurement& one, const Measurement& other) {
+  if (!one.cluster || !other.cluster) return one.cluster.has_value() == other.cluster.has_value();
+  return one.cluster->start == other.cluster->start;
 }
 
 Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>& paths) {
@@ -53,6 +52,11 @@ Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>&
                     fmt::format("{} reports other types of transactions than {}; is its report of "
                                 "the same version and run?",
                                 run.labels[node], run.labels.front()));
+    }
+    if (!same_start(repeat.nodes.front(), repeat.nodes.back())) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("{} and {} report different runs: they were not started together", run.labels.front(),
+                                run.labels[node]));
     }
   }
   repeat.all = merged(repeat.nodes);
@@ -104,8 +108,8 @@ Json nodes_json(const NodesRun& run, const std::vector<Repeat>& repeats) {
   return list;
 }
 
-/// `parameters`: of the nodes, if they were not this process's flags.
-ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const Json& parameters = {}) {
+/// `apart`: if the nodes were not started by this process.
+ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const Apart* apart = nullptr) {
   std::vector<Measurement> totals;
   for (const Repeat& repeat : repeats) totals.push_back(repeat.all);
   const Repeat& median = repeats[median_by_throughput(totals)];
@@ -113,53 +117,16 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const J
   Json json =
       json_report({run.command, run.flags, run.settings, machine, static_cast<double>(run.labels.size()), totals});
   json["granary"]["nodes"] = nodes_json(run, repeats);
-  if (!parameters.is_null()) json["granary"]["parameters"] = parameters;
+  if (apart != nullptr) put_into(json, *apart);
   const std::string title =
-      fmt::format("granary cluster run {}, {} nodes of {} worker{} each, {}", run.command.name, run.labels.size(),
-                  run.settings.workers, run.settings.workers == 1 ? "" : "s", base::version_text());
-  note_build_type();
+      fmt::format("granary cluster {} {}, {} nodes of {} worker{} each, {}", apart == nullptr ? "run" : "merge",
+                  run.command.name, run.labels.size(), run.settings.workers, run.settings.workers == 1 ? "" : "s",
+                  apart == nullptr ? base::version_text() : apart->version);
+  if (apart == nullptr) note_build_type();
   const ExitCode written =
       bench::report(result_text(title, totals) + "\n" + node_table(run.labels, median.nodes, median.all),
                     run.flags.text("json"), json);
   return written == ExitCode::kOk ? check_findings(totals) : written;
-}
-
-/// The flags of a node that a report is of; those that are its own apart. An error: it is of another benchmark or node.
-Result<Json> parameters_of(const NodesRun& run, const std::string& path, std::uint16_t node) {
-  Result<Json> report = read_report(path, fmt::format("--reports: '{}': node {}", path, node));
-  if (!report.ok()) return report;
-  const auto says = [&](const char* at, const Json& value) {
-    const Json::json_pointer place(at);
-    return report->contains(place) && report->at(place) == value;
-  };
-  if (!says("/Benchmark Type", run.command.name) || !says("/granary/parameters/node", node)) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("--reports: '{}' is no report of {} by node {}", path, run.command.name, node));
-  }
-  Json found = std::move((*report)["granary"]["parameters"]);
-  for (const char* own : {"node", "cluster", "json", "progress", "start_timeout"}) found.erase(own);
-  return found;
-}
-
-/// An error: the reports are not these nodes', each once, or of runs that differ.
-Result<Json> common_parameters(const NodesRun& run, const std::vector<std::uint16_t>& nodes,
-                               const std::vector<std::string>& reports) {
-  const auto usage = [](const std::string& message) {
-    return Status(StatusCode::kInvalidArgument, "--reports: " + message);
-  };
-  if (reports.size() != nodes.size())
-    return usage(fmt::format("{} files for {} nodes; name one for each", reports.size(), nodes.size()));
-  Result<Json> common = parameters_of(run, reports[0], nodes[0]);
-  for (std::size_t i = 1; common.ok() && i < nodes.size(); ++i) {
-    const Result<Json> other = parameters_of(run, reports[i], nodes[i]);
-    if (!other.ok()) return other;
-    for (const auto& [name, value] : common->items()) {
-      if (other->value(name, Json()) == value) continue;
-      return usage(fmt::format("nodes {} and {} ran with different --{}; all nodes take the same flags", nodes[0],
-                               nodes[i], name));
-    }
-  }
-  return common;
 }
 
 }  // namespace
@@ -184,16 +151,19 @@ ExitCode run_nodes(const NodesRun& run) {
 
 ExitCode merge_nodes(const NodesRun& run, const std::vector<std::uint16_t>& nodes,
                      const std::vector<std::string>& reports) {
+  if (const Status apart = check_result_apart(run.flags.text("json"), reports); !apart.ok())
+    return failed(apart, ExitCode::kOk);
   if (const Status writable = check_writable(run.flags.text("json")); !writable.ok())
     return refuse(ExitCode::kEnvironment, writable.message());
-  const Result<Json> parameters = common_parameters(run, nodes, reports);
-  if (!parameters.ok()) return failed(parameters.status(), ExitCode::kOk);
+  const Result<Apart> apart = read_apart(run.command.name, nodes, run.labels, reports);
+  if (!apart.ok()) return failed(apart.status(), ExitCode::kOk);
   const Result<Repeat> repeat = read_reports(run, reports);
   if (!repeat.ok()) return failed(repeat.status(), ExitCode::kOk);
   Settings settings = run.settings;
-  if (const auto workers = parameters->find("workers"); workers != parameters->end() && workers->is_number_unsigned())
+  if (const auto workers = apart->parameters.find("workers");
+      workers != apart->parameters.end() && workers->is_number_unsigned())
     settings.workers = workers->get<std::uint32_t>();
-  return report({run.command, run.flags, settings, run.labels, {}}, {*repeat}, *parameters);
+  return report({run.command, run.flags, settings, run.labels, {}}, {*repeat}, &*apart);
 }
 
 }  // namespace granary::bench::cluster

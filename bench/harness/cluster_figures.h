@@ -2,6 +2,7 @@
 // What the transactions of a run did at other nodes of its cluster: counts, which add up over nodes, and what follows from them.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <granary/cluster.h>
@@ -11,6 +12,7 @@ namespace granary::bench {
 struct ExtraFigure;
 
 struct ClusterFigures {
+  std::string start = {};      ///< which one of the cluster it was (Cluster::start_id())
   std::uint64_t attempts = 0;  ///< all transactions, committed or aborted
   ClusterStatistics elsewhere;
   ClockStatus clock;

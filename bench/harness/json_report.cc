@@ -98,6 +98,7 @@ Json store_json(const StoreFigures& store) {
 /// Counts, and what follows from them.
 Json cluster_json(const ClusterFigures& figures) {
   Json json = Json::object();
+  json["start"] = figures.start;
   json["attempts"] = figures.attempts;
   for (const NamedCount& each : cluster_counts()) json[each.name] = figures.elsewhere.*each.count;
   for (const ExtraFigure& ratio : ratios(figures)) json[ratio.name] = ratio.value;

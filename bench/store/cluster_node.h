@@ -33,7 +33,8 @@ class ClusterNode {
 
   ClusterFigures cluster_figures() const {
     const Statistics sums = cluster_->database().statistics();
-    return {.attempts = std::accumulate(sums.aborts.begin(), sums.aborts.end(), sums.commits),
+    return {.start = cluster_->start_id(),
+            .attempts = std::accumulate(sums.aborts.begin(), sums.aborts.end(), sums.commits),
             .elsewhere = cluster_->statistics(),
             .clock = cluster_->clock()};
   }

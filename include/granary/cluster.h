@@ -146,6 +146,9 @@ class Cluster {
   /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running.
   Status barrier();
 
+  /// Names this start of the cluster: the same text on all nodes that started together, and on no others. Empty before start().
+  const std::string& start_id() const;
+
   /// kResourceExhausted when as many are registered as the cluster file has for the node.
   Result<std::unique_ptr<ClusterWorker>> register_worker();
   /// The node's database: its own keys, statistics, durability.

@@ -108,8 +108,11 @@ std::string cluster_merge_help() {
   return "granary cluster merge NAME --cluster=FILE --reports=REPORT,REPORT,... [--json=FILE]\n\n"
          "Makes one result of a benchmark whose nodes were started one by one, each on its host, by\n"
          "'granary bench NAME --cluster=FILE --node=N --json=REPORT' with the same flags. The reports, brought to one\n"
-         "host, are named in the order of the nodes' ids. Conditions that only all nodes' sums can tell are judged\n"
-         "here: exit code 1 if one does not hold.\n";
+         "host, are named in the order of the nodes' ids. Reports of nodes that were not started together, or with "
+         "other\n"
+         "flags or versions, are refused. Conditions that only all nodes' sums can tell are judged here: exit code 1 "
+         "if\n"
+         "one does not hold.\n";
 }
 
 }  // namespace granary::cli

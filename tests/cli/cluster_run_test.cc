@@ -191,6 +191,11 @@ class NodesByHand : public ClusterRun {
   Ran merge(const std::string& reports, const std::string& flags = "") {
     return granary("cluster merge smallbank --cluster=" + file_ + " --reports=" + reports + " " + flags);
   }
+  /// Wrong usage, and says so.
+  void expect_refused(const Ran& ran, const std::string& says) {
+    EXPECT_EQ(ran.exit_code, 2) << ran.out;
+    EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;
+  }
   /// Changes the report of the fifth node.
   void change(const std::function<void(nlohmann::ordered_json&)>& how) {
     auto report = nlohmann::ordered_json::parse(contents(fifth_));
@@ -205,13 +210,37 @@ TEST_F(NodesByHand, AreMergedIntoOneResult) {
   const std::string path = directory_ / "both.json";
   const Ran ran = merge(third_ + "," + fifth_, "--json=" + path);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const char* expected : {"node 3", "node 5", "2 nodes of 1 worker each", "conditions hold"})
+  for (const char* expected :
+       {"cluster merge smallbank, 2 nodes of 1 worker each", "node 3", "node 5", "conditions hold"})
     EXPECT_NE(ran.out.find(expected), std::string::npos) << expected << " missing in\n" << ran.out;
   const auto ours = nlohmann::json::parse(contents(path))["granary"];
   EXPECT_EQ(ours["parameters"]["accounts"], 500);
   EXPECT_GT(ours["repeats"][0]["cluster"]["distributed"], 0);
   EXPECT_GT(ours["nodes"][0]["node 3"]["total"]["committed"], 0);
   EXPECT_GT(ours["nodes"][0]["node 5"]["total"]["committed"], 0);
+  EXPECT_FALSE(ours.contains("machine")) << "nodes may have run on others";
+  for (const char* node : {"node 3", "node 5"}) {
+    EXPECT_TRUE(ours["machines"][node].contains("cpu_model")) << ours["machines"];
+    EXPECT_TRUE(ours["builds"][node].contains("compiler")) << ours["builds"];
+  }
+}
+
+TEST_F(NodesByHand, AreMergedOnlyIfTheyRanTogether) {
+  run_both();
+  const std::string kept = contents(fifth_), both = third_ + "," + fifth_;
+  expect_refused(merge(both, "--json=" + fifth_), "is one of --reports");
+  EXPECT_TRUE(contents(fifth_) == kept) << "it was overwritten";
+  change([](auto& report) { report["parameters"]["another"] = 7; });
+  expect_refused(merge(both), "different --another");
+  std::ofstream(fifth_) << kept;
+  change([](auto& report) { report["parameters"].erase("accounts"); });
+  expect_refused(merge(both), "different --accounts");
+  std::ofstream(fifth_) << kept;
+  const std::string earlier = contents(third_);
+  run_both();
+  EXPECT_EQ(merge(both).exit_code, 0);
+  std::ofstream(third_) << earlier;
+  expect_refused(merge(both), "were not started together");
 }
 
 TEST_F(NodesByHand, MoneyThatOnlyTheSumMissesIsMissed) {

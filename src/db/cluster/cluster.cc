@@ -25,6 +25,7 @@ Result<Index> Cluster::create_index(const Table& table, std::string_view name, c
 Procedures& Cluster::procedures() { return node_->procedures(); }
 Status Cluster::start() { return node_->start(); }
 Status Cluster::barrier() { return node_->barrier(); }
+const std::string& Cluster::start_id() const { return node_->start_id(); }
 Result<std::unique_ptr<ClusterWorker>> Cluster::register_worker() {
   auto thread = node_->register_worker();
   if (!thread.ok()) return thread.status();

@@ -45,6 +45,7 @@ class ClusterNode {
                              Placement placement);
   Status start();
   Status barrier();
+  const std::string& start_id() const { return start_id_; }
   Result<std::unique_ptr<ClusterThread>> register_worker();
   Result<RunResult> call(ClusterThread& worker, NodeNumber node, std::string_view procedure, std::string_view args,
                          std::string& reply);
@@ -111,6 +112,7 @@ class ClusterNode {
   std::atomic<std::uint64_t> barriers_{
       0};  ///< reached by this node; written by barrier(), read by the service: release, acquire
   bool started_ = false;
+  std::string start_id_;  ///< written by start()
 
   mutable std::mutex threads_mutex_;  // guards what follows
   std::vector<ClusterThread*> threads_;

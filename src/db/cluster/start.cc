@@ -28,6 +28,14 @@ epoch::ControlBlock& block_of(const memory::Region& control) {
   return *reinterpret_cast<epoch::ControlBlock*>(control.base());
 }
 
+/// Of a configuration that all have joined. Nobody joins while others serve, so no generation changes until the next start.
+std::string start_id_of(const Configuration& configuration) {
+  std::string id = fmt::format("{:016x}", configuration.cluster_id);
+  for (const membership::Member& member : configuration.members)
+    id += fmt::format("-{}.{}", member.id, member.generation);
+  return id;
+}
+
 }  // namespace
 
 /// Called by the membership's thread, after the fence has moved.
@@ -52,8 +60,10 @@ Status ClusterNode::start() {
   own_thread_ = std::move(own).value();
   status = learn_tables();
   if (status.ok()) status = begin_call_workers();
-  started_ = status.ok();
-  return status.ok() ? barrier() : status;
+  if (!status.ok()) return status;
+  start_id_ = start_id_of(*membership_->configuration());
+  started_ = true;
+  return barrier();
 }
 
 void ClusterNode::begin_service() {
