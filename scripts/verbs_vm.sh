@@ -54,6 +54,13 @@ cp "$kernel"/modules/*.ko "$job/initramfs/modules/"
 cp "$here/verbs_vm/init" "$job/initramfs/init"
 (cd "$job/initramfs" && find . | cpio --quiet -o -H newc) > "$job/initramfs.cpio"
 
+# The guest's counter is the host's. How fast it runs the guest would find out by itself, but wrongly by up to 15 times where the host
+# is busy meanwhile, and so its clock would run. Where the host's processors change their frequency, /proc/cpuinfo does not tell.
+counter_rate() {
+  [[ ! -e /sys/devices/system/cpu/cpu0/cpufreq ]] || return 0
+  awk '$1 == "cpu" && $2 == "MHz" && $4 > 0 { printf "tsc_early_khz=%.0f", $4 * 1000; exit }' /proc/cpuinfo
+}
+
 # boot N: runs machine N until it powers itself off; its output goes to the pipe out.N, the exit code to the file code.N.
 boot() {
   local n=$1 cpus=2 network=()
@@ -67,7 +74,7 @@ boot() {
   exec timeout "$seconds" qemu-system-x86_64 \
     -accel tcg,thread=multi -cpu max,-erms,-fsrm -smp "$cpus" -m 2G -nodefaults -no-user-config -no-reboot -display none \
     -kernel "$kernel/vmlinux" -initrd "$job/initramfs.cpio" \
-    -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable random.trust_cpu=on granary.job=$job granary.vm=$n granary.machines=$machines granary.seconds=$seconds" \
+    -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable $(counter_rate) random.trust_cpu=on granary.job=$job granary.vm=$n granary.machines=$machines granary.seconds=$seconds" \
     -fsdev local,id=host,path=/,security_model=none,readonly=on,multidevs=remap \
     -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -chardev "file,id=console,path=$job/console.$n" -serial chardev:console \
