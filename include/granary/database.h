@@ -74,6 +74,8 @@ class Worker {
   /// Hands the worker to the calling thread. Precondition: the former thread no longer uses it (happens-before).
   void attach_thread();
   /// Frees garbage that has become safe; run() and commit() do a little of it each time. An idle worker may call it.
+  /// In a cluster a worker that is idle for long should, now and then: it tries again to give back records that it had to leave locked
+  /// at nodes that could not be reached, which nobody else may do. So do commit() and the end of a snapshot.
   void collect_garbage();
   /// Index below Options::max_workers, unique among registered workers.
   std::uint32_t id() const;

@@ -48,14 +48,15 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   // Of transactions across nodes.
   kNodeUnreachable,  ///< a node that the transaction needs does not answer: it is dead, or cut off; or it was holding a record
                      ///< when it died, which stays locked until it is recovered
-  kEpochsApart,           ///< the nodes did not reach the transaction's epoch in time (bounded wait)
-  kLeaseExpired,          ///< a lease on a record of another node ran out before the transaction had ended
+  kTooMuchUndelivered,  ///< the worker has left too much locked at nodes that it cannot reach; first that is given back
+  kEpochsApart,         ///< the nodes did not reach the transaction's epoch in time (bounded wait)
+  kLeaseExpired,        ///< a lease on a record of another node ran out before the transaction had ended
   kConfigurationChanged,  ///< a node joined or left before the commit
   kMembershipLost,  ///< this node may not commit anything: it is no longer a member of its cluster, or has not heard from ZooKeeper
                     ///< for too long to know whether it is (Cluster::status() tells which)
   kMisuse,  ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 21;
+inline constexpr std::size_t kAbortReasons = 22;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);

@@ -34,6 +34,10 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      "a node that the transaction needs does not answer, or held a record when it died; see that it runs and is "
      "reached",
      false},
+    {"too_much_undelivered",
+     "the worker has left too many records locked at nodes that it cannot reach, and writes at others again once it "
+     "could give them back; see that they are reached",
+     false},
     {"epochs_apart", "the nodes' epochs did not come together in time; retry, and see whether a node is stalled", true},
     {"lease_expired", "a lease ran out before the transaction had ended; retry, or make it shorter", true},
     {"configuration_changed", "a node joined or left the cluster before the commit; retry", true},

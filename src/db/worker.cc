@@ -87,6 +87,7 @@ void Worker::attach_thread() {
 void Worker::collect_garbage() {
   constexpr std::size_t kBudget = 1024;
   if (core_ == nullptr || !core_->bind()) return;
+  core_->tidy_remote();
   while (core_->collect(kBudget)) {
   }
 }

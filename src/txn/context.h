@@ -41,6 +41,8 @@ class Context {
   bool idle() const { return state_ == State::kIdle; }
   /// How transactions reach other nodes; nullptr: there are none. While idle.
   void set_remote(std::unique_ptr<RemoteAccess> remote) { remote_ = std::move(remote); }
+  /// RemoteAccess::tidy(), of a worker that has other nodes.
+  void tidy_remote() { remote_->tidy(); }
 
   // --- read-write transactions ---
   /// Opens a transaction and returns its serial.

@@ -65,7 +65,7 @@ class RemoteAccess : public cc::RemotePart {
                                    const ScanRange& range, ScanFn visit) = 0;
   /// The transaction has ended: forgets everything. True if tidy() has something to do.
   virtual bool end() = 0;
-  /// What takes its time, after a transaction that has left its epoch.
+  /// What takes its time, after a transaction that has left its epoch, or when the worker has none.
   virtual void tidy() = 0;
 };
 

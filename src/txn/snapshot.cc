@@ -137,6 +137,7 @@ void Context::finish_snapshot(std::uint64_t serial) {
   state_ = State::kIdle;
   worker_.count_snapshot();
   worker_.collect_some(epoch_);
+  worker_.tidy_remote();
 }
 
 Outcome Context::admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const {

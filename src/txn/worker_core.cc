@@ -1,5 +1,7 @@
 #include "src/txn/worker_core.h"
 
+#include <algorithm>
+
 #include "src/cc/garbage.h"
 #include "src/txn/context.h"
 
@@ -28,6 +30,12 @@ void WorkerCore::end_remote() {
   abort_all();
   make_remote_ = nullptr;
   for (const auto& context : contexts_) context->set_remote(nullptr);
+}
+
+void WorkerCore::tidy_remote() {
+  if (!make_remote_ || contexts_.empty()) return;
+  const auto idle = [](const auto& context) { return context->idle(); };
+  if (std::all_of(contexts_.begin(), contexts_.end(), idle)) contexts_.front()->tidy_remote();
 }
 
 bool WorkerCore::bind_first() {

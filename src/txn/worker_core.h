@@ -48,6 +48,9 @@ class WorkerCore {
   /// They do not any more. Ends what is open.
   void end_remote();
 
+  /// Does what transactions left to do at other nodes, if it is time to and none is open: it may take its time.
+  void tidy_remote();
+
   /// An idle context, or nullptr if kMaxOpenTransactions are open (or no epoch slot is left).
   Context* idle_context();
   /// The first context, idle almost always: also for a handle whose operations all report kWrongThread. nullptr before

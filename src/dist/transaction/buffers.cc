@@ -1,6 +1,7 @@
 #include "src/dist/transaction/buffers.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "src/base/cache_line.h"
 
@@ -39,6 +40,11 @@ void* Buffers::allocate(std::size_t bytes) {
   void* const block = at_;
   at_ += bytes;
   return block;
+}
+
+std::size_t Buffers::bytes() const {
+  return std::accumulate(chunks_.begin(), chunks_.end(), std::size_t{0},
+                         [](std::size_t sum, const Chunk& chunk) { return sum + chunk.bytes; });
 }
 
 void Buffers::clear() {

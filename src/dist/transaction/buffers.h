@@ -50,6 +50,8 @@ class Buffers {
 
   /// On a cache line's boundary; nullptr when the pool is used up.
   void* allocate(std::size_t bytes);
+  /// Taken from the pool.
+  std::size_t bytes() const;
   /// Forgets everything; keeps the first chunk.
   void clear();
 

@@ -42,6 +42,7 @@ std::span<const cc::RemoteWrite> RemoteTransaction::writes() {
 
 AbortReason RemoteTransaction::lock() {
   if (writes().empty()) return AbortReason::kNone;
+  if (reach_.undelivered.full()) return AbortReason::kTooMuchUndelivered;
   AbortReason reason = check_own_leases();
   if (reason == AbortReason::kNone) reason = place_writes();
   return reason == AbortReason::kNone ? lock_all() : reason;

@@ -66,6 +66,7 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
   const LeaseTerm term = reach_.time == nullptr ? LeaseTerm{} : lease_term(reach_.time->read());
   for (Access* const access : accesses) {
     const bool locks_it = access->hold == Access::Hold::kLock;
+    if (locks_it && reach_.undelivered.full()) return AbortReason::kTooMuchUndelivered;
     void* const room =
         buffer(locks_it ? XLock::buffer_bytes(access->key.key.size()) : Lease::buffer_bytes(access->record));
     if (room == nullptr || (locks_it && !make_release_room(*access, access->record.max_value_bytes)))

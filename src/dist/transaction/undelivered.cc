@@ -12,12 +12,13 @@ constexpr std::uint64_t kLeastRest_us = 1000;
 }  // namespace
 
 void Undelivered::keep(std::deque<Release> releases, Buffers room) {
+  bytes_ += room.bytes();
   all_.push_back({std::move(releases), std::move(room)});
 }
 
 void Undelivered::try_again(Reach& reach) {
   const std::uint64_t now_us = reach.now_us();
-  if (trying_ || now_us < next_us_) return;
+  if (all_.empty() || trying_ || now_us < next_us_) return;
   trying_ = true;
   try_all(reach);
   trying_ = false;
@@ -31,7 +32,12 @@ void Undelivered::try_all(Reach& reach) {
   for (auto one = all_.begin(); one != all_.end();) {
     for (auto release = one->releases.begin(); release != one->releases.end();)
       release = has_ended(reach, *release, silent) ? one->releases.erase(release) : std::next(release);
-    one = one->releases.empty() ? all_.erase(one) : std::next(one);
+    if (!one->releases.empty()) {
+      ++one;
+      continue;
+    }
+    bytes_ -= one->room.bytes();
+    one = all_.erase(one);
   }
 }
 

@@ -11,18 +11,23 @@ namespace {
 class Undelivered : public AcrossNodes {
  protected:
   /// A transaction of node 0 that writes at node 1. Whether it has committed.
-  bool write_there() {
+  bool write_there() { return write({"1x", "1y"}) == AbortReason::kNone; }
+  AbortReason write(const std::vector<std::string>& keys) {
     Transaction t = begin(0);
-    for (const char* key : {"1x", "1y"}) EXPECT_EQ(t.put(table(0), key, "new"), Outcome::kOk);
-    return t.commit().committed();
+    for (const std::string& key : keys) EXPECT_EQ(t.put(table(0), key, "new"), Outcome::kOk);
+    return t.commit().reason;
   }
-  /// The same, cut off once it is decided.
-  void write_there_and_be_cut_off() {
+  /// It is cut off once it is decided.
+  AbortReason write_and_be_cut_off(const std::vector<std::string>& keys) {
     base::set_sync_hook([this](std::string_view point) {
       if (point == "across.logged") cluster_.network.partition({0}, {1});
     });
-    EXPECT_TRUE(write_there());
+    const AbortReason reason = write(keys);
     base::set_sync_hook({});
+    return reason;
+  }
+  void write_there_and_be_cut_off() {
+    EXPECT_EQ(write_and_be_cut_off({"1x", "1y"}), AbortReason::kNone);
     EXPECT_EQ(cluster_.node(0).remote().counters().unfinished, 2u);
     EXPECT_TRUE(locked());
   }
@@ -37,11 +42,15 @@ class Undelivered : public AcrossNodes {
       cluster_.network.heal_link(static_cast<rdma::NodeId>(from), static_cast<rdma::NodeId>(to));
   }
   /// Time passes, in which the worker does something else now and then.
-  void go_on() {
+  template <typename Act>
+  void go_on(Act&& act) {
     for (int turn = 0; turn < 10; ++turn) {
       cluster_.network.run_for(100'000'000);
-      EXPECT_EQ(at(0, "0x"), "old");
+      act(cluster_.node(0).worker());
     }
+  }
+  void go_on() {
+    go_on([this](Worker&) { EXPECT_EQ(at(0, "0x"), "old"); });
   }
   void put_back(const std::string& key) {
     commit(2, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, key, "old"), Outcome::kOk); });
@@ -126,6 +135,56 @@ TEST_P(Undelivered, ASnapshotIsNotTakenBetweenTheHalvesOfAnInsert) {
   }
   go_on();
   for (const std::size_t node : {1, 2}) EXPECT_EQ(seen(node, "1z"), "new") << node;
+}
+
+TEST_P(Undelivered, IsGivenBackByAWorkerThatOnlyTakesSnapshots) {
+  write_there_and_be_cut_off();
+  heal();
+  go_on([this](Worker& worker) {
+    std::string value;
+    (void)worker.snapshot().get(table(0), "0x", value);
+  });
+  EXPECT_EQ(at(2, "1x"), "new");
+}
+
+TEST_P(Undelivered, IsGivenBackByAnIdleWorker) {
+  write_there_and_be_cut_off();
+  heal();
+  go_on([](Worker& worker) { worker.collect_garbage(); });
+  EXPECT_EQ(at(2, "1x"), "new");
+}
+
+/// A worker that has a transaction open would hold back E while it waits for a connection.
+TEST_P(Undelivered, WaitsForOpenTransactions) {
+  write_there_and_be_cut_off();
+  heal();
+  Transaction open = begin(0);
+  go_on([](Worker& worker) { worker.collect_garbage(); });
+  EXPECT_TRUE(locked());
+  open.abort();
+  EXPECT_EQ(at(2, "1x"), "new");
+}
+
+/// The worker keeps memory of each, and the others need theirs.
+TEST_P(Undelivered, HasALimitBehindWhichNothingIsLocked) {
+  AbortReason reason = AbortReason::kNone;
+  int left = 0;
+  for (; left < 100 && reason == AbortReason::kNone; ++left) {
+    heal();
+    reason = write_and_be_cut_off({"1" + std::to_string(left)});
+  }
+  EXPECT_EQ(reason, AbortReason::kTooMuchUndelivered);
+  EXPECT_GT(left, 10);
+  heal();
+  Transaction declaring = begin(0);
+  const Declared declared[] = {{table(0), "1x", /*write=*/true}};
+  EXPECT_EQ(declaring.declare(declared), Outcome::kAborted);
+  EXPECT_EQ(declaring.commit().reason, AbortReason::kTooMuchUndelivered);
+  EXPECT_EQ(write({"0y"}), AbortReason::kNone) << "its own node's";
+  EXPECT_EQ(at(0, "1x"), "old") << "reads go on";
+  go_on();
+  EXPECT_EQ(write({"1x", "1y"}), AbortReason::kNone);
+  for (int i = 0; i < left - 1; ++i) EXPECT_EQ(at(2, "1" + std::to_string(i)), "new") << i;
 }
 
 TEST_P(Undelivered, IsGivenBackWhenTheWorkerEnds) {
