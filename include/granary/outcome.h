@@ -11,13 +11,14 @@ namespace granary {
 /// the value arguments untouched; kNotFound and kAlreadyExists are facts that commit validates.
 enum class [[nodiscard]] Outcome : std::uint8_t {
   kOk,
-  kNotFound,         ///< get, update, remove: no record has this key
-  kAlreadyExists,    ///< insert: a record has this key
-  kAborted,          ///< the transaction is doomed; commit() or abort() ends it and tells the reason
-  kFinished,         ///< the transaction was already committed or aborted
-  kWrongThread,      ///< the transaction belongs to a worker that another thread uses
-  kKeyTooLong,       ///< the key exceeds kMaxKeyBytes
-  kValueTooLarge,    ///< the value exceeds kMaxValueBytes, or the table's declared maximum
+  kNotFound,       ///< get, update, remove: no record has this key
+  kAlreadyExists,  ///< insert: a record has this key
+  kAborted,        ///< the transaction is doomed; commit() or abort() ends it and tells the reason
+  kFinished,       ///< the transaction was already committed or aborted
+  kWrongThread,    ///< the transaction belongs to a worker that another thread uses
+  kKeyTooLong,     ///< the key exceeds kMaxKeyBytes
+  kValueTooLarge,  ///< the value exceeds kMaxValueBytes, or the table's declared maximum; of another node's snapshot: it is too long
+                   ///< for a message (256 KiB)
   kBufferTooSmall,   ///< the caller's buffer is smaller than the value; its size is reported
   kOutOfMemory,      ///< the memory limit is reached; the transaction can still abort
   kUnknownTable,     ///< the table handle is empty or belongs to another database
@@ -48,6 +49,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   // Of transactions across nodes.
   kNodeUnreachable,  ///< a node that the transaction needs does not answer: it is dead, or cut off; or it was holding a record
                      ///< when it died, which stays locked until it is recovered
+  kMessageTooLarge,  ///< a message to another node would be too long: too many keys declared of a table that is scanned
   kTooMuchUndelivered,  ///< the worker has left too much locked at nodes that it cannot reach; first that is given back
   kEpochsApart,         ///< the nodes did not reach the transaction's epoch in time (bounded wait)
   kLeaseExpired,        ///< a lease on a record of another node ran out before the transaction had ended
@@ -56,7 +58,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
                     ///< for too long to know whether it is (Cluster::status() tells which)
   kMisuse,  ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 22;
+inline constexpr std::size_t kAbortReasons = 23;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);

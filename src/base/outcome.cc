@@ -34,6 +34,9 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      "a node that the transaction needs does not answer, or held a record when it died; see that it runs and is "
      "reached",
      false},
+    {"message_too_large",
+     "a message to another node would be longer than 256 KiB; declare fewer keys of a table that the transaction scans",
+     false},
     {"too_much_undelivered",
      "the worker has left too many records locked at nodes that it cannot reach, and writes at others again once it "
      "could give them back; see that they are reached",

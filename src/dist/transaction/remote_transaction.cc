@@ -80,10 +80,12 @@ AbortReason RemoteTransaction::why(const messages::Question& question) {
   using messages::AskOutcome;
   using messages::Verdict;
   if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
+  if (question.outcome() == AskOutcome::kTooLarge) return AbortReason::kMessageTooLarge;
   if (question.outcome() != AskOutcome::kRefused) return AbortReason::kNodeUnreachable;
   switch (question.verdict()) {
     case Verdict::kBusy: return AbortReason::kRecordBusy;
     case Verdict::kOutOfMemory: return AbortReason::kOutOfMemory;
+    case Verdict::kTooLarge: return AbortReason::kMessageTooLarge;
     default:
       return AbortReason::kNodeUnreachable;  // it speaks otherwise, or has other tables: no member of this cluster
   }

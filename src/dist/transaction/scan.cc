@@ -68,7 +68,8 @@ class RemoteTransaction::Scanning {
   }
 
  private:
-  /// The words of the transaction's x-locks there. Each piece has them anew, since a visitor may declare more.
+  /// The words of the transaction's x-locks there: what the owner must not take for somebody else's. Some 30 000 do not fit into a
+  /// message (kMessageTooLarge). Each piece has them anew, since a visitor may declare more.
   std::vector<std::uint64_t> held() const {
     std::vector<std::uint64_t> words;
     for (const Access& access : mine_.accesses_) {
@@ -141,7 +142,6 @@ class RemoteTransaction::Scanning {
   const ScanFn visit_;
   ScanResult& result_;
   std::vector<Access*> own_;  ///< writes in the range, in its order
-  /// Words of x-locks taken by declare(): what the owner must not take for somebody else's.
   std::size_t next_own_ = 0;
   std::vector<Access*> entries_;  ///< of the piece
   AbortReason reason_ = AbortReason::kNone;

@@ -26,6 +26,7 @@ granary::Outcome outcome_of(const messages::Question& question) {
     case Verdict::kBusy: return granary::Outcome::kBusy;
     case Verdict::kOutOfMemory: return granary::Outcome::kOutOfMemory;
     case Verdict::kNotOrdered: return granary::Outcome::kUnordered;
+    case Verdict::kTooLarge: return granary::Outcome::kValueTooLarge;
     case Verdict::kKeyTooLong: return granary::Outcome::kKeyTooLong;
     default: return granary::Outcome::kUnreachable;
   }

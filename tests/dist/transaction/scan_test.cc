@@ -122,7 +122,9 @@ TEST_F(ScansAcrossNodes, SeeWhatAVisitorDeclares) {
     const Declared declared{tables_[0], last, true};
     int seen = 0;
     const ScanResult scanned = t.scan(tables_[0], {.from = key_of(0)}, [&](std::string_view, std::string_view) {
-      if (seen++ == 0) EXPECT_EQ(t.declare({&declared, 1}), Outcome::kOk);
+      if (seen++ == 0) {
+        EXPECT_EQ(t.declare({&declared, 1}), Outcome::kOk);
+      }
       return true;
     });
     EXPECT_EQ(scanned.outcome, Outcome::kOk);
@@ -245,6 +247,34 @@ TEST_F(ScansAcrossNodes, AUniqueIndexThereRefusesASecondRecord) {
   Transaction t = cluster_.node(0).worker().begin();
   EXPECT_EQ(t.insert(unique_table_[0], "1y", "same"), Outcome::kAborted);
   EXPECT_EQ(t.commit().reason, AbortReason::kUniqueViolation);
+}
+
+/// The words of its locks go with each piece of a scan. Nor does a value of a snapshot go into any message.
+TEST(ScansWithSmallMessages, SayThatWhatIsAskedDoesNotFit) {
+  constexpr std::uint64_t kMessageBytes = 40'000, kLockBytes = 8;
+  SimCluster cluster(
+      2, 1, {.seed = 1}, [](unsigned) { return tests::manual_options(); }, kMessageBytes);
+  const std::vector<Table> tables = cluster.tables("t", {.max_value_bytes = 8, .shared = true});
+  const std::vector<Table> large = cluster.tables("large", {.max_value_bytes = kMessageBytes, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  std::vector<std::string> keys;
+  for (std::uint64_t i = 0; i < kMessageBytes / kLockBytes; ++i) keys.push_back("1" + std::to_string(i));
+  const auto begin = [&](std::size_t node) { return cluster.node(node).worker().begin(); };
+  Transaction load = begin(1);
+  for (const std::string& key : keys) ASSERT_EQ(load.put(tables[1], key, "v"), Outcome::kOk);
+  ASSERT_EQ(load.put(large[1], "1", std::string(kMessageBytes, 'x')), Outcome::kOk);
+  ASSERT_TRUE(load.commit().committed());
+  Transaction t = begin(0);
+  for (const std::string& key : keys) {
+    const Declared declared{tables[0], key, true};
+    ASSERT_EQ(t.declare({&declared, 1}), Outcome::kOk);
+  }
+  EXPECT_EQ(t.scan(tables[0], {.from = "1", .limit = 1}, [](auto, auto) { return true; }).outcome, Outcome::kAborted);
+  EXPECT_EQ(t.commit().reason, AbortReason::kMessageTooLarge);
+  cluster.pass_epochs(9);
+  std::string value;
+  EXPECT_EQ(cluster.node(0).worker().snapshot().get(large[0], "1", value), Outcome::kValueTooLarge);
 }
 
 }  // namespace

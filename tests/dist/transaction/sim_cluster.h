@@ -191,14 +191,17 @@ class SimClusterNode {
 
 class SimCluster {
  public:
-  /// `database_of` tells a node's options.
+  /// `database_of` tells a node's options. Messages have at most so many bytes.
   explicit SimCluster(
       unsigned nodes, unsigned workers = 2, const rdma::sim::SimOptions& options = {.seed = 1},
-      const std::function<Options(unsigned id)>& database_of = [](unsigned) { return tests::manual_options(); })
+      const std::function<Options(unsigned id)>& database_of = [](unsigned) { return tests::manual_options(); },
+      std::uint64_t most_message_bytes = messages::MailboxLayout{}.most_bytes)
       : network(options),
         workers_(workers) {
-    const messages::MailboxLayout layout{
-        .region = kMailRegion, .nodes = static_cast<rdma::NodeId>(nodes), .workers = workers};
+    const messages::MailboxLayout layout{.region = kMailRegion,
+                                         .nodes = static_cast<rdma::NodeId>(nodes),
+                                         .workers = workers,
+                                         .most_bytes = most_message_bytes};
     for (unsigned id = 0; id < nodes; ++id) {
       nodes_.push_back(
           std::make_unique<SimClusterNode>(network, scheduler, static_cast<rdma::NodeId>(id), layout, database_of(id)));
