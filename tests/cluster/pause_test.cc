@@ -229,7 +229,9 @@ TEST(ClusterLease, OfANodeThatWasStoppedIsNotHonouredPastItsEnd) {
     overwritten = comes_true(written, std::chrono::seconds(1));
     reader.signal(SIGCONT);
     ASSERT_TRUE(reader.run_until("ends " + number));
-    if (overwritten) EXPECT_THAT(reader.lines(), testing::Contains("aborts " + number));
+    if (overwritten) {
+      EXPECT_THAT(reader.lines(), testing::Contains("aborts " + number));
+    }
     ASSERT_TRUE(comes_true(written));
   }
   pair.enough = true;
