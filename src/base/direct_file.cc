@@ -15,11 +15,16 @@ namespace {
 constexpr std::uint64_t down_to_block(std::uint64_t at) { return at / kDirectBlock * kDirectBlock; }
 constexpr std::uint64_t up_to_block(std::uint64_t at) { return down_to_block(at + kDirectBlock - 1); }
 
-/// Not every file system can: then without.
+/// Not every file system can: then without. Only opening tells whether it can: overlayfs lets F_SETFL pass, and then refuses writes
+/// and syncs if what lies below cannot. Where it cannot, some leave a file behind that they have refused to create, so the
+/// file is there before.
 int open_direct(const std::string& path, int flags) {
-  const int descriptor = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0644);
-  if (descriptor >= 0) static_cast<void>(::fcntl(descriptor, F_SETFL, O_DIRECT));
-  return descriptor;
+  const int plain = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0644);
+  if (plain < 0) return plain;
+  const int direct = ::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
+  if (direct < 0) return plain;
+  ::close(plain);
+  return direct;
 }
 
 }  // namespace

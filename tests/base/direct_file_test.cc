@@ -3,13 +3,18 @@
 #include "src/base/direct_file.h"
 
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "src/base/random.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::base {
@@ -74,6 +79,31 @@ TEST_F(DirectFileTest, RefusesAFileThatIsThere) {
   const auto again = system_files().create_direct(path_);
   EXPECT_EQ(again.status().code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(system_files().create_direct(directory_ / "no/file").status().code(), StatusCode::kNotFound);
+}
+
+/// overlayfs takes O_DIRECT from whoever has opened a file, and then refuses writes and syncs if what lies below cannot do without a
+/// page cache, as ramfs.
+TEST_F(DirectFileTest, IsWrittenPlainlyWhereTheFileSystemCannot) {
+  const tests::SmallDisk disk(1);
+  if (!disk.mounted()) GTEST_SKIP() << disk.why();
+  const auto directory = [&](const std::string& name) {
+    std::filesystem::create_directory(disk.path() + "/" + name);
+    return disk.path() + "/" + name;
+  };
+  const std::string below = directory("below"), over = directory("over");
+  ASSERT_EQ(mount("none", below.c_str(), "ramfs", 0, nullptr), 0) << std::strerror(errno);
+  const std::string layers = "lowerdir=" + directory("below/lower") + ",upperdir=" + directory("below/upper") +
+                             ",workdir=" + directory("below/work");
+  if (mount("none", over.c_str(), "overlay", 0, layers.c_str()) != 0)
+    GTEST_SKIP() << "no overlayfs here: " << std::strerror(errno);
+  for (const std::string& path : {below + "/file", over + "/file"}) {
+    const auto file = system_files().create_direct(path);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_TRUE((*file)->append("some bytes").ok());
+    const Status synced = (*file)->sync();
+    EXPECT_TRUE(synced.ok()) << synced.message();
+    EXPECT_TRUE(read_file(system_files(), path)->starts_with("some bytes"));
+  }
 }
 
 /// The file may not grow beyond half a buffer: an error of the device, as far as the file can tell.
