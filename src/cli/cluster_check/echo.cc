@@ -8,9 +8,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <span>
 
 namespace granary::cluster_check {
 namespace {
@@ -49,18 +55,82 @@ AddressList look_up(const std::string& host, const char* port) {
   return {found, ::freeaddrinfo};
 }
 
+/// Of ICMP echoes. ping_group_range lets groups have sockets for them, by default none, not even root's; who may open raw sockets, as root
+/// may, needs no such leave.
+class EchoSocket {
+ public:
+  explicit EchoSocket(int family) : six_(family == AF_INET6) {
+    const int protocol = six_ ? static_cast<int>(IPPROTO_ICMPV6) : IPPROTO_ICMP;
+    socket_.emplace(family, SOCK_DGRAM, protocol);
+    raw_ = socket_->get() < 0;
+    if (raw_) socket_.emplace(family, SOCK_RAW, protocol);
+  }
+
+  bool open() const { return socket_->get() >= 0; }
+  /// False if there is no way. What comes from others is not heard afterwards.
+  bool ask(const addrinfo& to) {
+    // Both kinds of request begin with type, code, checksum, identifier, sequence. The kernel fills in the checksum, and the identifier
+    // of a socket that is not raw; of raw ones for IPv4 neither.
+    Message request{static_cast<unsigned char>(six_ ? ICMP6_ECHO_REQUEST : ICMP_ECHO),
+                    0,
+                    0,
+                    0,
+                    kIdentifier[0],
+                    kIdentifier[1],
+                    0,
+                    1};
+    if (raw_ && !six_) put_checksum(request);
+    return ::connect(socket_->get(), to.ai_addr, to.ai_addrlen) == 0 &&
+           ::send(socket_->get(), request.data(), request.size(), 0) >= 0;
+  }
+  bool wait_for_answer(int timeout_ms) const {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    for (;;) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+      if (!socket_->wait(POLLIN, static_cast<int>(std::max<std::int64_t>(0, left.count())))) return false;
+      std::array<unsigned char, 256> packet;
+      const ssize_t bytes = ::recv(socket_->get(), packet.data(), packet.size(), 0);
+      if (bytes < 0 && errno != EAGAIN && errno != EINTR) return false;
+      if (bytes > 0 && answers({packet.data(), static_cast<std::size_t>(bytes)})) return true;
+    }
+  }
+
+ private:
+  using Message = std::array<unsigned char, 8>;
+  static constexpr unsigned char kIdentifier[] = {'G', 'r'};
+
+  /// Internet checksum (RFC 1071), of a message where it is 0.
+  static void put_checksum(Message& message) {
+    unsigned sum = 0;
+    for (std::size_t at = 0; at < message.size(); at += 2) sum += message[at] << 8 | message[at + 1];
+    sum = ~((sum & 0xffff) + (sum >> 16));
+    message[2] = static_cast<unsigned char>(sum >> 8);
+    message[3] = static_cast<unsigned char>(sum);
+  }
+  /// Raw sockets hear all of ICMP, on the way to the host itself the request, too, and have IPv4's header in front.
+  bool answers(std::span<const unsigned char> packet) const {
+    const std::size_t header = raw_ && !six_ ? std::size_t{4} * (packet[0] & 0xf) : 0;
+    if (packet.size() < header + sizeof(Message)) return false;
+    packet = packet.subspan(header);
+    if (packet[0] != (six_ ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY)) return false;
+    return !raw_ || (packet[4] == kIdentifier[0] && packet[5] == kIdentifier[1]);
+  }
+
+  const bool six_;
+  bool raw_ = false;
+  std::optional<Socket> socket_;
+};
+
 }  // namespace
 
 Echo echo(const std::string& address, int timeout_ms) {
   const AddressList to = look_up(address, nullptr);
   if (to == nullptr) return Echo::kNoRoute;
-  const bool six = to->ai_family == AF_INET6;
-  const Socket socket(to->ai_family, SOCK_DGRAM, six ? static_cast<int>(IPPROTO_ICMPV6) : IPPROTO_ICMP);
-  if (socket.get() < 0) return Echo::kNotAllowed;
-  // Both kinds of request begin with type, code, checksum (filled in by the kernel), identifier, sequence.
-  unsigned char request[8] = {static_cast<unsigned char>(six ? ICMP6_ECHO_REQUEST : ICMP_ECHO), 0, 0, 0, 0, 0, 0, 1};
-  if (::sendto(socket.get(), request, sizeof request, 0, to->ai_addr, to->ai_addrlen) < 0) return Echo::kNoRoute;
-  return socket.wait(POLLIN, timeout_ms) ? Echo::kAnswered : Echo::kSilent;
+  EchoSocket socket(to->ai_family);
+  if (!socket.open()) return Echo::kNotAllowed;
+  if (!socket.ask(*to)) return Echo::kNoRoute;
+  return socket.wait_for_answer(timeout_ms) ? Echo::kAnswered : Echo::kSilent;
 }
 
 Result<std::string> ask_server(const std::string& host, const std::string& port, const std::string& question,

@@ -32,8 +32,8 @@ Finding check_host(const NodeConfig& node) {
       break;
     case Echo::kNotAllowed:
       finding.verdict = Verdict::kWarning;
-      finding.found = fmt::format("{} was not asked: this user may not ping", node.address);
-      finding.mend = "sysctl net.ipv4.ping_group_range='0 2147483647'";
+      finding.found = fmt::format("{} was not asked: this user may neither ping nor open raw sockets", node.address);
+      finding.mend = "sysctl net.ipv4.ping_group_range='0 2147483647', or run it as root";
       break;
   }
   return finding;

@@ -88,6 +88,18 @@ TEST(ServiceChecks, AClockWithoutItsServiceIsBad) {
   EXPECT_THAT(text_of(findings), HasSubstr("cannot be reached at /nowhere/ptp4l"));
 }
 
+/// Whoever may open raw sockets, or belongs to a group that may ping.
+TEST(ServiceChecks, RootMayPing) {
+  if (const int raw = ::socket(AF_INET, SOCK_RAW, IPPROTO_ICMP); raw >= 0) {
+    ::close(raw);
+    EXPECT_EQ(echo("127.0.0.1", 1000), Echo::kAnswered);
+    EXPECT_NE(echo("::1", 1000), Echo::kNotAllowed);
+    EXPECT_NE(echo("240.0.0.1", 100), Echo::kAnswered);
+  } else {
+    GTEST_SKIP() << "no raw sockets here";
+  }
+}
+
 TEST(ServiceChecks, AHostAnswersAndAnAddressWithoutARouteDoesNot) {
   ClusterConfig config;
   config.provider = cluster_config::Provider::kVerbs;
