@@ -249,8 +249,8 @@ Status ClusterNode::leave() {
 
 // --- workers ---
 
-Result<std::unique_ptr<ClusterThread>> ClusterNode::open_thread(std::uint32_t number) {
-  auto thread = ClusterThread::open(*database_, *parts_, number);
+Result<std::unique_ptr<ClusterThread>> ClusterNode::open_thread(WorkerNumber number) {
+  auto thread = ClusterThread::open(*database_, *parts_, std::move(number));
   if (!thread.ok()) return thread.status();
   const std::lock_guard lock(threads_mutex_);
   threads_.push_back(thread->get());
@@ -273,7 +273,10 @@ Result<std::unique_ptr<ClusterThread>> ClusterNode::register_worker() {
     number = free_numbers_.back();
     free_numbers_.pop_back();
   }
-  return open_thread(number);
+  return open_thread(WorkerNumber(number, [this](std::uint32_t free) {
+    const std::lock_guard lock(threads_mutex_);
+    free_numbers_.push_back(free);
+  }));
 }
 
 namespace {
@@ -306,7 +309,6 @@ void ClusterNode::count_in(ClusterThread& thread) {
   const std::lock_guard lock(threads_mutex_);
   add(ended_, thread.counters());
   std::erase(threads_, &thread);
-  if (thread.number() < own_.workers && !thread.has_left_locks()) free_numbers_.push_back(thread.number());
 }
 
 ClusterStatistics ClusterNode::statistics() const {

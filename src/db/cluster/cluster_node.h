@@ -77,7 +77,7 @@ class ClusterNode {
   bool has_left(NodeNumber node) const;
   void follow(const membership::Configuration& configuration);
   void count_in(ClusterThread& thread);
-  Result<std::unique_ptr<ClusterThread>> open_thread(std::uint32_t number);
+  Result<std::unique_ptr<ClusterThread>> open_thread(WorkerNumber number);
 
   const ClusterOptions options_;
   const cluster_config::ClusterConfig config_;

@@ -55,7 +55,7 @@ Status ClusterNode::start() {
   Status status = await_members();
   if (status.ok()) status = await_admission();
   if (!status.ok()) return status;
-  auto own = open_thread(layout_.workers - 1);
+  auto own = open_thread(WorkerNumber(layout_.workers - 1));
   if (!own.ok()) return own.status();
   own_thread_ = std::move(own).value();
   status = learn_tables();
@@ -185,7 +185,7 @@ Status ClusterNode::compare_tables(NodeNumber node, const DescribeAnswer& said) 
 Status ClusterNode::begin_call_workers() {
   std::vector<std::unique_ptr<ClusterThread>> workers;
   for (std::uint32_t i = 0; i < own_.workers; ++i) {
-    auto worker = open_thread(layout_.workers / 2 + i);
+    auto worker = open_thread(WorkerNumber(layout_.workers / 2 + i));
     if (!worker.ok()) return worker.status();
     workers.push_back(std::move(worker).value());
   }

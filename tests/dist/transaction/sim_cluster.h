@@ -85,6 +85,21 @@ class SimClusterNode {
   void set_lease_us(std::uint64_t lease_us) { parts_.lease_us = lease_us; }
   Database& database() { return *database_; }
   Directory& directory() { return directory_; }
+  /// Of workers that are not the node's, and wait so.
+  NodeParts parts(base::Waiter& waiter) {
+    return {.fabric = parts_.fabric,
+            .layout = parts_.layout,
+            .mailboxes = parts_.mailboxes,
+            .directory = parts_.directory,
+            .buffers = parts_.buffers,
+            .waiter = waiter,
+            .time = parts_.time,
+            .lease_us = parts_.lease_us,
+            .now_us = parts_.now_us,
+            .timeout_us = parts_.timeout_us,
+            .connect_timeout_us = parts_.connect_timeout_us,
+            .lives = parts_.lives};
+  }
   /// What this node knows of who lives; before, everybody does.
   void set_living(const membership::Living& living) {
     living_ = &living;
@@ -217,11 +232,13 @@ class SimCluster {
     return all;
   }
   /// After all tables have been made.
-  void start() {
+  void start() { start(workers_); }
+  /// With so many workers of each node.
+  void start(unsigned workers) {
     for (const auto& node : nodes_) node->listen();
     for (const auto& node : nodes_) {
       for (const auto& other : nodes_) node->directory().learn(other->id(), 1, other->describe(), 4096);
-      for (unsigned i = 0; i < workers_; ++i) node->add_worker();
+      for (unsigned i = 0; i < workers; ++i) node->add_worker();
     }
   }
 
