@@ -13,6 +13,7 @@ const std::vector<NamedCount>& cluster_counts() {
                                               {"writes", &S::writes},
                                               {"compare_swaps", &S::compare_swaps},
                                               {"messages", &S::messages},
+                                              {"leases", &S::leases},
                                               {"round_trips", &S::rounds},
                                               {"execute_rounds", &S::execute_rounds},
                                               {"lock_rounds", &S::lock_rounds},

@@ -57,6 +57,7 @@ struct ClusterStatistics {
   std::uint64_t execute_rounds = 0, lock_rounds = 0, agree_rounds = 0, validate_rounds = 0, write_back_rounds = 0;
   std::uint64_t reads = 0, writes = 0, compare_swaps = 0;  ///< one-sided operations
   std::uint64_t messages = 0;                              ///< questions to other nodes
+  std::uint64_t leases = 0;                                ///< records that were read under one
   std::uint64_t epoch_waits = 0;                           ///< transactions that waited for the epoch of another node
   std::uint64_t location_hits = 0, location_misses = 0, location_stale = 0;
   std::uint64_t unfinished = 0;  ///< records that were left locked: their node has died, or is told later

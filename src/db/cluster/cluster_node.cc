@@ -295,6 +295,7 @@ void add(ClusterStatistics& sum, const dist::ReachCounters& counters) {
   sum.reads += counters.reads;
   sum.writes += counters.writes;
   sum.compare_swaps += counters.compare_swaps;
+  sum.leases += counters.leases;
   sum.messages += counters.messages;
   sum.epoch_waits += counters.epoch_waits;
   sum.location_hits += counters.locations.hits;

@@ -54,6 +54,7 @@ bool RemoteTransaction::share_lease(Access& access) const {
   const base::TimeReading now = reach_.time->read();
   if (!Lease::shared(access.state, lease_term(now), now)) return false;
   access.lease_end_us = record::lease_end_us(access.state);
+  cc::bump(reach_.counters.leases, std::uint64_t{1});
   return true;
 }
 
@@ -104,6 +105,7 @@ AbortReason RemoteTransaction::take_leased(const std::deque<Lease>& leases, std:
     if (reason != AbortReason::kNone) return reason;
     if (access.read && access.tid != lease.read().tid()) return AbortReason::kReadChanged;
     access.lease_end_us = lease.end_us();
+    cc::bump(reach_.counters.leases, std::uint64_t{1});
     access.tid = lease.read().tid();
     access.has_value = true;
     if (access.found()) access.value = lease.read().value();

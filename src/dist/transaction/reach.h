@@ -32,6 +32,7 @@ struct ReachCounters {
   std::atomic<std::uint64_t> writes{0};
   std::atomic<std::uint64_t> compare_swaps{0};
   std::atomic<std::uint64_t> messages{0};     ///< questions asked
+  std::atomic<std::uint64_t> leases{0};       ///< records that were read under one, taken or shared
   std::atomic<std::uint64_t> epoch_waits{0};  ///< transactions that waited for E somewhere
   std::atomic<std::uint64_t> unfinished{0};   ///< records that were left locked: the node has died, or is told later
   kvstore::remote::LocationCacheCounters locations;
