@@ -42,11 +42,15 @@ Clock::Clock(std::unique_ptr<TimeSource> source, const base::TscClock& ticks, co
 void Clock::step(std::uint64_t now_us) {
   const std::optional<Moment> now = look();
   if (!now) return;  // what was written before counts on, as long as it may
-  if (jumped(*now)) {
+  const Passed passed = since_last(*now);
+  if (passed.apart_us > allowed_us(passed.counted_us)) {
+    time_.jump();
     hold_until_us_ = now_us + options_.hold_us;
     source_->forget();
     const std::lock_guard lock(mutex_);
     ++report_.jumps;
+  } else if (passed.apart_us > allowed_us(static_cast<double>(options_.max_age_us))) {
+    source_->forget();  // nobody has looked for long: it may have drifted so far, or have been set
   }
   last_ = now;
   write(*now, source_->bound(now_us), now_us < hold_until_us_);
@@ -64,11 +68,11 @@ std::optional<Clock::Moment> Clock::look() {
   return {};
 }
 
-bool Clock::jumped(const Moment& now) const {
-  if (!last_ || injected(base::Bug::kIgnoreClockJump)) return false;
-  const double elapsed_us = time_.ticks().nanoseconds(now.ticks - last_->ticks) / 1000;
-  const auto passed_us = static_cast<double>(static_cast<std::int64_t>(now.time_us - last_->time_us));
-  return std::abs(passed_us - elapsed_us) > allowed_us(elapsed_us);
+Clock::Passed Clock::since_last(const Moment& now) const {
+  if (!last_ || injected(base::Bug::kIgnoreClockJump)) return {};
+  const double counted_us = time_.ticks().nanoseconds(now.ticks - last_->ticks) / 1000;
+  const auto told_us = static_cast<double>(static_cast<std::int64_t>(now.time_us - last_->time_us));
+  return {.counted_us = counted_us, .apart_us = std::abs(told_us - counted_us)};
 }
 
 void Clock::write(const Moment& now, const Bound& bound, bool held) {

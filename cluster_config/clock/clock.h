@@ -54,8 +54,14 @@ class Clock {
     std::uint64_t ticks = 0;
   };
 
+  /// Between two looks: time by the counter, and how much more or less it was by the source.
+  struct Passed {
+    double counted_us = 0;
+    double apart_us = 0;
+  };
+
   std::optional<Moment> look();
-  bool jumped(const Moment& now) const;
+  Passed since_last(const Moment& now) const;
   void write(const Moment& now, const Bound& bound, bool held);
 
   const ClockOptions options_;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <variant>
 
 #include "cluster_config/clock/system_time.h"
@@ -46,6 +47,9 @@ std::uint64_t PtpSource::time_us() { return static_cast<std::uint64_t>(system_ns
 
 Bound PtpSource::bound(std::uint64_t now_us) {
   take_answers();
+  if (std::exchange(forgotten_, false)) ask_from_us_ = now_us + options_.measured_us;
+  if (now_us < ask_from_us_)
+    return Bound::none("the clock was set, or nobody looked at it for a while; ptp4l is measuring it anew");
   if (!asked_us_ || now_us - *asked_us_ >= options_.ask_us) ask(now_us);
   return judge(now_us);
 }
@@ -55,6 +59,7 @@ void PtpSource::forget() {
   status_.reset();
   ports_.clear();
   ++sequence_;  // answers that are under way are of before
+  forgotten_ = true;
 }
 
 /// One number for all three; an answer to an earlier one is too late.
@@ -72,7 +77,7 @@ void PtpSource::ask(std::uint64_t now_us) {
 void PtpSource::take_answers() {
   while (const auto message = socket_.receive()) {
     const std::optional<Answer> answer = ptp::parse_answer(*message, options_.domain);
-    if (answer && answer->sequence == sequence_) take(*answer);
+    if (answer && asked_us_ && answer->sequence == sequence_) take(*answer);
   }
 }
 

@@ -31,11 +31,12 @@ Discipline kernel_discipline();
 struct PtpOptions {
   std::string socket = "/var/run/ptp4l";
   std::uint8_t domain = 0;
-  std::string grandmaster{};           ///< "001122.fffe.334455": pmc's "GET TIME_STATUS_NP" tells it as gmIdentity
-  std::uint64_t max_error_us = 50;     ///< of each node; leases are told apart by twice as much
-  std::uint64_t ask_us = 200'000;      ///< how often
-  std::uint64_t stale_us = 1'500'000;  ///< answers to older questions count no more
-  std::uint64_t steered_us = 5'000;    ///< most of the kernel's own estimate: 10 s without steering
+  std::string grandmaster{};              ///< "001122.fffe.334455": pmc's "GET TIME_STATUS_NP" tells it as gmIdentity
+  std::uint64_t max_error_us = 50;        ///< of each node; leases are told apart by twice as much
+  std::uint64_t ask_us = 200'000;         ///< how often
+  std::uint64_t stale_us = 1'500'000;     ///< answers to older questions count no more
+  std::uint64_t measured_us = 1'000'000;  ///< so long after forget() ptp4l tells what it measured since
+  std::uint64_t steered_us = 5'000;       ///< most of the kernel's own estimate: 10 s without steering
   std::function<Discipline()> discipline = kernel_discipline;
 };
 
@@ -69,7 +70,9 @@ class PtpSource final : public TimeSource {
   ptp::Socket socket_;
   std::uint16_t sequence_ = 0;
   std::optional<std::uint64_t> asked_us_;  ///< when the last questions were sent
-  std::string unreachable_;                ///< why they were not
+  bool forgotten_ = false;
+  std::uint64_t ask_from_us_ = 0;
+  std::string unreachable_;  ///< why they were not
   std::optional<Known<ptp::CurrentData>> current_;
   std::optional<Known<ptp::TimeStatus>> status_;
   std::map<std::uint16_t, std::optional<Known<ptp::PortData>>> ports_;

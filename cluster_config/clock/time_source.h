@@ -23,7 +23,7 @@ class TimeSource {
   virtual std::uint64_t time_us() = 0;
   /// `now_us` counts steadily, from whenever. To be called again and again: so a source asks whom it has to ask.
   virtual Bound bound(std::uint64_t now_us) = 0;
-  /// The time has jumped: what was learnt of it before counts no more.
+  /// The time has jumped, or may have: what was learnt of it before counts no more.
   virtual void forget() {}
 };
 

@@ -4,7 +4,8 @@
 // written plus its age.
 //
 // I9: the time comes with a bound of how far any other node's may be from it. Without a bound, or once what was written is
-// older than it may be, there is no time: then no lease counts as valid and none as expired.
+// older than it may be, there is no time: then no lease counts as valid and none as expired. Nor does a lease that was taken
+// before the clock was set count as valid after it: others may have found it expired before their clocks went back, too.
 
 #include <cstdint>
 
@@ -15,11 +16,18 @@
 
 namespace granary::base {
 
+/// The end of a lease that a node relies on, by its clock as that was when it had jumped so many times.
+struct LeaseEnd {
+  std::uint64_t end_us = 0;
+  std::uint64_t jumps = 0;
+};
+
 /// What a node knows of the time at one moment.
 struct TimeReading {
   std::uint64_t now_us = 0;
   std::uint64_t error_us = 0;  ///< no node's clock differs from this reading by more
   bool known = false;
+  std::uint64_t jumps = 0;  ///< of this node's clock, so far
 
   /// A lease that ends then has expired, by every node's clock.
   bool expired(std::uint64_t end_us) const {
@@ -30,6 +38,7 @@ struct TimeReading {
     if (injected(Bug::kHonourExpiredLease)) return known;
     return known && now_us < end_us && (end_us - now_us > error_us || injected(Bug::kIgnoreClockError));
   }
+  bool valid(const LeaseEnd& lease) const { return jumps == lease.jumps && valid(lease.end_us); }
 };
 
 class SoftTime {
@@ -66,6 +75,12 @@ class SoftTime {
   }
   /// The same thread: there is no time until the next write().
   void withdraw() { write(0, 0, kNone); }
+  /// The same, and the next time written has little to do with those before. Whoever reads one of those does not read the new
+  /// count with it: then the turn has changed.
+  void jump() {
+    withdraw();
+    store_word(&line_.jumps, line_.jumps + 1);
+  }
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -79,6 +94,7 @@ class SoftTime {
   /// only after the turn has changed, by which a reader knows that what it loaded may be mixed.
   struct alignas(kCacheLine) Line {
     std::uint64_t turn = 0;
+    std::uint64_t jumps = 0;
     Written written[2];
   };
   static_assert(sizeof(Line) == kCacheLine, "one line to load, and for a region to subscribe to");
@@ -89,11 +105,12 @@ class SoftTime {
     const std::uint64_t time_us = load(&written.time_us);
     const std::uint64_t then = load(&written.ticks);
     const std::uint64_t error_us = load(&written.error_us);
+    const std::uint64_t jumps = load(&line_.jumps);
     const std::uint64_t now = ticks_.ticks();
     // Another processor's counter may be a little behind the writer's.
     const auto age_us = now > then ? static_cast<std::uint64_t>(ticks_.nanoseconds(now - then) / 1000) : 0;
     const bool fresh = age_us <= max_age_us_ || injected(Bug::kIgnoreSoftTimeAge);
-    return {.now_us = time_us + age_us, .error_us = error_us, .known = error_us != kNone && fresh};
+    return {.now_us = time_us + age_us, .error_us = error_us, .known = error_us != kNone && fresh, .jumps = jumps};
   }
 
   Line line_;

@@ -8,6 +8,7 @@
 
 #include <granary/outcome.h>
 
+#include "src/base/soft_time.h"
 #include "src/epoch/epoch.h"
 #include "src/record/tid.h"
 
@@ -40,7 +41,7 @@ class RemotePart {
   virtual AbortReason validate() = 0;
   /// After lock(): until when everything that was read is x-locked or leased, by this node's time (~0: as long as it likes); 0 if
   /// something is not.
-  virtual std::uint64_t held_until_us() const = 0;
+  virtual base::LeaseEnd held_until() const = 0;
   /// The greatest TID that was read or is overwritten (I1).
   virtual record::TidWord greatest_tid() const = 0;
   /// The last thing that can fail: old versions are kept where a snapshot needs them (I12), and this node may still commit.

@@ -42,8 +42,8 @@ AbortReason agree_and_validate_elsewhere(WorkerState& worker, RemotePart& remote
 /// returned then, or if the region was in vain: the transaction goes on with locks.
 std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerState& worker, RemotePart& remote) {
   if (worker.region == nullptr || access.writes.empty()) return std::nullopt;
-  HeldElsewhere held{.until_us = remote.held_until_us(), .writes = remote.writes()};
-  if (held.until_us == 0) return std::nullopt;
+  HeldElsewhere held{.until = remote.held_until(), .writes = remote.writes()};
+  if (held.until.end_us == 0) return std::nullopt;
   AbortReason reason = agree_and_validate_elsewhere(worker, remote, held.epoch);
   held.greatest_tid = remote.greatest_tid();
   if (reason == AbortReason::kNone) reason = remote.prepare(held.epoch);

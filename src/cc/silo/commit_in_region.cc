@@ -29,7 +29,7 @@ struct Plan {
   epoch::Epoch epoch = 0;
   TidWord tid = 0;
   std::size_t log_bytes = 0;
-  std::uint64_t leases_end_us = HeldElsewhere::kForever;
+  base::LeaseEnd leases_end = HeldElsewhere::kForever;
 };
 
 /// Notes the TID words of what will be overwritten. False if one is locked or was replaced: then to wait, or the reason
@@ -142,8 +142,8 @@ void install_in_region(Memory& memory, const WriteEntry& write, TidWord new_word
 /// I9: what was read elsewhere under leases is unchanged as long as these are valid, so they must be at the region's end. It
 /// subscribes to the softtime, and lasts far shorter than the clock's error.
 template <typename Memory>
-bool leases_valid(Memory& memory, const base::SoftTime* time, std::uint64_t end_us) {
-  return end_us == HeldElsewhere::kForever || (time != nullptr && time->read_in(memory).valid(end_us));
+bool leases_valid(Memory& memory, const base::SoftTime* time, const base::LeaseEnd& lease) {
+  return lease.end_us == HeldElsewhere::kForever.end_us || (time != nullptr && time->read_in(memory).valid(lease));
 }
 
 /// All of the commit that others can see. The region's end is the serialization point: E is still the TID's epoch there.
@@ -152,7 +152,7 @@ Verdict commit_body(Memory& memory, AccessSet& access, WorkerState& worker, cons
   const std::vector<WriteEntry>& writes = access.writes.entries();
   if (memory.load(worker.shared.epochs.word()) != plan.epoch && !injected(Bug::kRegionIgnoresEpoch))
     return Verdict::give_up(kPlanOutdated);
-  if (!leases_valid(memory, worker.shared.time, plan.leases_end_us)) return Verdict::give_up(kLeaseOver);
+  if (!leases_valid(memory, worker.shared.time, plan.leases_end)) return Verdict::give_up(kLeaseOver);
   if (const Verdict reads = check_reads(memory, access); !reads.is_done()) return reads;
   if (const Verdict unchanged = check_writes(memory, writes, worker); !unchanged.is_done()) return unchanged;
   if (injected(Bug::kWaitInRegion)) worker.waiter->pause(0);
@@ -198,7 +198,7 @@ std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& wo
   std::vector<WriteEntry>& writes = access.writes.entries();
   if (!note_words(writes, worker.planned_words, worker.shared.time)) return with_locks(worker);
   Plan plan{.epoch = elsewhere.epoch != 0 ? elsewhere.epoch : worker.shared.epochs.current(),
-            .leases_end_us = elsewhere.until_us};
+            .leases_end = elsewhere.until};
   plan.tid = choose_tid(access, writes, worker, plan.epoch, elsewhere.greatest_tid);
   if (plan.tid == 0 || !prepare_in_place(writes, worker, plan.epoch)) return with_locks(worker);
   base::invariant("I1", plan.tid > worker.last_tid && record::epoch_of(plan.tid) == plan.epoch);

@@ -11,12 +11,12 @@ namespace granary::cc::silo {
 
 /// What a transaction across nodes brings along. All that it has read and will write elsewhere is held.
 struct HeldElsewhere {
-  epoch::Epoch epoch = 0;             ///< agreed on; 0: a transaction of this node only
-  TidWord greatest_tid = 0;           ///< I1
-  std::uint64_t until_us = kForever;  ///< when the first lease ends
+  epoch::Epoch epoch = 0;           ///< agreed on; 0: a transaction of this node only
+  TidWord greatest_tid = 0;         ///< I1
+  base::LeaseEnd until = kForever;  ///< when the first lease ends
   std::span<const RemoteWrite> writes = {};
 
-  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
+  static constexpr base::LeaseEnd kForever{.end_us = ~std::uint64_t{0}};
 };
 
 /// Commits or aborts a transaction that writes here; nothing if it has to be done with locks, and then nothing has happened.

@@ -287,13 +287,13 @@ AbortReason RemoteTransaction::validate_behind(std::vector<Step*> steps) {
   return AbortReason::kNone;
 }
 
-std::uint64_t RemoteTransaction::held_until_us() const {
-  if (!epochs_known() || !all_held()) return 0;
+base::LeaseEnd RemoteTransaction::held_until() const {
+  if (!epochs_known() || !all_held()) return {};
   std::uint64_t end_us = ~std::uint64_t{0};
   for (const Access& access : accesses_) {
     if (access.leased()) end_us = std::min(end_us, access.lease_end_us);
   }
-  return end_us;
+  return {.end_us = end_us, .jumps = lease_jumps_.value_or(0)};
 }
 
 record::TidWord RemoteTransaction::greatest_tid() const {

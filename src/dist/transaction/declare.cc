@@ -19,6 +19,7 @@ namespace granary::dist {
 AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
   std::vector<Access*> declared;
   std::vector<Access*> unseen;
+  if (reach_.time != nullptr && !lease_jumps_) lease_jumps_ = reach_.time->read().jumps;
   for (const txn::DeclaredKey& key : keys) {
     Access* access = nullptr;
     const AbortReason reason = open(key.key, access);
@@ -126,8 +127,8 @@ AbortReason RemoteTransaction::take_locked(std::span<Access* const> accesses) {
 AbortReason RemoteTransaction::confirm_leases() const {
   if (reach_.time == nullptr) return AbortReason::kNone;
   const base::TimeReading now = reach_.time->read();
-  const bool valid = std::all_of(accesses_.begin(), accesses_.end(), [&now](const Access& access) {
-    return !access.leased() || now.valid(access.lease_end_us);
+  const bool valid = std::all_of(accesses_.begin(), accesses_.end(), [this, &now](const Access& access) {
+    return !access.leased() || now.valid({.end_us = access.lease_end_us, .jumps = *lease_jumps_});
   });
   return valid ? AbortReason::kNone : AbortReason::kLeaseExpired;
 }

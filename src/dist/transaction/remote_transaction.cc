@@ -27,6 +27,7 @@ bool RemoteTransaction::end() {
   buffers_.clear();
   arena_.clear();
   validated_ = false;
+  lease_jumps_.reset();
   lease_in_way_us_ = 0;
   silent_.clear();
   return !reach_.undelivered.empty();

@@ -50,7 +50,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason lock() override;
   AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) override;
   AbortReason validate() override;
-  std::uint64_t held_until_us() const override;
+  base::LeaseEnd held_until() const override;
   record::TidWord greatest_tid() const override;
   AbortReason prepare(epoch::Epoch epoch) override;
   void write_back(record::TidWord tid) override;
@@ -138,10 +138,11 @@ class RemoteTransaction final : public txn::RemoteAccess {
   std::vector<Participant> participants_;
   std::vector<SeenAt> nodes_;
   std::vector<cc::RemoteWrite> writes_;
-  std::vector<rdma::NodeId> silent_;   ///< participants that did not take a new connection
-  std::deque<Release> undelivered_;    ///< what could not be given back
-  bool validated_ = false;             ///< by agree()
-  std::uint64_t lease_in_way_us_ = 0;  ///< the end of one that kept this transaction from an x-lock
+  std::vector<rdma::NodeId> silent_;          ///< participants that did not take a new connection
+  std::deque<Release> undelivered_;           ///< what could not be given back
+  bool validated_ = false;                    ///< by agree()
+  std::optional<std::uint64_t> lease_jumps_;  ///< of the clock, before the first lease was taken
+  std::uint64_t lease_in_way_us_ = 0;         ///< the end of one that kept this transaction from an x-lock
   /// AccessTable::hash() of keys that an earlier attempt wrote under a lease of its own: they are locked when they are declared.
   std::vector<std::uint64_t> lock_rather_;
   std::uint64_t configuration_ = 0;  ///< when the first other node was touched

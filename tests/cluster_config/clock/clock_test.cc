@@ -144,6 +144,21 @@ TEST_F(ClockTest, AJumpMakesTheSourceForget) {
   EXPECT_TRUE(forgotten);
 }
 
+/// By as much as it may drift in the time, which is more than leases allow for.
+TEST_F(ClockTest, ASmallStepWhileTheProcessWasStoppedMakesTheSourceForget) {
+  bool forgotten = false;
+  auto* const source = new ForgottenSource(forgotten);
+  Clock clock(std::unique_ptr<TimeSource>(source), base::TscClock::simulated(time_ns_));
+  clock.step(0);
+  time_ns_ += 1'000'000'000;
+  clock.step(1'000'000);
+  EXPECT_FALSE(forgotten) << "it was on time";
+  time_ns_ += 1'000'400'000;
+  clock.step(2'000'400);
+  EXPECT_TRUE(forgotten);
+  EXPECT_EQ(clock.report().jumps, 0u);
+}
+
 TEST(ClockThread, KeepsTheTimeOfTheHost) {
   Result<std::unique_ptr<HostSource>> source = HostSource::open();
   ASSERT_TRUE(source.ok()) << source.status().message();

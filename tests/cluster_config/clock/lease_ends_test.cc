@@ -1,5 +1,5 @@
-// Leases on clocks that are set forward and back, by up to an hour, while their threads come late or stand still: whoever still counts
-// on a lease, nobody else takes it for expired (I9). Whether owners, x-locks and regions judge by these clocks is tested with them.
+// Leases on clocks that are set forward and back, by up to an hour, one node's or those of all, while their threads come late or stand
+// still: whoever still counts on a lease, nobody else takes it for expired, nor ever has (I9). Whether owners, x-locks and regions judge by these clocks is tested with them.
 
 #include <memory>
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "cluster_config/clock/clock.h"
 #include "src/base/random.h"
+#include "tests/cluster_config/clock/set_clock.h"
 
 namespace granary::cluster_config::clock {
 namespace {
@@ -17,33 +18,12 @@ constexpr std::uint64_t kDelta = 40;
 constexpr std::uint64_t kTerm = 2'000;
 constexpr std::int64_t kHour = 3'600'000'000;
 
-/// A clock that a daemon keeps within half of δ from the true time, until somebody sets it. The daemon sets it right, and says
-/// so a while later.
-class SetClock final : public TimeSource {
- public:
-  SetClock(const std::atomic<std::uint64_t>& time_ns, std::int64_t kept_us) : time_ns_(time_ns), kept_us_(kept_us) {}
-
-  std::uint64_t time_us() override { return time_ns_.load() / 1000 + static_cast<std::uint64_t>(ahead_us_); }
-  Bound bound(std::uint64_t) override { return known_ ? Bound::within(kDelta) : Bound::none("set"); }
-  void forget() override { known_ = false; }
-
-  void set(std::int64_t by_us) { ahead_us_ += by_us; }
-  void set_right() { ahead_us_ = kept_us_; }
-  void look() { known_ |= ahead_us_ == kept_us_; }
-
- private:
-  const std::atomic<std::uint64_t>& time_ns_;
-  const std::int64_t kept_us_;
-  std::int64_t ahead_us_ = kept_us_;
-  bool known_ = true;
-};
-
 class Nodes {
  public:
   explicit Nodes(std::uint64_t seed) : random_(seed, 0) {
     for (int i = 0; i < kNodes; ++i) {
       const std::int64_t kept_us = static_cast<std::int64_t>(random_.below(kDelta + 1)) - std::int64_t{kDelta / 2};
-      sources_.push_back(new SetClock(time_ns_, kept_us));
+      sources_.push_back(new SetClock(time_ns_, kept_us, kDelta));
       clocks_.push_back(std::make_unique<Clock>(std::unique_ptr<TimeSource>(sources_.back()),
                                                 base::TscClock::simulated(time_ns_),
                                                 ClockOptions{.max_age_us = 500, .hold_us = 3'000}));
@@ -56,6 +36,7 @@ class Nodes {
     for (int turn = 0; turn < 3'000; ++turn) {
       time_ns_ += random_.between(20, 80) * 1000;
       for (int node = 0; node < kNodes; ++node) trouble(node);
+      if (random_.chance(0.001)) set_all(some_jump());
       if (!judge_alike())
         return "a lease that is valid for one node has expired for another, at turn " + std::to_string(turn);
     }
@@ -72,7 +53,8 @@ class Nodes {
   static constexpr int kNodes = 3;
   struct Lease {
     int node;
-    std::uint64_t end_us;
+    base::LeaseEnd end;
+    bool over = false;  ///< somebody has found it expired, and may have written since
   };
 
   void trouble(int node) {
@@ -84,8 +66,12 @@ class Nodes {
     if (random_.chance(0.7)) clock.step(time_ns_ / 1000);
     const base::TimeReading now = clock.time().read();
     if (!now.known || !random_.chance(0.02)) return;
-    given_.push_back({node, now.now_us + kTerm});
+    given_.push_back({.node = node, .end = {.end_us = now.now_us + kTerm, .jumps = now.jumps}});
     ++leases_;
+  }
+  /// As when a host that all nodes are on, or that the others follow, is set: each finds out when its thread comes to its turn.
+  void set_all(std::int64_t by_us) {
+    for (SetClock* const source : sources_) source->set_cluster(by_us);
   }
   std::int64_t some_jump() {
     const std::int64_t most = random_.chance(0.5) ? kHour : 5'000;
@@ -95,12 +81,9 @@ class Nodes {
   bool judge_alike() {
     std::vector<base::TimeReading> now;
     for (const auto& clock : clocks_) now.push_back(clock->time().read());
-    // Who does not know the time, or finds the lease expired, may still find it valid when its clock is set back.
-    for (const Lease& lease : given_) {
-      if (!now[static_cast<std::size_t>(lease.node)].valid(lease.end_us)) continue;
-      for (const base::TimeReading& other : now) {
-        if (other.expired(lease.end_us)) return false;
-      }
+    for (Lease& lease : given_) {
+      for (const base::TimeReading& other : now) lease.over |= other.expired(lease.end.end_us);
+      if (lease.over && now[static_cast<std::size_t>(lease.node)].valid(lease.end)) return false;
     }
     return true;
   }

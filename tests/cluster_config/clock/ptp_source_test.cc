@@ -135,10 +135,11 @@ TEST_F(PtpSourceTest, ADamagedAnswerIsNone) {
   EXPECT_FALSE(source_->bound(now_us_).delta_us);
 }
 
+/// ptp4l itself needs a while to find out.
 TEST_F(PtpSourceTest, WhatWasKnownBeforeAJumpIsForgotten) {
   ASSERT_TRUE(ask().delta_us);
   source_->forget();
-  EXPECT_FALSE(source_->bound(now_us_).delta_us);
+  for (int i = 0; i < 5; ++i) expect_cause("measuring it anew");
   EXPECT_TRUE(ask().delta_us);
 }
 

@@ -72,6 +72,20 @@ TEST_F(Soft, WithdrawnThereIsNone) {
   EXPECT_FALSE(time_.read().known);
 }
 
+TEST_F(Soft, AfterAJumpNoLeaseOfBeforeIsValid) {
+  time_.write(kEnd, counter_ns_, kDelta);
+  const LeaseEnd lease{.end_us = kEnd * 2, .jumps = time_.read().jumps};
+  EXPECT_TRUE(time_.read().valid(lease));
+  time_.withdraw();
+  time_.write(kEnd, counter_ns_, kDelta);
+  EXPECT_TRUE(time_.read().valid(lease)) << "nobody had set the clock";
+  time_.jump();
+  EXPECT_FALSE(time_.read().known);
+  time_.write(kEnd, counter_ns_, kDelta);
+  EXPECT_TRUE(time_.read().valid(kEnd * 2));
+  EXPECT_FALSE(time_.read().valid(lease));
+}
+
 TEST_F(Soft, ARegionReadsTheSame) {
   struct Memory {
     std::uint64_t load(const std::uint64_t* word) { return *word; }

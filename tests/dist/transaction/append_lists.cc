@@ -50,6 +50,7 @@ bool AppendWorld::execute(Open& open, Plan& plan) {
   }
   for (MicroOp& op : ops.subspan(done)) {
     if (random_.chance(0.3)) pause(30);
+    if (options_.clocks_are_set && random_.chance(0.02)) pause(2'000);
     const bool appends = op.kind == MicroOp::Kind::kAppend;
     if (appends ? !append(open, op) : !read(open, {&op, 1}, How::kOneByOne)) return false;
   }

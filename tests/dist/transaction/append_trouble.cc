@@ -31,6 +31,62 @@ void AppendWorld::set_clock(unsigned node) {
   cluster_.network.set_clock(static_cast<rdma::NodeId>(node), {.offset = kBegin + offset_us * 1000});
 }
 
+/// Clocks as nodes have them, kept right but for what is done to them. Each is looked at in time, mostly.
+void AppendWorld::begin_real_clocks() {
+  using cluster_config::clock::Clock, cluster_config::clock::ClockOptions, cluster_config::clock::SetClock;
+  constexpr std::uint64_t kBegin_ns = 1'000'000'000'000'000;  // no clock is set back to before all time
+  time_ns_ = kBegin_ns;
+  for (unsigned node = 0; node < options_.nodes; ++node) {
+    const auto kept_us = static_cast<std::int64_t>(random_.between(0, options_.skew_us));
+    auto source = std::make_unique<SetClock>(time_ns_, kept_us, options_.skew_us);
+    sources_.push_back(source.get());
+    cluster_.node(node).set_lease_us(options_.lease_us);
+    cluster_.node(node).use_clock(std::make_unique<Clock>(std::move(source), base::TscClock::simulated(time_ns_),
+                                                          ClockOptions{.max_age_us = 500, .hold_us = 1'000}));
+    cluster_.node(node).clock().step(time_ns_ / 1000);
+  }
+  cluster_.when_time_passes([this] { time_ns_ = kBegin_ns + cluster_.network.now(); });
+  cluster_.scheduler.spawn([this] {
+    while (!over_) {
+      pause(6);
+      for (unsigned node = 0; node < options_.nodes; ++node) keep_clock(node);
+      if (!random_.chance(0.0002)) continue;
+      const std::int64_t by_us = some_jump_us();
+      for (SetClock* const source : sources_) source->set_cluster(by_us);
+    }
+  });
+}
+
+void AppendWorld::keep_clock(unsigned node) {
+  cluster_config::clock::SetClock& source = *sources_[node];
+  if (random_.chance(0.002)) source.set(some_jump_us());
+  if (random_.chance(0.004)) source.set_right();
+  if (random_.chance(0.05)) source.look();
+  if (random_.chance(0.7)) cluster_.node(node).clock().step(time_ns_ / 1000);
+}
+
+std::int64_t AppendWorld::some_jump_us() {
+  constexpr std::int64_t kHour_us = 3'600'000'000;
+  const auto lease_us = static_cast<std::int64_t>(options_.lease_us);
+  const std::int64_t by[] = {lease_us / 2, 2 * lease_us, kHour_us};
+  return random_.chance(0.5) ? by[random_.below(3)] : -by[random_.below(3)];
+}
+
+std::uint64_t AppendWorld::clock_jumps() {
+  std::uint64_t sum = 0;
+  for (unsigned node = 0; node < options_.nodes; ++node) sum += cluster_.node(node).clock().report().jumps;
+  return sum;
+}
+
+std::uint64_t AppendWorld::leases() {
+  std::uint64_t sum = 0;
+  for (unsigned node = 0; node < options_.nodes; ++node) {
+    for (unsigned worker = 0; worker < options_.workers; ++worker)
+      sum += cluster_.node(node).remote(worker).counters().leases;
+  }
+  return sum;
+}
+
 void AppendWorld::begin_trouble() {
   for (unsigned node = 0; node < options_.nodes; ++node) {
     membership::Fence& fence = fences_.emplace_back();

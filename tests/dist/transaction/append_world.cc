@@ -28,7 +28,11 @@ AppendWorld::AppendWorld(const AppendOptions& options)
                                         .shared = true})),
       appends_(std::size_t{options.nodes} * options.lists),
       taken_(std::size_t{options.nodes} * options.workers) {
-  if (options.declared != 0) begin_clocks();
+  if (options.clocks_are_set) {
+    begin_real_clocks();
+  } else if (options.declared != 0) {
+    begin_clocks();
+  }
   cluster_.start();
 }
 
@@ -36,6 +40,7 @@ Options AppendWorld::engine_options(unsigned node) const {
   Options options = tests::manual_options();
   options.snapshot_epochs = 2;  // so that garbage is collected before all is over
   if (options_.regions) options.htm = Htm::kSim;
+  if (options_.clocks_are_set) options.max_open_epochs = 0;  // some transactions outlast what becomes of the clocks
   if (options_.logged) {
     options.directory = options.reliable_directory = directory_->path() + "/" + std::to_string(node);
     options.ring_bytes = std::uint64_t{64} << 10;

@@ -12,6 +12,7 @@
 
 #include "bench/append/history/history.h"
 #include "src/base/random.h"
+#include "tests/cluster_config/clock/set_clock.h"
 #include "tests/dist/transaction/epoch_order.h"
 #include "tests/dist/transaction/sim_cluster.h"
 #include "tests/support/ring_directory.h"
@@ -32,6 +33,8 @@ struct AppendOptions {
   double declared = 0;
   std::uint64_t lease_us = 300;
   std::uint64_t skew_us = 60;  ///< that clocks differ at most, and may at any time
+  /// They are set, forward and back, one node's or all nodes'.
+  bool clocks_are_set = false;
   /// Share of appends that take the list to another key: one record ends, and another is born, maybe in the place of a third.
   double moves = 0;
   bool regions = false;  ///< what a node does to its own lists is committed in simulated HTM regions, mostly
@@ -47,6 +50,8 @@ class AppendWorld {
   std::string run();
   bench::history::History& history() { return history_; }
   std::uint64_t committed() const { return committed_; }
+  std::uint64_t leases();
+  std::uint64_t clock_jumps();
   std::uint64_t epochs() { return cluster_.node(0).control().by_leader.epoch.load(); }
 
  private:
@@ -106,6 +111,9 @@ class AppendWorld {
   void step(unsigned node);
   void begin_clocks();
   void set_clock(unsigned node);
+  void begin_real_clocks();
+  void keep_clock(unsigned node);
+  std::int64_t some_jump_us();
   void begin_trouble();
   void trouble();
   void change_configuration();
@@ -116,6 +124,7 @@ class AppendWorld {
   void pause(unsigned most);
 
   const AppendOptions options_;
+  std::atomic<std::uint64_t> time_ns_{0};  ///< the true time, for clocks that are set
   base::Random random_;
   const std::unique_ptr<tests::RingDirectory> directory_;  ///< if there are logs
   SimCluster cluster_;
@@ -126,7 +135,8 @@ class AppendWorld {
   std::uint64_t committed_ = 0;
   std::vector<Seen> seen_;
   std::uint64_t epoch_ = 1;
-  std::deque<membership::Fence> fences_;  ///< of nodes, if there is trouble
+  std::vector<cluster_config::clock::SetClock*> sources_;  ///< of the nodes' clocks
+  std::deque<membership::Fence> fences_;                   ///< of nodes, if there is trouble
   epoch::Configuration configuration_ = 0;
   bool over_ = false;
   std::string log_;                   ///< all that was ever in a ring

@@ -19,6 +19,8 @@ struct Sums {
   std::uint64_t planned = 0;
   std::uint64_t commits = 0;
   std::uint64_t epochs = 0;
+  std::uint64_t leases = 0;
+  std::uint64_t jumps = 0;  ///< of clocks
 };
 
 /// One history.
@@ -30,23 +32,26 @@ void judge_one(const AppendOptions& options, Sums& sums) {
   sums.planned += std::uint64_t{options.nodes} * options.workers * options.transactions;
   sums.commits += world.committed();
   sums.epochs += world.epochs();
+  sums.leases += world.leases();
+  if (options.clocks_are_set) sums.jumps += world.clock_jumps();
 }
 
 /// `options_of` tells what a seed is tried with.
-void judge(std::uint64_t seeds, const std::function<AppendOptions(std::uint64_t seed)>& options_of) {
+Sums judge(std::uint64_t seeds, const std::function<AppendOptions(std::uint64_t seed)>& options_of) {
   Sums sums;
   seeds = tests::scaled(base::kAddressSanitizer || base::kThreadSanitizer ? seeds / 10 + 1 : seeds);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     AppendOptions options = options_of(seed);
     options.network.seed = seed;
     judge_one(options, sums);
-    if (testing::Test::HasFailure()) return;
+    if (testing::Test::HasFailure()) return sums;
   }
   EXPECT_GT(sums.commits, sums.planned / 5);
   EXPECT_GT(sums.epochs, seeds * 2);
+  return sums;
 }
-void judge(std::uint64_t seeds, const AppendOptions& options) {
-  judge(seeds, [&](std::uint64_t) { return options; });
+Sums judge(std::uint64_t seeds, const AppendOptions& options) {
+  return judge(seeds, [&](std::uint64_t) { return options; });
 }
 
 TEST(HistoryAcrossNodes, HashTables) { judge(40, {.index = IndexKind::kHash}); }
@@ -65,6 +70,15 @@ TEST(HistoryAcrossNodes, LostConnectionsAndOtherLeaders) {
 /// lease_2pl, by clocks that differ as far as they may; and beside optimistic transactions.
 TEST(HistoryAcrossNodes, DeclaredTransactions) {
   for (const double share : {1.0, 0.5}) judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share});
+}
+
+/// Clocks are set forward and back, by half a lease, two of them or an hour, whatever their leases are about to be used for.
+TEST(HistoryAcrossNodes, ClocksThatAreSet) {
+  for (const double share : {1.0, 0.5}) {
+    const Sums sums = judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share, .clocks_are_set = true});
+    EXPECT_GT(sums.leases, 0u);
+    EXPECT_GT(sums.jumps, 0u);
+  }
 }
 
 /// Records die and are born, in each other's places.
@@ -96,6 +110,7 @@ AppendOptions some_mix(std::uint64_t seed) {
   options.moves = random.chance(0.5) ? 0 : random.unit();
   options.regions = random.chance(0.3);
   options.logged = random.chance(0.1);
+  options.clocks_are_set = options.declared != 0 && random.chance(0.3);
   return options;
 }
 

@@ -12,6 +12,7 @@
 #include <granary/granary.h>
 #include <gtest/gtest.h>
 
+#include "cluster_config/clock/clock.h"
 #include "rdma/sim/sim_network.h"
 #include "src/base/file.h"
 #include "src/db/engine.h"
@@ -81,6 +82,13 @@ class SimClusterNode {
     }
   }
   void set_knows_time(bool knows) { knows_time_ = knows; }
+  /// Instead of time(), before there are workers. Whoever gives it steps it.
+  void use_clock(std::unique_ptr<cluster_config::clock::Clock> clock) {
+    clock_ = std::move(clock);
+    parts_.time = &clock_->time();
+    database_->engine().set_time(clock_->time());
+  }
+  cluster_config::clock::Clock& clock() { return *clock_; }
   /// Of workers that are added later.
   void set_lease_us(std::uint64_t lease_us) { parts_.lease_us = lease_us; }
   Database& database() { return *database_; }
@@ -192,6 +200,7 @@ class SimClusterNode {
   const std::atomic<std::uint64_t> ticks_{0};
   base::SoftTime time_{base::TscClock::simulated(ticks_), 1};
   bool knows_time_ = true;
+  std::unique_ptr<cluster_config::clock::Clock> clock_;
   const std::unique_ptr<Database> database_;
   const std::unique_ptr<rdma::Fabric> fabric_;
   NodeParts parts_;
@@ -252,6 +261,8 @@ class SimCluster {
     for (const auto& node : nodes_) node->set_lease_us(clocks.lease_us);
     tick();
   }
+  /// What follows the network's time.
+  void when_time_passes(std::function<void()> act) { time_passed_ = std::move(act); }
   /// All nodes' clocks show it.
   void set_time(std::uint64_t us) {
     for (const auto& node : nodes_) node->time().write(us, 0, kClockError);
@@ -278,6 +289,7 @@ class SimCluster {
     constexpr std::uint64_t kIdle_ns = 10'000;
     if (!network.step()) network.run_for(kIdle_ns);  // first: what it completes is seen before time goes on
     if (clocks_) tick();
+    time_passed_();
     for (const auto& node : nodes_) node->poll();
   }
 
@@ -290,6 +302,7 @@ class SimCluster {
  private:
   const unsigned workers_;
   std::optional<Clocks> clocks_;
+  std::function<void()> time_passed_ = [] {};
   std::vector<std::unique_ptr<SimClusterNode>> nodes_;
 };
 
