@@ -2,8 +2,12 @@
 // Shared records that another node holds, as they look to whoever has waited for one in vain. Most holders give it back soon; what a
 // node held when it died stays locked until it is recovered, and must not be waited for again and again.
 
+#include <algorithm>
+#include <cstdint>
+
+#include "src/cc/access_set.h"
 #include "src/cc/worker_state.h"
-#include "src/record/shared_record.h"
+#include "src/record/shared_lock.h"
 
 namespace granary::cc {
 
@@ -21,6 +25,17 @@ inline bool held_by_dead(const Record* record, const Shared& shared) {
 /// Why a transaction ends that has waited for the record: `busy`, unless waiting cannot help.
 inline AbortReason why_busy(const Record* record, const Shared& shared, AbortReason busy) {
   return held_by_dead(record, shared) ? AbortReason::kNodeUnreachable : busy;
+}
+
+/// When the last of the leases ends that keep a transaction from its writes here; 0: there is none.
+inline std::uint64_t lease_in_way_us(AccessSet& access, const Shared& shared) {
+  std::uint64_t end_us = 0;
+  for (const WriteEntry& write : access.writes.entries()) {
+    if (!record::is_shared(write.record)) continue;
+    const record::StateWord state = record::shared_of(*write.record).state();
+    if (record::is_leased(state, shared.time)) end_us = std::max(end_us, record::lease_end_us(state));
+  }
+  return end_us;
 }
 
 }  // namespace granary::cc

@@ -24,6 +24,11 @@ inline bool is_free_for_owner(StateWord state, const base::SoftTime* time) {
   return time != nullptr && is_lease(state) && has_expired(state, time->read());
 }
 
+/// Whether the owner has to wait for a lease that somebody may still rely on.
+inline bool is_leased(StateWord state, const base::SoftTime* time) {
+  return is_lease(state) && !is_free_for_owner(state, time);
+}
+
 /// State and TID word, for whoever judges by both. The state is loaded first (I4): a holder stores the new TID before it
 /// frees the state, so a state that is free again comes with the new TID. The other way round both could look untouched.
 struct SharedHeader {

@@ -1,6 +1,7 @@
 #include "src/txn/context.h"
 
 #include "src/base/test_hooks.h"
+#include "src/cc/held_records.h"
 #include "src/cc/silo/commit.h"
 #include "src/cc/silo/commit_across_nodes.h"
 
@@ -16,20 +17,20 @@ std::uint64_t Context::begin() {
   return ++serial_;
 }
 
-inline void Context::release() {
+inline void Context::release(bool over) {
   access_.clear();
   arena_.clear();
   lookups_.clear();
   insert_hints_.clear();
-  const bool untidy = remote_ != nullptr && remote_->end();
+  const bool untidy = remote_ != nullptr && remote_->end(over);
   worker_.shared().epochs.leave(slot_);
   if (untidy) [[unlikely]]
     remote_->tidy();
 }
 
-void Context::undo() {
+void Context::undo(bool over) {
   cc::silo::abandon(access_, worker_.state());
-  release();
+  release(over);
 }
 
 Outcome Context::refuse(std::uint64_t serial) {
@@ -44,7 +45,7 @@ AbortReason Context::for_good_if_out(AbortReason reason) const {
 }
 
 Outcome Context::doom_with(AbortReason reason) {
-  undo();
+  undo(/*over=*/false);
   reason = for_good_if_out(reason);
   worker_.count_abort(reason);
   doom_ = reason;
@@ -71,10 +72,12 @@ CommitResult Context::commit(std::uint64_t serial) {
   cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)
                                            : cc::silo::commit(access_, worker_.state());
   if (outcome.reason == AbortReason::kNone) [[likely]] {
-    release();
+    release(/*over=*/true);
     worker_.count_commit();
   } else {
-    undo();
+    if (outcome.reason == AbortReason::kRemotelyLocked && remote_ != nullptr)
+      remote_->note_lease(cc::lease_in_way_us(access_, worker_.shared()));
+    undo(/*over=*/false);
     outcome.reason = for_good_if_out(outcome.reason);
     worker_.count_abort(outcome.reason);
   }
@@ -86,7 +89,7 @@ CommitResult Context::commit(std::uint64_t serial) {
 void Context::abort(std::uint64_t serial) {
   if (!worker_.bound_here() || serial != serial_) return;
   if (state_ == State::kOpen) {
-    undo();
+    undo(/*over=*/true);
     worker_.count_abort(AbortReason::kUser);
     state_ = State::kIdle;
     worker_.collect_some(epoch_);
@@ -97,7 +100,7 @@ void Context::abort(std::uint64_t serial) {
 
 void Context::end() {
   if (state_ == State::kOpen) {
-    undo();
+    undo(/*over=*/true);
     worker_.count_abort(AbortReason::kUser);
   } else if (state_ == State::kSnapshot) {
     worker_.shared().epochs.unpin_snapshot(slot_);

@@ -112,10 +112,10 @@ class Context {
   AbortReason for_good_if_out(AbortReason reason) const;
   /// Dooms the transaction: undoes it at once, keeps the reason for commit().
   [[gnu::cold]] Outcome doom_with(AbortReason reason);
-  /// Forgets the access sets and leaves the slot.
-  void release();
+  /// Forgets the access sets and leaves the slot. `over`: RemoteAccess::end().
+  void release(bool over);
   /// The same for a transaction that does not commit: registers its placeholders first.
-  [[gnu::cold]] void undo();
+  [[gnu::cold]] void undo(bool over);
 
   // Execution on records (read.cc).
   cc::Record* find(TableCore& table, std::string_view key);

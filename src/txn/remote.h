@@ -63,9 +63,12 @@ class RemoteAccess : public cc::RemotePart {
   /// Visits a range of an ordered table, or of an index, of one node.
   virtual ScanResult snapshot_scan(epoch::Epoch epoch, const TableCore& table, std::uint16_t home,
                                    const ScanRange& range, ScanFn visit) = 0;
-  /// The transaction has ended: forgets everything. True if tidy() has something to do.
-  virtual bool end() = 0;
-  /// What takes its time, after a transaction that has left its epoch, or when the worker has none.
+  /// A lease on a record of this node, which ends then, keeps the transaction from writing it: tidy() will wait for that.
+  virtual void note_lease(std::uint64_t end_us) = 0;
+  /// The transaction has ended: forgets everything. `over`: it will not be tried again, as it has committed or the application has
+  /// aborted it. True if tidy() has something to do.
+  virtual bool end(bool over) = 0;
+  /// What takes its time, after a transaction that holds nothing any more and has left its epoch, or when the worker has none.
   virtual void tidy() = 0;
 };
 

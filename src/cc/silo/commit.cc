@@ -26,7 +26,7 @@ void unlock(const std::vector<LockEntry>& locks, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) locks[i].record->unlock_unchanged();
 }
 
-/// The same for a record that another node may hold.
+/// The same for a record that another node may hold. A lease is not waited for here, where others may wait for what is locked.
 AbortReason lock_shared(record::SharedRecord& record, const WorkerState& worker) {
   AbortReason reason = AbortReason::kWriteLocked;
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
@@ -36,6 +36,7 @@ AbortReason lock_shared(record::SharedRecord& record, const WorkerState& worker)
       const OwnerLock locked = record::lock_as_owner(record, word, worker.shared.time);
       if (locked == OwnerLock::kTaken) return AbortReason::kNone;
       reason = locked == OwnerLock::kHeldRemotely ? AbortReason::kRemotelyLocked : AbortReason::kWriteLocked;
+      if (record::is_leased(record.state(), worker.shared.time)) return AbortReason::kRemotelyLocked;
     }
     worker.waiter->pause(turn);
   }

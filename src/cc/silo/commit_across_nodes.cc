@@ -5,6 +5,7 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/held_records.h"
 #include "src/cc/silo/choose_tid.h"
 #include "src/cc/silo/commit_in_region.h"
 #include "src/cc/silo/install.h"
@@ -97,6 +98,9 @@ CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, Remote
   const bool writes = !access.writes.empty() || !remote.writes().empty();
   AbortReason reason = AbortReason::kNone;
   if (writes && worker.ring != nullptr) reason = reserve_log({access.writes.entries(), remote.writes()}, worker);
+  // What would fail here is not locked elsewhere before.
+  if (reason == AbortReason::kNone && lease_in_way_us(access, worker.shared) != 0)
+    reason = AbortReason::kRemotelyLocked;
   if (reason == AbortReason::kNone) reason = remote.lock();
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::sync_point("across.locked");

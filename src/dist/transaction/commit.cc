@@ -45,7 +45,9 @@ AbortReason RemoteTransaction::lock() {
   if (reach_.undelivered.full()) return AbortReason::kTooMuchUndelivered;
   AbortReason reason = check_own_leases();
   if (reason == AbortReason::kNone) reason = place_writes();
-  return reason == AbortReason::kNone ? lock_all() : reason;
+  if (reason == AbortReason::kNone) reason = lock_all();
+  if (reason != AbortReason::kNone) release();
+  return reason;
 }
 
 /// Finds the records of blind writes, and has the owners make those of new keys.
@@ -123,7 +125,7 @@ AbortReason RemoteTransaction::lock_all() {
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   AbortReason reason = settle_locks(locks, written);
   if (reason == AbortReason::kNone) reason = unreached;
-  return reason == AbortReason::kNone ? reason : give_way(reason);
+  return reason;
 }
 
 bool RemoteTransaction::make_release_room(Access& access, std::size_t value_bytes) {
@@ -333,7 +335,6 @@ AbortReason RemoteTransaction::prepare(epoch::Epoch epoch) {
 // --- Step 4 ---
 
 void RemoteTransaction::write_back(record::TidWord tid) {
-  lock_rather_.clear();
   give_back(Phase::kWriteBack, tid);
   note_removed(tid);
 }

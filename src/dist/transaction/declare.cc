@@ -39,14 +39,12 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
   // Where there is no record there is nothing to hold: the node set tells whether one appears.
   std::erase_if(declared,
                 [this](Access* access) { return access->seen != Access::Seen::kRecord || share_lease(*access); });
-  if (reason == AbortReason::kNone) reason = hold(declared);
-  return reason == AbortReason::kNone ? reason : give_way(reason);
+  return reason == AbortReason::kNone ? hold(declared) : reason;
 }
 
 bool RemoteTransaction::may_lease(const txn::RemoteKey& key) const {
   if (!reach_.reads_lease || reach_.time == nullptr || !reach_.time->read().known) return false;
-  return lock_rather_.empty() ||
-         std::find(lock_rather_.begin(), lock_rather_.end(), AccessTable::hash(key)) == lock_rather_.end();
+  return reach_.read_then_written.empty() || !reach_.read_then_written.has(AccessTable::hash(key));
 }
 
 /// What was READ when a lease was there needs none of its own.
@@ -140,24 +138,33 @@ AbortReason RemoteTransaction::check_own_leases() {
     if (access.written && access.leased()) lease_in_way_us_ = std::max(lease_in_way_us_, access.lease_end_us);
   }
   if (lease_in_way_us_ == 0) return AbortReason::kNone;
-  lock_rather_.clear();
   for (const Access& access : accesses_) {
-    if (access.written && access.declared_read) lock_rather_.push_back(AccessTable::hash(access.key));
+    if (access.written && access.declared_read) reach_.read_then_written.add(AccessTable::hash(access.key));
   }
-  return give_way(AbortReason::kRemotelyLocked);
+  return AbortReason::kRemotelyLocked;
 }
 
-/// Lets everything go, and then waits for the lease that was in the way, if one was: the next attempt would meet it again. The
-/// wait is bounded by pauses, a few hundred microseconds on an idle machine: of long leases it covers a part.
-AbortReason RemoteTransaction::give_way(AbortReason reason) {
-  release();
-  if (lease_in_way_us_ == 0 || reach_.time == nullptr) return reason;
-  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+void RemoteTransaction::forget_what_was_learnt() {
+  if (reach_.read_then_written.empty()) return;
+  for (const Access& access : accesses_) {
+    if (access.declared_read) reach_.read_then_written.remove(AccessTable::hash(access.key));
+  }
+}
+
+/// Waits for the lease that was in the way, if one was: the next attempt would meet it again. Nothing is held meanwhile, nor E held
+/// back. Not longer than a lease can last, by another clock than that which leases are judged by: that may stand still, or have
+/// been set back.
+void RemoteTransaction::await_lease_end() {
+  const std::uint64_t end_us = std::exchange(lease_in_way_us_, 0);
+  if (end_us == 0 || reach_.time == nullptr) return;
+  const base::TimeReading begin = reach_.time->read();
+  // From its taker's reading plus the error on; our clock may be behind that reading by as much, and wants to see it over by as much.
+  const std::uint64_t until_us = reach_.now_us() + reach_.lease_us + 3 * begin.error_us;
+  for (std::uint32_t turn = 0; reach_.now_us() <= until_us && !cc::shut_out(reach_.worker.shared); ++turn) {
     const base::TimeReading now = reach_.time->read();
-    if (!now.known || now.expired(lease_in_way_us_)) break;
+    if (!now.known || now.expired(end_us)) break;
     reach_.waiter.pause(turn);
   }
-  return reason;
 }
 
 }  // namespace granary::dist

@@ -16,6 +16,7 @@
 #include "src/dist/record_access/x_lock.h"
 #include "src/dist/transaction/buffers.h"
 #include "src/dist/transaction/directory.h"
+#include "src/dist/transaction/read_then_written.h"
 #include "src/dist/transaction/undelivered.h"
 
 namespace granary::dist {
@@ -64,6 +65,7 @@ struct Reach {
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
   ReachCounters counters = {};
   Undelivered undelivered = {};
+  ReadThenWritten read_then_written = {};
 };
 
 }  // namespace granary::dist

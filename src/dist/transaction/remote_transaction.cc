@@ -13,11 +13,12 @@ RemoteTransaction::RemoteTransaction(Reach& reach)
       rounds_(reach.scheduler, reach.endpoint, reach.peers, reach.waiter),
       buffers_(reach.buffers) {}
 
-bool RemoteTransaction::end() {
-  if (participants_.empty()) return !reach_.undelivered.empty();
+bool RemoteTransaction::end(bool over) {
+  if (participants_.empty()) return lease_in_way_us_ != 0 || !reach_.undelivered.empty();
   if (std::any_of(accesses_.begin(), accesses_.end(), [](const Access& access) { return access.held(); })) {
     release();  // what was declared to be written, and was not
   }
+  if (over) forget_what_was_learnt();
   if (!undelivered_.empty()) reach_.undelivered.keep(std::exchange(undelivered_, {}), std::move(buffers_));
   cc::bump(reach_.counters.transactions, std::uint64_t{1});
   accesses_.clear();
@@ -28,9 +29,13 @@ bool RemoteTransaction::end() {
   arena_.clear();
   validated_ = false;
   lease_jumps_.reset();
-  lease_in_way_us_ = 0;
   silent_.clear();
-  return !reach_.undelivered.empty();
+  return lease_in_way_us_ != 0 || !reach_.undelivered.empty();
+}
+
+void RemoteTransaction::tidy() {
+  await_lease_end();
+  reach_.undelivered.try_again(reach_);
 }
 
 AbortReason RemoteTransaction::touch(rdma::NodeId node) {

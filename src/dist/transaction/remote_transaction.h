@@ -14,6 +14,7 @@
 //
 // What the transaction declares is held from then on, and not validated (declare.cc).
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <span>
@@ -43,8 +44,9 @@ class RemoteTransaction final : public txn::RemoteAccess {
   void snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) override;
   ScanResult snapshot_scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home, const ScanRange& range,
                            ScanFn visit) override;
-  bool end() override;
-  void tidy() override { reach_.undelivered.try_again(reach_); }
+  void note_lease(std::uint64_t end_us) override { lease_in_way_us_ = std::max(lease_in_way_us_, end_us); }
+  bool end(bool over) override;
+  void tidy() override;
 
   std::span<const cc::RemoteWrite> writes() override;
   AbortReason lock() override;
@@ -97,7 +99,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason take_locked(std::span<Access* const> accesses);
   AbortReason confirm_leases() const;
   AbortReason check_own_leases();
-  AbortReason give_way(AbortReason reason);
+  void forget_what_was_learnt();
+  void await_lease_end();
 
   // Commit (commit.cc).
   AbortReason place_writes();
@@ -142,10 +145,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   std::deque<Release> undelivered_;           ///< what could not be given back
   bool validated_ = false;                    ///< by agree()
   std::optional<std::uint64_t> lease_jumps_;  ///< of the clock, before the first lease was taken
-  std::uint64_t lease_in_way_us_ = 0;         ///< the end of one that kept this transaction from an x-lock
-  /// AccessTable::hash() of keys that an earlier attempt wrote under a lease of its own: they are locked when they are declared.
-  std::vector<std::uint64_t> lock_rather_;
-  std::uint64_t configuration_ = 0;  ///< when the first other node was touched
+  std::uint64_t lease_in_way_us_ = 0;         ///< the end of one that kept this transaction from a lock
+  std::uint64_t configuration_ = 0;           ///< when the first other node was touched
 };
 
 }  // namespace granary::dist

@@ -211,6 +211,37 @@ TEST_P(DeclaredKeys, WhatWasDeclaredToBeReadMayBeWrittenNextTime) {
   }
 }
 
+/// Until the transaction is over, however it ends.
+TEST_P(DeclaredKeys, WhatWasLearntServesOneTransaction) {
+  for (const int ending : {0, 1, 2}) {
+    const std::uint64_t now = kNow + ending * 100'000;
+    cluster_.set_time(now);
+    Transaction first = begin(0);
+    ASSERT_EQ(declare(first, 0, {"1x"}, {}), Outcome::kOk);
+    EXPECT_EQ(first.put(table(0), "1x", "old"), Outcome::kOk);
+    EXPECT_EQ(first.commit().reason, AbortReason::kRemotelyLocked);
+    cluster_.set_time(now + SimCluster::kLeaseIsThere + 1);
+
+    Transaction another = begin(0);  // the next attempt is made elsewhere in the worker
+    Transaction second = begin(0);
+    ASSERT_EQ(declare(second, 0, {"1x"}, {}), Outcome::kOk);
+    Transaction other = begin(2);
+    EXPECT_EQ(declare(other, 2, {"1x"}, {}), Outcome::kAborted) << "locked";
+    another.abort();
+    if (ending == 0) EXPECT_EQ(second.put(table(0), "1x", "old"), Outcome::kOk);
+    if (ending == 2) {
+      second.abort();
+    } else {
+      EXPECT_EQ(second.commit().reason, AbortReason::kNone);
+    }
+
+    Transaction third = begin(0);
+    ASSERT_EQ(declare(third, 0, {"1x"}, {}), Outcome::kOk);
+    Transaction reader = begin(2);
+    EXPECT_EQ(declare(reader, 2, {"1x"}, {}), Outcome::kOk) << "leased; ending " << ending;
+  }
+}
+
 TEST_P(DeclaredKeys, WithoutATimeReadsAreLockedToo) {
   cluster_.node(0).time().withdraw();
   expect_reads_locked();
