@@ -1,6 +1,10 @@
 /* Leases (lease_2pl): a transaction that reads X and Y under leases, beside one of another node that writes both under x-locks; with
- * -DLOCAL beside the owner of X, who writes it under the lock bit. X may have a lease from before. The clock of each node is off by as much as delta from the time, which goes on at
- * any moment, also between any two steps of a transaction: a pause. E moves meanwhile.
+ * -DLOCAL beside the owner of X, who writes it under the lock bit. X has a lease from before, or somebody else takes one at any
+ * moment. The clock of each node is off by as much as delta from the time, which goes on at any moment, also between any two steps of a
+ * transaction: a pause. E moves meanwhile.
+ *
+ * The reader READs a record first. That alone is a share of the lease that came with it; else it takes one, or shares the one that it
+ * finds then, and READs the record under it (in the product only the header, as what was READ of that version before is the same).
  *
  * When the reader has confirmed its leases, what it read is what is there, with nobody in the middle of writing it. Whoever comes
  * later is in no earlier epoch (I7). Design: the bound holds between any two nodes, so here a pair may be off by twice as much as
@@ -79,11 +83,34 @@ inline look_at_epochs(node) {
 
 inline look_at_record(r) { atomic { saw[r] = version[r]; busy = mark[r] } }
 
+/* One READ: state and version are of one moment (I4). */
+inline read_first(r) {
+#ifdef SHARES_A_LATER_LEASE
+  look_at_record(r);
+  found = state[r];
+#else
+  atomic { look_at_record(r); found = state[r] };
+#endif
+#ifdef SHARES_A_LOCKED_RECORD
+  shared = IS_LEASE(found)
+#else
+  shared = IS_LEASE(found) && !busy
+#endif
+}
+
+/* Fewer states. */
+inline forget() { found = FREE; busy = false; shared = false; goto_read = false }
+
+inline hold(r) {
+  read_first(r);
+  if
+  :: atomic { shared -> end = (end < END(found) -> end : END(found)); forget() }
+  :: else -> lease(r)
+  fi
+}
+
 /* From free or expired to ours; a lease that has not expired is shared. Then the header: a lock bit may be rightful. */
 inline lease(r) {
-#ifdef READ_BEFORE_LEASE
-  look_at_record(r);
-#endif
   atomic {
     found = state[r];
     if
@@ -104,23 +131,25 @@ inline lease(r) {
 #ifndef READ_BEFORE_LEASE
   look_at_record(r);
 #endif
-#ifndef IGNORE_LOCK_BIT
-  if :: busy -> goto undo :: else fi
+#ifdef IGNORE_LOCK_BIT
+  atomic { forget() }
+#else
+  if :: busy -> goto undo :: atomic { else -> forget() } fi
 #endif
 }
 
 proctype Reader() {
   byte e = 0, end, found;
-  bool goto_read, busy;
+  bool goto_read, busy, shared;
   end = NOW(READER) + LENGTH;
 #ifdef EPOCH_BEFORE_LEASES
   look_at_epochs(READER);
 #endif
-  lease(X);
+  hold(X);
 #ifdef CONFIRMS_EARLY
   if :: !VALID(end, READER) -> goto undo :: else fi;
 #endif
-  lease(Y);
+  hold(Y);
 #ifndef EPOCH_BEFORE_LEASES
   look_at_epochs(READER);
 #endif
@@ -138,6 +167,16 @@ proctype Reader() {
   };
 undo:
   working--
+}
+
+/* Another reader, of whom nothing counts but its lease. */
+proctype Another() {
+  atomic {
+    if
+    :: state[X] == FREE -> state[X] = LEASE(LENGTH)
+    :: else
+    fi
+  }
 }
 
 #ifdef LOCAL
@@ -209,8 +248,8 @@ init {
   atomic {
     if :: ahead[READER] = 0 :: ahead[READER] = 2 * DELTA fi;
     if :: ahead[OTHER] = 0 :: ahead[OTHER] = 2 * DELTA fi;
-    if :: state[X] = LEASE(3) :: skip fi;
-    run Time(); run Leader(); run Reader(); run Other()
+    run Time(); run Leader(); run Reader(); run Other();
+    if :: state[X] = LEASE(3) :: run Another() fi
   };
   working == 0;
   d_step {
