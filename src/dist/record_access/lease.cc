@@ -10,16 +10,16 @@ using rdma::fiber::Next;
 Lease::Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, const base::SoftTime& time,
              record::StateWord seen)
     : AccessStep(record.at),
+      record_(record),
       term_(term),
       words_(static_cast<std::uint64_t*>(buffer)),
       time_(&time),
-      read_(record, words_ + 1),
       expected_(expected_after(seen)) {}
 
 void Lease::append(std::vector<Operation>& chain) {
   if (!taken_)
-    chain.push_back(Operation::compare_swap(read_.record().at, expected_, record::lease_word(term_.end_us), words_));
-  read_.append(chain);
+    chain.push_back(Operation::compare_swap(record_.at, expected_, record::lease_word(term_.end_us), words_));
+  chain.push_back(Operation::read(words_ + 1, record_.at, record_.head_bytes()));
 }
 
 Next Lease::settle() {
@@ -40,25 +40,25 @@ Next Lease::not_taken(record::StateWord seen) {
   if (record::is_x_locked(seen)) return begin_again(seen, Next::kAfterPause);
   const base::TimeReading now = time_->read();
   if (!now.known) return end(Outcome::kNoTime);
-  if (shared(seen, term_, now)) return taken(record::lease_end_us(seen));
-  return now.expired(record::lease_end_us(seen)) ? begin_again(seen, Next::kAtOnce) : give_up(seen);
+  if (term_.shares(seen, now)) return taken(record::lease_end_us(seen));
+  return term_.follows(seen, now) ? begin_again(seen, Next::kAtOnce) : give_up(seen);
 }
 
-/// What was READ is under the lease if the lease was there when the header was.
+/// The header counts if the lease was there with it. The bit first: while it is set, the owner may be changing key, incarnation and
+/// latest.
 Next Lease::look() {
-  const Next next = read_.settle();
-  if (next != Next::kEnded) return next;
-  if (read_.outcome() != Outcome::kDone && read_.outcome() != Outcome::kMissing) return end(read_.outcome());
-  if (read_.state() != record::lease_word(end_us_)) return begin_again(read_.state(), Next::kAtOnce);
+  if (copy().state_word != record::lease_word(end_us_)) return begin_again(copy().state_word, Next::kAtOnce);
+  if (record::is_locked(copy().head.tid_word) && !base::injected(base::Bug::kLeaseIgnoresLockBit))
+    return look_again() ? Next::kAfterPause : end(Outcome::kBusy);
+  if (!record_.is(copy())) return end(Outcome::kMoved);
   const base::TimeReading now = time_->read();
   if (!now.known) return end(Outcome::kNoTime);
-  return now.valid(end_us_) ? end(read_.outcome()) : give_up(record::lease_word(end_us_));
+  return now.valid(end_us_) ? end(Outcome::kDone) : give_up(record::lease_word(end_us_));
 }
 
 Next Lease::begin_again(record::StateWord seen, Next when) {
   if (!look_again()) return give_up(seen);
   taken_ = false;
-  read_ = CheckedRead(read_.record(), words_ + 1);
   expected_ = expected_after(seen);
   return when;
 }
@@ -69,8 +69,7 @@ Next Lease::give_up(record::StateWord seen) {
 }
 
 record::StateWord Lease::expected_after(record::StateWord seen) const {
-  const bool over_expired = record::is_lease(seen) && time_->read().expired(record::lease_end_us(seen));
-  return over_expired ? seen : record::kFree;
+  return record::is_lease(seen) && term_.follows(seen, time_->read()) ? seen : record::kFree;
 }
 
 }  // namespace granary::dist

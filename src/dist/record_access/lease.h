@@ -1,21 +1,24 @@
 #pragma once
-// I9: reads a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35).
+// I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35).
 //
-// One chain: CAS the state word from free, or from a lease that has expired, to the end that is wanted; then READ the record. A
+// One chain: CAS the state word from free, or from a lease that has expired, to the end that is wanted; then READ the header. A
 // lease that is there and ends late enough is shared: the READ that came with the CAS was under it, and so was an earlier one in
 // which it was seen, for which no step is needed (shared()). It is never made longer, as readers who come one after the other would
 // keep writers away for ever. Nor is the end of one waited for that is too short to share: whoever has a value reads it
-// optimistically. Then whoever comes first has the record, a writer or the next lease.
+// optimistically.
 //
-// What was READ counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than the
-// lease may still be writing. Later bits are of owners who will see the lease and give way.
+// Nor does one follow the other at once: in the gap between them writers come first, who have waited for the end and do nothing but
+// lock. Of readers that come one after the other, only those who have taken longer than the gap to lock meet the next lease.
+//
+// The header counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than the
+// lease may still be writing. Later bits are of owners who will see the lease and give way. What was READ of this TID and
+// incarnation before is what is there; else the record is READ again.
 //
 // Nobody gives a lease back: it ends. So nothing has to be found out when a connection breaks or a node dies.
 
-#include <optional>
-
 #include "src/base/soft_time.h"
-#include "src/dist/record_access/checked_read.h"
+#include "src/dist/record_access/access_step.h"
+#include "src/dist/record_access/remote_record.h"
 #include "src/dist/record_access/x_lock.h"
 
 namespace granary::dist {
@@ -29,27 +32,39 @@ inline LeaseExpired expired_by(const base::SoftTime& time) {
 struct LeaseTerm {
   std::uint64_t end_us = 0;        ///< of a lease that has to be made
   std::uint64_t least_end_us = 0;  ///< one that is there already is shared if it does not end sooner
+  std::uint64_t gap_us = 0;        ///< from when writers may take the record until the next lease may
+
+  /// Whether what was READ with this state word, unlocked, is under a lease that can be shared.
+  bool shares(record::StateWord seen, const base::TimeReading& now) const {
+    return record::is_lease(seen) && now.valid(record::lease_end_us(seen)) &&
+           record::lease_end_us(seen) >= least_end_us;
+  }
+  /// Whether a lease may take the place of this one. Writers count from what may be twice the clock's error later by our clock.
+  bool follows(record::StateWord seen, const base::TimeReading& now) const {
+    return record::is_lease(seen) && now.expired(record::lease_end_us(seen) + now.error_us + gap_us);
+  }
+  /// Whether a step would find that a lease can neither be shared nor be made.
+  bool in_vain(record::StateWord seen, const base::TimeReading& now) const {
+    return record::is_lease(seen) && !shares(seen, now) && !follows(seen, now);
+  }
 };
 
 class Lease final : public AccessStep {
  public:
-  static std::size_t buffer_bytes(const RemoteRecord& record) { return base::kWord + record.bytes(); }
+  static constexpr std::size_t buffer_bytes(std::size_t key_bytes) {
+    return base::kWord + record::shared_value_offset(key_bytes);
+  }
 
   /// `time` outlives it. `seen`: the state word as it was last; that it has changed costs a round.
   Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, const base::SoftTime& time,
         record::StateWord seen = record::kFree);
 
-  /// Whether what was READ with this state word, unlocked, is under a lease that can be shared.
-  static bool shared(record::StateWord seen, const LeaseTerm& term, const base::TimeReading& now) {
-    return record::is_lease(seen) && now.valid(record::lease_end_us(seen)) &&
-           record::lease_end_us(seen) >= term.least_end_us;
-  }
-
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// kDone, kMissing: what is there and stays while the lease is valid.
-  const CheckedRead& read() const { return read_; }
+  /// kDone: of what is there, or of nothing (absent), and stays while the lease is valid.
+  record::TidWord tid() const { return copy().head.tid_word & ~record::kLocked; }
+  std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// When it ends: as was wanted, or as the one that is shared.
   std::uint64_t end_us() const { return end_us_; }
   /// To be asked after all else that the reader relies on: then it held all of that at one moment.
@@ -63,13 +78,15 @@ class Lease final : public AccessStep {
   rdma::fiber::Next look();
   rdma::fiber::Next begin_again(record::StateWord seen, rdma::fiber::Next when);
   rdma::fiber::Next give_up(record::StateWord seen);
-  /// What the next CAS expects: free, or this lease if it has expired. Otherwise it is bound to fail, and a look.
+  /// What the next CAS expects: free, or this lease if it may be taken over. Otherwise it is bound to fail, and a look.
   record::StateWord expected_after(record::StateWord seen) const;
 
+  const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + 1); }
+
+  RemoteRecord record_;
   LeaseTerm term_;
-  std::uint64_t* words_;  ///< the CAS's old value; the record
+  std::uint64_t* words_;  ///< the CAS's old value; header and key
   const base::SoftTime* time_;
-  CheckedRead read_;
   bool taken_ = false;
   record::StateWord expected_ = record::kFree;
   record::StateWord holder_ = record::kFree;

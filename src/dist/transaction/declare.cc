@@ -36,9 +36,7 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
     if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
   }
   AbortReason reason = look(unseen);
-  // Where there is no record there is nothing to hold: the node set tells whether one appears.
-  std::erase_if(declared,
-                [this](Access* access) { return access->seen != Access::Seen::kRecord || share_lease(*access); });
+  std::erase_if(declared, [this](Access* access) { return !has_to_hold(*access); });
   return reason == AbortReason::kNone ? hold(declared) : reason;
 }
 
@@ -47,14 +45,20 @@ bool RemoteTransaction::may_lease(const txn::RemoteKey& key) const {
   return reach_.read_then_written.empty() || !reach_.read_then_written.has(AccessTable::hash(key));
 }
 
-/// What was READ when a lease was there needs none of its own.
-bool RemoteTransaction::share_lease(Access& access) const {
-  if (access.hold != Access::Hold::kLease) return false;
+/// Where there is no record there is nothing to hold: the node set tells whether one appears. What was READ when a lease was there
+/// needs none of its own, or can have none.
+bool RemoteTransaction::has_to_hold(Access& access) const {
+  if (access.seen != Access::Seen::kRecord) return false;
+  if (access.hold != Access::Hold::kLease) return true;
   const base::TimeReading now = reach_.time->read();
-  if (!Lease::shared(access.state, lease_term(now), now)) return false;
-  access.lease_end_us = record::lease_end_us(access.state);
+  const LeaseTerm term = lease_term(now);
+  if (term.shares(access.state, now)) lease_until(access, record::lease_end_us(access.state));
+  return !access.leased() && !term.in_vain(access.state, now);
+}
+
+void RemoteTransaction::lease_until(Access& access, std::uint64_t end_us) const {
+  access.lease_end_us = end_us;
   cc::bump(reach_.counters.leases, std::uint64_t{1});
-  return true;
 }
 
 AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
@@ -67,8 +71,8 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
   for (Access* const access : accesses) {
     const bool locks_it = access->hold == Access::Hold::kLock;
     if (locks_it && reach_.undelivered.full()) return AbortReason::kTooMuchUndelivered;
-    void* const room =
-        buffer(locks_it ? XLock::buffer_bytes(access->key.key.size()) : Lease::buffer_bytes(access->record));
+    const std::size_t key_bytes = access->key.key.size();
+    void* const room = buffer(locks_it ? XLock::buffer_bytes(key_bytes) : Lease::buffer_bytes(key_bytes));
     if (room == nullptr || (locks_it && !make_release_room(*access, access->record.max_value_bytes)))
       return AbortReason::kOutOfMemory;
     if (locks_it) {
@@ -85,13 +89,16 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
   AbortReason reason = settle_locks(locks, locked);
   if (reason == AbortReason::kNone) reason = unreached;
   if (reason == AbortReason::kNone) reason = take_leased(leases, leased);
-  return reason == AbortReason::kNone ? take_locked(locked) : reason;
+  if (reason != AbortReason::kNone) return reason;
+  for (Access* const access : locked) take_held(*access, access->locked_tid);
+  return fetch(accesses);
 }
 
-/// One that is there is shared if a transaction has a chance to end before it does.
+/// One that is there is shared if a transaction has a chance to end before it does, and the gap behind it is one of that length.
 LeaseTerm RemoteTransaction::lease_term(const base::TimeReading& now) const {
   const std::uint64_t from_us = now.now_us + now.error_us;
-  return {.end_us = from_us + reach_.lease_us, .least_end_us = from_us + reach_.lease_us / 8};
+  const std::uint64_t short_us = reach_.lease_us / 8;
+  return {.end_us = from_us + reach_.lease_us, .least_end_us = from_us + short_us, .gap_us = short_us};
 }
 
 /// Where a lease is about to end, nobody waits: what was READ is validated at the end, as if it had not been declared.
@@ -102,24 +109,18 @@ AbortReason RemoteTransaction::take_leased(const std::deque<Lease>& leases, std:
     if (lease.outcome() == Outcome::kBusy && record::is_lease(lease.holder())) continue;
     const AbortReason reason = why(lease.outcome(), lease.holder());
     if (reason != AbortReason::kNone) return reason;
-    if (access.read && access.tid != lease.read().tid()) return AbortReason::kReadChanged;
-    access.lease_end_us = lease.end_us();
-    cc::bump(reach_.counters.leases, std::uint64_t{1});
-    access.tid = lease.read().tid();
-    access.has_value = true;
-    if (access.found()) access.value = lease.read().value();
+    if (access.read && access.tid != lease.tid()) return AbortReason::kReadChanged;
+    lease_until(access, lease.end_us());
+    take_held(access, lease.tid());
   }
   return AbortReason::kNone;
 }
 
-/// What was READ before the lock is what is under it, or is READ again.
-AbortReason RemoteTransaction::take_locked(std::span<Access* const> accesses) {
-  for (Access* const access : accesses) {
-    if (access->locked_tid == access->tid) continue;
-    access->tid = access->locked_tid;
-    access->has_value = !access->found();
-  }
-  return fetch(accesses);
+/// What was READ before is what is there now that the record is held, if its TID is the same (I1); or is READ again.
+void RemoteTransaction::take_held(Access& access, record::TidWord tid) {
+  if (access.tid == tid) return;
+  access.tid = tid;
+  access.has_value = !access.found();
 }
 
 AbortReason RemoteTransaction::confirm_leases() const {

@@ -94,9 +94,10 @@ class RemoteTransaction final : public txn::RemoteAccess {
   bool may_lease(const txn::RemoteKey& key) const;
   AbortReason hold(std::span<Access* const> accesses);
   LeaseTerm lease_term(const base::TimeReading& now) const;
-  bool share_lease(Access& access) const;
+  bool has_to_hold(Access& access) const;
+  void lease_until(Access& access, std::uint64_t end_us) const;
   AbortReason take_leased(const std::deque<Lease>& leases, std::span<Access* const> accesses);
-  AbortReason take_locked(std::span<Access* const> accesses);
+  static void take_held(Access& access, record::TidWord tid);
   AbortReason confirm_leases() const;
   AbortReason check_own_leases();
   void forget_what_was_learnt();

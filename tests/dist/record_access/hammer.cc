@@ -216,11 +216,10 @@ void Hammer::hold_lease(Worker& worker, const RemoteRecord& record) {
   Lease lease(record, {.end_us = now_us + 300, .least_end_us = now_us + 100}, worker.buffer, time);
   const Outcome outcome = run(worker, lease);
   if (outcome == Outcome::kBroken) (void)reconnect(worker);
-  if (outcome != Outcome::kDone && outcome != Outcome::kMissing) return;
-  if (outcome == Outcome::kDone && !count_of(lease.read().value())) return wrong("a lease shows a torn value");
+  if (outcome != Outcome::kDone) return;
   ++leased_;
   const std::uint64_t place = place_of(record);
-  const Doomed version{lease.read().tid(), lease.read().incarnation()};
+  const Doomed version{lease.tid(), lease.incarnation()};
   for (; !worker.life.crashed && !ended() && lease.valid(time.read()); nodes_.scheduler.yield()) {
     const OwnedRecord here = at(place);
     if (places_[place].doomed == version) return wrong("somebody is about to write under a valid lease");

@@ -108,12 +108,13 @@ void rely_on_leases(const std::string& directory, const tests::CrashChild::Repor
       worker.rounds.run(find);
       if (find.outcome() != Outcome::kDone) continue;
       const std::uint64_t now_us = time.read().now_us;
-      Lease lease(find.record(), {.end_us = now_us + kTermUs, .least_end_us = now_us}, worker.buffer, time);
+      const RemoteRecord record = find.record();
+      Lease lease(record, {.end_us = now_us + kTermUs, .least_end_us = now_us}, worker.buffer, time);
       worker.rounds.run(lease);
       if (lease.outcome() != Outcome::kDone) continue;
       ++leases;
       for (bool valid = true; valid;) {
-        HeaderRead header(lease.read().record(), lease.read().tid(), lease.read().incarnation(), worker.write_buffer);
+        HeaderRead header(record, lease.tid(), lease.incarnation(), worker.write_buffer);
         worker.rounds.run(header);
         valid = lease.valid(time.read());  // then it was when the header was READ
         if (!valid) ++ended;

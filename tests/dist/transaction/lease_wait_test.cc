@@ -20,10 +20,11 @@ class LeaseWait : public testing::Test {
   using Outcome = granary::Outcome;
   using Body = std::function<void(Transaction&)>;
 
-  LeaseWait() : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true})) {
+  explicit LeaseWait(const SimCluster::Clocks& clocks = {.error_us = kError_us, .lease_us = kLease_us})
+      : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true})) {
     for (unsigned node = 0; node < 3; ++node)
       cluster_.network.set_clock(static_cast<rdma::NodeId>(node), {.offset = 1'000'000'000});
-    cluster_.run_clocks({.error_us = kError_us, .lease_us = kLease_us});
+    cluster_.run_clocks(clocks);
     cluster_.start();
     cluster_.pass_epochs(2);
     for (const std::string key : {"1a", "1x", "1z", "2x"}) {
@@ -47,8 +48,9 @@ class LeaseWait : public testing::Test {
     if (!write.empty()) keys.push_back({table(node), write, true});
     return t.declare(keys);
   }
-  /// Leases the key, for nobody; returns the lease's end.
+  /// Leases the key, for nobody, when the one before is long over; returns the lease's end.
   std::uint64_t lease(std::string_view key) {
+    for (const std::uint64_t begin = now_us(); now_us() - begin < kLease_us;) cluster_.scheduler.yield();
     Transaction t = begin(0);
     EXPECT_EQ(declare(t, 0, key), Outcome::kOk);
     EXPECT_EQ(t.commit().reason, AbortReason::kNone);
@@ -154,6 +156,52 @@ TEST_F(LeaseWait, IsNotLongerThanAnyLease) {
               2u);
     EXPECT_LT(now_us() - begin, 2 * kLease_us) << "of a clock that was set back since";
   }
+}
+
+/// Readers of all nodes lease a record again and again.
+class LeaseTurns : public LeaseWait {
+ protected:
+  LeaseTurns() : LeaseWait({.error_us = 0, .lease_us = 4'000}) {}
+
+  void read(std::size_t node, std::size_t worker) {
+    while (!done_) {
+      Transaction t = begin(node, worker);
+      if (declare(t, node, "1x") == Outcome::kOk && t.commit().reason == AbortReason::kNone) ++reads_;
+      cluster_.scheduler.yield();
+    }
+  }
+
+  bool done_ = false;
+  std::uint64_t reads_ = 0;
+};
+
+/// Who waited for the end of a lease has the record before the next one.
+TEST_F(LeaseTurns, AreTakenByWriters) {
+  for (const std::size_t writer : {1u, 2u}) {
+    constexpr unsigned kWrites = 20;
+    unsigned tries = 0;
+    unsigned most = 0;
+    done_ = false;
+    for (const std::size_t node : {0u, 2u}) {
+      for (const std::size_t worker : {0u, 1u}) {
+        if (node == writer && worker == 0) continue;
+        cluster_.scheduler.spawn([this, node, worker] { read(node, worker); });
+      }
+    }
+    cluster_.scheduler.spawn([&] {
+      for (unsigned i = 0; i < kWrites; ++i) {
+        for (std::uint64_t turns = 0; turns < 500; ++turns) cluster_.scheduler.yield();
+        const unsigned now = attempts(writer, [&](Transaction& t) { put(t, writer, {"1x"}); });
+        tries += now;
+        most = std::max(most, now);
+      }
+      done_ = true;
+    });
+    cluster_.scheduler.run();
+    EXPECT_LE(most, 2u) << "node " << writer;
+    EXPECT_GT(tries, kWrites) << "there were leases";
+  }
+  EXPECT_GT(reads_, 1'000u);
 }
 
 TEST_F(LeaseWait, EndsWhenNobodyKnowsTheTime) {
