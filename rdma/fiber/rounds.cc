@@ -49,7 +49,10 @@ void Rounds::round(std::span<Step*> open) {
 void Rounds::count(std::span<const Operation> chain) {
   for (const Operation& operation : chain) {
     switch (operation.kind) {
-      case OperationKind::kRead: ++traffic_.reads; break;
+      case OperationKind::kRead:
+        ++traffic_.reads;
+        traffic_.read_bytes += operation.bytes;
+        break;
       case OperationKind::kWrite: ++traffic_.writes; break;
       case OperationKind::kCompareSwap:
       case OperationKind::kFetchAdd: ++traffic_.compare_swaps; break;

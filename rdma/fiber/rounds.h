@@ -16,6 +16,7 @@ namespace granary::rdma::fiber {
 struct Traffic {
   std::uint64_t rounds = 0;  ///< each a round trip, to however many nodes
   std::uint64_t reads = 0;
+  std::uint64_t read_bytes = 0;
   std::uint64_t writes = 0;
   std::uint64_t compare_swaps = 0;  ///< and fetch-adds
 };

@@ -121,7 +121,7 @@ AbortReason RemoteTransaction::lock_all() {
     written.push_back(&access);
   }
   if (steps.empty() && epochs_known()) return AbortReason::kNone;  // all are held since declare()
-  const AbortReason unreached = run_before_epochs(steps);
+  const AbortReason unreached = run_before_epochs(Phase::kLock, steps);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   AbortReason reason = settle_locks(locks, written);
   if (reason == AbortReason::kNone) reason = unreached;
@@ -133,8 +133,8 @@ bool RemoteTransaction::make_release_room(Access& access, std::size_t value_byte
   return access.release_room != nullptr;
 }
 
-/// READs every participant's E behind what takes hold of records there (I7), in the same chain.
-AbortReason RemoteTransaction::run_before_epochs(std::span<AccessStep* const> holds) {
+/// READs every participant's E behind what takes hold of records there (I7), or shares a lease, in the same chain.
+AbortReason RemoteTransaction::run_before_epochs(Phase phase, std::span<AccessStep* const> holds) {
   const auto holding_at = [holds](rdma::NodeId node) {
     return std::any_of(holds.begin(), holds.end(), [node](const AccessStep* step) {
       return step->node() == node && step->outcome() == Outcome::kOpen;
@@ -151,7 +151,7 @@ AbortReason RemoteTransaction::run_before_epochs(std::span<AccessStep* const> ho
     }
     steps.push_back(&epochs.emplace_back(participant.control, room, std::move(until)));
   }
-  run(Phase::kLock, steps);
+  run(phase, steps);
   for (std::size_t i = 0; i < epochs.size(); ++i) participants_[i].epoch = epochs[i].epoch();
   return epochs_known() ? AbortReason::kNone : AbortReason::kNodeUnreachable;
 }

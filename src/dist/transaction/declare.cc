@@ -35,9 +35,18 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
     declared.push_back(access);
     if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
   }
-  AbortReason reason = look(unseen);
+  const bool epochs_behind = may_all_be_shared(unseen);
+  const AbortReason reason = epochs_behind ? look_up(unseen, Behind::kEpochs) : look(unseen);
+  if (reason != AbortReason::kNone) return reason;
   std::erase_if(declared, [this](Access* access) { return !has_to_hold(*access); });
-  return reason == AbortReason::kNone ? hold(declared) : reason;
+  return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
+}
+
+/// Then E behind these READs is behind all that is held. Keys seen before do not matter: their READs were earlier.
+bool RemoteTransaction::may_all_be_shared(std::span<Access* const> unseen) const {
+  return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [](const Access* access) {
+    return access->hold == Access::Hold::kLease && access->table->hashed();
+  });
 }
 
 bool RemoteTransaction::may_lease(const txn::RemoteKey& key) const {
@@ -84,7 +93,7 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
       leased.push_back(access);
     }
   }
-  const AbortReason unreached = run_before_epochs(all);
+  const AbortReason unreached = run_before_epochs(Phase::kLock, all);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   AbortReason reason = settle_locks(locks, locked);
   if (reason == AbortReason::kNone) reason = unreached;

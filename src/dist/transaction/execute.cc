@@ -85,9 +85,9 @@ AbortReason RemoteTransaction::look(std::span<Access* const> accesses) {
   return reason;
 }
 
-AbortReason RemoteTransaction::look_up(std::span<Access* const> accesses) {
+AbortReason RemoteTransaction::look_up(std::span<Access* const> accesses, Behind behind) {
   std::deque<KeyRead> reads;
-  std::vector<Step*> steps;
+  std::vector<AccessStep*> steps;
   for (const Access* const access : accesses) {
     const KnownTable& table = *access->table;
     const std::string_view key = access->key.key;
@@ -95,7 +95,12 @@ AbortReason RemoteTransaction::look_up(std::span<Access* const> accesses) {
     if (room == nullptr) return AbortReason::kOutOfMemory;
     steps.push_back(&reads.emplace_back(table.remote, key, room, table.cache.get(), reach_.counters.locations));
   }
-  run(Phase::kExecute, steps);
+  if (behind == Behind::kEpochs) {
+    const AbortReason unreached = run_before_epochs(Phase::kExecute, steps);
+    if (unreached != AbortReason::kNone) return unreached;
+  } else {
+    run(Phase::kExecute, std::vector<Step*>(steps.begin(), steps.end()));
+  }
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const KeyRead& read = reads[i];
     Access& access = *accesses[i];

@@ -30,6 +30,7 @@ struct ReachCounters {
   std::atomic<std::uint64_t> transactions{0};                ///< that ended and had touched another node
   std::array<std::atomic<std::uint64_t>, kPhases> rounds{};  ///< round trips, to however many nodes at once
   std::atomic<std::uint64_t> reads{0};                       ///< one-sided operations
+  std::atomic<std::uint64_t> read_bytes{0};                  ///< that READs fetched
   std::atomic<std::uint64_t> writes{0};
   std::atomic<std::uint64_t> compare_swaps{0};
   std::atomic<std::uint64_t> messages{0};     ///< questions asked

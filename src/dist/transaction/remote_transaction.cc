@@ -72,6 +72,7 @@ void RemoteTransaction::run(Phase phase, std::span<Step* const> steps) {
   ReachCounters& counters = reach_.counters;
   cc::bump(counters.rounds[static_cast<std::size_t>(phase)], after.rounds - before.rounds);
   cc::bump(counters.reads, after.reads - before.reads);
+  cc::bump(counters.read_bytes, after.read_bytes - before.read_bytes);
   cc::bump(counters.writes, after.writes - before.writes);
   cc::bump(counters.compare_swaps, after.compare_swaps - before.compare_swaps);
 }

@@ -81,7 +81,9 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason open(const txn::RemoteKey& key, Access*& access);
   /// Learns what is there of keys of which nothing is known: at hash tables one-sided, at others by asking.
   AbortReason look(std::span<Access* const> accesses);
-  AbortReason look_up(std::span<Access* const> accesses);
+  enum class Behind : std::uint8_t { kNothing, kEpochs };
+  /// One-sided; with E of all participants behind it, if that is asked for.
+  AbortReason look_up(std::span<Access* const> accesses, Behind behind = Behind::kNothing);
   AbortReason ask(std::span<Access* const> accesses);
   void take(Access& access, const messages::SeenRecord& seen);
   /// READs the values that came with no answer.
@@ -92,6 +94,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
 
   // Declared keys (declare.cc).
   bool may_lease(const txn::RemoteKey& key) const;
+  bool may_all_be_shared(std::span<Access* const> unseen) const;
   AbortReason hold(std::span<Access* const> accesses);
   LeaseTerm lease_term(const base::TimeReading& now) const;
   bool has_to_hold(Access& access) const;
@@ -109,7 +112,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason note_change(rdma::NodeId node, const messages::ChangedNode& change);
   AbortReason lock_all();
   bool make_release_room(Access& access, std::size_t value_bytes);
-  AbortReason run_before_epochs(std::span<AccessStep* const> holds);
+  AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds);
   bool epochs_known() const;
   bool all_held() const;
   AbortReason settle_locks(std::deque<XLock>& locks, std::span<Access* const> accesses);

@@ -308,6 +308,32 @@ TEST_P(DeclaredKeys, WhatChangedSinceItWasReadIsNoticedAtOnce) {
   }
 }
 
+/// The owner commits at every time from the first READ until the record is held.
+TEST_P(DeclaredKeys, WhatChangesWhileTheyAreFetchedIsReadAgain) {
+  const auto& counters = cluster_.node(0).remote().counters();
+  EXPECT_EQ(at(0, "1x"), "old") << "connected";
+  std::string last = "old";
+  std::uint64_t least = ~std::uint64_t{0};
+  unsigned again = 0;
+  for (std::uint64_t after = 0, now = kNow; after < 150'000; after += 1'000) {
+    cluster_.set_time(now += 2 * SimCluster::kLeaseIsThere);
+    cluster_.scheduler.spawn([&, after, begin = cluster_.network.now()] {
+      while (cluster_.network.now() - begin < after) cluster_.scheduler.yield();
+      if (put(1, "1x", std::to_string(after)) == AbortReason::kNone) last = std::to_string(after);
+    });
+    const std::uint64_t before = counters.reads;
+    Transaction t = begin(0);
+    const bool write = after % 2'000 == 0;
+    ASSERT_EQ(write ? declare(t, 0, {}, {"1x"}) : declare(t, 0, {"1x"}, {}), Outcome::kOk);
+    ASSERT_EQ(get(t, 0, "1x"), last) << "after " << after;
+    least = std::min(least, counters.reads - before);
+    if (counters.reads - before > least) ++again;
+    ASSERT_EQ(t.commit().reason, AbortReason::kNone);
+    cluster_.scheduler.run();
+  }
+  EXPECT_GT(again, 0u);
+}
+
 TEST_P(DeclaredKeys, AKeyWithoutARecordCanBeBorn) {
   Transaction t = begin(0);
   ASSERT_EQ(declare(t, 0, {"2none"}, {"1none"}), Outcome::kOk);

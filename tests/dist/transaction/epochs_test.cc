@@ -142,5 +142,43 @@ INSTANTIATE_TEST_SUITE_P(Hash, OwnerGivesWayLate, testing::Values(IndexKind::kHa
 TEST_P(OwnerGivesWayLate, EIsReadBehindTheLastLook) { run(""); }
 TEST_P(OwnerGivesWayLate, AlsoIfAnotherNodeTakesPart) { run("2x"); }
 
+/// A lease that is shared by a READ alone: E is READ behind that, though it takes a lookup to find the record. A packet's way takes
+/// 10 us.
+TEST(SharedLease, EIsReadBehindTheRecord) {
+  SimCluster cluster(3, 2, {.least_delay = 10'000, .most_delay = 10'000, .tear = 0});
+  const std::vector<Table> tables =
+      cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  cluster.set_time(1'000'000);
+  const auto commit = [&](unsigned node, FunctionRef<void(Transaction&)> body) {
+    Transaction t = cluster.node(node).worker().begin();
+    body(t);
+    const CommitResult done = t.commit();
+    EXPECT_EQ(done.reason, AbortReason::kNone);
+    return done.ticket.epoch;
+  };
+  const auto lease = [&](unsigned node, std::string_view key) {
+    return commit(node, [&](Transaction& t) {
+      EXPECT_EQ(t.declare(std::vector<Declared>{{tables[node], key, false}}), granary::Outcome::kOk);
+    });
+  };
+  for (const std::string_view key : {"1x", "1y"})
+    commit(1, [&](Transaction& t) { EXPECT_EQ(t.put(tables[1], key, "value"), granary::Outcome::kOk); });
+  lease(2, "1x");
+  lease(0, "1y");  // connects
+
+  const epoch::Epoch ahead = cluster.node(1).control().by_leader.epoch + 1;
+  const auto follow = [&](rdma::NodeId node, std::uint64_t after) {
+    cluster.network.schedule(node, after, [&, node] { cluster.node(node).control().by_leader.epoch = ahead; });
+  };
+  follow(1, 20'000);  // when the first answer comes
+  for (const rdma::NodeId node : {0, 2}) follow(node, 1'000'000);
+  const auto& counters = cluster.node(0).remote().counters();
+  const std::uint64_t swaps = counters.compare_swaps;
+  EXPECT_EQ(lease(0, "1x"), ahead);
+  EXPECT_EQ(counters.compare_swaps, swaps) << "shared";
+}
+
 }  // namespace
 }  // namespace granary::dist::test
