@@ -70,11 +70,15 @@ AppendWorld::Key AppendWorld::current(unsigned slot) const {
   return static_cast<Key>(node * kNodeStride + number + appends_[slot] / options_.length * options_.lists);
 }
 
+AppendWorld::MicroOp AppendWorld::op_on(unsigned slot, MicroOp::Kind kind) {
+  const Key key = current(slot);
+  if (kind == MicroOp::Kind::kRead) return MicroOp::read(key);
+  return MicroOp::append(key, static_cast<Element>(appends_[slot]++ % options_.length + 1));
+}
+
 AppendWorld::MicroOp AppendWorld::some_op() {
   const unsigned slot = some_slot();
-  const Key key = current(slot);
-  if (random_.chance(0.5)) return MicroOp::read(key);
-  return MicroOp::append(key, static_cast<Element>(appends_[slot]++ % options_.length + 1));
+  return op_on(slot, random_.chance(0.5) ? MicroOp::Kind::kRead : MicroOp::Kind::kAppend);
 }
 
 /// Of all lists that a node has at the moment, and of some that are not there yet.
@@ -92,24 +96,37 @@ AppendWorld::Plan AppendWorld::make_plan() {
   return plan;
 }
 
+/// The same to the same lists; each append is another.
+AppendWorld::Plan AppendWorld::once_more(Plan plan) {
+  for (std::size_t i = plan.scanned; i < plan.ops.size(); ++i) {
+    const auto node = static_cast<unsigned>(plan.ops[i].key / kNodeStride);
+    const auto number = static_cast<unsigned>(plan.ops[i].key % kNodeStride % options_.lists);
+    plan.ops[i] = op_on(node * options_.lists + number, plan.ops[i].kind);
+  }
+  return plan;
+}
+
 void AppendWorld::run_client(const Client& client) {
   for (unsigned i = 0; i < options_.transactions; ++i) {
     pause(random_.chance(0.1) ? 200 : 10);
     if (random_.chance(0.1)) look_back(client);
-    transact(client, make_plan(), 0.05);
+    // Who has waited for the end of a lease is there when it ends.
+    const Plan plan = make_plan();
+    if (transact(client, plan, 0.05) == AbortReason::kRemotelyLocked) (void)transact(client, once_more(plan), 0.05);
   }
   if (--running_ != 0) return;
   read_all(client);
   over_ = true;
 }
 
-void AppendWorld::transact(const Client& client, Plan plan, double abort_share) {
+AbortReason AppendWorld::transact(const Client& client, Plan plan, double abort_share) {
   Ops asked = plan.ops;
   note(EventType::kInvoke, client, asked);
   Transaction t = cluster_.node(client.node).worker(client.worker).begin();
   Open open{client, t};
   CommitResult done{.reason = AbortReason::kUser, .ticket = {}};
   if (!execute(open, plan) || random_.chance(abort_share)) {
+    if (t.aborted() != AbortReason::kNone) done.reason = t.aborted();
     t.abort();
   } else {
     done = t.commit();
@@ -120,6 +137,7 @@ void AppendWorld::transact(const Client& client, Plan plan, double abort_share) 
     ++committed_;
   }
   note(done.committed() ? EventType::kOk : EventType::kFail, client, std::move(done.committed() ? plan.ops : asked));
+  return done.reason;
 }
 
 /// Also shows that nobody left a lock behind.
@@ -130,7 +148,7 @@ void AppendWorld::read_all(const Client& client) {
          key += options_.lists) {
       const std::uint64_t before = committed_;
       for (unsigned tries = 0; committed_ == before && tries < kMostTries; ++tries) {
-        transact(client, {.ops = {MicroOp::read(key)}}, 0);
+        (void)transact(client, {.ops = {MicroOp::read(key)}}, 0);
         pause(4);
       }
       if (committed_ == before) wrong_ = "list " + std::to_string(key) + " cannot be read at the end";

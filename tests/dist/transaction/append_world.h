@@ -72,12 +72,14 @@ class AppendWorld {
 
   unsigned some_slot() { return static_cast<unsigned>(random_.below(appends_.size())); }
   Key current(unsigned slot) const;
+  MicroOp op_on(unsigned slot, MicroOp::Kind kind);
   MicroOp some_op();
   void plan_scan(Plan& plan);
   Plan make_plan();
+  Plan once_more(Plan plan);
 
   void run_client(const Client& client);
-  void transact(const Client& client, Plan plan, double abort_share);
+  AbortReason transact(const Client& client, Plan plan, double abort_share);
   void read_all(const Client& client);
   void note(bench::history::EventType type, const Client& client, Ops ops);
 

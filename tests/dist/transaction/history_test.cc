@@ -72,6 +72,12 @@ TEST(HistoryAcrossNodes, DeclaredTransactions) {
   for (const double share : {1.0, 0.5}) judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share});
 }
 
+/// They differ by more than leases last, so that whoever forgets it overwrites what another still relies on.
+TEST(HistoryAcrossNodes, LeasesByClocksFarApart) {
+  for (const double share : {1.0, 0.5})
+    judge(30, {.index = IndexKind::kHash, .declared = share, .lease_us = 100, .skew_us = 300});
+}
+
 /// Clocks are set forward and back, by half a lease, two of them or an hour, whatever their leases are about to be used for.
 TEST(HistoryAcrossNodes, ClocksThatAreSet) {
   for (const double share : {1.0, 0.5}) {
