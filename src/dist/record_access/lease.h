@@ -7,8 +7,8 @@
 // keep writers away for ever. Nor is the end of one waited for that is too short to share: whoever has a value reads it
 // optimistically.
 //
-// Nor does one follow the other at once: in the gap between them writers come first, who have waited for the end and do nothing but
-// lock. Of readers that come one after the other, only those who have taken longer than the gap to lock meet the next lease.
+// Nor does one follow the other at once: in the gap between them writers come first, who have waited for the end. Only a writer
+// who needs longer than the gap to come to its lock meets the next lease.
 //
 // The header counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than the
 // lease may still be writing. Later bits are of owners who will see the lease and give way. What was READ of this TID and
@@ -39,7 +39,8 @@ struct LeaseTerm {
     return record::is_lease(seen) && now.valid(record::lease_end_us(seen)) &&
            record::lease_end_us(seen) >= least_end_us;
   }
-  /// Whether a lease may take the place of this one. Writers count from what may be twice the clock's error later by our clock.
+  /// Whether a lease may take the place of this one. By our clock it may be over by twice the clock's error when a writer finds it
+  /// expired, and the gap begins.
   bool follows(record::StateWord seen, const base::TimeReading& now) const {
     return record::is_lease(seen) && now.expired(record::lease_end_us(seen) + now.error_us + gap_us);
   }
