@@ -228,7 +228,9 @@ TEST_P(DeclaredKeys, WhatWasLearntServesOneTransaction) {
     Transaction other = begin(2);
     EXPECT_EQ(declare(other, 2, {"1x"}, {}), Outcome::kAborted) << "locked";
     another.abort();
-    if (ending == 0) EXPECT_EQ(second.put(table(0), "1x", "old"), Outcome::kOk);
+    if (ending == 0) {
+      EXPECT_EQ(second.put(table(0), "1x", "old"), Outcome::kOk);
+    }
     if (ending == 2) {
       second.abort();
     } else {
