@@ -43,12 +43,6 @@ std::string_view CheckedRead::content() const {
           record::size_of(copy().head.size_word)};
 }
 
-bool CheckedRead::whole() const {
-  const std::uint64_t size_word = copy().head.size_word;
-  if (record::size_of(size_word) > record_.max_value_bytes) return false;
-  if (injected(Bug::kSkipRemoteChecksum)) return true;
-  const std::uint32_t sum = record::checksum_of_content(record_.key, content());
-  return record::checksum_with_header(sum, tid(), size_word) == record::checksum_of(copy().check_word);
-}
+bool CheckedRead::whole() const { return whole_value(record_, copy()).has_value(); }
 
 }  // namespace granary::dist

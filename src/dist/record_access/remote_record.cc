@@ -26,6 +26,17 @@ bool RemoteRecord::is(const record::SharedRecord& copy) const {
          record::fingerprint_of(copy.check_word) == record::key_fingerprint(key) && starts_with(copy.key_words(), key);
 }
 
+std::optional<std::string_view> whole_value(const RemoteRecord& record, const record::SharedRecord& copy) {
+  const std::uint64_t size_word = copy.head.size_word;
+  if (record::size_of(size_word) > record.max_value_bytes) return std::nullopt;
+  const std::string_view value(reinterpret_cast<const char*>(record::value_words(copy, record.key.size())),
+                               record::size_of(size_word));
+  const std::uint32_t sum = record::checksum_of_content(record.key, value);
+  const bool whole =
+      record::checksum_with_header(sum, copy.head.tid_word, size_word) == record::checksum_of(copy.check_word);
+  return whole || base::injected(base::Bug::kSkipRemoteChecksum) ? std::optional(value) : std::nullopt;
+}
+
 std::string_view name(Outcome outcome) {
   switch (outcome) {
     case Outcome::kOpen: return "open";

@@ -2,6 +2,7 @@
 // A record of another node: where it should be, and how to tell that it is there (I3, I4).
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "kvstore/hash/bucket.h"
@@ -36,6 +37,9 @@ struct RemoteRecord {
   /// incarnation never changes, so it does not matter when its words were READ.
   bool is(const record::SharedRecord& copy) const;
 };
+
+/// The value of a copy of all of it, if the checksum tells that it is of one version (I4); the lock bit does not count.
+std::optional<std::string_view> whole_value(const RemoteRecord& record, const record::SharedRecord& copy);
 
 /// The node's worker must not have it, nor somebody else than `mine`.
 constexpr bool locked_against(record::StateWord mine, record::StateWord state, record::TidWord tid) {

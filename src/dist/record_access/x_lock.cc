@@ -11,18 +11,20 @@ using rdma::Operation;
 using rdma::fiber::Next;
 
 XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
-             record::StateWord seen)
+             record::StateWord seen, Fetch fetch)
     : AccessStep(record.at),
       record_(record),
       mine_(mine),
       words_(static_cast<std::uint64_t*>(buffer)),
       expired_(&expired),
+      fetch_(fetch),
       expected_(may_take(seen) ? seen : record::kFree) {
   words_[1] = record::kFree;
 }
 
 void XLock::append(std::vector<Operation>& chain) {
-  const Operation header = Operation::read(words_ + 2, record_.at, record_.head_bytes());
+  const std::uint32_t bytes = fetch_ == Fetch::kRecord ? record_.bytes() : record_.head_bytes();
+  const Operation header = Operation::read(words_ + 2, record_.at, bytes);
   switch (phase_) {
     case Phase::kTake:
       if (injected(Bug::kHeaderBeforeLock)) chain.push_back(header);
@@ -82,6 +84,12 @@ Next XLock::let_go(Outcome outcome) {
   phase_ = Phase::kLetGo;
   why_let_go_ = outcome;
   return Next::kAtOnce;
+}
+
+std::optional<std::string_view> XLock::value() const {
+  base::debug_check(outcome() == Outcome::kDone && fetch_ == Fetch::kRecord,
+                    "I4: no bytes are shown that nobody has locked");
+  return whole_value(record_, copy());
 }
 
 void XLock::resume() {

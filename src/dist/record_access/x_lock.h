@@ -9,8 +9,13 @@
 // If the connection breaks, whether the CAS took effect is not known. Once the endpoint is connected to the node
 // again, so that nothing of the old connection happens any more, resume() finds it out by the state word, which
 // nobody else makes the same (I5).
+//
+// It may fetch the record as well, with the header, in one READ: what came with a clear bit is what is there, but for bytes that moved
+// before the bit was cleared, which the checksum tells (I4).
 
 #include <functional>
+#include <optional>
+#include <string_view>
 
 #include "src/dist/record_access/access_step.h"
 #include "src/dist/record_access/remote_record.h"
@@ -22,14 +27,16 @@ using LeaseExpired = std::function<bool(std::uint64_t end_us)>;
 
 class XLock final : public AccessStep {
  public:
+  enum class Fetch : std::uint8_t { kHeader, kRecord };
   static constexpr std::size_t buffer_bytes(std::size_t key_bytes) {
     return record::shared_value_offset(key_bytes) + 2 * base::kWord;
   }
+  static std::size_t buffer_bytes(const RemoteRecord& record) { return record.bytes() + 2 * base::kWord; }
 
   /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it. `seen`: the state word as it was last; that it has
   /// changed costs a round.
   XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
-        record::StateWord seen = record::kFree);
+        record::StateWord seen = record::kFree, Fetch fetch = Fetch::kHeader);
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
@@ -42,6 +49,8 @@ class XLock final : public AccessStep {
   /// kDone: what is there and stays until it is given back (release.h).
   record::TidWord tid() const { return copy().head.tid_word & ~record::kLocked; }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
+  /// kDone, of one that fetches: what is there, if it came whole; else it has to be READ.
+  std::optional<std::string_view> value() const;
   /// kBusy: the state word that was in the way, or free if it was the owner's lock bit.
   record::StateWord holder() const { return holder_; }
 
@@ -61,6 +70,7 @@ class XLock final : public AccessStep {
   record::StateWord mine_;
   std::uint64_t* words_;  ///< the CAS's old value, zero, header and key
   const LeaseExpired* expired_;
+  Fetch fetch_;
   Phase phase_ = Phase::kTake;
   record::StateWord expected_ = record::kFree;
   record::StateWord holder_ = record::kFree;

@@ -180,6 +180,10 @@ AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<
     if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()))
       lease_in_way_us_ = std::max(lease_in_way_us_, record::lease_end_us(lock.holder()));
     if (reason != AbortReason::kNone) continue;
+    if (lock.outcome() == Outcome::kMoved && access.seen == Access::Seen::kNothing) {
+      forget_place(access);
+      continue;
+    }
     reason = why(lock.outcome(), lock.holder());
     if (reason == AbortReason::kRecordBusy) reason = AbortReason::kRemotelyLocked;
     if (reason == AbortReason::kNone && access.read && access.locked_tid != access.tid) {

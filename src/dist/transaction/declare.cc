@@ -2,8 +2,9 @@
 // write and leases those it will read, with one end for all; at the end it looks whether the leases are valid still. That is
 // their validation: at that moment everything is held. Whatever was not declared is validated beside it as ever.
 //
-//   start      READs of the records; then, but for those under a lease that can be shared, CAS and READ of each; E behind
-//              them (I7), one chain a node
+//   start      READs of the records; then, but for those under a lease that can be shared, CAS and READ of each header; E behind
+//              them (I7), one chain a node. If all that is declared will be written, and it is known where it is, CAS and READ of the
+//              records at once
 //   commit     no round trip for what is held, if E has not moved since
 //   write back as ever; what was locked and not written is freed
 //
@@ -35,11 +36,75 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
     declared.push_back(access);
     if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
   }
+  AbortReason reason = AbortReason::kNone;
+  if (know_places(unseen)) {
+    reason = lock_places(unseen);
+    if (reason != AbortReason::kNone) return reason;
+    std::erase_if(declared, [](const Access* access) { return access->held(); });
+    std::erase_if(unseen, [](const Access* access) { return access->held(); });
+    if (declared.empty()) return AbortReason::kNone;
+  }
   const bool epochs_behind = may_all_be_shared(unseen);
-  const AbortReason reason = epochs_behind ? look_up(unseen, Behind::kEpochs) : look(unseen);
+  reason = epochs_behind ? look_up(unseen, Behind::kEpochs) : look(unseen);
   if (reason != AbortReason::kNone) return reason;
   std::erase_if(declared, [this](Access* access) { return !has_to_hold(*access); });
   return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
+}
+
+/// Of keys that will be written: then they can be locked without a look before. Each place may be one that is not the key's any more.
+bool RemoteTransaction::know_places(std::span<Access* const> unseen) const {
+  return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [this](Access* access) {
+    if (access->hold != Access::Hold::kLock || !access->table->hashed() || access->table->cache == nullptr)
+      return false;
+    const kvstore::remote::RemoteTable& remote = access->table->remote;
+    const kvstore::hash::HashedKey key(access->key.key);
+    const std::optional<kvstore::remote::Location> place =
+        access->table->cache->find(key.word, reach_.counters.locations);
+    if (!place) return false;
+    access->record = RemoteRecord::at_entry(remote.at(place->offset()), access->key.key, place->incarnation(),
+                                            remote.max_value_bytes);
+    return true;
+  });
+}
+
+/// Fetches them under their locks. Where a place was another key's, nothing is held, and the place is forgotten.
+AbortReason RemoteTransaction::lock_places(std::span<Access* const> unseen) {
+  std::deque<XLock> locks;
+  std::vector<AccessStep*> steps;
+  if (reach_.undelivered.full()) return AbortReason::kTooMuchUndelivered;
+  for (Access* const access : unseen) {
+    void* const room = buffer(XLock::buffer_bytes(access->record));
+    if (room == nullptr || !make_release_room(*access, access->record.max_value_bytes))
+      return AbortReason::kOutOfMemory;
+    steps.push_back(&locks.emplace_back(access->record, reach_.holders.next(), room, reach_.lease_expired,
+                                        record::kFree, XLock::Fetch::kRecord));
+  }
+  const AbortReason unreached = run_before_epochs(Phase::kLock, steps);
+  if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
+  AbortReason reason = settle_locks(locks, unseen);
+  if (reason == AbortReason::kNone) reason = unreached;
+  if (reason != AbortReason::kNone) return reason;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    if (unseen[i]->held()) take_fetched(*unseen[i], locks[i]);
+  }
+  return fetch(unseen);
+}
+
+void RemoteTransaction::forget_place(const Access& access) {
+  const RemoteRecord& record = access.record;
+  const std::uint64_t offset = record.at.offset + offsetof(record::SharedRecord, head);
+  access.table->cache->forget(kvstore::hash::HashedKey(access.key.key).word, {offset, record.incarnation},
+                              reach_.counters.locations);
+}
+
+void RemoteTransaction::take_fetched(Access& access, const XLock& lock) {
+  access.seen = Access::Seen::kRecord;
+  access.record.incarnation = lock.incarnation();
+  access.record.incarnation_mask = record::kIncarnationMax;
+  access.tid = lock.tid();
+  const std::optional<std::string_view> value = access.found() ? lock.value() : std::string_view();
+  access.has_value = value.has_value();
+  access.value = value.value_or(std::string_view());
 }
 
 /// Then E behind these READs is behind all that is held. Keys seen before do not matter: their READs were earlier.

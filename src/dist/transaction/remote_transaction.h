@@ -94,6 +94,10 @@ class RemoteTransaction final : public txn::RemoteAccess {
 
   // Declared keys (declare.cc).
   bool may_lease(const txn::RemoteKey& key) const;
+  bool know_places(std::span<Access* const> unseen) const;
+  AbortReason lock_places(std::span<Access* const> unseen);
+  static void take_fetched(Access& access, const XLock& lock);
+  void forget_place(const Access& access);
   bool may_all_be_shared(std::span<Access* const> unseen) const;
   AbortReason hold(std::span<Access* const> accesses);
   LeaseTerm lease_term(const base::TimeReading& now) const;

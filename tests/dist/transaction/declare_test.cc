@@ -50,6 +50,7 @@ class DeclaredKeys : public testing::TestWithParam<IndexKind> {
   static bool met_holder(AbortReason reason) {
     return reason == AbortReason::kRemotelyLocked || reason == AbortReason::kRecordBusy;
   }
+  bool in_index(std::string_view key) const { return table(home_of(key)).core()->index().find(key).value != 0; }
   std::string at(std::size_t node, std::string_view key) {
     Transaction t = begin(node, 1);
     return get(t, node, key);
@@ -334,6 +335,36 @@ TEST_P(DeclaredKeys, WhatChangesWhileTheyAreFetchedIsReadAgain) {
     cluster_.scheduler.run();
   }
   EXPECT_GT(again, 0u);
+}
+
+/// What is locked there then is let go; the key is looked up.
+TEST_P(DeclaredKeys, APlaceThatIsTheKeysNoMoreIsForgotten) {
+  const auto remove = [&](std::string_view key) {
+    Transaction t = begin(1, 1);
+    EXPECT_EQ(t.remove(table(1), key), Outcome::kOk);
+    EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  };
+  EXPECT_EQ(at(0, "1x") + at(0, "1y"), "oldold");
+  remove("1x");
+  for (int turn = 0; turn < 200 && in_index("1x"); ++turn) {
+    cluster_.pass_epochs(1);
+    cluster_.node(1).control().by_leader.snapshot_reclamation.store(cluster_.node(1).control().by_leader.epoch - 1);
+    cluster_.node(1).worker(1).collect_garbage();
+  }
+  ASSERT_FALSE(in_index("1x"));
+  EXPECT_EQ(put(1, "1x", "born again"), AbortReason::kNone);
+
+  const auto stale = cluster_.node(0).remote().counters().locations.stale.load();
+  Transaction t = begin(0);
+  ASSERT_EQ(declare(t, 0, {}, {"1x", "1y"}), Outcome::kOk);
+  EXPECT_EQ(get(t, 0, "1x") + get(t, 0, "1y"), "born againold");
+  EXPECT_TRUE(met_holder(put(1, "1x", "new")));
+  EXPECT_EQ(t.put(table(0), "1x", "mine"), Outcome::kOk);
+  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(at(1, "1x"), "mine");
+  if (GetParam() == IndexKind::kHash) {
+    EXPECT_GT(cluster_.node(0).remote().counters().locations.stale.load(), stale);
+  }
 }
 
 TEST_P(DeclaredKeys, AKeyWithoutARecordCanBeBorn) {
