@@ -34,7 +34,11 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
     }
     if (!first) continue;
     declared.push_back(access);
-    if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
+    if (access->seen == Access::Seen::kNothing) {
+      unseen.push_back(access);
+    } else if (access->hold == Access::Hold::kLease) {
+      access->state = record::kFree;  // READ before the clock's jumps were noted: no lease of then is shared
+    }
   }
   AbortReason reason = AbortReason::kNone;
   if (know_places(unseen)) {
@@ -107,7 +111,7 @@ void RemoteTransaction::take_fetched(Access& access, const XLock& lock) {
   access.value = value.value_or(std::string_view());
 }
 
-/// Then E behind these READs is behind all that is held. Keys seen before do not matter: their READs were earlier.
+/// Then E behind these READs is behind all that is held; of keys seen before nothing is held yet.
 bool RemoteTransaction::may_all_be_shared(std::span<Access* const> unseen) const {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [](const Access* access) {
     return access->hold == Access::Hold::kLease && access->table->hashed();

@@ -165,6 +165,19 @@ TEST_P(DeclaredKeys, ALeaseThatWasSeenIsSharedWithoutACompareAndSwap) {
   EXPECT_EQ(late.commit().reason, AbortReason::kLeaseExpired) << "its end is the other's";
 }
 
+/// Its READ may be of before the clock was set, and others may have found the lease expired since.
+TEST_P(DeclaredKeys, ALeaseThatWasSeenBeforeIsLookedAtAgain) {
+  const auto& counters = cluster_.node(2).remote().counters();
+  Transaction one = begin(0);
+  ASSERT_EQ(declare(one, 0, {"1x"}, {}), Outcome::kOk);
+  Transaction two = begin(2);
+  EXPECT_EQ(get(two, 2, "1x"), "old");
+  const std::uint64_t swaps = counters.compare_swaps;
+  ASSERT_EQ(declare(two, 2, {"1x"}, {}), Outcome::kOk);
+  EXPECT_EQ(counters.compare_swaps - swaps, 1u);
+  EXPECT_EQ(two.commit().reason, AbortReason::kNone);
+}
+
 /// It is neither shared nor waited for, and its record is read as if it had not been declared.
 TEST_P(DeclaredKeys, ALeaseThatIsAboutToEndLeavesOptimisticReads) {
   for (const bool overwritten : {false, true}) {
