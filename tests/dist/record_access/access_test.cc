@@ -352,6 +352,28 @@ TEST_P(Access, AnOldTidIsNotSeenWithTheStateOfLater) {
   EXPECT_GT(changed, 5u);
 }
 
+/// The owner ends its commit at every time while the record is locked and READ.
+TEST_P(Access, AnXLockThatFetchesShowsNothingTorn) {
+  unsigned whole = 0;
+  unsigned torn = 0;
+  for (std::uint64_t after = 0, sequence = 10; after < 60'000; after += 250, ++sequence) {
+    const std::string value(150, static_cast<char>('a' + sequence % 26));
+    record_.shared().head.store_tid(record_.tid() | kLocked);
+    at(after, [this, sequence, value] { record_.install(make_tid(3, sequence) | kLatest, value); });
+    XLock lock(remote(), words_.next(), buffer(XLock::buffer_bytes(remote())), expired_, kFree, XLock::Fetch::kRecord);
+    ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+    ASSERT_EQ(lock.tid(), record_.tid());
+    if (lock.value()) {
+      ASSERT_EQ(*lock.value(), value) << "after " << after;
+    }
+    ++(lock.value() ? whole : torn);
+    set_state(kFree);
+    nodes_.network.run_for(1'000'000);
+  }
+  EXPECT_GT(whole, 100u);
+  EXPECT_GT(torn, 0u) << "it could have";
+}
+
 TEST_P(Access, AResumedWriteBackIsDoneOnce) {
   unsigned resumed = 0;
   for (std::uint64_t after = 0, sequence = 10; after < 60'000; after += 500, ++sequence) {
