@@ -31,21 +31,21 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).
 enum class [[nodiscard]] AbortReason : std::uint8_t {
-  kNone,              ///< committed
-  kUser,              ///< the application called abort(), or dropped the transaction
-  kReadChanged,       ///< a record that was read has a newer TID (Silo 4.4, phase 2)
-  kReadLocked,        ///< a record that was read is locked by another transaction at validation
-  kNodeChanged,       ///< a scanned or missed key range changed: a phantom (Silo 4.6)
-  kWriteLocked,       ///< a record to write stayed locked by another transaction (bounded wait)
-  kRecordBusy,        ///< a record to read stayed locked during execution (bounded wait)
-  kRecordReplaced,    ///< a record to write was unhooked or moved before it could be locked
-  kOpenTooLong,       ///< open for more than the limit of epochs (Options::max_open_epochs)
-  kOutOfMemory,       ///< the memory limit was reached while installing or inserting
-  kUniqueViolation,   ///< a unique secondary index already holds the key
-  kTidsUsedUp,        ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
-  kLogEntryTooLarge,  ///< what the transaction writes does not fit into the worker's log ring (Options::ring_bytes)
+  kNone,             ///< committed
+  kUser,             ///< the application called abort(), or dropped the transaction
+  kReadChanged,      ///< a record that was read has a newer TID (Silo 4.4, phase 2)
+  kReadLocked,       ///< a record that was read is locked by another transaction at validation
+  kNodeChanged,      ///< a scanned or missed key range changed: a phantom (Silo 4.6)
+  kWriteLocked,      ///< a record to write stayed locked by another transaction (bounded wait)
+  kRecordBusy,       ///< a record to read stayed locked during execution (bounded wait)
+  kRecordReplaced,   ///< a record to write was unhooked or moved before it could be locked
+  kOpenTooLong,      ///< open for more than the limit of epochs (Options::max_open_epochs)
+  kOutOfMemory,      ///< the memory limit was reached while installing or inserting
+  kUniqueViolation,  ///< a unique secondary index already holds the key
+  kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
+  kLogEntryTooLarge,  ///< what it writes, or locks elsewhere, does not fit into the worker's log ring (Options::ring_bytes)
   kLogFailed,         ///< the log could not be written: nothing commits any more, reads go on (Database::log_status())
-  kRemotelyLocked,    ///< a record of a shared table, to be written, stayed locked by another node (bounded wait)
+  kRemotelyLocked,  ///< a record of a shared table, to be written, stayed locked by another node (bounded wait)
   // Of transactions across nodes.
   kNodeUnreachable,  ///< a node that the transaction needs does not answer: it is dead, or cut off; or it was holding a record
                      ///< when it died, which stays locked until it is recovered

@@ -76,6 +76,8 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kSkipEpochWait, "skip-epoch-wait"},
     NamedBug{Bug::kEpochBeforeLocks, "epoch-before-locks"},
     NamedBug{Bug::kLogAfterWriteBack, "log-after-write-back"},
+    NamedBug{Bug::kNameAfterLock, "name-after-lock"},
+    NamedBug{Bug::kMarkBeforeWriteBack, "mark-before-write-back"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.

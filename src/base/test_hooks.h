@@ -63,6 +63,8 @@ enum class Bug : std::uint8_t {
   kSkipEpochWait,           ///< it does not wait until its participants have reached its epoch
   kEpochBeforeLocks,        ///< it READs their E before its locks
   kLogAfterWriteBack,       ///< it is logged only when all of its writes are there (I8)
+  kNameAfterLock,           ///< the lock-ahead record names x-locks only when they have been taken (I10)
+  kMarkBeforeWriteBack,     ///< the completion mark is there before they have been given back
   kAcceptTornBucket,        ///< a remote lookup does not compare the versions of a bucket's lines
   kIgnoreClockError,        ///< leases are judged by the raw clock (I9)
   kIgnoreSoftTimeAge,       ///< a softtime that was not refreshed counts on

@@ -23,7 +23,7 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// Its functions are called in this order (commit_across_nodes.h); those from agree() to prepare() once more if an HTM region was
+/// Its functions are called in this order (commit_across_nodes.h); those from agree() on once more if an HTM region was
 /// tried in vain, validate() also before all, to know. Between lock() and write_back() or release() the
 /// x-locks are held; after a lock() that failed nothing is.
 class RemotePart {
@@ -32,7 +32,8 @@ class RemotePart {
 
   /// All writes, for the log. Valid until the transaction ends.
   virtual std::span<const RemoteWrite> writes() = 0;
-  /// Step 1: x-locks every record to write and reads E of every participant, after its locks (I7).
+  /// Step 1: x-locks every record to write, named in the lock-ahead record before, and reads E of every participant, after its
+  /// locks (I7).
   virtual AbortReason lock() = 0;
   /// Step 2: the transaction's epoch, at least `here`, which is E of this node: the greatest of all participants' E and of the
   /// epochs of the TIDs that were seen. Waits, bounded, until E of every participant is not less.
@@ -46,7 +47,12 @@ class RemotePart {
   virtual record::TidWord greatest_tid() const = 0;
   /// The last thing that can fail: old versions are kept where a snapshot needs them (I12), and this node may still commit.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
-  /// Step 4, once the log has the transaction (I8): writes back and frees (I5).
+  /// Step 3, right before the log gets the transaction: its entry will end at `log_end` of the worker's ring, and it is decided
+  /// when the ring has come so far (I8).
+  virtual void decide(record::TidWord tid, std::uint64_t log_end) = 0;
+  /// It was not, in a region that was in vain, and nothing else has been logged since.
+  virtual void take_back_decision() = 0;
+  /// Step 4, once the log has the transaction (I8): writes back and frees (I5); then the completion mark.
   virtual void write_back(record::TidWord tid) = 0;
   /// Frees what lock() took; nothing has changed.
   virtual void release() = 0;

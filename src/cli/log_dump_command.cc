@@ -2,11 +2,14 @@
 
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "bench/harness/trial.h"
+#include "recovery/lock_ahead.h"
 #include "recovery/segment_reader.h"
+#include "recovery/surviving_rings.h"
 #include "src/cli/inspected_database.h"
 #include "src/cli/printable.h"
 #include "src/cli/tool.h"
@@ -30,16 +33,23 @@ class Dump {
 
   /// Prints one file's lines.
   Status segment(const SegmentFile& file);
+  /// What a node of a cluster that died may hold at others.
+  void lock_ahead(const std::string& path, const log::Ring& ring);
   bool full() const { return wanted_.limit != 0 && lines_ == wanted_.limit; }
   bool damaged() const { return damaged_; }
 
  private:
   void transaction(const std::string& path, const SegmentReader& reader);
   void marker(const std::string& path, const SegmentReader& reader);
+  void unfinished(const std::string& path, const recovery::UnfinishedTransaction& transaction);
   std::string text_of(const log::Write& write) const;
+  std::string text_of(const log::NamedLock& lock) const;
   bool in_range(epoch::Epoch epoch) const { return epoch >= wanted_.from && epoch <= wanted_.to; }
   void line(const std::string& path, std::uint64_t offset, const std::string& text) {
-    fmt::print("{} {} {}\n", path, offset, text);
+    line(fmt::format("{} {}", path, offset), text);
+  }
+  void line(const std::string& where, const std::string& text) {
+    fmt::print("{} {}\n", where, text);
     ++lines_;
   }
 
@@ -111,6 +121,38 @@ Status Dump::segment(const SegmentFile& file) {
   return {};
 }
 
+std::string Dump::text_of(const log::NamedLock& lock) const {
+  const std::string key = wanted_.values ? quoted(lock.key) : fmt::format("{} B", lock.key.size());
+  return fmt::format("node {} {} key {} x-lock {:016x}", lock.node, database_.table_name(lock.table), key, lock.word);
+}
+
+void Dump::unfinished(const std::string& path, const recovery::UnfinishedTransaction& transaction) {
+  if (transaction.tid && !in_range(record::epoch_of(*transaction.tid))) return;
+  std::string text = transaction.tid
+                         ? fmt::format("{}.{}  not written back everywhere: ", record::epoch_of(*transaction.tid),
+                                       record::sequence_of(*transaction.tid))
+                         : "undecided  may hold: ";
+  const char* separator = "";
+  for (const log::NamedLock& lock : transaction.locks) {
+    if (wanted_.table && lock.table != *wanted_.table) continue;
+    text += std::exchange(separator, ", ") + text_of(lock);
+  }
+  if (*separator != '\0') line(path, text);
+}
+
+void Dump::lock_ahead(const std::string& path, const log::Ring& ring) {
+  const auto found = recovery::read_lock_ahead(ring);
+  if (!found.ok()) {
+    damaged_ = true;
+    line(path, "DAMAGED: " + found.status().message());
+    return;
+  }
+  for (const recovery::UnfinishedTransaction& transaction : *found) {
+    if (full()) return;
+    unfinished(path, transaction);
+  }
+}
+
 /// A table by its name or by its number in the log.
 Result<std::uint32_t> find_table(const recovery::Manifest& manifest, const std::string& text) {
   for (const recovery::TableEntry& table : manifest.tables) {
@@ -147,6 +189,11 @@ Status dump(const InspectedDatabase& database, Dump& lines) {
     if (lines.full()) break;
     if (const Status printed = lines.segment(file); !printed.ok()) return printed;
   }
+  const auto rings = recovery::find_rings(database.manifest);
+  if (!rings.ok()) return rings.status();
+  for (const auto& ring : rings->rings) {
+    lines.lock_ahead(database.manifest.reliable_directory + "/" + log::ring_name(ring->header().worker), *ring);
+  }
   return {};
 }
 
@@ -172,7 +219,10 @@ const Tool& log_dump_tool() {
       .description =
           "Prints for each entry of the log, segments that no longer count included, the file, the offset, the "
           "TID as epoch.sequence, and what was written. Entries that were packed together have the offset of "
-          "the pack. What is not as it was written is named where it stands, and ends in exit code 4.",
+          "the pack. Of a node of a cluster that died, what its rings say it may hold locked at others comes last: the "
+          "ring, the TID of a transaction that was decided and may not be written back everywhere, or "
+          "\"undecided\", and each record with the word of its x-lock. "
+          "What is not as it was written is named where it stands, and ends in exit code 4.",
       .examples = {"/var/lib/bank --limit=20",
                    "/var/lib/bank --table=accounts --from_epoch=100 --to_epoch=120 --values"},
       .flags = {bench::text_flag("table", "", "ID", "Only writes to this table, by name or by number in the log."),

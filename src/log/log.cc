@@ -1,5 +1,6 @@
 #include "src/log/log.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "src/base/region_mark.h"
@@ -15,6 +16,9 @@ std::uint64_t spares(const LogOptions& options) {
 
 /// Of what this log writes.
 std::uint32_t version(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
+std::uint32_t ring_version(const LogOptions& options) {
+  return options.cluster ? kLockAheadRingVersion : kFormatVersion;
+}
 
 }  // namespace
 
@@ -83,7 +87,7 @@ void Log::run(Logger& logger) {
 Result<Ring*> Log::add_worker(std::uint32_t worker) {
   const std::string path = options_.reliable_directory + "/" + ring_name(worker);
   auto ring =
-      Ring::create(path, {options_.database, options_.generation, worker, version(options_)}, options_.ring_bytes);
+      Ring::create(path, {options_.database, options_.generation, worker, ring_version(options_)}, options_.ring_bytes);
   if (!ring.ok()) return ring.status();
   const std::lock_guard lock(mutex_);
   rings_.push_back(std::move(*ring));
@@ -141,6 +145,8 @@ Status Log::close() {
   step();
   if (durable_.failed()) return durable_.cause();
   const std::lock_guard lock(mutex_);
+  // For whoever gives back what is named there. All or none: one that is missing would be missed.
+  if (std::any_of(rings_.begin(), rings_.end(), [](const auto& ring) { return !ring->all_given_back(); })) return {};
   for (const std::string& path : ring_paths_) {
     if (const Status removed = base::system_files().remove(path); !removed.ok()) return removed;
   }

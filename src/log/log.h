@@ -62,7 +62,8 @@ class Log {
   /// Waits until `bytes` (≤ its capacity) may be written to the ring, or the log has failed.
   void wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes);
 
-  /// All transactions have ended and E has moved on since: makes them durable and takes the rings away.
+  /// All transactions have ended and E has moved on since: makes them durable and takes the rings away, unless they name locks at
+  /// other nodes that could not be given back.
   Status close();
   Status remove_until(epoch::Epoch epoch);
 

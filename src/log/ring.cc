@@ -21,6 +21,27 @@ constexpr std::size_t kPage = 4096;
 static_assert(sizeof(RingHeader) <= kPage);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
+/// What a ring's file holds behind its header.
+struct Shape {
+  std::uint64_t capacity = 0;  ///< 0: no ring has a file of this size
+  std::uint64_t lock_slots = 0;
+
+  static Shape of_new(std::uint64_t capacity, std::uint32_t version) {
+    return {capacity, version == kLockAheadRingVersion ? log::lock_slots(capacity) : 0};
+  }
+  /// The one that a file of `bytes` has; there are no two.
+  static Shape of_file(std::uint64_t bytes) {
+    for (std::uint64_t capacity = kPage; kPage + capacity <= bytes; capacity *= 2) {
+      for (const Shape shape : {Shape{capacity, 0}, Shape{capacity, log::lock_slots(capacity)}}) {
+        if (shape.file_bytes() == bytes) return shape;
+      }
+    }
+    return {};
+  }
+  std::uint64_t lock_bytes() const { return lock_slots == 0 ? 0 : lock_area_bytes(capacity); }
+  std::uint64_t file_bytes() const { return kPage + capacity + lock_bytes(); }
+};
+
 Status failed(const char* operation, const std::string& path) {
   const int error = errno;
   const StatusCode code = error == ENOSPC || error == ENOMEM ? StatusCode::kDiskFull
@@ -49,22 +70,24 @@ std::uint32_t RingHeader::compute_crc() const {
   return base::crc32c(base::crc32c(0, this, offsetof(RingHeader, crc)), &capacity, sizeof capacity);
 }
 
-Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path, std::uint64_t capacity) {
-  // Room for the header and the data twice, then the file put over it: pages 0… and once more the data.
-  const std::size_t bytes = kPage + 2 * capacity;
+Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path, std::uint64_t capacity,
+                                        std::uint64_t lock_slots) {
+  // Room for the header and the data twice, then the file put over it: pages 0… and once more all behind the header.
+  const Shape shape{capacity, lock_slots};
+  const std::size_t bytes = capacity + shape.file_bytes();
   void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return failed("map", path);
   auto* const base = static_cast<char*>(room);
   constexpr int kFlags = MAP_SHARED | MAP_FIXED;
-  const bool mapped =
-      ::mmap(base, kPage + capacity, PROT_READ | PROT_WRITE, kFlags, descriptor, 0) != MAP_FAILED &&
-      ::mmap(base + kPage + capacity, capacity, PROT_READ | PROT_WRITE, kFlags, descriptor, kPage) != MAP_FAILED;
+  const bool mapped = ::mmap(base, kPage + capacity, PROT_READ | PROT_WRITE, kFlags, descriptor, 0) != MAP_FAILED &&
+                      ::mmap(base + kPage + capacity, capacity + shape.lock_bytes(), PROT_READ | PROT_WRITE, kFlags,
+                             descriptor, kPage) != MAP_FAILED;
   if (!mapped) {
     const Status status = failed("map", path);
     ::munmap(room, bytes);
     return status;
   }
-  return std::unique_ptr<Ring>(new Ring(reinterpret_cast<RingHeader*>(base), base + kPage, capacity));
+  return std::unique_ptr<Ring>(new Ring(reinterpret_cast<RingHeader*>(base), base + kPage, capacity, lock_slots));
 }
 
 Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identity& identity, std::uint64_t capacity) {
@@ -84,11 +107,12 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
   const Descriptor file(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.number < 0) return failed("create", path);
   // Allocated, not only extended: a later write into a full tmpfs would kill the process instead of failing here.
-  if (const int error = ::posix_fallocate(file.number, 0, static_cast<off_t>(kPage + capacity)); error != 0) {
+  const Shape shape = Shape::of_new(capacity, identity.version);
+  if (const int error = ::posix_fallocate(file.number, 0, static_cast<off_t>(shape.file_bytes())); error != 0) {
     errno = error;
     return failed("allocate", path);
   }
-  auto ring = map(file.number, path, capacity);
+  auto ring = map(file.number, path, capacity, shape.lock_slots);
   if (!ring.ok()) return ring;
   RingHeader* const header = new ((*ring)->header_) RingHeader;
   header->version = identity.version;
@@ -109,23 +133,30 @@ Result<std::unique_ptr<Ring>> Ring::open(const std::string& path, const Database
     return Status(StatusCode::kDamaged, fmt::format("'{}' is no log ring of this database: {}", path, why));
   };
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (bytes < 2 * kPage || !std::has_single_bit(bytes - kPage)) return damaged(fmt::format("it has {} bytes", bytes));
-  auto ring = map(file.number, path, bytes - kPage);
+  const Shape shape = Shape::of_file(bytes);
+  if (shape.capacity == 0) return damaged(fmt::format("it has {} bytes", bytes));
+  auto ring = map(file.number, path, shape.capacity, shape.lock_slots);
   if (!ring.ok()) return ring;
   const RingHeader& header = (*ring)->header();
   if (header.magic != RingHeader::kMagic) return damaged("it does not begin as one");
-  if (header.version < kFormatVersion || header.version > kClusterFormatVersion)
+  if (header.version < kFormatVersion || header.version > kLockAheadRingVersion)
     return damaged(fmt::format("it has format version {}, expected {} to {}", header.version, kFormatVersion,
-                               kClusterFormatVersion));
+                               kLockAheadRingVersion));
   if (header.crc != header.compute_crc()) return damaged("its header's checksum is wrong");
   if (header.database != database) return damaged("it belongs to another database");
   const std::uint64_t head = header.head.load(std::memory_order_relaxed);
   const std::uint64_t tail = header.tail.load(std::memory_order_relaxed);
-  if (header.capacity != bytes - kPage || head > tail || tail - head > header.capacity)
+  if (header.capacity != shape.capacity || head > tail || tail - head > header.capacity)
     return damaged(fmt::format("head {}, tail {} and capacity {} do not fit", head, tail, header.capacity));
+  if (Shape::of_new(shape.capacity, header.version).file_bytes() != bytes)
+    return damaged(fmt::format("{} bytes do not fit format version {}", bytes, header.version));
   return ring;
 }
 
-Ring::~Ring() { ::munmap(header_, kPage + 2 * capacity_); }
+std::string_view Ring::lock_area() const {
+  return {data_ + 2 * capacity_, Shape{capacity_, lock_ahead_.slots()}.lock_bytes()};
+}
+
+Ring::~Ring() { ::munmap(header_, kPage + 2 * capacity_ + lock_area().size()); }
 
 }  // namespace granary::log

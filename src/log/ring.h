@@ -3,6 +3,7 @@
 //
 //   page 0    RingHeader
 //   page 1…   the ring's bytes, a power of two, mapped twice in a row, so that an entry never wraps
+//   …         of a node of a cluster: what its transactions hold locked at others (src/log/lock_ahead.h)
 //
 // `tail` is written by the worker (release, after the entry's bytes) and read by the logger (acquire): what is before it
 // is whole. `head` is written by the logger once the bytes are in the log file and read by the worker, who then may
@@ -18,8 +19,12 @@
 
 #include "src/base/cache_line.h"
 #include "src/log/format.h"
+#include "src/log/lock_ahead.h"
 
 namespace granary::log {
+
+/// Of a ring with a lock-ahead record, which the rings of nodes of clusters have; before, those were of kClusterFormatVersion.
+inline constexpr std::uint32_t kLockAheadRingVersion = 3;
 
 struct RingHeader {
   static constexpr std::array<char, 8> kMagic = {'G', 'R', 'A', 'N', 'R', 'N', 'G', '\n'};
@@ -63,6 +68,12 @@ class Ring {
 
   const RingHeader& header() const { return *header_; }
   std::uint64_t capacity() const { return capacity_; }
+  /// nullptr if the ring has none.
+  LockAhead* lock_ahead() { return lock_ahead_.slots() == 0 ? nullptr : &lock_ahead_; }
+  /// Of the transactions there were, no record is locked that is another node's. They have all ended.
+  bool all_given_back() const { return lock_ahead_.empty(); }
+  /// All bytes of the lock-ahead record, for whoever reads them.
+  std::string_view lock_area() const;
 
   /// Under the log's lock. Relaxed: read by another process, after this one's end.
   void note_rings(std::uint64_t count) { header_->rings.store(count, std::memory_order_relaxed); }
@@ -76,6 +87,8 @@ class Ring {
   }
   /// Where the next entry goes; room was found before.
   char* at_tail() { return data_ + (tail_ & (capacity_ - 1)); }
+  /// Where an entry of `bytes` ends that is published next.
+  std::uint64_t end_after(std::uint64_t bytes) const { return tail_ + bytes; }
   /// Makes the entry of `bytes` at the tail visible to the logger, and safe from the process's death.
   void publish(std::uint64_t bytes) {
     tail_ += bytes;
@@ -101,10 +114,15 @@ class Ring {
   }
 
  private:
-  Ring(RingHeader* header, char* data, std::uint64_t capacity) : header_(header), data_(data), capacity_(capacity) {}
+  Ring(RingHeader* header, char* data, std::uint64_t capacity, std::uint64_t lock_slots)
+      : header_(header),
+        data_(data),
+        capacity_(capacity),
+        lock_ahead_(data + 2 * capacity, lock_slots) {}
   static Result<std::unique_ptr<Ring>> create_aside(const std::string& aside, const std::string& path,
                                                     const Identity& identity, std::uint64_t capacity);
-  static Result<std::unique_ptr<Ring>> map(int descriptor, const std::string& path, std::uint64_t capacity);
+  static Result<std::unique_ptr<Ring>> map(int descriptor, const std::string& path, std::uint64_t capacity,
+                                           std::uint64_t lock_slots);
 
   RingHeader* const header_;
   char* const data_;
@@ -112,6 +130,7 @@ class Ring {
   // The worker's own.
   std::uint64_t tail_ = 0;
   std::uint64_t known_head_ = 0;
+  LockAhead lock_ahead_;
 };
 
 }  // namespace granary::log

@@ -8,11 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include "recovery/lock_ahead.h"
+#include "recovery/manifest.h"
+#include "recovery/surviving_rings.h"
 #include "src/base/file.h"
 #include "src/cc/silo/log_entry.h"
 #include "src/db/engine.h"
 #include "src/epoch/control_block.h"
 #include "src/log/format.h"
+#include "src/record/state_word.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
@@ -134,6 +138,38 @@ TEST_F(DatabaseInCluster, WritesOfOtherNodesRecordsAreLoggedAndLeftToThem) {
   EXPECT_EQ(database_->recovery_report().transactions, 2u);
   EXPECT_EQ(get("mine"), "1") << "the removed one is node 8's";
   EXPECT_FALSE(get("theirs"));
+}
+
+/// Its rings name it until the node starts again, which is with the whole cluster.
+TEST_F(DatabaseInCluster, WhatIsLeftLockedElsewhereIsNamedAfterClosing) {
+  put("key", "value");
+  const auto core = database_->engine().take_worker().value();
+  {
+    log::LockRecord record(core->state().ring->lock_ahead());
+    ASSERT_TRUE(record.reserve(log::named_bytes(3)));
+    record.add({.word = record::x_lock_word({.node = 1, .generation = 1, .worker = 0, .sequence = 1}),
+                .node = 2,
+                .table = 0,
+                .key = "key"});
+    record.publish();
+  }
+  database_->engine().give_worker(core);
+  advance(3);
+  ASSERT_TRUE(database_->close().ok());
+  const auto left = [this] {
+    const auto manifest = recovery::read_manifest(base::system_files(), options_.directory);
+    const auto rings = recovery::find_rings(*manifest);
+    std::size_t locks = 0;
+    for (const auto& ring : rings->rings) {
+      const auto unfinished = recovery::read_lock_ahead(*ring);
+      for (const auto& transaction : *unfinished) locks += transaction.locks.size();
+    }
+    return locks;
+  };
+  EXPECT_EQ(left(), 1u);
+  open_again();
+  EXPECT_EQ(get("key"), "value");
+  EXPECT_EQ(left(), 0u);
 }
 
 TEST_F(DatabaseInCluster, LogsStayUntilEveryNodeHasACheckpoint) {

@@ -107,6 +107,30 @@ TEST_F(LogTest, ClosingMakesAllDurableAndRemovesTheRings) {
   EXPECT_TRUE(rings().empty());
 }
 
+/// A node of a cluster has left something locked elsewhere.
+TEST_F(LogTest, ClosingLeavesRingsThatNameLocks) {
+  for (const bool given_back : {false, true}) {
+    LogOptions of_node = options();
+    of_node.cluster = true;
+    of_node.generation = given_back ? 2 : 1;
+    const auto log = Log::open(of_node, epochs_, 0);
+    ASSERT_TRUE(log.ok()) << log.status().message();
+    for (const std::uint32_t worker : {0u, 1u}) {
+      if (!given_back) continue;
+      ASSERT_TRUE(base::system_files().remove(rings_.path() + "/" + ring_name(worker)).ok());
+    }
+    Ring& ring = **(*log)->add_worker(0);
+    ASSERT_TRUE((*log)->add_worker(1).ok());
+    LockRecord record(ring.lock_ahead());
+    ASSERT_TRUE(record.reserve(named_bytes(3)));
+    record.add({.word = 1, .node = 2, .table = 0, .key = "key"});
+    record.publish();
+    if (given_back) record.complete();
+    ASSERT_TRUE((*log)->close().ok());
+    EXPECT_EQ(rings().size(), given_back ? 0u : 2u) << "all, as one that is missing would be missed";
+  }
+}
+
 TEST_F(LogTest, DroppedItLeavesTheRingsAsACrashWould) {
   auto log = std::move(*Log::open(options(), epochs_, 0));
   commit(*log, **log->add_worker(0));

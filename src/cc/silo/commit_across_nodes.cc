@@ -43,7 +43,7 @@ AbortReason agree_and_validate_elsewhere(WorkerState& worker, RemotePart& remote
 /// returned then, or if the region was in vain: the transaction goes on with locks.
 std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerState& worker, RemotePart& remote) {
   if (worker.region == nullptr || access.writes.empty()) return std::nullopt;
-  HeldElsewhere held{.until = remote.held_until(), .writes = remote.writes()};
+  HeldElsewhere held{.until = remote.held_until(), .part = &remote};
   if (held.until.end_us == 0) return std::nullopt;
   AbortReason reason = agree_and_validate_elsewhere(worker, remote, held.epoch);
   held.greatest_tid = remote.greatest_tid();
@@ -52,6 +52,15 @@ std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerSt
   const std::optional<CommitOutcome> outcome = commit_in_region(access, worker, held);
   if (outcome && outcome->reason == AbortReason::kNone) remote.write_back(outcome->tid);
   return outcome;
+}
+
+/// I8: from here on the transaction is committed, whatever becomes of this process; nothing of it is visible yet.
+void log_decision(const std::vector<WriteEntry>& writes, WorkerState& worker, RemotePart& remote, TidWord tid) {
+  if (worker.ring == nullptr) return;
+  const std::size_t bytes = write_log_entry({writes, remote.writes()}, worker, tid);
+  remote.decide(tid, worker.ring->end_after(bytes));
+  base::sync_point("across.deciding");
+  worker.ring->publish(bytes);
 }
 
 /// Steps 2 to 4, everything locked. On an abort the local locks are still held.
@@ -71,14 +80,13 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
-  // I8: from here on the transaction is committed, whatever becomes of this process; nothing of it is visible yet.
   const bool log_last = injected(Bug::kLogAfterWriteBack);
-  if (worker.ring != nullptr && !log_last) append_log({writes, remote.writes()}, worker, tid);
+  if (!log_last) log_decision(writes, worker, remote, tid);
   base::sync_point("across.logged");
   install(writes, worker, tid);
   base::sync_point("across.installed");
   remote.write_back(tid);
-  if (worker.ring != nullptr && log_last) append_log({writes, remote.writes()}, worker, tid);
+  if (log_last) log_decision(writes, worker, remote, tid);
   base::sync_point("across.written_back");
   return {.tid = tid, .epoch = epoch};
 }

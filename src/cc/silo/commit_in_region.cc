@@ -5,6 +5,7 @@
 #include "src/cc/silo/commit_in_region.h"
 
 #include <cstring>
+#include <span>
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
@@ -187,6 +188,13 @@ AbortReason reason_of(const htm::Ending& ending) {
   }
 }
 
+/// The region will only publish it.
+void plan_log_entry(Plan& plan, const std::vector<WriteEntry>& writes, WorkerState& worker, RemotePart* elsewhere) {
+  const auto writes_elsewhere = elsewhere == nullptr ? std::span<const RemoteWrite>() : elsewhere->writes();
+  plan.log_bytes = write_log_entry({writes, writes_elsewhere}, worker, plan.tid);
+  if (elsewhere != nullptr) elsewhere->decide(plan.tid, worker.ring->end_after(plan.log_bytes));
+}
+
 std::optional<CommitOutcome> with_locks(WorkerState& worker) {
   worker.region->count_fallback();
   return std::nullopt;
@@ -202,12 +210,13 @@ std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& wo
   plan.tid = choose_tid(access, writes, worker, plan.epoch, elsewhere.greatest_tid);
   if (plan.tid == 0 || !prepare_in_place(writes, worker, plan.epoch)) return with_locks(worker);
   base::invariant("I1", plan.tid > worker.last_tid && record::epoch_of(plan.tid) == plan.epoch);
-  if (worker.ring != nullptr) plan.log_bytes = write_log_entry({writes, elsewhere.writes}, worker, plan.tid);
+  if (worker.ring != nullptr) plan_log_entry(plan, writes, worker, elsewhere.part);
   base::sync_point("region.planned");
 
   const htm::Ending ending =
       worker.region->run([&](auto& memory) { return commit_body(memory, access, worker, plan); });
   if (ending.committed) return committed(writes, worker, plan);
+  if (elsewhere.part != nullptr) elsewhere.part->take_back_decision();
   unprepare(writes, worker);
   const AbortReason reason = reason_of(ending);
   if (reason == AbortReason::kNone) return with_locks(worker);

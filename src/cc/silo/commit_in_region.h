@@ -2,7 +2,6 @@
 // The same commit without locks: phases 1 to 3 in one HTM region.
 
 #include <optional>
-#include <span>
 
 #include "src/cc/remote_part.h"
 #include "src/cc/silo/commit.h"
@@ -14,7 +13,7 @@ struct HeldElsewhere {
   epoch::Epoch epoch = 0;           ///< agreed on; 0: a transaction of this node only
   TidWord greatest_tid = 0;         ///< I1
   base::LeaseEnd until = kForever;  ///< when the first lease ends
-  std::span<const RemoteWrite> writes = {};
+  RemotePart* part = nullptr;
 
   static constexpr base::LeaseEnd kForever{.end_us = ~std::uint64_t{0}};
 };

@@ -121,11 +121,27 @@ AbortReason RemoteTransaction::lock_all() {
     written.push_back(&access);
   }
   if (steps.empty() && epochs_known()) return AbortReason::kNone;  // all are held since declare()
+  const AbortReason unnamed = name(locks, written);
+  if (unnamed != AbortReason::kNone) return unnamed;
   const AbortReason unreached = run_before_epochs(Phase::kLock, steps);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   AbortReason reason = settle_locks(locks, written);
   if (reason == AbortReason::kNone) reason = unreached;
   return reason;
+}
+
+/// I10: in the lock-ahead record, before the first CAS is posted; all of them or, if there is no room, none.
+AbortReason RemoteTransaction::name(const std::deque<XLock>& locks, std::span<Access* const> accesses) {
+  if (!record_.logs()) return AbortReason::kNone;
+  std::uint64_t bytes = 0;
+  for (const Access* const access : accesses) bytes += log::named_bytes(access->key.key.size());
+  if (!record_.reserve(bytes)) return AbortReason::kLogEntryTooLarge;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    const txn::RemoteKey& key = accesses[i]->key;
+    record_.add({.word = locks[i].mine(), .node = key.home, .table = key.table->id(), .key = key.key});
+  }
+  if (!injected(Bug::kNameAfterLock)) record_.publish();
+  return AbortReason::kNone;
 }
 
 bool RemoteTransaction::make_release_room(Access& access, std::size_t value_bytes) {
@@ -163,6 +179,7 @@ bool RemoteTransaction::epochs_known() const {
 
 /// What became of each lock. One whose connection broke is found out over the next connection, if there is one.
 AbortReason RemoteTransaction::settle_locks(std::deque<XLock>& locks, std::span<Access* const> accesses) {
+  if (injected(Bug::kNameAfterLock)) record_.publish();
   AbortReason reason = AbortReason::kNone;
   for (std::size_t i = 0; i < locks.size(); ++i) {
     XLock& lock = locks[i];
@@ -345,8 +362,9 @@ void RemoteTransaction::write_back(record::TidWord tid) {
 
 void RemoteTransaction::release() { give_back(Phase::kLock, 0); }
 
-/// I5. What breaks is gone on with over the next connection.
+/// I5. What breaks is gone on with over the next connection. When nothing is left to do, the record gets its completion mark.
 void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
+  if (injected(Bug::kMarkBeforeWriteBack)) record_.complete();
   std::deque<Release> releases;
   std::vector<Step*> steps;
   for (Access& access : accesses_) {
@@ -364,6 +382,7 @@ void RemoteTransaction::give_back(Phase phase, record::TidWord tid) {
     go_on(phase, release);
     if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
   }
+  if (undelivered_.empty()) record_.complete();
 }
 
 /// A node that has not answered is not waited for again, as the transaction holds E back.

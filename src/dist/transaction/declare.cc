@@ -162,6 +162,8 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
       leased.push_back(access);
     }
   }
+  const AbortReason unnamed = name(locks, locked);
+  if (unnamed != AbortReason::kNone) return unnamed;
   const AbortReason unreached = run_before_epochs(Phase::kLock, all);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   AbortReason reason = settle_locks(locks, locked);

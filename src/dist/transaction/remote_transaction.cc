@@ -11,7 +11,8 @@ namespace granary::dist {
 RemoteTransaction::RemoteTransaction(Reach& reach)
     : reach_(reach),
       rounds_(reach.scheduler, reach.endpoint, reach.peers, reach.waiter),
-      buffers_(reach.buffers) {}
+      buffers_(reach.buffers),
+      record_(reach.worker.ring == nullptr ? nullptr : reach.worker.ring->lock_ahead()) {}
 
 bool RemoteTransaction::end(bool over) {
   if (participants_.empty()) return lease_in_way_us_ != 0 || !reach_.undelivered.empty();
@@ -19,7 +20,11 @@ bool RemoteTransaction::end(bool over) {
     release();  // what was declared to be written, and was not
   }
   if (over) forget_what_was_learnt();
-  if (!undelivered_.empty()) reach_.undelivered.keep(std::exchange(undelivered_, {}), std::move(buffers_));
+  if (undelivered_.empty()) {
+    record_.complete();  // of locks that were named, but never asked for
+  } else {
+    reach_.undelivered.keep(std::exchange(undelivered_, {}), std::move(buffers_), std::move(record_));
+  }
   cc::bump(reach_.counters.transactions, std::uint64_t{1});
   accesses_.clear();
   participants_.clear();

@@ -55,6 +55,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   base::LeaseEnd held_until() const override;
   record::TidWord greatest_tid() const override;
   AbortReason prepare(epoch::Epoch epoch) override;
+  void decide(record::TidWord tid, std::uint64_t log_end) override { record_.decide(tid, log_end); }
+  void take_back_decision() override { record_.take_back_decision(); }
   void write_back(record::TidWord tid) override;
   void release() override;
 
@@ -115,6 +117,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason make_places(std::span<Access* const> accesses);
   AbortReason note_change(rdma::NodeId node, const messages::ChangedNode& change);
   AbortReason lock_all();
+  AbortReason name(const std::deque<XLock>& locks, std::span<Access* const> accesses);
   bool make_release_room(Access& access, std::size_t value_bytes);
   AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds);
   bool epochs_known() const;
@@ -145,6 +148,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   rdma::fiber::Rounds rounds_;
   base::Arena arena_;
   Buffers buffers_;
+  log::LockRecord record_;  ///< what it may hold x-locked, for whoever recovers this node
   AccessTable accesses_;
   std::vector<Participant> participants_;
   std::vector<SeenAt> nodes_;

@@ -11,9 +11,9 @@ constexpr std::uint64_t kLeastRest_us = 1000;
 
 }  // namespace
 
-void Undelivered::keep(std::deque<Release> releases, Buffers room) {
+void Undelivered::keep(std::deque<Release> releases, Buffers room, log::LockRecord record) {
   bytes_ += room.bytes();
-  all_.push_back({std::move(releases), std::move(room)});
+  all_.push_back({std::move(releases), std::move(room), std::move(record)});
 }
 
 void Undelivered::try_again(Reach& reach) {
@@ -37,6 +37,7 @@ void Undelivered::try_all(Reach& reach) {
       continue;
     }
     bytes_ -= one->room.bytes();
+    one->record.complete();
     one = all_.erase(one);
   }
 }

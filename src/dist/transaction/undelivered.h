@@ -10,6 +10,7 @@
 
 #include "src/dist/record_access/release.h"
 #include "src/dist/transaction/buffers.h"
+#include "src/log/lock_ahead.h"
 
 namespace granary::dist {
 
@@ -18,8 +19,8 @@ struct Reach;
 /// Of one worker, whose fibers share it.
 class Undelivered {
  public:
-  /// Of a transaction that has ended: what is to be resumed, and the memory where it is.
-  void keep(std::deque<Release> releases, Buffers room);
+  /// Of a transaction that has ended: what is to be resumed, the memory where it is, and where it stays named until then.
+  void keep(std::deque<Release> releases, Buffers room, log::LockRecord record);
   bool empty() const { return all_.empty(); }
   /// The worker may not lock any more elsewhere until something was given back: what it keeps is registered memory, of which the node's
   /// other workers need their share.
@@ -34,6 +35,7 @@ class Undelivered {
   struct OfOne {
     std::deque<Release> releases;
     Buffers room;
+    log::LockRecord record;
   };
   void try_all(Reach& reach);
   static bool has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <deque>
 
+#include "recovery/lock_ahead.h"
+#include "src/record/shared_record.h"
 #include "tests/dist/transaction/append_world.h"
 #include "tests/dist/transaction/list_reader.h"
 
@@ -151,8 +153,38 @@ void AppendWorld::take_log(unsigned node) {
 /// I8: what anybody sees is in the log of whoever wrote it.
 void AppendWorld::expect_logged(std::string_view key, std::string_view value) {
   if (!options_.logged) return;
+  expect_all_named();
   for (unsigned node = 0; node < options_.nodes; ++node) take_log(node);
   if (log_.find(std::string(key).append(value)) == std::string::npos) wrong_ = "what nobody has logged was seen";
+}
+
+std::set<record::StateWord> AppendWorld::named_words() {
+  std::set<record::StateWord> words;
+  for (unsigned client = 0; client < options_.nodes * options_.workers; ++client) {
+    const cc::WorkerState& worker =
+        cluster_.node(client / options_.workers).worker(client % options_.workers).core()->state();
+    const auto unfinished = recovery::read_lock_ahead(*worker.ring);
+    if (!unfinished.ok()) wrong_ = unfinished.status().message();
+    for (std::size_t i = 0; unfinished.ok() && i < unfinished->size(); ++i) {
+      for (const log::NamedLock& lock : (*unfinished)[i].locks) words.insert(lock.word);
+    }
+  }
+  return words;
+}
+
+void AppendWorld::expect_named(std::string_view key, const std::set<record::StateWord>& named) {
+  const auto found = tables_[home_of(key)].core()->index().find(key);
+  if (found.value == 0) return;
+  const record::StateWord state = record::shared_of(*reinterpret_cast<record::Record*>(found.value)).state();
+  if (record::is_x_locked(state) && !named.contains(state)) wrong_ = "a record was locked that no ring names";
+}
+
+/// Whatever a node holds, its rings name as long as it does, for whoever would recover it.
+void AppendWorld::expect_all_named() {
+  const std::set<record::StateWord> named = named_words();
+  for (unsigned slot = 0; slot < appends_.size(); ++slot) {
+    for (const char place : places()) expect_named(bytes_of(current(slot), place), named);
+  }
 }
 
 }  // namespace granary::dist::test

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ class AppendWorld {
   explicit AppendWorld(const AppendOptions& options);
 
   /// Runs it to its end. An empty string, or what went wrong beside the history: somebody did not come to an end, the epochs do not
-  /// agree with it (I7), a write was seen that nobody had logged (I8), or a list twice.
+  /// agree with it (I7), a write was seen that nobody had logged (I8), a record was locked that no ring names, or a list was seen twice.
   std::string run();
   bench::history::History& history() { return history_; }
   std::uint64_t committed() const { return committed_; }
@@ -107,6 +108,9 @@ class AppendWorld {
 
   void take_log(unsigned node);
   void expect_logged(std::string_view key, std::string_view value);
+  std::set<record::StateWord> named_words();
+  void expect_named(std::string_view key, const std::set<record::StateWord>& named);
+  void expect_all_named();
 
   void lead();
   // What befalls the nodes.

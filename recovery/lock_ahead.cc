@@ -1,0 +1,80 @@
+#include "recovery/lock_ahead.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "src/base/check.h"
+#include "src/record/state_word.h"
+
+namespace granary::recovery {
+namespace {
+
+using log::LockHeader;
+using log::NamedLock;
+
+/// What the area shows of a slot's header.
+struct Slot {
+  std::uint64_t bytes, log_end, tid;
+};
+
+/// Takes the next lock off `rest`. Returns nullptr, or what is wrong with it.
+const char* take_lock(std::string_view& rest, NamedLock& lock) {
+  LockHeader header;
+  if (rest.size() < sizeof header) return "the last lock is cut off";
+  std::memcpy(&header, rest.data(), sizeof header);
+  if (log::named_bytes(header.key_bytes) > rest.size()) return "a key is longer than what is left";
+  if (!record::is_x_locked(header.word)) return "a word that is no x-lock's";
+  lock = {header.word, header.node, header.table, rest.substr(sizeof header, header.key_bytes)};
+  rest.remove_prefix(log::named_bytes(header.key_bytes));
+  return nullptr;
+}
+
+Status damaged(std::uint64_t slot, const char* why) {
+  return {StatusCode::kDamaged, fmt::format("slot {} of the lock-ahead record: {}", slot, why)};
+}
+
+/// The transaction whose locks begin in block `number`; `room` is what that and the later blocks have.
+Result<UnfinishedTransaction> read_slot(const Slot& slot, std::uint64_t number, std::string_view room,
+                                        std::uint64_t tail) {
+  if (slot.bytes > room.size()) return damaged(number, "it has more bytes than there are");
+  UnfinishedTransaction found;
+  if (slot.log_end != 0 && slot.log_end <= tail) {
+    if (slot.tid == 0 || slot.tid != record::tid_of(slot.tid)) return damaged(number, "it is decided without a TID");
+    found.tid = slot.tid;
+  }
+  NamedLock lock;
+  for (std::string_view rest = room.substr(0, slot.bytes); !rest.empty(); found.locks.push_back(lock)) {
+    if (const char* const wrong = take_lock(rest, lock); wrong != nullptr) return damaged(number, wrong);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<UnfinishedTransaction>> read_lock_ahead(std::string_view area, std::uint64_t slots,
+                                                           std::uint64_t tail) {
+  base::always_check(area.size() == slots * (sizeof(log::SlotHeader) + log::kLockBlockBytes), "the area has its slots");
+  std::vector<UnfinishedTransaction> all;
+  std::uint64_t behind = 0;  // the locks of the last slot that had any
+  for (std::uint64_t number = 0; number < slots; ++number) {
+    Slot slot;
+    std::memcpy(&slot, area.data() + number * sizeof(log::SlotHeader), sizeof slot);
+    if (slot.bytes == 0) continue;
+    if (number < behind) return damaged(number, "its block is another slot's");
+    const std::size_t begin = slots * sizeof(log::SlotHeader) + number * log::kLockBlockBytes;
+    auto found = read_slot(slot, number, area.substr(begin), tail);
+    if (!found.ok()) return found.status();
+    all.push_back(std::move(*found));
+    behind = number + (slot.bytes + log::kLockBlockBytes - 1) / log::kLockBlockBytes;
+  }
+  return all;
+}
+
+Result<std::vector<UnfinishedTransaction>> read_lock_ahead(const log::Ring& ring) {
+  const std::string_view area = ring.lock_area();
+  return read_lock_ahead(area, area.size() / (sizeof(log::SlotHeader) + log::kLockBlockBytes),
+                         ring.header().tail.load(std::memory_order_acquire));
+}
+
+}  // namespace granary::recovery

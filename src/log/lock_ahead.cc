@@ -1,0 +1,88 @@
+#include "src/log/lock_ahead.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/shared_words.h"
+
+namespace granary::log {
+namespace {
+
+/// Zeros fill the last word. Returns where the next one goes.
+std::uint64_t* store_bytes(std::uint64_t* to, std::string_view bytes) {
+  for (; !bytes.empty(); ++to) {
+    std::uint64_t word = 0;
+    const std::size_t part = std::min(bytes.size(), sizeof word);
+    std::memcpy(&word, bytes.data(), part);
+    base::store_word(to, word);
+    bytes.remove_prefix(part);
+  }
+  return to;
+}
+
+}  // namespace
+
+std::uint64_t LockAhead::take(std::uint64_t count) {
+  std::uint64_t free = 0;  // slots in a row
+  for (std::uint64_t slot = 0; slot < slots(); ++slot) {
+    free = taken_[slot] ? 0 : free + 1;
+    if (free != count) continue;
+    const std::uint64_t first = slot + 1 - count;
+    for (std::uint64_t i = first; i <= slot; ++i) taken_[i] = true;
+    return first;
+  }
+  return slots();
+}
+
+void LockAhead::give_back(std::uint64_t first, std::uint64_t count) {
+  for (std::uint64_t i = first; i < first + count; ++i) taken_[i] = false;
+}
+
+bool LockAhead::empty() const { return std::find(taken_.begin(), taken_.end(), true) == taken_.end(); }
+
+bool LockRecord::reserve(std::uint64_t bytes) {
+  if (bytes == 0 || (!runs_.empty() && runs_.back().room() >= bytes)) return true;
+  const std::uint64_t count = (bytes + kLockBlockBytes - 1) / kLockBlockBytes;
+  const std::uint64_t first = area_->take(count);
+  if (first == area_->slots()) return false;
+  area_->header(first).log_end.store(0, std::memory_order_release);
+  runs_.push_back({.first = first, .count = count, .bytes = 0});
+  return true;
+}
+
+void LockRecord::add(const NamedLock& lock) {
+  Run& run = runs_.back();
+  auto* to = reinterpret_cast<std::uint64_t*>(area_->block(run.first) + run.bytes);
+  run.bytes += named_bytes(lock.key.size());
+  const LockHeader header{lock.word, lock.node, lock.table, static_cast<std::uint32_t>(lock.key.size()), 0};
+  to = store_bytes(to, {reinterpret_cast<const char*>(&header), sizeof header});
+  store_bytes(to, lock.key);
+}
+
+void LockRecord::publish() {
+  if (runs_.empty()) return;
+  const Run& run = runs_.back();
+  area_->header(run.first).bytes.store(run.bytes, std::memory_order_release);
+}
+
+void LockRecord::decide(std::uint64_t tid, std::uint64_t log_end) {
+  for (const Run& run : runs_) {
+    SlotHeader& header = area_->header(run.first);
+    header.tid.store(tid, std::memory_order_release);
+    header.log_end.store(log_end, std::memory_order_release);
+  }
+}
+
+void LockRecord::take_back_decision() {
+  for (const Run& run : runs_) area_->header(run.first).log_end.store(0, std::memory_order_release);
+}
+
+void LockRecord::complete() {
+  for (const Run& run : runs_) {
+    area_->header(run.first).bytes.store(0, std::memory_order_release);
+    area_->give_back(run.first, run.count);
+  }
+  runs_.clear();
+}
+
+}  // namespace granary::log

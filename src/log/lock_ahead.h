@@ -1,0 +1,129 @@
+#pragma once
+// The lock-ahead record (DESIGN: durability): which records of other nodes a worker's transactions may hold x-locked, each with the
+// word of its x-lock, and which of these transactions are decided. It lies in the worker's ring file behind the ring's bytes, so
+// it survives the process as they do; loggers never look at it. Whoever recovers the node reads it (recovery/lock_ahead.h):
+//
+//   SlotHeader × slots   what is in the blocks of the same number and perhaps some that follow
+//   block × slots        512 bytes each: LockHeader, key, padding to 8 bytes, one lock after the other
+//
+// A transaction takes blocks that follow each other, writes its locks there and then their bytes into the header of the first:
+// before the first CAS is posted. It takes more if it locks more later. When the last x-lock has been given back, with what was
+// decided or without, `bytes` becomes 0: that is the completion mark.
+//
+// What is found after the process was killed is whole, since every store here is a release store: the compiler moves none in front
+// of an earlier one, a processor's stores reach memory in program order (x86-64), and those that were executed do so whatever
+// becomes of the process. So `bytes` counts no lock of which not all is there, and none of a former transaction stands over
+// the locks of the next. What posts the CAS releases as well (shm: the atomic itself; verbs: the doorbell).
+//
+// A transaction is decided when the ring holds its entry (I8), which is one store, that of `tail`. `log_end` says where the
+// entry ends in the ring and is there before: the transaction is decided exactly if tail ≥ log_end ≠ 0, at whatever instruction
+// the process ends. One worker is one thread, and nothing else is published between the two stores.
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace granary::log {
+
+/// Of the blocks that begin with the one of the same number. Written by the worker, read after its process has ended.
+struct SlotHeader {
+  std::atomic<std::uint64_t> bytes;    ///< of the locks that are named there; 0: none, and nothing else here counts
+  std::atomic<std::uint64_t> log_end;  ///< where the transaction's entry ends in the ring; 0: it has none yet
+  std::atomic<std::uint64_t> tid;      ///< counts if it is decided
+  std::uint64_t reserved;
+};
+static_assert(sizeof(SlotHeader) == 32);
+
+struct LockHeader {
+  std::uint64_t word;       ///< the x-lock's (src/record/state_word.h)
+  std::uint32_t node;       ///< the record's home
+  std::uint32_t table;      ///< its number, the same on all nodes
+  std::uint32_t key_bytes;  ///< the key follows, and zeros up to 8 bytes
+  std::uint32_t reserved;
+};
+static_assert(sizeof(LockHeader) == 24);
+
+/// One x-lock of a transaction.
+struct NamedLock {
+  std::uint64_t word = 0;
+  std::uint32_t node = 0;
+  std::uint32_t table = 0;
+  std::string_view key;
+};
+
+inline constexpr std::uint64_t kLockBlockBytes = 512;
+
+constexpr std::uint64_t named_bytes(std::size_t key_bytes) { return sizeof(LockHeader) + (key_bytes + 7) / 8 * 8; }
+
+/// Blocks beside a ring of so many bytes. Locks that need more are of a transaction that would hardly fit into the ring.
+constexpr std::uint64_t lock_slots(std::uint64_t ring_capacity) {
+  constexpr std::uint64_t kLeast = 256;
+  constexpr std::uint64_t kShare = 4096;
+  return ring_capacity / kShare < kLeast ? kLeast : ring_capacity / kShare;
+}
+/// A multiple of a page.
+constexpr std::uint64_t lock_area_bytes(std::uint64_t ring_capacity) {
+  return lock_slots(ring_capacity) * (sizeof(SlotHeader) + kLockBlockBytes);
+}
+
+/// A worker's area. Of its thread; its transactions share it.
+class LockAhead {
+ public:
+  /// `memory`: a new area of so many slots, zeros, or a former one that is only read.
+  LockAhead(char* memory, std::uint64_t slots) : memory_(memory), taken_(slots) {}
+
+  /// The first of so many neighbouring slots that nobody has; slots() if there are none.
+  std::uint64_t take(std::uint64_t count);
+  void give_back(std::uint64_t first, std::uint64_t count);
+
+  std::uint64_t slots() const { return taken_.size(); }
+  SlotHeader& header(std::uint64_t slot) const { return reinterpret_cast<SlotHeader*>(memory_)[slot]; }
+  char* block(std::uint64_t slot) const { return memory_ + slots() * sizeof(SlotHeader) + slot * kLockBlockBytes; }
+  /// True if no lock is named.
+  bool empty() const;
+
+ private:
+  char* const memory_;
+  std::vector<bool> taken_;
+};
+
+/// What one transaction has in the area. The locks stay named until complete(), also if this object ends before: it forgets them,
+/// the area does not.
+class LockRecord {
+ public:
+  /// `area`: none if nothing is logged; then nothing is named, and there is always room.
+  explicit LockRecord(LockAhead* area) : area_(area) {}
+  /// The other one names nothing afterwards.
+  LockRecord(LockRecord&& other) noexcept : area_(other.area_), runs_(std::exchange(other.runs_, {})) {}
+  LockRecord(const LockRecord&) = delete;
+  LockRecord& operator=(const LockRecord&) = delete;
+
+  bool logs() const { return area_ != nullptr; }
+  /// Sees to it that locks of `bytes` (named_bytes()) can be added. False if the area has no room for them.
+  [[nodiscard]] bool reserve(std::uint64_t bytes);
+  /// Room was reserved. It is named from publish() on.
+  void add(const NamedLock& lock);
+  void publish();
+
+  /// Right before the entry is published that ends at `log_end`.
+  void decide(std::uint64_t tid, std::uint64_t log_end);
+  /// It was not published, and nothing else has been since.
+  void take_back_decision();
+  /// The completion mark: every lock has been given back.
+  void complete();
+
+ private:
+  struct Run {
+    std::uint64_t first;
+    std::uint64_t count;  ///< of slots
+    std::uint64_t bytes;  ///< written, published or not
+    std::uint64_t room() const { return count * kLockBlockBytes - bytes; }
+  };
+
+  LockAhead* area_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace granary::log
