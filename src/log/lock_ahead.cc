@@ -1,23 +1,29 @@
 #include "src/log/lock_ahead.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
-
-#include "src/base/shared_words.h"
 
 namespace granary::log {
 namespace {
 
-/// Zeros fill the last word. Returns where the next one goes.
-std::uint64_t* store_bytes(std::uint64_t* to, std::string_view bytes) {
-  for (; !bytes.empty(); ++to) {
-    std::uint64_t word = 0;
-    const std::size_t part = std::min(bytes.size(), sizeof word);
-    std::memcpy(&word, bytes.data(), part);
-    base::store_word(to, word);
-    bytes.remove_prefix(part);
+/// No region and no other thread looks at these words, so there is nobody else to tell (base::store_word).
+void store(std::uint64_t* to, std::uint64_t word) {
+  std::atomic_ref<std::uint64_t>(*to).store(word, std::memory_order_release);
+}
+
+/// Zeros fill the last word.
+void store_bytes(std::uint64_t* to, std::string_view bytes) {
+  std::uint64_t word = 0;
+  for (; bytes.size() >= sizeof word; bytes.remove_prefix(sizeof word)) {
+    std::memcpy(&word, bytes.data(), sizeof word);
+    store(to++, word);
   }
-  return to;
+  if (bytes.empty()) return;
+  word = 0;
+  std::memcpy(&word, bytes.data(), bytes.size());
+  store(to, word);
 }
 
 }  // namespace
@@ -25,20 +31,20 @@ std::uint64_t* store_bytes(std::uint64_t* to, std::string_view bytes) {
 std::uint64_t LockAhead::take(std::uint64_t count) {
   std::uint64_t free = 0;  // slots in a row
   for (std::uint64_t slot = 0; slot < slots(); ++slot) {
-    free = taken_[slot] ? 0 : free + 1;
+    free = taken_[slot] != 0 ? 0 : free + 1;
     if (free != count) continue;
     const std::uint64_t first = slot + 1 - count;
-    for (std::uint64_t i = first; i <= slot; ++i) taken_[i] = true;
+    for (std::uint64_t i = first; i <= slot; ++i) taken_[i] = 1;
     return first;
   }
   return slots();
 }
 
 void LockAhead::give_back(std::uint64_t first, std::uint64_t count) {
-  for (std::uint64_t i = first; i < first + count; ++i) taken_[i] = false;
+  for (std::uint64_t i = first; i < first + count; ++i) taken_[i] = 0;
 }
 
-bool LockAhead::empty() const { return std::find(taken_.begin(), taken_.end(), true) == taken_.end(); }
+bool LockAhead::empty() const { return std::find(taken_.begin(), taken_.end(), std::uint8_t{1}) == taken_.end(); }
 
 bool LockRecord::reserve(std::uint64_t bytes) {
   if (bytes == 0 || (!runs_.empty() && runs_.back().room() >= bytes)) return true;
@@ -52,11 +58,12 @@ bool LockRecord::reserve(std::uint64_t bytes) {
 
 void LockRecord::add(const NamedLock& lock) {
   Run& run = runs_.back();
-  auto* to = reinterpret_cast<std::uint64_t*>(area_->block(run.first) + run.bytes);
+  auto* const to = reinterpret_cast<std::uint64_t*>(area_->block(run.first) + run.bytes);
   run.bytes += named_bytes(lock.key.size());
   const LockHeader header{lock.word, lock.node, lock.table, static_cast<std::uint32_t>(lock.key.size()), 0};
-  to = store_bytes(to, {reinterpret_cast<const char*>(&header), sizeof header});
-  store_bytes(to, lock.key);
+  const auto words = std::bit_cast<std::array<std::uint64_t, sizeof header / sizeof(std::uint64_t)>>(header);
+  for (std::size_t i = 0; i < words.size(); ++i) store(to + i, words[i]);
+  store_bytes(to + words.size(), lock.key);
 }
 
 void LockRecord::publish() {

@@ -86,7 +86,7 @@ class LockAhead {
 
  private:
   char* const memory_;
-  std::vector<bool> taken_;
+  std::vector<std::uint8_t> taken_;  ///< 1: somebody has the slot
 };
 
 /// What one transaction has in the area. The locks stay named until complete(), also if this object ends before: it forgets them,

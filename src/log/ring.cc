@@ -29,7 +29,7 @@ struct Shape {
   static Shape of_new(std::uint64_t capacity, std::uint32_t version) {
     return {capacity, version == kLockAheadRingVersion ? log::lock_slots(capacity) : 0};
   }
-  /// The one that a file of `bytes` has; there are no two.
+  /// The one that a file of `bytes` has. There are no two: 136 KiB more, or 544/4096, make no power of two of another.
   static Shape of_file(std::uint64_t bytes) {
     for (std::uint64_t capacity = kPage; kPage + capacity <= bytes; capacity *= 2) {
       for (const Shape shape : {Shape{capacity, 0}, Shape{capacity, log::lock_slots(capacity)}}) {

@@ -70,7 +70,7 @@ class Ring {
   std::uint64_t capacity() const { return capacity_; }
   /// nullptr if the ring has none.
   LockAhead* lock_ahead() { return lock_ahead_.slots() == 0 ? nullptr : &lock_ahead_; }
-  /// Of the transactions there were, no record is locked that is another node's. They have all ended.
+  /// True if no lock is named: the transactions there were have all ended, and have given everything back.
   bool all_given_back() const { return lock_ahead_.empty(); }
   /// All bytes of the lock-ahead record, for whoever reads them.
   std::string_view lock_area() const;

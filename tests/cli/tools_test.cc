@@ -9,6 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
+#include "src/base/file.h"
+#include "src/cc/silo/log_entry.h"
+#include "src/db/engine.h"
+#include "src/epoch/control_block.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/temporary_directory.h"
 
@@ -75,6 +79,37 @@ class Tools : public testing::Test {
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
 
+  /// As a node of a cluster that died with two transactions under way, one of them decided.
+  void make_dead_node() const {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      epoch::ControlBlock control;
+      Options dying = options();
+      dying.background = Background::kManual;
+      Database database(db::Engine::open(dying, base::system_files(), {.control = &control, .node = 2}).value());
+      static_cast<void>(database.create_table("accounts").value());
+      const auto core = database.engine().take_worker().value();
+      log::Ring& ring = *core->state().ring;
+      log::LockRecord undecided(ring.lock_ahead()), decided(ring.lock_ahead());
+      name(undecided, {.word = 0xabcd1, .node = 3, .table = 0, .key = "held"});
+      name(decided, {.word = 0xabcd3, .node = 3, .table = 0, .key = "decided"});
+      const std::vector<cc::RemoteWrite> writes = {{.node = 3, .table = 0, .key = "decided", .value = "v"}};
+      const record::TidWord tid = record::make_tid(7, 5);
+      decided.decide(tid, ring.end_after(cc::silo::write_log_entry({{}, writes}, core->state(), tid)));
+      cc::silo::append_log({{}, writes}, core->state(), tid);
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  static void name(log::LockRecord& record, const log::NamedLock& lock) {
+    if (!record.reserve(log::named_bytes(lock.key.size()))) ::_exit(1);
+    record.add(lock);
+    record.publish();
+  }
+
   Ran run(const std::string& words, const std::string& flags = "") const {
     return granary(words + " " + (root_ / "db") + " " + flags);
   }
@@ -133,6 +168,20 @@ TEST_F(Tools, DumpShowsEveryTransaction) {
   EXPECT_EQ(run("log dump", "--from_epoch=1000000").out, "");
   EXPECT_EQ(run("log dump", "--table=acount").exit_code, 2);
   EXPECT_EQ(run("log dump", "--from_epoch=5 --to_epoch=4").exit_code, 2);
+}
+
+TEST_F(Tools, DumpShowsWhatADeadNodeMayHoldAtOthers) {
+  make_dead_node();
+  const auto before = image();
+  const Ran all = run("log dump", "--values");
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  const std::string held = R"( undecided  may hold: node 3 accounts key "held" x-lock 00000000000abcd1)";
+  const std::string decided =
+      R"( 7.5  not written back everywhere: node 3 accounts key "decided" x-lock 00000000000abcd3)";
+  EXPECT_NE(all.out.find(held), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find(decided), std::string::npos) << all.out;
+  EXPECT_EQ(run("log dump", "--from_epoch=8").out.find("not written back"), std::string::npos);
+  EXPECT_EQ(image(), before);
 }
 
 TEST_F(Tools, VerifyAcceptsAWholeLog) {

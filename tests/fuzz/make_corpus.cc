@@ -17,7 +17,9 @@
 #include "recovery/manifest_text.h"
 #include "src/base/check.h"
 #include "src/dist/messages/frame.h"
+#include "src/log/lock_ahead.h"
 #include "src/log/ring.h"
+#include "src/record/state_word.h"
 #include "tests/dist/messages/samples.h"
 #include "tests/recovery/segment_builder.h"
 #include "tests/support/fault_files.h"
@@ -37,7 +39,7 @@ constexpr char kAsItIs = 0, kMended = 1;  // the first byte of an input, for eve
 class Corpus {
  public:
   explicit Corpus(fs::path directory) : directory_(std::move(directory)) {
-    for (const char* const target : {"segment", "manifest", "checkpoint", "ring", "message"}) {
+    for (const char* const target : {"segment", "manifest", "checkpoint", "ring", "locks", "message"}) {
       fs::create_directories(directory_ / target);
       for (const auto& entry : fs::directory_iterator(directory_ / target)) {
         if (!entry.path().filename().string().starts_with("found-")) fs::remove(entry.path());
@@ -158,6 +160,25 @@ void add_ring(const Corpus& corpus, int transactions) {
              bytes.substr(0, bytes.find_last_not_of('\0') + 1));
 }
 
+/// A ring's tail and its lock-ahead record (locks_fuzz.cc).
+void add_locks(const Corpus& corpus, int transactions) {
+  constexpr std::uint64_t kSlots = 4, kTail = 64;
+  std::string bytes(sizeof kTail + kSlots * (sizeof(log::SlotHeader) + log::kLockBlockBytes), '\0');
+  std::copy_n(reinterpret_cast<const char*>(&kTail), sizeof kTail, bytes.data());
+  log::LockAhead area(bytes.data() + sizeof kTail, kSlots);
+  for (int i = 0; i < transactions; ++i) {
+    log::LockRecord record(&area);
+    const std::string key(i == 0 ? 300 : 6, 'k');
+    base::always_check(record.reserve(2 * log::named_bytes(key.size())), "there is room");
+    for (const std::uint32_t node : {1u, 2u})
+      record.add({record::x_lock_word({.node = 3, .generation = 1, .worker = 0, .sequence = node}), node, 7, key});
+    record.publish();
+    if (i == 1) record.decide(record::make_tid(7, 1), kTail);
+  }
+  corpus.add("locks", std::to_string(transactions) + "-transactions", kAsItIs,
+             bytes.substr(0, bytes.find_last_not_of('\0') + 1));
+}
+
 void add_messages(const Corpus& corpus) {
   using namespace dist::messages;
   for_each_sample([&](const auto& request, const auto& answer) {
@@ -174,6 +195,7 @@ void make(const Corpus& corpus) {
   for (const bool checkpoint : {false, true}) add_manifest(corpus, checkpoint);
   for (const std::uint32_t blocks : {0, 1, 3}) add_checkpoint(corpus, blocks);
   for (const int transactions : {0, 4}) add_ring(corpus, transactions);
+  for (const int transactions : {0, 1, 2}) add_locks(corpus, transactions);
   add_messages(corpus);
 }
 

@@ -26,7 +26,7 @@ class LockAhead : public testing::TestWithParam<IndexKind> {
                  [this](unsigned id) {
                    Options options = tests::manual_options();
                    options.directory = options.reliable_directory = directory_.path() + "/" + std::to_string(id);
-                   options.ring_bytes = std::uint64_t{64} << 10;
+                   options.ring_bytes = std::uint64_t{1} << 20;
                    return options;
                  }),
         tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {
@@ -228,8 +228,7 @@ TEST_P(LockAhead, WhoWouldLockMoreThanThereIsRoomForIsToldBeforeTheFirstLock) {
   Transaction t = begin();
   put(t, "1x");
   for (int i = 0; i < 5; ++i) put(t, "1" + large + std::to_string(i));
-  const AbortReason reason = t.commit().reason;
-  EXPECT_EQ(reason, AbortReason::kLogEntryTooLarge);
+  EXPECT_EQ(t.commit().reason, AbortReason::kLogEntryTooLarge) << "though the ring has room for its writes";
   EXPECT_EQ(state_of("1x"), record::kFree);
   EXPECT_THAT(named(), IsEmpty());
 }
