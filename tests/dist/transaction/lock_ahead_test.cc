@@ -244,9 +244,9 @@ TEST_P(LockAhead, ARegionInVainDecidesNothing) {
       EXPECT_TRUE(other.commit().committed());
     }
     if (point == "across.agreed" && in_vain && !std::exchange(others, true)) {
-      Transaction other = begin();  // of the same worker: its ring goes on
-      put(other, "0y");
-      put(other, "0z");
+      Transaction other =
+          begin();  // of the same worker: its ring goes on, past where the region's entry would have ended
+      for (const char* const key : {"0w", "0y", "0z"}) put(other, key);
       EXPECT_TRUE(other.commit().committed());
       EXPECT_THAT(named(), ElementsAre("1x"));
     }
