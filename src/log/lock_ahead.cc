@@ -60,7 +60,7 @@ void LockRecord::add(const NamedLock& lock) {
   Run& run = runs_.back();
   auto* const to = reinterpret_cast<std::uint64_t*>(area_->block(run.first) + run.bytes);
   run.bytes += named_bytes(lock.key.size());
-  const LockHeader header{lock.word, lock.node, lock.table, static_cast<std::uint32_t>(lock.key.size()), 0};
+  const LockHeader header{lock.word, lock.place, lock.node, lock.table, static_cast<std::uint32_t>(lock.key.size()), 0};
   const auto words = std::bit_cast<std::array<std::uint64_t, sizeof header / sizeof(std::uint64_t)>>(header);
   for (std::size_t i = 0; i < words.size(); ++i) store(to + i, words[i]);
   store_bytes(to + words.size(), lock.key);

@@ -38,19 +38,22 @@ static_assert(sizeof(SlotHeader) == 32);
 
 struct LockHeader {
   std::uint64_t word;       ///< the x-lock's (src/record/state_word.h)
+  std::uint64_t place;      ///< of the state word, in the home's region of records
   std::uint32_t node;       ///< the record's home
   std::uint32_t table;      ///< its number, the same on all nodes
   std::uint32_t key_bytes;  ///< the key follows, and zeros up to 8 bytes
   std::uint32_t reserved;
 };
-static_assert(sizeof(LockHeader) == 24);
+static_assert(sizeof(LockHeader) == 32);
 
-/// One x-lock of a transaction.
+/// One x-lock of a transaction. The CAS is of the word at `place`, where by then another key's record may be: then it is let go at
+/// once, but who dies in between holds that one. So while the home lives, its place tells the record, not its key.
 struct NamedLock {
   std::uint64_t word = 0;
   std::uint32_t node = 0;
   std::uint32_t table = 0;
   std::string_view key;
+  std::uint64_t place = 0;
 };
 
 inline constexpr std::uint64_t kLockBlockBytes = 512;

@@ -138,7 +138,11 @@ AbortReason RemoteTransaction::name(const std::deque<XLock>& locks, std::span<Ac
   if (!record_.reserve(bytes)) return AbortReason::kLogEntryTooLarge;
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const txn::RemoteKey& key = accesses[i]->key;
-    record_.add({.word = locks[i].mine(), .node = key.home, .table = key.table->id(), .key = key.key});
+    record_.add({.word = locks[i].mine(),
+                 .node = key.home,
+                 .table = key.table->id(),
+                 .key = key.key,
+                 .place = accesses[i]->record.at.offset});
   }
   if (!injected(Bug::kNameAfterLock)) record_.publish();
   return AbortReason::kNone;

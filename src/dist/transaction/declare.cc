@@ -83,6 +83,8 @@ AbortReason RemoteTransaction::lock_places(std::span<Access* const> unseen) {
     steps.push_back(&locks.emplace_back(access->record, reach_.holders.next(), room, reach_.lease_expired,
                                         record::kFree, XLock::Fetch::kRecord));
   }
+  const AbortReason unnamed = name(locks, unseen);
+  if (unnamed != AbortReason::kNone) return unnamed;
   const AbortReason unreached = run_before_epochs(Phase::kLock, steps);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   AbortReason reason = settle_locks(locks, unseen);

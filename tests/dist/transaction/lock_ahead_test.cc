@@ -69,13 +69,19 @@ class LockAhead : public testing::TestWithParam<IndexKind> {
     const auto value = tables_[home_of(key)].core()->index().find(key).value;
     return record::shared_of(*reinterpret_cast<record::Record*>(value)).state();
   }
+  /// The word at the place that is named.
+  record::StateWord state_at(const log::NamedLock& lock) {
+    const char* const begin = cluster_.node(lock.node).database().engine().region().base();
+    return base::load_word(reinterpret_cast<const std::uint64_t*>(begin + lock.place));
+  }
   /// Whether each of these is named with the word that its record has.
   bool all_named(std::initializer_list<std::string_view> keys) {
     const auto found = unfinished();
     return std::all_of(keys.begin(), keys.end(), [&](std::string_view key) {
       return std::any_of(found.begin(), found.end(), [&](const UnfinishedTransaction& one) {
-        return std::any_of(one.locks.begin(), one.locks.end(),
-                           [&](const log::NamedLock& lock) { return lock.key == key && lock.word == state_of(key); });
+        return std::any_of(one.locks.begin(), one.locks.end(), [&](const log::NamedLock& lock) {
+          return lock.key == key && lock.word == state_of(key) && lock.word == state_at(lock);
+        });
       });
     });
   }
