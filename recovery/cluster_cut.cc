@@ -1,49 +1,105 @@
 #include "recovery/cluster_cut.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "src/record/tid.h"
 
 namespace granary::recovery {
 namespace {
 
-/// What an earlier agreement says of a generation; none if it says nothing.
-std::optional<epoch::Epoch> agreed_before(std::span<const NodeLogState> nodes, const NodeLogState::Running& running) {
-  std::optional<epoch::Epoch> cut;
+using nlohmann::json;
+
+/// Up to where all logs count; none: each counts whole.
+std::optional<epoch::Epoch> agree_on_cut(std::span<const NodeLogState> nodes) {
+  std::optional<epoch::Epoch> agreed;
+  std::optional<epoch::Epoch> durable;
+  bool all_there = true;
+  const auto least = [](std::optional<epoch::Epoch> a, epoch::Epoch b) { return std::min(a.value_or(b), b); };
   for (const NodeLogState& node : nodes) {
-    for (const NodeLogState::Agreed& agreed : node.agreed) {
-      if (running.first_epoch < agreed.until) cut = std::min(cut.value_or(agreed.cut), agreed.cut);
-    }
+    if (node.agreed) agreed = least(agreed, *node.agreed);
+    if (!node.running) continue;
+    durable = least(durable, node.running->durable);
+    all_there &= node.running->rings;
   }
-  return cut;
+  if (agreed) return durable ? least(agreed, *durable) : agreed;
+  return all_there ? std::nullopt : durable;
+}
+
+/// Takes an epoch, or notes that there is none.
+std::optional<epoch::Epoch> epoch_in(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
+  const auto value = found->get<std::uint64_t>();
+  return value <= record::kMaxEpoch ? std::optional(value) : std::nullopt;
+}
+
+std::optional<NodeLogState> parse(const json& object) {
+  if (!object.is_object()) return std::nullopt;
+  const auto first_epoch = epoch_in(object, "first_epoch");
+  const auto over = epoch_in(object, "over");
+  if (!first_epoch || !over) return std::nullopt;
+  NodeLogState state{.over = *over, .first_epoch = *first_epoch};
+  if (object.contains("agreed")) {
+    state.agreed = epoch_in(object, "agreed");
+    if (!state.agreed) return std::nullopt;
+  }
+  if (object.contains("durable")) {
+    const auto durable = epoch_in(object, "durable");
+    const auto rings = object.find("rings");
+    if (!durable || rings == object.end() || !rings->is_boolean()) return std::nullopt;
+    state.running = {.durable = *durable, .rings = rings->get<bool>()};
+  }
+  return state;
 }
 
 }  // namespace
 
-NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings) {
-  NodeLogState state;
+NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings, epoch::Epoch first_epoch) {
+  NodeLogState state{.first_epoch = first_epoch};
   const std::vector<Generation>& generations = manifest.generations;
-  for (std::size_t i = 0; i + 1 < generations.size(); ++i) {
-    if (generations[i].agreed) state.agreed.push_back({*generations[i].cut, generations[i + 1].first_epoch});
+  const auto begun = std::find_if(generations.rbegin(), generations.rend(),
+                                  [](const Generation& generation) { return !generation.end; });
+  if (begun == generations.rend()) return state;
+  if (begun->cut) {
+    state.over = *begun->cut;
+    if (begun->agreed) state.agreed = *begun->cut;
+  } else {
+    state.running = {.durable = durable, .rings = rings};
   }
-  if (!generations.empty() && !generations.back().cut)
-    state.running = {.first_epoch = generations.back().first_epoch, .durable = durable, .rings = rings};
   return state;
 }
 
-std::vector<std::optional<epoch::Epoch>> agree_on_cuts(std::span<const NodeLogState> nodes) {
-  bool all_there = true;
-  epoch::Epoch durable = ~epoch::Epoch{0};
+std::vector<NodeLogEnd> agree_on_ends(std::span<const NodeLogState> nodes) {
+  const std::optional<epoch::Epoch> cut = agree_on_cut(nodes);
+  std::vector<NodeLogEnd> ends;
   for (const NodeLogState& node : nodes) {
-    if (!node.running) continue;
-    all_there &= node.running->rings && !agreed_before(nodes, *node.running);
-    durable = std::min(durable, node.running->durable);
+    const bool beyond = cut && node.over > *cut;
+    ends.push_back({.needed = node.running || beyond, .cut = cut});
   }
-  std::vector<std::optional<epoch::Epoch>> cuts(nodes.size());
-  if (all_there) return cuts;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].running) continue;
-    cuts[i] = std::min(durable, agreed_before(nodes, *nodes[i].running).value_or(durable));
+  return ends;
+}
+
+epoch::Epoch first_epoch_after(std::span<const NodeLogState> nodes) {
+  epoch::Epoch first = 1;
+  for (const NodeLogState& node : nodes) first = std::max(first, node.first_epoch);
+  return first;
+}
+
+std::string to_text(const NodeLogState& state) {
+  json object = {{"over", state.over}, {"first_epoch", state.first_epoch}};
+  if (state.agreed) object["agreed"] = *state.agreed;
+  if (state.running) {
+    object["durable"] = state.running->durable;
+    object["rings"] = state.running->rings;
   }
-  return cuts;
+  return object.dump();
+}
+
+Result<NodeLogState> log_state_of(std::string_view text) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (std::optional<NodeLogState> state = parse(object)) return std::move(*state);
+  return Status(StatusCode::kDamaged, "what should be the state of a node's log is none");
 }
 
 }  // namespace granary::recovery

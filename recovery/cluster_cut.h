@@ -1,37 +1,56 @@
 #pragma once
 // How far the logs of a cluster's nodes count after some of them have not ended in order. A transaction is in the log of its
 // coordinator, and others depend on it: so either nothing that committed is missing anywhere, or all nodes go back to one epoch.
+//
+// Agreeing may be cut short after any node has done its part, and what was there before may be gone when it is taken up again
+// (rings, by a loss of power). So what a node that is over has beyond an agreed epoch is void as well, whether it ended in order or
+// its rings were saved by a recovery that did not come to its end. Nobody begins a generation before all have done their part: a
+// node that has begun one since tells that what was agreed before has been carried out everywhere.
 
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include <granary/status.h>
 
 #include "recovery/manifest.h"
 
 namespace granary::recovery {
 
-/// What one node's directory tells.
+/// What one node's directory tells of the last generation that it began; nothing if there was none.
 struct NodeLogState {
-  /// The generation that was running when the node stopped; none if it ended in order.
+  /// It has no end.
   struct Running {
-    epoch::Epoch first_epoch = 1;
     epoch::Epoch durable = 0;  ///< D of its log
     bool rings = false;        ///< its rings are there, so that nothing of it is missing
-  };
-  /// An earlier agreement, perhaps one that was cut short before all nodes had heard of it: epochs above `cut` and below
-  /// `until` are void.
-  struct Agreed {
-    epoch::Epoch cut = 0;
-    epoch::Epoch until = 0;
+    bool operator==(const Running&) const = default;
   };
   std::optional<Running> running{};
-  std::vector<Agreed> agreed{};
+  epoch::Epoch over = 0;                 ///< it has ended, and counts up to there
+  std::optional<epoch::Epoch> agreed{};  ///< since all agreed on that
+  epoch::Epoch first_epoch = 1;          ///< behind every epoch that the node ever used
+  bool operator==(const NodeLogState&) const = default;
 };
 
-NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings);
+/// `durable` and `rings` are asked if the last generation runs.
+NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings, epoch::Epoch first_epoch);
 
-/// For each node: the epoch up to which its running generation counts; none: all of it does, rings included, or there is
-/// none. The same whoever asks, and again if it was carried out for some of the nodes only.
-std::vector<std::optional<epoch::Epoch>> agree_on_cuts(std::span<const NodeLogState> nodes);
+/// What must be done to one node's log.
+struct NodeLogEnd {
+  bool needed = false;
+  /// Up to there it counts; none: all of it does, rings included.
+  std::optional<epoch::Epoch> cut{};
+};
+
+/// For each node. The same whoever asks, and again if it was carried out for some of the nodes only.
+std::vector<NodeLogEnd> agree_on_ends(std::span<const NodeLogState> nodes);
+/// Where all that were ended begin again: behind every epoch that any node ever used.
+epoch::Epoch first_epoch_after(std::span<const NodeLogState> nodes);
+
+/// One line, and back; kDamaged if the text, which may be anything, is none.
+std::string to_text(const NodeLogState& state);
+Result<NodeLogState> log_state_of(std::string_view text);
 
 }  // namespace granary::recovery

@@ -342,9 +342,7 @@ Status Scanner::lose(const Break& lost, epoch::Epoch last_epoch, const std::stri
 
 void Scanner::sum_up() {
   epoch::Epoch& greatest = scan_.greatest_epoch;
-  for (const Generation& generation : manifest_.generations)
-    greatest = std::max({greatest, generation.first_epoch, generation.cut.value_or(0)});
-  if (manifest_.checkpoint) greatest = std::max(greatest, manifest_.checkpoint->epoch);
+  greatest = std::max(greatest, recovery::greatest_epoch(manifest_));
   for (LogSegment& segment : scan_.segments) {
     greatest = std::max(greatest, segment.greatest_epoch);
     scan_.bytes += segment.bytes;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
 
 #include "recovery/manifest_text.h"
@@ -23,6 +24,13 @@ Result<Manifest> read_manifest(base::FileSystem& files, const std::string& direc
 
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest) {
   return base::replace_file(files, path_in(directory), manifest_text(manifest));
+}
+
+epoch::Epoch greatest_epoch(const Manifest& manifest) {
+  epoch::Epoch greatest = manifest.checkpoint ? manifest.checkpoint->epoch : 0;
+  for (const Generation& generation : manifest.generations)
+    greatest = std::max({greatest, generation.first_epoch, generation.cut.value_or(0)});
+  return greatest;
 }
 
 log::DatabaseId new_database_id() {

@@ -28,6 +28,8 @@ struct Generation {
   epoch::Epoch durable = 0;         ///< if cut: each logger's markers reach it; less than the cut where rings told more
   /// If cut: it was so by a recovery of the whole cluster. The epochs from there to the next generation are void on all nodes.
   bool agreed = false;
+  /// It was over when it was made: it ends the one before, and holds nothing but what that one's rings had.
+  bool end = false;
 };
 
 /// A table, or an index if `base` is set. Ids are those in the log.
@@ -65,6 +67,9 @@ inline constexpr std::string_view kManifestName = "MANIFEST";
 /// kNotFound if the directory has none; kDamaged, naming file and cause, if it is not whole or of another version.
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory);
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest);
+
+/// The greatest epoch that it names.
+epoch::Epoch greatest_epoch(const Manifest& manifest);
 
 /// A new random id, and its 32 hexadecimal digits.
 log::DatabaseId new_database_id();

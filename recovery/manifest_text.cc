@@ -109,6 +109,7 @@ ordered_json generation_json(const Generation& generation) {
     out["cut"] = *generation.cut;
     out["durable"] = generation.durable;
     if (generation.agreed) out["agreed"] = true;
+    if (generation.end) out["end"] = true;
   }
   return out;
 }
@@ -127,9 +128,9 @@ ordered_json table_json(const TableEntry& table) {
 std::uint32_t version_for(const Manifest& manifest) {
   const bool newer = std::any_of(manifest.tables.begin(), manifest.tables.end(),
                                  [](const TableEntry& table) { return table.hash_keys || table.shared; });
-  const bool agreed = std::any_of(manifest.generations.begin(), manifest.generations.end(),
-                                  [](const Generation& generation) { return generation.agreed; });
-  return newer || agreed ? kManifestVersion : kOldestManifestVersion;
+  const bool cluster = std::any_of(manifest.generations.begin(), manifest.generations.end(),
+                                   [](const Generation& generation) { return generation.agreed || generation.end; });
+  return newer || cluster ? kManifestVersion : kOldestManifestVersion;
 }
 
 std::string checksum_line(std::string_view text) {
@@ -270,6 +271,7 @@ Generation parse_generation(const json& value, const std::string& place, Complai
     generation.cut = fields.number("cut", record::kMaxEpoch);
     generation.durable = fields.number("durable", record::kMaxEpoch);
     generation.agreed = fields.has("agreed") && fields.flag("agreed");
+    generation.end = fields.has("end") && fields.flag("end");
   }
   fields.end();
   return generation;

@@ -80,8 +80,9 @@ std::optional<Member> member_of(const json& object) {
                 .generation = fields.number<Generation>("generation"),
                 .state = fields.state("state"),
                 .address = fields.text("address")};
-  const bool sound =
-      fields.ok() && member.generation != 0 && member.id < kMostMembers && member.address.size() <= kMostAddressBytes;
+  if (object.contains("note")) member.note = fields.text("note");
+  const bool sound = fields.ok() && member.generation != 0 && member.id < kMostMembers &&
+                     member.address.size() <= kMostAddressBytes && member.note.size() <= kMostNoteBytes;
   return sound ? std::optional(std::move(member)) : std::nullopt;
 }
 
@@ -136,6 +137,7 @@ std::string to_text(const Configuration& configuration) {
                        {"generation", member.generation},
                        {"state", name(member.state)},
                        {"address", member.address}});
+    if (!member.note.empty()) members.back()["note"] = member.note;
   }
   const json document = {{"format", kFormat},
                          {"cluster", configuration.cluster},

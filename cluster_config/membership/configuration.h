@@ -19,6 +19,7 @@ using Generation = std::uint32_t;
 
 inline constexpr std::size_t kMostMembers = 4096;  ///< as many as a record's state word can name
 inline constexpr std::size_t kMostAddressBytes = 256;
+inline constexpr std::size_t kMostNoteBytes = 4096;
 
 enum class MemberState : std::uint8_t {
   kJoining,  ///< lives, and does not serve yet
@@ -33,6 +34,7 @@ struct Member {
   Generation generation = 0;
   MemberState state = MemberState::kJoining;
   std::string address;  ///< where peers find it; not interpreted here
+  std::string note{};   ///< what it lets the others know in this life; not interpreted here
 
   bool live() const { return state == MemberState::kJoining || state == MemberState::kServing; }
   bool operator==(const Member&) const = default;

@@ -183,12 +183,24 @@ Status Membership::change(std::uint64_t version, std::vector<Member> members) {
   });
 }
 
-Status Membership::set_own_state(MemberState state) {
+Status Membership::change_own(const std::function<void(Member&)>& edit) {
   return amend([&](Configuration& configuration) -> Status {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
-    configuration.find(options_.node)->state = state;
+    edit(*configuration.find(options_.node));
     return {};
   });
+}
+
+Status Membership::set_own_state(MemberState state) {
+  return change_own([state](Member& own) { own.state = state; });
+}
+
+Status Membership::say(const std::string& note) {
+  if (note.size() > kMostNoteBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("a member's note of {} bytes: at most {}", note.size(), kMostNoteBytes));
+  }
+  return change_own([&note](Member& own) { own.note = note; });
 }
 
 Status Membership::leave() {

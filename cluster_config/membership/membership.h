@@ -91,6 +91,9 @@ class Membership {
   /// Puts these members in the place of those of `version`. kFailedPrecondition if the configuration is of another
   /// version now; whoever called looks again.
   Status change(std::uint64_t version, std::vector<Member> members);
+  /// Lets the others know: they find it beside this member in the configuration. In the place of what it said before; at most
+  /// kMostNoteBytes.
+  Status say(const std::string& note);
   /// This node serves from now on.
   Status serve() { return set_own_state(MemberState::kServing); }
   /// Ends the membership in order: nothing is left to recover.
@@ -111,6 +114,7 @@ class Membership {
   Status amend(const Edit& edit);
   Status admit(Configuration& configuration) const;
   Status await_nobody_serving(std::uint64_t patience_us);
+  Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);
   Status follow(Configuration& configuration);
   Status check_own(const Configuration& configuration) const;

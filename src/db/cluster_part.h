@@ -16,6 +16,12 @@ struct ClusterPart {
   /// Options::directory of the other nodes, whose logs hold writes of this node's records. Until this node serves, none of
   /// them removes logs.
   std::vector<std::string> others{};
+  /// There are more such nodes, on other hosts: what their logs have comes by Engine::take_from(), and until then there are
+  /// no checkpoints.
+  bool others_elsewhere = false;
+  /// E begins there or later: behind every epoch that any node ever used, so that none takes an older log for one that it has to
+  /// go back with (recovery/cluster_cut.h).
+  epoch::Epoch first_epoch = 1;
 };
 
 }  // namespace granary::db

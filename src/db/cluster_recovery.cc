@@ -30,20 +30,20 @@ Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, ba
   auto storages = open_all(nodes, files);
   if (!storages.ok()) return storages.status();
   std::vector<recovery::NodeLogState> states;
-  epoch::Epoch first_epoch = 1;  // behind all that any node ever used
-  for (const auto& storage : *storages) {
-    states.push_back(storage->log_state());
-    first_epoch = std::max(first_epoch, storage->first_epoch());
-  }
-  const auto cuts = recovery::agree_on_cuts(states);
+  for (const auto& storage : *storages) states.push_back(storage->log_state());
+  const epoch::Epoch first_epoch = recovery::first_epoch_after(states);
+  const auto ends = recovery::agree_on_ends(states);
   ClusterRecoveryReport report;
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (!states[i].running) continue;
-    Storage& storage = *(*storages)[i];
-    if (const Status ended = storage.end(cuts[i], first_epoch); !ended.ok()) return ended;
-    ++report.interrupted;
-    if (cuts[i]) report.cut = std::min(*cuts[i], report.cut.value_or(*cuts[i]));
-    for (const std::string& note : storage.report().notes) report.notes.push_back(note);
+  // While one is left that did not end in order, whoever starts next takes this up again: those come last.
+  for (const bool running : {false, true}) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (!ends[i].needed || states[i].running.has_value() != running) continue;
+      Storage& storage = *(*storages)[i];
+      if (const Status ended = storage.end(ends[i].cut, first_epoch); !ended.ok()) return ended;
+      if (running) ++report.interrupted;
+      report.cut = ends[i].cut;
+      for (const std::string& note : storage.report().notes) report.notes.push_back(note);
+    }
   }
   return report;
 }

@@ -128,6 +128,22 @@ Status Engine::recover() {
   for (txn::WorkerCore* const worker : idle_workers_) {
     if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
   }
+  return storage_->lost() && storage_->has_all() ? checkpoint() : Status();
+}
+
+Status Engine::take_from(base::FileSystem& files, const std::string& directory) {
+  auto worker = take_worker();
+  if (!worker.ok()) return worker.status();
+  cc::WorkerState* const states[] = {&(*worker)->state()};
+  const Status taken = storage_->take_from(files, directory, all_tables(), states);
+  if (taken.ok()) widen_recovered_tables();
+  give_worker(*worker);
+  return taken;
+}
+
+Status Engine::have_all() {
+  if (storage_ == nullptr || storage_->has_all()) return {};
+  storage_->have_all();
   return storage_->lost() ? checkpoint() : Status();
 }
 

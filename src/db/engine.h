@@ -64,6 +64,11 @@ class Engine {
   Status log_status() const;
   Status checkpoint();
   const RecoveryReport& recovery_report() const;
+  /// Of a node some of whose records are in logs on other hosts (ClusterPart::others_elsewhere): takes what another node's log has, by
+  /// the calling thread alone, while nobody uses the tables; `directory` is that node's, in `files`.
+  Status take_from(base::FileSystem& files, const std::string& directory);
+  /// All has been taken: there may be checkpoints.
+  Status have_all();
   /// Ends the background work and makes everything durable. The second call does nothing.
   Status close();
 

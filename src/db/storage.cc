@@ -87,7 +87,9 @@ Options with_absolute_paths(Options options) {
 Storage::Storage(const Options& options, base::FileSystem& files, const ClusterPart& part)
     : options_(with_absolute_paths(options)),
       files_(files),
-      part_(part) {}
+      part_(part),
+      first_epoch_(part.first_epoch),
+      has_all_(!part.others_elsewhere) {}
 
 Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files,
                                                const ClusterPart& part) {
@@ -199,7 +201,7 @@ Status Storage::scan() {
   if (!in_rings.ok()) return in_rings.status();
   scan_.greatest_epoch = std::max(scan_.greatest_epoch, *in_rings);
   // Behind every epoch there was, and so far that the first snapshots see all that is recovered.
-  first_epoch_ = scan_.greatest_epoch + 1 + 2 * options_.snapshot_epochs;
+  first_epoch_ = std::max(first_epoch_, scan_.greatest_epoch + 1 + 2 * options_.snapshot_epochs);
   return {};
 }
 
@@ -243,7 +245,7 @@ Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::W
   report_.checkpoint_seconds = seconds_since(start);
   if (const Status replayed = replay(tables, workers); !replayed.ok()) return replayed;
   for (const std::string& directory : part_.others) {
-    if (const Status taken = take_from(directory, tables, workers); !taken.ok()) return taken;
+    if (const Status taken = take_from(files_, directory, tables, workers); !taken.ok()) return taken;
   }
   report_.durable_epoch = cut();
   report_.seconds = seconds_since(start);
@@ -265,18 +267,19 @@ Status Storage::replay(std::span<txn::TableCore* const> tables, std::span<cc::Wo
 
 /// What another node's log has of this node's records. It may have begun a new generation by now, which holds nothing of that yet;
 /// its checkpoint makes needless only what this node's does as well.
-Status Storage::take_from(const std::string& directory, std::span<txn::TableCore* const> tables,
-                          std::span<cc::WorkerState* const> workers) {
-  auto manifest = recovery::read_manifest(files_, directory);
+Status Storage::take_from(base::FileSystem& files, const std::string& directory,
+                          std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+  auto manifest = recovery::read_manifest(files, directory);
   if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? Status() : manifest.status();
   if (!manifest->generations.empty() && !manifest->generations.back().cut) manifest->generations.pop_back();
   if (manifest->generations.empty()) return {};
   if (manifest->checkpoint) manifest->checkpoint->epoch = std::min(manifest->checkpoint->epoch, checkpoint_epoch());
-  const auto scan = recovery::scan_logs(
-      files_, *manifest, {.threads = recovery_threads(), .salvage = options_.salvage, .elsewhere = true});
+  const auto threads = static_cast<unsigned>(workers.size());
+  const auto scan =
+      recovery::scan_logs(files, *manifest, {.threads = threads, .salvage = options_.salvage, .elsewhere = true});
   if (!scan.ok()) return scan.status();
   const auto replayed =
-      recovery::replay(files_, *scan, {}, tables, workers, {.from_epoch = checkpoint_epoch(), .home = part_.node});
+      recovery::replay(files, *scan, {}, tables, workers, {.from_epoch = checkpoint_epoch(), .home = part_.node});
   if (!replayed.ok()) return replayed.status();
   report_.records += replayed->writes - replayed->elsewhere;
   report_.bytes += replayed->bytes;
@@ -284,7 +287,19 @@ Status Storage::take_from(const std::string& directory, std::span<txn::TableCore
 }
 
 recovery::NodeLogState Storage::log_state() const {
-  return recovery::state_of(manifest_, scan_.durable, report_.rings);
+  return recovery::state_of(manifest_, scan_.durable, report_.rings, first_epoch_);
+}
+
+/// A generation that is over counts less far, with what its end has from its rings.
+void Storage::shorten(epoch::Epoch limit) {
+  std::vector<recovery::Generation>& generations = manifest_.generations;
+  bool begun = false;
+  for (auto generation = generations.rbegin(); generation != generations.rend() && !begun; ++generation) {
+    begun = !generation->end;
+    generation->cut = std::min(*generation->cut, limit);
+    generation->durable = std::min(generation->durable, limit);
+    generation->agreed = begun;
+  }
 }
 
 Status Storage::end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch) {
@@ -292,6 +307,7 @@ Status Storage::end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch)
     rings_.rings.clear();
     report_.rings = false;
     scan_.durable = std::min(scan_.durable, *limit);
+    if (!log_state().running) shorten(*limit);
   }
   const epoch::EpochManager epochs({.first_epoch = first_epoch});
   const Status begun = begin(epochs, limit ? Ended::kCut : Ended::kWhole);
@@ -334,6 +350,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   if (ended != Ended::kNo) {
     next.generations.back().cut = epochs.current();
     next.generations.back().durable = epochs.current() - 1;
+    next.generations.back().end = true;
   }
   if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
 
@@ -463,6 +480,9 @@ std::optional<recovery::CheckpointEntry> Storage::installed_checkpoint() const {
 Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared) {
   const std::lock_guard lock(checkpoint_mutex_);
   if (log_->durable().failed()) return log_->durable().cause();
+  if (!has_all()) {
+    return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
+  }
   const CheckpointFigures::InProgress in_progress(checkpoints_);
   const auto pin = recovery::checkpoint::SnapshotPin::take(shared.epochs);
   if (!pin.ok()) return pin.status();

@@ -8,6 +8,7 @@
 // the next opening finds what this one left. E goes on behind every epoch that any file names (DESIGN: epochs that were
 // dropped never come back).
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -49,8 +50,15 @@ class Storage {
 
   /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i.
   Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  /// The same, after recover() and begin(), with what another node's log has of this node's records; `directory` is that node's, and
+  /// `files` where it is. Nobody uses the tables.
+  Status take_from(base::FileSystem& files, const std::string& directory, std::span<txn::TableCore* const> tables,
+                   std::span<cc::WorkerState* const> workers);
+  /// Whether all of ClusterPart::others_elsewhere have been taken from.
+  void have_all() { has_all_.store(true, std::memory_order_release); }
+  bool has_all() const { return has_all_.load(std::memory_order_acquire); }
   /// What the recovery of the whole cluster has to know, and what it does instead of recover() and begin(): ends the
-  /// generation that was running. `limit`: its epochs after that are void; none: all of it counts, with its rings.
+  /// last generation that was begun. `limit`: its epochs after that are void; none: all of it counts, with its rings.
   recovery::NodeLogState log_state() const;
   Status end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch);
 
@@ -89,8 +97,7 @@ class Storage {
   enum class Ended : std::uint8_t { kNo, kWhole, kCut };
   Status begin(const epoch::EpochManager& epochs, Ended ended);
   Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
-  Status take_from(const std::string& directory, std::span<txn::TableCore* const> tables,
-                   std::span<cc::WorkerState* const> workers);
+  void shorten(epoch::Epoch limit);
   epoch::Epoch checkpoint_epoch() const { return manifest_.checkpoint ? manifest_.checkpoint->epoch : 0; }
   Status note_clean_end();
   Status lock_and_read();
@@ -131,6 +138,7 @@ class Storage {
   epoch::Epoch first_epoch_ = 1;
   RecoveryReport report_;
   bool lost_ = false;
+  std::atomic<bool> has_all_;  ///< set once, by who took it all (release); read by who takes a checkpoint (acquire)
   const epoch::EpochManager* epochs_ = nullptr;  // since begin()
   std::unique_ptr<log::Log> log_;
 };

@@ -47,6 +47,8 @@ bool understood(const Frame& frame) {
     case Type::kNoteRemoved: return request_or_answer<NoteRemoved>(frame.body);
     case Type::kCall: return request_or_answer<Call>(frame.body);
     case Type::kControl: return request_or_answer<Control>(frame.body);
+    case Type::kListFiles: return request_or_answer<ListFiles>(frame.body);
+    case Type::kReadFile: return request_or_answer<ReadFile>(frame.body);
   }
   return false;
 }

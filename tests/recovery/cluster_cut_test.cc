@@ -9,51 +9,82 @@ namespace granary::recovery {
 namespace {
 
 using testing::ElementsAre;
-using Cuts = std::vector<std::optional<epoch::Epoch>>;
 
-NodeLogState running(epoch::Epoch first_epoch, epoch::Epoch durable, bool rings) {
-  return {.running = NodeLogState::Running{first_epoch, durable, rings}};
+NodeLogState running(epoch::Epoch durable, bool rings) { return {.running = NodeLogState::Running{durable, rings}}; }
+NodeLogState over(epoch::Epoch cut, bool agreed = false) {
+  return {.over = cut, .agreed = agreed ? std::optional(cut) : std::nullopt};
 }
-Cuts cuts(std::vector<NodeLogState> nodes) { return agree_on_cuts(nodes); }
+
+/// "whole", "to 20", or "-" for a node whose log stays as it is.
+std::vector<std::string> ends(std::vector<NodeLogState> nodes) {
+  std::vector<std::string> text;
+  for (const NodeLogEnd& end : agree_on_ends(nodes)) {
+    text.push_back(!end.needed ? "-" : end.cut ? "to " + std::to_string(*end.cut) : "whole");
+  }
+  return text;
+}
 
 TEST(ClusterCut, NothingIsMissingIfAllRingsAreThere) {
-  EXPECT_THAT(cuts({running(1, 20, true), running(1, 30, true), {}}),
-              ElementsAre(std::nullopt, std::nullopt, std::nullopt));
+  EXPECT_THAT(ends({running(20, true), running(30, true), {}}), ElementsAre("whole", "whole", "-"));
 }
 
 TEST(ClusterCut, OneNodeWithoutItsRingsTakesAllBackToTheLeastD) {
-  EXPECT_THAT(cuts({running(1, 20, true), running(1, 30, false)}), ElementsAre(20u, 20u));
+  EXPECT_THAT(ends({running(20, true), running(30, false)}), ElementsAre("to 20", "to 20"));
 }
 
 TEST(ClusterCut, ANodeThatEndedInOrderHoldsNobodyBack) {
-  NodeLogState ended;
-  EXPECT_THAT(cuts({ended, running(1, 30, false)}), ElementsAre(std::nullopt, 30u));
+  EXPECT_THAT(ends({{}, over(25), running(30, false)}), ElementsAre("-", "-", "to 30"));
+}
+
+TEST(ClusterCut, ANodeThatEndedInOrderGoesBackWithTheOthers) {
+  EXPECT_THAT(ends({over(40), running(30, false)}), ElementsAre("to 30", "to 30"))
+      << "it may depend on what is lost there";
+  EXPECT_THAT(ends({over(40), running(30, true)}), ElementsAre("-", "whole"));
 }
 
 TEST(ClusterCut, WhatWasAgreedOnAndReachedSomeNodesOnlyHolds) {
-  NodeLogState told;
-  told.agreed = {{20, 100}};
-  EXPECT_THAT(cuts({told, running(1, 30, true)}), ElementsAre(std::nullopt, 20u)) << "although its rings are there";
-  EXPECT_THAT(cuts({told, running(100, 130, true)}), ElementsAre(std::nullopt, std::nullopt)) << "begun after it";
-  NodeLogState told_and_begun = running(100, 110, false);
-  told_and_begun.agreed = {{20, 100}};
-  EXPECT_THAT(cuts({told_and_begun, running(1, 30, false)}), ElementsAre(30u, 20u));
+  EXPECT_THAT(ends({over(20, true), running(30, true)}), ElementsAre("-", "to 20")) << "although its rings are there";
+  EXPECT_THAT(ends({over(20, true), over(40)}), ElementsAre("-", "to 20"));
+  EXPECT_THAT(ends({over(20, true), over(20, true)}), ElementsAre("-", "-"));
 }
 
-TEST(ClusterCut, StatesComeFromManifests) {
+TEST(ClusterCut, WhatWasSavedIsGivenUpIfAnotherNodeLosesItsRingsBeforeAllAreDone) {
+  EXPECT_THAT(ends({running(20, true), running(30, true)}), ElementsAre("whole", "whole"));
+  EXPECT_THAT(ends({over(45), running(30, false)}), ElementsAre("to 30", "to 30"));
+}
+
+TEST(ClusterCut, AllBeginBehindEveryEpochThatThereWas) {
+  const std::vector<NodeLogState> nodes = {{.first_epoch = 7}, {.first_epoch = 70}, {}};
+  EXPECT_EQ(first_epoch_after(nodes), 70u);
+}
+
+TEST(ClusterCut, StatesComeFromTheLastGenerationThatWasBegun) {
   Manifest manifest;
+  EXPECT_EQ(state_of(manifest, 0, false, 1), NodeLogState());
   manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20, .agreed = true},
-                          {.number = 2, .first_epoch = 100, .cut = 110, .durable = 110},
-                          {.number = 3, .first_epoch = 200}};
-  const NodeLogState state = state_of(manifest, 210, true);
-  ASSERT_TRUE(state.running);
-  EXPECT_EQ(state.running->first_epoch, 200u);
-  EXPECT_EQ(state.running->durable, 210u);
-  ASSERT_EQ(state.agreed.size(), 1u);
-  EXPECT_EQ(state.agreed[0].cut, 20u);
-  EXPECT_EQ(state.agreed[0].until, 100u);
-  manifest.generations.pop_back();
-  EXPECT_FALSE(state_of(manifest, 0, false).running);
+                          {.number = 2, .first_epoch = 100, .cut = 100, .durable = 99, .end = true}};
+  EXPECT_EQ(state_of(manifest, 0, false, 101), (NodeLogState{.over = 20, .agreed = 20, .first_epoch = 101}));
+  manifest.generations.push_back({.number = 3, .first_epoch = 200, .cut = {}});
+  EXPECT_EQ(state_of(manifest, 210, true, 220),
+            (NodeLogState{.running = NodeLogState::Running{210, true}, .first_epoch = 220}))
+      << "what was agreed before has been carried out by all";
+  manifest.generations.back().cut = 230;
+  EXPECT_EQ(state_of(manifest, 0, false, 231), (NodeLogState{.over = 230, .first_epoch = 231}));
+}
+
+TEST(ClusterCut, StatesGoFromNodeToNodeAsText) {
+  for (const NodeLogState& state : {NodeLogState{}, over(20), over(20, true), running(5, true), running(0, false)}) {
+    const auto read = log_state_of(to_text(state));
+    ASSERT_TRUE(read.ok()) << to_text(state);
+    EXPECT_EQ(*read, state);
+  }
+  const std::string text = to_text(running(5, true));
+  for (std::size_t bytes = 0; bytes < text.size(); ++bytes) EXPECT_FALSE(log_state_of(text.substr(0, bytes)).ok());
+  for (const char* other :
+       {"null", "[]", R"({"over":-1,"first_epoch":1})", R"({"over":1})", R"({"over":1,"first_epoch":1,"durable":1})",
+        R"({"over":1,"first_epoch":99999999999999999999})", R"({"over":1,"first_epoch":1,"agreed":"1"})"}) {
+    EXPECT_FALSE(log_state_of(other).ok()) << other;
+  }
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 #include "cluster_config/load.h"
 #include "cluster_config/membership/life.h"
-#include "recovery/manifest.h"
 #include "src/base/file.h"
 #include "src/db/cluster/node_fabric.h"
+#include "src/db/cluster/recover_across_hosts.h"
 #include "src/db/cluster/recover_directories.h"
 #include "src/db/engine.h"
 #include "src/dist/cluster_epoch/member.h"
@@ -126,26 +126,50 @@ Status ClusterNode::become_member() {
   return membership::write_life(base::system_files(), own_.data_directory, membership_->life());
 }
 
-/// A node takes what is its own from the logs of all nodes, so they have to be where it can read them.
-Status ClusterNode::prepare_directories(ClusterPart& part) const {
-  if (own_.data_directory.empty()) return {};
-  std::vector<Options> all;
+/// Logs that this node cannot read where they are.
+bool ClusterNode::has_logs_elsewhere() const {
+  const auto logs_elsewhere = [this](const NodeConfig& node) {
+    return node.host != own_.host && !node.data_directory.empty();
+  };
+  return std::any_of(config_.nodes.begin(), config_.nodes.end(), logs_elsewhere);
+}
+
+/// A node takes what is its own from the logs of all nodes: of those on its host where they are, of others when it starts.
+Status ClusterNode::prepare_directories(ClusterPart& part) {
   for (const NodeConfig& node : config_.nodes) {
-    if (node.host != own_.host) {
-      if (!recovery::read_manifest(base::system_files(), own_.data_directory).ok()) return {};
-      return {
-          StatusCode::kFailedPrecondition,
-          fmt::format("'{}' has been used, and node {} runs on another host: a cluster of several hosts cannot start "
-                      "again with its data yet; choose empty directories",
-                      own_.data_directory, node.id)};
-    }
-    all.push_back(database_options(options_, config_, node));
-    if (node.id == own_.id) continue;
+    if (node.id == own_.id || node.host != own_.host || node.data_directory.empty() || own_.data_directory.empty())
+      continue;
     part.others.push_back(node.data_directory);
     const auto theirs = membership::read_life(base::system_files(), node.data_directory, config_.name, node.id);
     if (!theirs.ok()) return theirs.status();
   }
-  return recover_directories(all, config_.run_directory + "/recovery", options_.start_timeout_ms, base::system_files());
+  const bool several = std::any_of(config_.nodes.begin(), config_.nodes.end(),
+                                   [this](const NodeConfig& node) { return node.host != own_.host; });
+  return several ? prepare_among_hosts(part) : prepare_alone(part);
+}
+
+Status ClusterNode::prepare_alone(ClusterPart& part) const {
+  if (own_.data_directory.empty()) return {};
+  std::vector<Options> all;
+  for (const NodeConfig& node : config_.nodes) all.push_back(database_options(options_, config_, node));
+  const auto first_epoch =
+      recover_directories(all, config_.run_directory + "/recovery", options_.start_timeout_ms, base::system_files());
+  if (!first_epoch.ok()) return first_epoch.status();
+  part.first_epoch = *first_epoch;
+  return {};
+}
+
+/// All nodes take part if any has a directory.
+Status ClusterNode::prepare_among_hosts(ClusterPart& part) {
+  const bool logs = std::any_of(config_.nodes.begin(), config_.nodes.end(),
+                                [](const NodeConfig& node) { return !node.data_directory.empty(); });
+  if (!logs) return {};
+  const auto first_epoch = recover_across_hosts(*membership_, nodes(), database_options(options_, config_, own_),
+                                                options_.start_timeout_ms, base::system_files());
+  if (!first_epoch.ok()) return first_epoch.status();
+  part.first_epoch = *first_epoch;
+  part.others_elsewhere = has_logs_elsewhere();
+  return {};
 }
 
 Status ClusterNode::open_database() {

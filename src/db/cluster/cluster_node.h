@@ -17,6 +17,7 @@
 #include "src/db/cluster/call_workers.h"
 #include "src/db/cluster/cluster_thread.h"
 #include "src/db/cluster/leader_thread.h"
+#include "src/db/cluster/log_files.h"
 #include "src/db/cluster_part.h"
 #include "src/db/cluster/node_clock.h"
 #include "src/dist/messages/owner.h"
@@ -58,13 +59,17 @@ class ClusterNode {
 
   // Joining and starting, step by step.
   Status become_member();
-  Status prepare_directories(ClusterPart& part) const;
+  bool has_logs_elsewhere() const;
+  Status prepare_directories(ClusterPart& part);
+  Status prepare_alone(ClusterPart& part) const;
+  Status prepare_among_hosts(ClusterPart& part);
   Status open_database();
   Status open_fabric();
   void place(txn::TableCore* core, Placement placement);
   void begin_service();
   Status await_members();
   Status await_admission();
+  Status take_from_other_hosts();
   Status learn_tables();
   Result<dist::messages::DescribeAnswer> describe(NodeNumber node);
   Status compare_tables(NodeNumber node, const dist::messages::DescribeAnswer& said) const;
@@ -105,6 +110,7 @@ class ClusterNode {
   std::unique_ptr<rdma::Endpoint> service_endpoint_;
   std::unique_ptr<dist::messages::Owner> owner_;
   std::unique_ptr<dist::messages::CallQueue> calls_;
+  std::unique_ptr<LogFiles> log_files_;  ///< none without a directory
   std::unique_ptr<dist::messages::Service> service_;
   std::unique_ptr<dist::messages::ServiceThread> service_thread_;
   std::unique_ptr<ClusterThread> own_thread_;  ///< for what the node itself asks

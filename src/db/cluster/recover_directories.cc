@@ -1,5 +1,6 @@
 #include "src/db/cluster/recover_directories.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -22,25 +23,24 @@ Result<std::unique_ptr<base::File>> lock_in_time(const std::string& path, std::u
   }
 }
 
+/// Of a directory that is there; an empty one else.
+Result<recovery::Manifest> manifest_of(const Options& node, base::FileSystem& files) {
+  auto manifest = recovery::read_manifest(files, node.directory);
+  if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) return recovery::Manifest();
+  return manifest;
+}
+
 /// Whether the node has stopped without an end: nobody has its directory, and its last generation has none.
 Result<bool> interrupted(const Options& node, base::FileSystem& files) {
-  const auto manifest = recovery::read_manifest(files, node.directory);
-  if (!manifest.ok()) {
-    if (manifest.status().code() == StatusCode::kNotFound) return false;
-    return manifest.status();
-  }
+  const auto manifest = manifest_of(node, files);
+  if (!manifest.ok()) return manifest.status();
   if (manifest->generations.empty() || manifest->generations.back().cut) return false;
   const auto free = files.lock(node.directory + "/LOCK");
   if (!free.ok() && free.status().code() != StatusCode::kUnavailable) return free.status();
   return free.ok();
 }
 
-}  // namespace
-
-Status recover_directories(std::span<const Options> nodes, const std::string& lock, std::uint64_t timeout_ms,
-                           base::FileSystem& files) {
-  const auto alone = lock_in_time(lock, timeout_ms, files);
-  if (!alone.ok()) return alone.status();
+Status recover_if_interrupted(std::span<const Options> nodes, base::FileSystem& files) {
   bool any = false;
   for (const Options& node : nodes) {
     const auto found = interrupted(node, files);
@@ -52,6 +52,22 @@ Status recover_directories(std::span<const Options> nodes, const std::string& lo
   if (!recovered.ok()) return recovered.status();
   for (const std::string& note : recovered->notes) std::fprintf(stderr, "granary: %s\n", note.c_str());
   return {};
+}
+
+}  // namespace
+
+Result<epoch::Epoch> recover_directories(std::span<const Options> nodes, const std::string& lock,
+                                         std::uint64_t timeout_ms, base::FileSystem& files) {
+  const auto alone = lock_in_time(lock, timeout_ms, files);
+  if (!alone.ok()) return alone.status();
+  if (const Status recovered = recover_if_interrupted(nodes, files); !recovered.ok()) return recovered;
+  epoch::Epoch first_epoch = 1;
+  for (const Options& node : nodes) {
+    const auto manifest = manifest_of(node, files);
+    if (!manifest.ok()) return manifest.status();
+    first_epoch = std::max(first_epoch, recovery::greatest_epoch(*manifest) + 1);
+  }
+  return first_epoch;
 }
 
 }  // namespace granary::db

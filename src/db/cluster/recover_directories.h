@@ -8,12 +8,14 @@
 #include <granary/status.h>
 
 #include "src/base/file.h"
+#include "src/epoch/epoch.h"
 
 namespace granary::db {
 
 /// `nodes`: all nodes of the cluster, all on this host; `lock`: a file that they share. Waits at most `timeout_ms` for another
 /// node that is at it. An error if some node did not end in order, and another is running: then those have to end first.
-Status recover_directories(std::span<const Options> nodes, const std::string& lock, std::uint64_t timeout_ms,
-                           base::FileSystem& files);
+/// Returns where E of a node that begins now may begin (ClusterPart::first_epoch).
+Result<epoch::Epoch> recover_directories(std::span<const Options> nodes, const std::string& lock,
+                                         std::uint64_t timeout_ms, base::FileSystem& files);
 
 }  // namespace granary::db

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "src/db/cluster/cluster_node.h"
+#include "src/db/cluster/remote_files.h"
 #include "src/db/engine.h"
 #include "src/dist/cluster_epoch/member.h"
 
@@ -58,7 +59,8 @@ Status ClusterNode::start() {
   auto own = open_thread(WorkerNumber(layout_.workers - 1));
   if (!own.ok()) return own.status();
   own_thread_ = std::move(own).value();
-  status = learn_tables();
+  status = take_from_other_hosts();
+  if (status.ok()) status = learn_tables();
   if (status.ok()) status = begin_call_workers();
   if (!status.ok()) return status;
   start_id_ = start_id_of(*membership_->configuration());
@@ -73,6 +75,7 @@ void ClusterNode::begin_service() {
   owner_ = std::make_unique<dist::messages::Owner>(*service_worker_.core(), *service_slot_, tables_,
                                                    database_->engine().region());
   calls_ = std::make_unique<dist::messages::CallQueue>(1024);
+  if (!own_.data_directory.empty()) log_files_ = std::make_unique<LogFiles>(own_.data_directory, base::system_files());
   service_ = std::make_unique<dist::messages::Service>(
       dist::messages::ServicePlace{.layout = layout_,
                                    .mailboxes = mail_->base(),
@@ -80,6 +83,7 @@ void ClusterNode::begin_service() {
                                    .endpoint = *service_endpoint_,
                                    .owner = *owner_,
                                    .calls = calls_.get(),
+                                   .files = log_files_.get(),
                                    .control = [this](rdma::NodeId, std::string_view) { return answer_control(); }});
   calls_->set_notify([this] { service_endpoint_->rouse(); });
   service_thread_ =
@@ -140,6 +144,23 @@ Status ClusterNode::ask(Ask<Request>& question) {
     }
     rest();
   }
+}
+
+/// The last part of the recovery of a whole cluster: nobody looks at tables, or writes, before all nodes have done it.
+Status ClusterNode::take_from_other_hosts() {
+  const bool logs = std::any_of(config_.nodes.begin(), config_.nodes.end(),
+                                [](const auto& node) { return !node.data_directory.empty(); });
+  const bool several = std::any_of(config_.nodes.begin(), config_.nodes.end(),
+                                   [this](const auto& node) { return node.host != own_.host; });
+  if (!logs || !several) return {};
+  for (const auto& node : config_.nodes) {
+    if (own_.data_directory.empty() || node.data_directory.empty() || node.host == own_.host) continue;
+    RemoteFiles files(node.id, {.list = [this](auto& question) { return ask(question); },
+                                .read = [this](auto& question) { return ask(question); }});
+    if (Status taken = database_->engine().take_from(files, RemoteFiles::kDirectory); !taken.ok()) return taken;
+  }
+  if (Status had = database_->engine().have_all(); !had.ok()) return had;
+  return barrier();
 }
 
 Status ClusterNode::learn_tables() {

@@ -29,7 +29,9 @@ enum class Type : std::uint8_t {
   kControl,
   kSnapshotGet,
   kSnapshotScan,
-  kLast = kSnapshotScan
+  kListFiles,
+  kReadFile,
+  kLast = kReadFile
 };
 
 /// What the owner says before an answer; there is one only with kDone.
@@ -290,6 +292,45 @@ struct CallAnswer {
   std::string result{};  ///< as whoever ran it made it
   static constexpr auto kMembers = std::tuple{&CallAnswer::result};
   bool operator==(const CallAnswer&) const = default;
+};
+
+/// The logs of the node, for others that recover: names in one of its directories, in their order. "." is its data directory.
+struct ListFilesAnswer;
+struct ListFiles {
+  static constexpr Type kType = Type::kListFiles;
+  using Answer = ListFilesAnswer;
+  std::string_view directory{};
+  std::string_view after{};  ///< names behind this one
+  static constexpr auto kMembers = std::tuple{&ListFiles::directory, &ListFiles::after};
+  bool operator==(const ListFiles&) const = default;
+};
+struct ListFilesAnswer {
+  std::string error{};  ///< why nothing is told
+  std::vector<std::string> names{};
+  bool more = false;  ///< ask again from behind the last name
+  static constexpr auto kMembers = std::tuple{&ListFilesAnswer::error, &ListFilesAnswer::names, &ListFilesAnswer::more};
+  bool operator==(const ListFilesAnswer&) const = default;
+};
+
+/// A part of a file in such a directory.
+struct ReadFileAnswer;
+struct ReadFile {
+  static constexpr Type kType = Type::kReadFile;
+  using Answer = ReadFileAnswer;
+  std::string_view path{};
+  std::uint64_t offset = 0;
+  std::uint32_t bytes = 0;  ///< at most so many
+  static constexpr auto kMembers = std::tuple{&ReadFile::path, &ReadFile::offset, &ReadFile::bytes};
+  bool operator==(const ReadFile&) const = default;
+};
+struct ReadFileAnswer {
+  std::string error{};  ///< why nothing is told
+  bool missing = false;
+  std::uint64_t file_bytes = 0;
+  std::string bytes{};  ///< fewer than asked for if the file ends, or a message
+  static constexpr auto kMembers =
+      std::tuple{&ReadFileAnswer::error, &ReadFileAnswer::missing, &ReadFileAnswer::file_bytes, &ReadFileAnswer::bytes};
+  bool operator==(const ReadFileAnswer&) const = default;
 };
 
 /// For whoever runs the cluster: barriers, results of workloads. Opaque here.

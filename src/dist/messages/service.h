@@ -18,6 +18,7 @@
 #include "rdma/fiber/peers.h"
 #include "rdma/mailbox/receiver.h"
 #include "src/dist/messages/call_queue.h"
+#include "src/dist/messages/file_source.h"
 #include "src/dist/messages/layout.h"
 #include "src/dist/messages/owner.h"
 
@@ -30,7 +31,8 @@ struct ServicePlace {
   rdma::NodeId own_node = 0;
   rdma::Endpoint& endpoint;  ///< for the service alone
   Owner& owner;
-  CallQueue* calls = nullptr;  ///< none: calls are refused
+  CallQueue* calls = nullptr;   ///< none: calls are refused
+  FileSource* files = nullptr;  ///< none: nobody reads this node's files
   /// Answers control requests, in the service's thread, soon. None: they are refused.
   std::function<std::string(rdma::NodeId from, std::string_view bytes)> control;
   std::uint64_t connect_timeout_us =

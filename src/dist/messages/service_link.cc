@@ -115,6 +115,8 @@ std::optional<std::string> Service::Link::handle(Rpc::CallId call, std::string_v
     case Type::kNoteRemoved: return answer<NoteRemoved>(frame);
     case Type::kCall: return handle_call(call, frame);
     case Type::kControl: return handle_control(frame);
+    case Type::kListFiles: return answer_file<ListFiles>(frame);
+    case Type::kReadFile: return answer_file<ReadFile>(frame);
   }
   return refuse(type, Verdict::kUnknownType);
 }
@@ -145,6 +147,16 @@ std::string Service::Link::handle_control(const Frame& frame) {
   if (!decode(frame.body, request)) return garbage();
   if (!place_.control) return refuse(Type::kControl, Verdict::kNoHandler);
   return checked(Type::kControl, encode(Type::kControl, ControlAnswer{place_.control(node_, request.bytes)}));
+}
+
+template <typename Request>
+std::string Service::Link::answer_file(const Frame& frame) {
+  Request request;
+  if (!decode(frame.body, request)) return garbage();
+  if (place_.files == nullptr) return refuse(Request::kType, Verdict::kNoHandler);
+  typename Request::Answer answer;
+  place_.files->answer(request, answer);
+  return checked(Request::kType, encode(Request::kType, answer));
 }
 
 std::string Service::Link::checked(Type type, std::string message) {

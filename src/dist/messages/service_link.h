@@ -44,6 +44,8 @@ class Service::Link {
   std::string handle_control(const Frame& frame);
   template <typename Request>
   std::string answer(const Frame& frame);
+  template <typename Request>
+  std::string answer_file(const Frame& frame);
   /// Checks that it is not too long.
   std::string checked(Type type, std::string message);
   std::string refuse(Type type, Verdict verdict);

@@ -44,6 +44,9 @@ void for_each_sample(auto&& each) {
   each(NoteRemoved{.table = 1, .key = "key", .tid = 0x40000006}, NoteRemovedAnswer{});
   each(Call{.procedure = "payment", .arguments = "w=1"}, CallAnswer{.result = "paid"});
   each(Control{.bytes = "start"}, ControlAnswer{.bytes = "ready"});
+  each(ListFiles{.directory = "/log", .after = "a"}, ListFilesAnswer{.error = "no", .names = {"b", "c"}, .more = true});
+  each(ReadFile{.path = "/log/b", .offset = 5, .bytes = 7},
+       ReadFileAnswer{.error = "no", .missing = true, .file_bytes = 99, .bytes = "content"});
 }
 
 }  // namespace granary::dist::messages

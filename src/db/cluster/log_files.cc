@@ -1,0 +1,96 @@
+#include "src/db/cluster/log_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "recovery/manifest.h"
+#include "recovery/segment_reader.h"
+
+namespace granary::db {
+
+using dist::messages::ListFiles;
+using dist::messages::ListFilesAnswer;
+using dist::messages::ReadFile;
+using dist::messages::ReadFileAnswer;
+
+namespace {
+
+/// A message holds as many names, or bytes of a file.
+constexpr std::size_t kMostNames = 1000;
+constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 10;
+
+std::string refusal(std::string_view path) { return fmt::format("'{}' is neither the manifest nor of the log", path); }
+
+}  // namespace
+
+bool LogFiles::is_log_directory(std::string_view directory) const {
+  const auto manifest = recovery::read_manifest(files_, directory_);
+  if (!manifest.ok()) return false;
+  return std::ranges::find(manifest->log_directories, directory) != manifest->log_directories.end();
+}
+
+std::string LogFiles::admit(std::string_view path) const {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return "";
+  const std::string_view directory = path.substr(0, slash);
+  const std::string_view name = path.substr(slash + 1);
+  if (directory == "." && name == recovery::kManifestName) return directory_ + "/" + std::string(name);
+  return recovery::parse_segment_name(name) && is_log_directory(directory) ? std::string(path) : "";
+}
+
+void LogFiles::answer(const ListFiles& request, ListFilesAnswer& answer) {
+  if (!is_log_directory(request.directory)) {
+    answer.error = refusal(request.directory);
+    return;
+  }
+  const auto names = files_.list(std::string(request.directory));
+  if (!names.ok()) {
+    answer.error = names.status().message();
+    return;
+  }
+  for (const std::string& name : *names) {
+    if (name <= request.after || !recovery::parse_segment_name(name)) continue;
+    answer.more = answer.names.size() == kMostNames;
+    if (answer.more) return;
+    answer.names.push_back(name);
+  }
+}
+
+Status LogFiles::open(const std::string& path) {
+  if (open_ != nullptr && path == open_path_) return {};
+  auto file = files_.open(path);
+  if (!file.ok()) return file.status();
+  open_ = std::move(*file);
+  open_path_ = path;
+  return {};
+}
+
+void LogFiles::answer(const ReadFile& request, ReadFileAnswer& answer) {
+  // The manifest is replaced now and then: each look at its start is one at the newest, and all that fits into an answer is of one.
+  if (request.offset == 0) open_.reset();
+  const bool goes_on = open_ != nullptr && request.path == open_path_;
+  const std::string path = goes_on ? open_path_ : admit(request.path);
+  if (path.empty()) {
+    answer.error = refusal(request.path);
+    return;
+  }
+  const Status opened = open(path);
+  const auto size = opened.ok() ? open_->size() : Result<std::uint64_t>(opened);
+  if (!size.ok()) {
+    answer.missing = size.status().code() == StatusCode::kNotFound;
+    answer.error = size.status().message();
+    return;
+  }
+  answer.file_bytes = *size;
+  const std::uint64_t left = *size - std::min(request.offset, *size);
+  answer.bytes.resize(std::min({std::uint64_t{request.bytes}, left, kMostBytes}));
+  const auto got = open_->read_at(request.offset, answer.bytes);
+  if (!got.ok()) {
+    answer.error = got.status().message();
+    return;
+  }
+  answer.bytes.resize(*got);
+}
+
+}  // namespace granary::db

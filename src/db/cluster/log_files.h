@@ -1,0 +1,33 @@
+#pragma once
+// What other nodes may read of this node's directory: its manifest and its log. Nothing else, whatever they ask for.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/file.h"
+#include "src/dist/messages/file_source.h"
+
+namespace granary::db {
+
+/// Used by the service's thread. Paths are absolute, as the manifest has them, but for "." and what is in it: the data directory.
+class LogFiles final : public dist::messages::FileSource {
+ public:
+  LogFiles(std::string directory, base::FileSystem& files) : directory_(std::move(directory)), files_(files) {}
+
+  void answer(const dist::messages::ListFiles& request, dist::messages::ListFilesAnswer& answer) override;
+  void answer(const dist::messages::ReadFile& request, dist::messages::ReadFileAnswer& answer) override;
+
+ private:
+  /// The path here; "" if it is none that others may read.
+  std::string admit(std::string_view path) const;
+  bool is_log_directory(std::string_view directory) const;
+  Status open(const std::string& path);
+
+  const std::string directory_;
+  base::FileSystem& files_;
+  std::string open_path_;
+  std::unique_ptr<base::File> open_;  ///< the last that was read
+};
+
+}  // namespace granary::db

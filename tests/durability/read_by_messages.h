@@ -1,0 +1,44 @@
+#pragma once
+// A directory as a node on another host reads it: by requests and answers as they are sent, without the network.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "src/db/cluster/log_files.h"
+#include "src/db/cluster/remote_files.h"
+#include "src/dist/messages/frame.h"
+
+namespace granary::tests {
+
+class ReadByMessages {
+ public:
+  ReadByMessages(rdma::NodeId node, const std::string& directory)
+      : owner_(directory, base::system_files()),
+        files_(node, {.list = [this](auto& question) { return ask(question); },
+                      .read = [this](auto& question) { return ask(question); }}) {}
+
+  db::RemoteFiles& files() { return files_; }
+  unsigned questions() const { return questions_; }
+
+ private:
+  template <typename Request>
+  Status ask(dist::messages::Ask<Request>& question) {
+    ++questions_;
+    const std::string message = question.encode();
+    dist::messages::Frame frame;
+    Request request;
+    EXPECT_TRUE(open_frame(message, frame) && dist::messages::decode(frame.body, request));
+    typename Request::Answer answer;
+    owner_.answer(request, answer);
+    question.settle(dist::messages::encode(Request::kType, answer));
+    EXPECT_EQ(question.outcome(), dist::messages::AskOutcome::kAnswered);
+    return {};
+  }
+
+  db::LogFiles owner_;
+  db::RemoteFiles files_;
+  unsigned questions_ = 0;
+};
+
+}  // namespace granary::tests
