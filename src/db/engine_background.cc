@@ -20,6 +20,7 @@ void Engine::checkpoint_now_and_then() {
   const auto period = std::chrono::seconds(options_.checkpoint_interval_s);
   std::unique_lock lock(stop_mutex_);
   while (!stop_signal_.wait_for(lock, period, [this] { return stopping_; })) {
+    if (!storage_->has_all()) continue;
     lock.unlock();
     if (const Status done = checkpoint(); !done.ok())
       std::fprintf(stderr, "granary: warning: checkpoint: %s\n", done.message().c_str());

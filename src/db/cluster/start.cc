@@ -52,6 +52,7 @@ Status ClusterNode::start() {
   constexpr std::uint64_t kMicroseconds = 1000;
   leader_ = std::make_unique<LeaderThread>(*fabric_, std::uint64_t{config_.epoch_ms} * kMicroseconds,
                                            pool_->take(dist::BufferPool::kChunkBytes));
+  leader_->follow(*membership_->configuration());  // nobody tells of what has been told before there was a leader
   membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
   Status status = await_members();
   if (status.ok()) status = await_admission();
