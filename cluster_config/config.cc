@@ -10,6 +10,7 @@
 namespace granary::cluster_config {
 
 const char* name(Provider provider) { return provider == Provider::kShm ? "shm" : "verbs"; }
+const char* name(Directories directories) { return directories == Directories::kByHost ? "by_host" : "apart"; }
 const char* name(SwapStores stores) { return stores == SwapStores::kRefused ? "refused" : "tolerated"; }
 const char* name(MembershipKind kind) { return kind == MembershipKind::kLocal ? "local" : "zookeeper"; }
 const char* name(ClockKind kind) {
@@ -36,16 +37,22 @@ std::string counted(const std::string& text) { return fmt::format("{}:{}", text.
 
 std::uint64_t fingerprint(const ClusterConfig& config) {
   const MembershipConfig& membership = config.membership;
-  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", counted(config.name), name(config.provider),
-                                 config.epoch_ms, config.snapshot_epochs, config.lease_us, name(config.release),
-                                 config.key_file.empty() ? "open" : "keyed", name(membership.kind),
-                                 counted(membership.chroot), membership.session_timeout_ms, name(config.clock.kind),
-                                 counted(config.clock.grandmaster), config.clock.max_error_us);
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", counted(config.name), name(config.provider),
+                  config.epoch_ms, config.snapshot_epochs, config.lease_us, name(config.release),
+                  name(config.directories), config.key_file.empty() ? "open" : "keyed", name(membership.kind),
+                  counted(membership.chroot), membership.session_timeout_ms, name(config.clock.kind),
+                  counted(config.clock.grandmaster), config.clock.max_error_us);
   for (const NodeConfig& node : config.nodes) {
     text +=
         fmt::format(" | {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port, node.workers);
   }
   return XXH3_64bits(text.data(), text.size());
+}
+
+bool has_logs(const ClusterConfig& config) {
+  return std::any_of(config.nodes.begin(), config.nodes.end(),
+                     [](const NodeConfig& node) { return !node.data_directory.empty(); });
 }
 
 }  // namespace granary::cluster_config

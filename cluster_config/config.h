@@ -17,12 +17,15 @@ enum class MembershipKind : std::uint8_t { kLocal, kZookeeper };
 enum class ClockKind : std::uint8_t { kHost, kPtp, kNone };
 /// Whether verbs devices do whose compare-and-swaps store when they fail, as rdma::verbs::VerbsOptions::tolerate_swap_stores.
 enum class SwapStores : std::uint8_t { kRefused, kTolerated };
+/// Whose directories a node sees: those of all nodes of its host, or its own only.
+enum class Directories : std::uint8_t { kByHost, kApart };
 /// When results are shown, as granary::Release.
 enum class ReleaseKind : std::uint8_t { kDurable, kCommit };
 
 /// The word for it in the file.
 const char* name(Provider provider);
 const char* name(SwapStores stores);
+const char* name(Directories directories);
 const char* name(MembershipKind kind);
 const char* name(ClockKind kind);
 const char* name(ReleaseKind kind);
@@ -68,6 +71,7 @@ struct ClusterConfig {
   std::string name = {};
   Provider provider = Provider::kShm;
   SwapStores swap_stores = SwapStores::kRefused;
+  Directories directories = Directories::kByHost;
   std::string run_directory = {};  ///< sockets and locks of the nodes of a host; private to the user
   std::string key_file = {};       ///< empty: whoever reaches a node may connect
   std::uint32_t epoch_ms = 40;
@@ -85,5 +89,8 @@ struct ClusterConfig {
 /// Of all that must be alike on all nodes: name, provider, membership, epochs, the nodes with their workers and places.
 /// Two nodes whose files differ in any of it must not run together.
 std::uint64_t fingerprint(const ClusterConfig& config);
+
+/// Whether any node keeps its data.
+bool has_logs(const ClusterConfig& config);
 
 }  // namespace granary::cluster_config

@@ -81,6 +81,7 @@ void Parser::read_cluster() {
   if (!plain || config_.name.size() > 64)
     section.complain("name", ": expected up to 64 letters, digits, '-', '_', '.'");
   config_.provider = section.choice("provider", Provider::kShm, Provider::kVerbs);
+  config_.directories = section.choice("directories", Directories::kByHost, Directories::kApart);
   config_.swap_stores = section.choice("swap_stores", SwapStores::kRefused, SwapStores::kTolerated);
   section.require("run_directory", "a directory for the nodes' sockets and locks, private to their user");
   config_.run_directory = path(section, "run_directory");

@@ -124,7 +124,8 @@ class Bank {
   /// The last move of an epoch is noted once that has been released.
   void note(std::int64_t moves) {
     if (waiting_epoch_ != 0 && cluster_->database().released_epoch() >= waiting_epoch_) {
-      std::ofstream(receipt_) << waiting_;
+      std::ofstream(receipt_ + ".new") << waiting_;
+      (void)std::rename((receipt_ + ".new").c_str(), receipt_.c_str());
       waiting_epoch_ = 0;
     }
     if (waiting_epoch_ != 0) return;

@@ -3,7 +3,7 @@
 # Each time all money must be there, and all that had been released.
 #
 #   restarts.sh BANK_NODE CLUSTER_FILE NODE RINGS    one of the nodes, its rings below the directory RINGS; the other runs elsewhere
-#   restarts.sh BANK_NODE                            both, on this host
+#   restarts.sh BANK_NODE [by_host|apart]            both, on this host; whether they see each other's directories
 #
 # SHORT=1 leaves out the round in which both are killed. Exit code 1 if something failed.
 set -u
@@ -11,7 +11,7 @@ bank=$(realpath "$1")
 
 fail() { echo "FAILED after $SECONDS s, node ${node:-}: $*"; [[ -z ${pid:-} ]] || kill -KILL "$pid" 2> /dev/null; exit 1; }
 
-if [[ $# -eq 1 ]]; then
+if [[ $# -le 2 ]]; then
   self=$(realpath "$0") here=$(mktemp -d --tmpdir granary-restarts.XXXXXX)
   trap 'rm -rf "$here"' EXIT
   cd "$here" || fail "no directory"
@@ -19,6 +19,7 @@ if [[ $# -eq 1 ]]; then
 [cluster]
 name = "restarts"
 run_directory = "run"
+directories = "${2:-by_host}"
 [defaults]
 workers = 1
 memory = "128MiB"

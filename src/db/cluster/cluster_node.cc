@@ -126,26 +126,27 @@ Status ClusterNode::become_member() {
   return membership::write_life(base::system_files(), own_.data_directory, membership_->life());
 }
 
-/// Logs that this node cannot read where they are.
-bool ClusterNode::has_logs_elsewhere() const {
-  const auto logs_elsewhere = [this](const NodeConfig& node) {
-    return node.host != own_.host && !node.data_directory.empty();
-  };
-  return std::any_of(config_.nodes.begin(), config_.nodes.end(), logs_elsewhere);
+bool ClusterNode::sees(const NodeConfig& node) const {
+  return node.id == own_.id || (node.host == own_.host && config_.directories == cluster_config::Directories::kByHost);
 }
 
-/// A node takes what is its own from the logs of all nodes: of those on its host where they are, of others when it starts.
+bool ClusterNode::sees_all() const {
+  return std::all_of(config_.nodes.begin(), config_.nodes.end(), [this](const NodeConfig& node) { return sees(node); });
+}
+
+/// A node takes what is its own from the logs of all nodes: of those that it sees where they are, of others when it starts.
 Status ClusterNode::prepare_directories(ClusterPart& part) {
   for (const NodeConfig& node : config_.nodes) {
-    if (node.id == own_.id || node.host != own_.host || node.data_directory.empty() || own_.data_directory.empty())
+    if (node.id == own_.id || node.data_directory.empty() || own_.data_directory.empty()) continue;
+    if (!sees(node)) {
+      part.others_elsewhere = true;
       continue;
+    }
     part.others.push_back(node.data_directory);
     const auto theirs = membership::read_life(base::system_files(), node.data_directory, config_.name, node.id);
     if (!theirs.ok()) return theirs.status();
   }
-  const bool several = std::any_of(config_.nodes.begin(), config_.nodes.end(),
-                                   [this](const NodeConfig& node) { return node.host != own_.host; });
-  return several ? prepare_among_hosts(part) : prepare_alone(part);
+  return sees_all() ? prepare_alone(part) : prepare_together(part);
 }
 
 Status ClusterNode::prepare_alone(ClusterPart& part) const {
@@ -160,7 +161,7 @@ Status ClusterNode::prepare_alone(ClusterPart& part) const {
 }
 
 /// All nodes take part if any has a directory.
-Status ClusterNode::prepare_among_hosts(ClusterPart& part) {
+Status ClusterNode::prepare_together(ClusterPart& part) {
   const bool logs = std::any_of(config_.nodes.begin(), config_.nodes.end(),
                                 [](const NodeConfig& node) { return !node.data_directory.empty(); });
   if (!logs) return {};
@@ -168,7 +169,6 @@ Status ClusterNode::prepare_among_hosts(ClusterPart& part) {
                                                 options_.start_timeout_ms, base::system_files());
   if (!first_epoch.ok()) return first_epoch.status();
   part.first_epoch = *first_epoch;
-  part.others_elsewhere = has_logs_elsewhere();
   return {};
 }
 

@@ -59,17 +59,19 @@ class ClusterNode {
 
   // Joining and starting, step by step.
   Status become_member();
-  bool has_logs_elsewhere() const;
+  /// Whether this node sees the other's directories.
+  bool sees(const cluster_config::NodeConfig& node) const;
+  bool sees_all() const;
   Status prepare_directories(ClusterPart& part);
   Status prepare_alone(ClusterPart& part) const;
-  Status prepare_among_hosts(ClusterPart& part);
+  Status prepare_together(ClusterPart& part);
   Status open_database();
   Status open_fabric();
   void place(txn::TableCore* core, Placement placement);
   void begin_service();
   Status await_members();
   Status await_admission();
-  Status take_from_other_hosts();
+  Status take_from_others();
   Status learn_tables();
   Result<dist::messages::DescribeAnswer> describe(NodeNumber node);
   Status compare_tables(NodeNumber node, const dist::messages::DescribeAnswer& said) const;

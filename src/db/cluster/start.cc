@@ -52,7 +52,8 @@ Status ClusterNode::start() {
   constexpr std::uint64_t kMicroseconds = 1000;
   leader_ = std::make_unique<LeaderThread>(*fabric_, std::uint64_t{config_.epoch_ms} * kMicroseconds,
                                            pool_->take(dist::BufferPool::kChunkBytes));
-  leader_->follow(*membership_->configuration());  // nobody tells of what has been told before there was a leader
+  follow(
+      *membership_->configuration());  // which the membership may have told of before there was a leader, or an engine
   membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
   Status status = await_members();
   if (status.ok()) status = await_admission();
@@ -60,7 +61,7 @@ Status ClusterNode::start() {
   auto own = open_thread(WorkerNumber(layout_.workers - 1));
   if (!own.ok()) return own.status();
   own_thread_ = std::move(own).value();
-  status = take_from_other_hosts();
+  status = take_from_others();
   if (status.ok()) status = learn_tables();
   if (status.ok()) status = begin_call_workers();
   if (!status.ok()) return status;
@@ -147,15 +148,11 @@ Status ClusterNode::ask(Ask<Request>& question) {
   }
 }
 
-/// The last part of the recovery of a whole cluster: nobody looks at tables, or writes, before all nodes have done it.
-Status ClusterNode::take_from_other_hosts() {
-  const bool logs = std::any_of(config_.nodes.begin(), config_.nodes.end(),
-                                [](const auto& node) { return !node.data_directory.empty(); });
-  const bool several = std::any_of(config_.nodes.begin(), config_.nodes.end(),
-                                   [this](const auto& node) { return node.host != own_.host; });
-  if (!logs || !several) return {};
+/// The last part of the recovery of nodes that do not see each other's directories: nobody looks at tables, or writes, before all nodes have done it.
+Status ClusterNode::take_from_others() {
+  if (sees_all() || !cluster_config::has_logs(config_)) return {};
   for (const auto& node : config_.nodes) {
-    if (own_.data_directory.empty() || node.data_directory.empty() || node.host == own_.host) continue;
+    if (own_.data_directory.empty() || node.data_directory.empty() || sees(node)) continue;
     RemoteFiles files(node.id, {.list = [this](auto& question) { return ask(question); },
                                 .read = [this](auto& question) { return ask(question); }});
     if (Status taken = database_->engine().take_from(files, RemoteFiles::kDirectory); !taken.ok()) return taken;
