@@ -44,8 +44,8 @@ std::uint64_t fingerprint(const ClusterConfig& config) {
                   counted(membership.chroot), membership.session_timeout_ms, name(config.clock.kind),
                   counted(config.clock.grandmaster), config.clock.max_error_us);
   for (const NodeConfig& node : config.nodes) {
-    text +=
-        fmt::format(" | {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port, node.workers);
+    text += fmt::format(" | {} {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port,
+                        node.workers, node.data_directory.empty() ? "forgets" : "keeps");
   }
   return XXH3_64bits(text.data(), text.size());
 }

@@ -1,5 +1,7 @@
 #include "recovery/apply.h"
 
+#include <iterator>
+
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
@@ -129,20 +131,31 @@ bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record&
   return true;
 }
 
-void Applier::finish() {
+void Applier::finish(std::vector<Absent>& absents) {
   worker_.shared.epochs.enter(*slot_);
-  for (const Absent& absent : absents_) {
+  for (record::Record* const record : replaced_) cc::free_record(worker_, record);
+  worker_.shared.epochs.leave(*slot_);
+  absents.insert(absents.end(), std::make_move_iterator(absents_.begin()), std::make_move_iterator(absents_.end()));
+  absents_ = {};
+  replaced_ = {};
+}
+
+bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker) {
+  if (absents.empty()) return true;
+  epoch::Slot* const slot = worker.shared.epochs.acquire_slot();
+  if (slot == nullptr) return false;
+  worker.shared.epochs.enter(*slot);
+  for (const Absent& absent : absents) {
     cc::Index& index = absent.table->index();
     // The index is asked first: a record that it does not lead to may be free already.
     if (index.find(absent.key).value != value_of(absent.record) || !record::is_absent(absent.record->tid())) continue;
     record::end_life(*absent.record, absent.key);
-    index.remove(absent.key, value_of(absent.record), worker_.nodes);
-    cc::free_record(worker_, absent.record);
+    index.remove(absent.key, value_of(absent.record), worker.nodes);
+    cc::free_record(worker, absent.record);
   }
-  for (Record* const record : replaced_) cc::free_record(worker_, record);
-  worker_.shared.epochs.leave(*slot_);
-  absents_ = {};
-  replaced_ = {};
+  worker.shared.epochs.leave(*slot);
+  worker.shared.epochs.release_slot(slot);
+  return true;
 }
 
 }  // namespace granary::recovery

@@ -1,7 +1,7 @@
 #pragma once
 // Puts what was logged straight into the tables: of each key the write with the greatest TID wins, whatever the order
 // in which writes come and however many threads bring them. A removal is such a write, too: it leaves an absent record,
-// so that older values that come later find that they are older; finish() takes those out.
+// so that older values that come later, perhaps from another log, find that they are older; remove_absents() takes those out.
 //
 // A record is changed under its lock bit, as by a commit (src/cc/silo/install.cc), but there are no readers, snapshots
 // or old versions to care for, nor other nodes: these are let in later.
@@ -26,6 +26,17 @@ struct LoggedWrite {
   bool removed = false;
   std::string_view key, value;
 };
+
+/// A removal that has left an absent record.
+struct Absent {
+  txn::TableCore* table;
+  record::Record* record;
+  std::string key;
+};
+
+/// When no older write of any key can come any more, by one thread: takes those out of their tables that are still absent, and frees
+/// them. False if there was no epoch slot left.
+[[nodiscard]] bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker);
 
 /// One thread's way into the tables. add() gathers; keys and values must stay where they are until flush().
 class Applier {
@@ -53,9 +64,8 @@ class Applier {
   }
   [[nodiscard]] Outcome flush();
 
-  /// After all appliers have flushed, by one thread at a time: takes absent records out of their tables and frees what
-  /// was replaced.
-  void finish();
+  /// After all appliers have flushed, by one thread at a time: frees what was replaced, and adds to `absents` what was removed.
+  void finish(std::vector<Absent>& absents);
 
   std::uint64_t applied() const { return applied_; }  ///< writes that were the newest of their key when they came
 
@@ -64,11 +74,6 @@ class Applier {
   struct Batch {
     std::array<LoggedWrite, kBatch> writes;
     std::size_t count = 0;
-  };
-  struct Absent {
-    txn::TableCore* table;
-    record::Record* record;
-    std::string key;
   };
 
   Outcome apply(std::uint32_t table);

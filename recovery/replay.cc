@@ -233,8 +233,10 @@ Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, st
   for (std::thread& helper : helpers) helper.join();
   if (Status error = work.error(); !error.ok()) return error;
   ReplayStatistics sum;
+  std::vector<Absent> own_absents;
+  std::vector<Absent>& absents = options.absents != nullptr ? *options.absents : own_absents;
   for (const auto& replayer : replayers) {
-    replayer->applier().finish();
+    replayer->applier().finish(absents);
     const ReplayStatistics& own = replayer->statistics();
     sum.bytes += own.bytes;
     sum.transactions += own.transactions;
@@ -243,6 +245,8 @@ Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, st
     sum.dropped += own.dropped;
     sum.applied += replayer->applier().applied();
   }
+  if (!remove_absents(own_absents, *workers.front()))
+    return Status(StatusCode::kResourceExhausted, "recovery: no epoch slot is left");
   return sum;
 }
 

@@ -8,9 +8,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <granary/status.h>
 
+#include "recovery/apply.h"
 #include "recovery/log_scan.h"
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
@@ -34,6 +36,9 @@ struct ReplayOptions {
   bool past_durable = false;
   /// The log is another node's: only its writes of this node's records count. None: only those of the log's own.
   std::optional<std::uint32_t> home = std::nullopt;
+  /// Where removals are named that have left absent records: older writes of their keys may be in other logs, after which
+  /// remove_absents() takes them out. None: there is no other log, and they are taken out at once.
+  std::vector<Absent>* absents = nullptr;
   /// Called now and then, by one thread at a time: bytes of the log that are done, and all.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };

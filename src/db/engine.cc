@@ -143,7 +143,11 @@ Status Engine::take_from(base::FileSystem& files, const std::string& directory) 
 
 Status Engine::have_all() {
   if (storage_ == nullptr || storage_->has_all()) return {};
-  storage_->have_all();
+  auto worker = take_worker();
+  if (!worker.ok()) return worker.status();
+  const Status had = storage_->have_all((*worker)->state());
+  give_worker(*worker);
+  if (!had.ok()) return had;
   return storage_->lost() ? checkpoint() : Status();
 }
 

@@ -249,11 +249,22 @@ Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::W
   }
   report_.durable_epoch = cut();
   report_.seconds = seconds_since(start);
-  return {};
+  return has_all() ? remove_absents(*workers.front()) : Status();
+}
+
+Status Storage::remove_absents(cc::WorkerState& worker) {
+  const bool removed = recovery::remove_absents(absents_, worker);
+  absents_ = {};
+  return removed ? Status() : Status(StatusCode::kResourceExhausted, "recovery: no epoch slot is left");
+}
+
+Status Storage::have_all(cc::WorkerState& worker) {
+  has_all_.store(true, std::memory_order_release);
+  return remove_absents(worker);
 }
 
 Status Storage::replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
-  recovery::ReplayOptions replay{.from_epoch = checkpoint_epoch(), .past_durable = report_.rings};
+  recovery::ReplayOptions replay{.from_epoch = checkpoint_epoch(), .past_durable = report_.rings, .absents = &absents_};
   if (options_.recovery_progress) {
     replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
   }
@@ -278,8 +289,8 @@ Status Storage::take_from(base::FileSystem& files, const std::string& directory,
   const auto scan =
       recovery::scan_logs(files, *manifest, {.threads = threads, .salvage = options_.salvage, .elsewhere = true});
   if (!scan.ok()) return scan.status();
-  const auto replayed =
-      recovery::replay(files, *scan, {}, tables, workers, {.from_epoch = checkpoint_epoch(), .home = part_.node});
+  const auto replayed = recovery::replay(files, *scan, {}, tables, workers,
+                                         {.from_epoch = checkpoint_epoch(), .home = part_.node, .absents = &absents_});
   if (!replayed.ok()) return replayed.status();
   report_.records += replayed->writes - replayed->elsewhere;
   report_.bytes += replayed->bytes;

@@ -54,8 +54,8 @@ class Storage {
   /// `files` where it is. Nobody uses the tables.
   Status take_from(base::FileSystem& files, const std::string& directory, std::span<txn::TableCore* const> tables,
                    std::span<cc::WorkerState* const> workers);
-  /// Whether all of ClusterPart::others_elsewhere have been taken from.
-  void have_all() { has_all_.store(true, std::memory_order_release); }
+  /// Whether all of ClusterPart::others_elsewhere have been taken from; `worker` is idle.
+  Status have_all(cc::WorkerState& worker);
   bool has_all() const { return has_all_.load(std::memory_order_acquire); }
   /// What the recovery of the whole cluster has to know, and what it does instead of recover() and begin(): ends the
   /// last generation that was begun. `limit`: its epochs after that are void; none: all of it counts, with its rings.
@@ -97,6 +97,7 @@ class Storage {
   enum class Ended : std::uint8_t { kNo, kWhole, kCut };
   Status begin(const epoch::EpochManager& epochs, Ended ended);
   Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  Status remove_absents(cc::WorkerState& worker);
   void shorten(epoch::Epoch limit);
   epoch::Epoch checkpoint_epoch() const { return manifest_.checkpoint ? manifest_.checkpoint->epoch : 0; }
   Status note_clean_end();
@@ -132,6 +133,7 @@ class Storage {
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
   CheckpointFigures checkpoints_;
   recovery::LogScan scan_;
+  std::vector<recovery::Absent> absents_;  // until all logs have been taken from
   recovery::SurvivingRings rings_;
   std::mutex progress_mutex_;
   RecoveryProgress progress_;

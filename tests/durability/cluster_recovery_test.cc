@@ -107,18 +107,23 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     for (const std::uint32_t node : log) nodes_[node].database->step();
   }
   /// A transaction that `coordinator` commits in the present epoch, with a record on each node.
-  void put_everywhere(std::uint32_t coordinator, const std::string& key) {
+  void put_everywhere(std::uint32_t coordinator, const std::string& key, bool remove = false) {
     Node& node = nodes_[coordinator];
     std::vector<cc::RemoteWrite> elsewhere;
     for (std::uint32_t other = 0; other < kNodes; ++other) {
-      elsewhere.push_back({.node = static_cast<std::uint16_t>(other), .table = 0, .key = key, .value = "v"});
+      elsewhere.push_back({.node = static_cast<std::uint16_t>(other),
+                           .table = 0,
+                           .key = key,
+                           .value = remove ? "" : "v",
+                           .remove = remove});
     }
     std::erase_if(elsewhere, [&](const cc::RemoteWrite& write) { return write.node == coordinator; });
     const auto worker = node.database->engine().take_worker().value();
     cc::WriteEntry mine{};
     mine.table = 0;
     mine.key = key;
-    mine.value = "v";
+    mine.value = remove ? "" : "v";
+    mine.remove = remove;
     const std::vector<cc::WriteEntry> here = {mine};
     const cc::silo::LoggedWrites writes{here, elsewhere};
     ASSERT_EQ(cc::silo::reserve_log(writes, worker->state()), AbortReason::kNone);
@@ -244,6 +249,35 @@ TEST_P(ClusterRecovery, ANodeFindsItsRecordsInTheLogsOfTheOthers) {
   open_all();
   EXPECT_EQ(count("a"), kNodes);
   EXPECT_EQ(count("b"), kNodes);
+}
+
+/// The removal is in one log, what was removed in another: whichever is read first.
+TEST_P(ClusterRecovery, WhatWasRemovedStaysSo) {
+  open_all();
+  for (std::uint32_t maker = 0; maker < kNodes; ++maker) {
+    for (std::uint32_t remover = 0; remover < kNodes; ++remover)
+      put_everywhere(maker, std::to_string(maker) + std::to_string(remover));
+  }
+  put_everywhere(0, "again");
+  advance();
+  for (std::uint32_t maker = 0; maker < kNodes; ++maker) {
+    for (std::uint32_t remover = 0; remover < kNodes; ++remover)
+      put_everywhere(remover, std::to_string(maker) + std::to_string(remover), /*remove=*/true);
+  }
+  put_everywhere(1, "again", /*remove=*/true);
+  advance();
+  put_everywhere(2, "again");
+  advance();
+  close_all();
+  for (int start = 0; start < 2; ++start) {
+    open_all();
+    for (std::uint32_t maker = 0; maker < kNodes; ++maker) {
+      for (std::uint32_t remover = 0; remover < kNodes; ++remover)
+        EXPECT_EQ(count(std::to_string(maker) + std::to_string(remover)), 0u) << maker << remover;
+    }
+    EXPECT_EQ(count("again"), kNodes);
+    close_all();
+  }
 }
 
 TEST_P(ClusterRecovery, NothingIsMissingIfAllRingsSurvive) {
@@ -379,10 +413,12 @@ INSTANTIATE_TEST_SUITE_P(Hosts, OnSeveralHosts, testing::Values(Hosts::kSeveral)
                          [](const auto&) { return "Several"; });
 
 /// What node 1 says in the test's hand.
-void say(membership::Membership& member, const recovery::NodeLogState& log, const std::string& done_with) {
+void say(membership::Membership& member, const recovery::NodeLogState& log, const std::string& lives, bool done) {
   std::string text = recovery::to_text(log);
   for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
-  ASSERT_TRUE(member.say("{\"log\": \"" + text + "\", \"done_with\": [" + done_with + "]}").ok());
+  ASSERT_TRUE(
+      member.say("{\"lives\": [" + lives + "], \"log\": \"" + text + "\", \"done\": " + (done ? "true}" : "false}"))
+          .ok());
 }
 /// Whether another node says so soon.
 bool hears(membership::Membership& member, membership::NodeId node, std::string_view text) {
@@ -402,15 +438,15 @@ TEST_P(OnSeveralHosts, ANodeThatComesBackWithLessTakesAllBack) {
   std::thread own([this] { recover_own(*join(0), 2); });
   recovery::NodeLogState log{.running = recovery::NodeLogState::Running{.durable = 2, .rings = true}, .first_epoch = 9};
   Member other = join(1);
-  say(*other, log, "");
-  EXPECT_TRUE(hears(*other, 0, "[1,1]"));
+  say(*other, log, "1,1", false);
+  EXPECT_TRUE(hears(*other, 0, "\"done\":true,\"lives\":[1,1]"));
   EXPECT_FALSE(manifest(0).generations.front().agreed);
   other.reset();
   other = join(1);
   log.running->rings = false;
-  say(*other, log, "");
-  EXPECT_TRUE(hears(*other, 0, "[1,2]"));
-  say(*other, log, "1,2");
+  say(*other, log, "1,2", false);
+  EXPECT_TRUE(hears(*other, 0, "\"done\":true,\"lives\":[1,2]"));
+  say(*other, log, "1,2", true);
   own.join();
   EXPECT_TRUE(manifest(0).generations.front().agreed);
   EXPECT_EQ(manifest(0).generations.front().cut, 2u);

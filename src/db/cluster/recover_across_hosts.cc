@@ -1,5 +1,6 @@
-// A round is of certain lives of the nodes. What a node says that it has done counts for the round's lives alone: one that comes back
-// may have lost what the others took for granted (its rings, if its machine was restarted), and all look again.
+// A round is of certain lives of the nodes, and what a node says in it counts for these alone: one that comes back may have lost what
+// the others took for granted (its rings, if its machine was restarted). Then all look again, since what they found before may have
+// changed as well. So of a node there is one state for a round, and all who hear it agree on the same.
 
 #include "src/db/cluster/recover_across_hosts.h"
 
@@ -31,35 +32,32 @@ using Lives = std::vector<Generation>;  ///< by node
 
 /// What a node says.
 struct Said {
+  Lives lives;  ///< whose round it is
   NodeLogState log;
-  Lives done_with{};  ///< its log is ended as these lives agreed on; empty: not yet
+  bool done = false;  ///< its log is ended as all agreed
 };
 
 std::string to_text(const Said& said) {
-  return json{{"log", recovery::to_text(said.log)}, {"done_with", said.done_with}}.dump();
+  return json{{"lives", said.lives}, {"log", recovery::to_text(said.log)}, {"done", said.done}}.dump();
 }
 
 std::optional<Said> said_by(const Member& member) {
   const json object = json::parse(member.note, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object() || !object.contains("log") || !object["log"].is_string() || !object.contains("done_with") ||
-      !object["done_with"].is_array()) {
-    return std::nullopt;
+  if (!object.is_object()) return std::nullopt;
+  const auto lives = object.find("lives"), log = object.find("log"), done = object.find("done");
+  for (const auto& found : {lives, log, done}) {
+    if (found == object.end()) return std::nullopt;
   }
-  const auto log = recovery::log_state_of(object["log"].get_ref<const std::string&>());
-  if (!log.ok()) return std::nullopt;
-  Said said{.log = *log};
-  for (const json& life : object["done_with"]) {
+  if (!lives->is_array() || !log->is_string() || !done->is_boolean()) return std::nullopt;
+  const auto state = recovery::log_state_of(log->get_ref<const std::string&>());
+  if (!state.ok()) return std::nullopt;
+  Said said{.lives = {}, .log = *state, .done = done->get<bool>()};
+  for (const json& life : *lives) {
     if (!life.is_number_unsigned()) return std::nullopt;
-    said.done_with.push_back(life.get<Generation>());
+    said.lives.push_back(life.get<Generation>());
   }
   return said;
 }
-
-/// What all said in a round.
-struct Heard {
-  Lives lives;
-  std::vector<NodeLogState> logs;
-};
 
 class AcrossHosts {
  public:
@@ -73,27 +71,19 @@ class AcrossHosts {
 
   Result<epoch::Epoch> run() {
     for (;;) {
-      auto log = look_at_own();
-      if (!log.ok()) return log.status();
-      if (const Status told = membership_.say(to_text({*log})); !told.ok()) return told;
-      Heard heard;
-      const auto all =
-          await([&](const Configuration& now) { return hear(now, heard) ? std::optional(true) : std::nullopt; });
-      if (!all.ok()) return all.status();
-      if (const Status ended = end_own(heard); !ended.ok()) return ended;
-      if (const Status told = membership_.say(to_text({*log, heard.lives})); !told.ok()) return told;
-      const auto same = await([&](const Configuration& now) { return all_done(now, heard.lives); });
-      if (!same.ok()) return same.status();
-      if (*same) return recovery::first_epoch_after(heard.logs);
+      const auto decided = round();
+      if (!decided.ok()) return decided.status();
+      if (*decided != 0) return *decided;
     }
   }
 
  private:
   Result<NodeLogState> look_at_own();
-  Status end_own(const Heard& heard);
+  Status end_own(const std::vector<NodeLogState>& logs);
+  Result<epoch::Epoch> round();
   Status open();
-  bool hear(const Configuration& now, Heard& heard) const;
-  std::optional<bool> all_done(const Configuration& now, const Lives& lives) const;
+  std::optional<Lives> lives_in(const Configuration& now) const;
+  Result<bool> await_all(const Lives& lives, bool done, std::vector<NodeLogState>& logs);
   std::string missing(const Configuration& now) const;
   template <typename Decide>
   Result<bool> await(const Decide& decide);
@@ -128,43 +118,69 @@ Status AcrossHosts::open() {
   return {};
 }
 
-Status AcrossHosts::end_own(const Heard& heard) {
+Status AcrossHosts::end_own(const std::vector<NodeLogState>& logs) {
   const auto own = std::find(nodes_.begin(), nodes_.end(), membership_.node()) - nodes_.begin();
-  const recovery::NodeLogEnd end = recovery::agree_on_ends(heard.logs)[static_cast<std::size_t>(own)];
+  const recovery::NodeLogEnd end = recovery::agree_on_ends(logs)[static_cast<std::size_t>(own)];
   if (!end.needed) return {};
   if (storage_ == nullptr) {
     if (const Status opened = open(); !opened.ok()) return opened;
   }
-  const Status ended = storage_->end(end.cut, recovery::first_epoch_after(heard.logs));
+  const Status ended = storage_->end(end.cut, recovery::first_epoch_after(logs));
   if (!ended.ok()) return ended;
   for (const std::string& note : storage_->report().notes) std::fprintf(stderr, "granary: %s\n", note.c_str());
   storage_.reset();
   return {};
 }
 
-/// Whether all are there and have said what their logs hold.
-bool AcrossHosts::hear(const Configuration& now, Heard& heard) const {
-  heard = {};
+/// None unless all live.
+std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
+  Lives lives;
   for (const NodeId node : nodes_) {
     const Member* const member = now.find(node);
-    const std::optional<Said> said = member != nullptr && member->live() ? said_by(*member) : std::nullopt;
-    if (!said) return false;
-    heard.lives.push_back(member->generation);
-    heard.logs.push_back(said->log);
+    if (member == nullptr || !member->live()) return std::nullopt;
+    lives.push_back(member->generation);
   }
-  return true;
+  return lives;
 }
 
-/// False once a node lives another life: then this round decides nothing.
-std::optional<bool> AcrossHosts::all_done(const Configuration& now, const Lives& lives) const {
-  bool all = true;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Member* const member = now.find(nodes_[i]);
-    if (member == nullptr || member->generation != lives[i]) return false;
-    const std::optional<Said> said = said_by(*member);
-    all &= member->live() && said && said->done_with == lives;
-  }
-  return all ? std::optional(true) : std::nullopt;
+/// Until all have said something in the round of these lives, that they are `done` if so. False once a node lives another life: then
+/// the round decides nothing.
+Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<NodeLogState>& logs) {
+  return await([&](const Configuration& now) -> std::optional<bool> {
+    logs.clear();
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const Member* const member = now.find(nodes_[i]);
+      if (member == nullptr || member->generation != lives[i]) return false;
+      const std::optional<Said> said = said_by(*member);
+      if (member->live() && said && said->lives == lives && (said->done || !done)) logs.push_back(said->log);
+    }
+    return logs.size() == nodes_.size() ? std::optional(true) : std::nullopt;
+  });
+}
+
+/// Where E may begin; 0 if nothing was decided.
+Result<epoch::Epoch> AcrossHosts::round() {
+  Lives lives;
+  const auto there = await([&](const Configuration& now) -> std::optional<bool> {
+    const std::optional<Lives> all = lives_in(now);
+    if (!all) return std::nullopt;
+    lives = *all;
+    return true;
+  });
+  if (!there.ok()) return there.status();
+  const auto own = look_at_own();
+  if (!own.ok()) return own.status();
+  if (const Status told = membership_.say(to_text({.lives = lives, .log = *own})); !told.ok()) return told;
+  std::vector<NodeLogState> logs;
+  auto same = await_all(lives, /*done=*/false, logs);
+  if (!same.ok()) return same.status();
+  if (!*same) return epoch::Epoch{0};
+  if (const Status ended = end_own(logs); !ended.ok()) return ended;
+  if (const Status told = membership_.say(to_text({.lives = lives, .log = *own, .done = true})); !told.ok())
+    return told;
+  same = await_all(lives, /*done=*/true, logs);
+  if (!same.ok()) return same.status();
+  return *same ? recovery::first_epoch_after(logs) : epoch::Epoch{0};
 }
 
 std::string AcrossHosts::missing(const Configuration& now) const {
