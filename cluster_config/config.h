@@ -86,7 +86,7 @@ struct ClusterConfig {
   const NodeConfig* find(std::uint16_t id) const;
 };
 
-/// Of all that must be alike on all nodes: name, provider, membership, epochs, the nodes with their workers and places.
+/// Of all that must be alike on all nodes: name, provider, membership, epochs, the nodes with their workers and places, and whether they keep data.
 /// Two nodes whose files differ in any of it must not run together.
 std::uint64_t fingerprint(const ClusterConfig& config);
 

@@ -164,7 +164,7 @@ TEST_F(ClusterFile, TheFingerprintIsOfWhatMustBeAlike) {
   const auto print = [&](const std::string& text) { return fingerprint(load_text(text).value()); };
   const std::uint64_t first = print(kHead + nodes);
   EXPECT_EQ(first, print("# other words\n" + std::string(kHead) + "epoch_ms = 40\n" + nodes +
-                         "cpus = \"1\"\nmemory = \"64MiB\"\ndata_directory = \"/elsewhere\"\n"));
+                         "cpus = \"1\"\nmemory = \"64MiB\"\n"));
   EXPECT_EQ(first, print(kHead + std::string("[[node]]\nid = 2\nworkers = 2\n[[node]]\nid = 1\n")));
   for (const char* other : {"epoch_ms = 41\n", "lease_us = 401\n", "release = \"commit\"\n", "snapshot_epochs = 24\n",
                             "key_file = \"k\"\n"}) {
@@ -172,6 +172,9 @@ TEST_F(ClusterFile, TheFingerprintIsOfWhatMustBeAlike) {
   }
   EXPECT_NE(first, print(kHead + nodes + "[[node]]\nid = 3\n"));
   EXPECT_NE(first, print(kHead + nodes + "port = 1\n"));
+  const std::uint64_t kept = print(kHead + nodes + "data_directory = \"/here\"\n");
+  EXPECT_NE(first, kept) << "others read its log";
+  EXPECT_EQ(kept, print(kHead + nodes + "data_directory = \"/elsewhere\"\n"));
   EXPECT_NE(first, print(kHead + std::string("[[node]]\nid = 1\n[[node]]\nid = 2\nworkers = 3\n")));
 }
 
