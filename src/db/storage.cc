@@ -4,22 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <thread>
 
-#include "recovery/checkpoint/reader.h"
-#include "recovery/checkpoint/writer.h"
 #include "recovery/replay.h"
 #include "src/base/test_hooks.h"
-#include "src/db/released.h"
 
 namespace granary::db {
 namespace {
 
 constexpr std::string_view kLockName = "LOCK";
 const std::string kSharedMemory = "/dev/shm";
-constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 constexpr std::string_view kRingPrefix = "ring-";
 
 std::optional<log::Codec> codec_of(LogCompression compression) {
@@ -33,23 +28,6 @@ std::optional<log::Codec> codec_of(LogCompression compression) {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
-
-/// How many cores' time a checkpoint takes, so that transactions keep more than nine tenths of the machine, caches
-/// included. It is not a matter of priority: a thread that has entered an epoch and has to wait for a core holds E back.
-double checkpoint_cores() {
-  constexpr double kShare = 0.075;
-  return kShare * std::max(1u, std::thread::hardware_concurrency());
-}
-
-Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
-  return {
-      StatusCode::kUnavailable,
-      fmt::format(
-          "the checkpoint of epoch {} counts only once that is durable on every node; try again when E has moved on",
-          checkpoint.epoch)};
 }
 
 bool is_segment(const std::string& name) { return recovery::parse_segment_name(name).has_value(); }
@@ -221,23 +199,6 @@ void Storage::report_progress(std::uint64_t bytes) {
   options_.recovery_progress(progress_);
 }
 
-Status Storage::load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
-  if (!manifest_.checkpoint) return {};
-  const auto loaded =
-      recovery::checkpoint::load_checkpoint({.files = &files_,
-                                             .directory = options_.directory + "/" + manifest_.checkpoint->directory,
-                                             .database = manifest_.database,
-                                             .epoch = manifest_.checkpoint->epoch,
-                                             .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
-                                            tables, workers);
-  if (!loaded.ok()) return loaded.status();
-  report_.records += loaded->records;
-  report_.bytes += loaded->file_bytes;
-  report_.checkpoint_records = loaded->records;
-  report_.checkpoint_bytes = loaded->file_bytes;
-  return {};
-}
-
 Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   if (!report_.recovered) return {};
   const auto start = std::chrono::steady_clock::now();
@@ -394,19 +355,6 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   return remove_rings(former);
 }
 
-/// What checkpoints that did not come to their end, or were not removed to the end, have left.
-Status Storage::remove_stale_checkpoints() {
-  const auto names = files_.list(options_.directory);
-  if (!names.ok()) return names.status();
-  for (const std::string& name : *names) {
-    if (!name.starts_with(kCheckpointPrefix) || (manifest_.checkpoint && manifest_.checkpoint->directory == name))
-      continue;
-    const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
-    if (!removed.ok()) return removed;
-  }
-  return {};
-}
-
 /// Makes sure that the segments of the generation that was running are on the device, as its cut will say. A logger's last
 /// segment is written anew: if a sync of it failed, the system may show bytes that the device never got, and count them as
 /// clean; only the last one can hold such, as a segment is synced before the next one begins.
@@ -481,98 +429,6 @@ void Storage::note_keys(std::uint32_t table, std::uint64_t keys) {
   const std::lock_guard lock(manifest_mutex_);
   std::optional<std::uint64_t>& known = manifest_.tables[table].hash_keys;
   if (known) known = std::max(*known, keys);
-}
-
-std::optional<recovery::CheckpointEntry> Storage::installed_checkpoint() const {
-  const std::lock_guard lock(manifest_mutex_);
-  return manifest_.checkpoint;
-}
-
-Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared) {
-  const std::lock_guard lock(checkpoint_mutex_);
-  if (log_->durable().failed()) return log_->durable().cause();
-  if (!has_all()) {
-    return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
-  }
-  const CheckpointFigures::InProgress in_progress(checkpoints_);
-  const auto pin = recovery::checkpoint::SnapshotPin::take(shared.epochs);
-  if (!pin.ok()) return pin.status();
-  if (pin->epoch() == 0) return {};  // there is no snapshot yet, so nothing that it could hold
-  const recovery::CheckpointEntry entry{pin->epoch(), fmt::format("{}{:012}", kCheckpointPrefix, pin->epoch())};
-  // One that is whole, and perhaps the one in force after a crash: only the sync of its manifest failed.
-  if (doubtful_) {
-    if (const Status installed = install(*doubtful_); !installed.ok()) return installed;
-  }
-  if (const auto current = installed_checkpoint(); current && current->epoch >= entry.epoch)
-    return {};  // none is newer
-  const std::string path = options_.directory + "/" + entry.directory;
-  if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
-  const auto threads = static_cast<std::uint32_t>(std::ceil(checkpoint_cores()));
-  const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,
-                                                               .directory = path,
-                                                               .database = manifest_.database,
-                                                               .partitions = recovery_threads(),
-                                                               .threads = threads,
-                                                               .duty = checkpoint_cores() / threads},
-                                                              shared, *pin, tables());
-  if (!written.ok()) return written.status();
-  checkpoints_.wrote(written->file_bytes);
-  for (const auto& [table, count] : written->tables) note_keys(table, count.records);
-  base::sync_point("checkpoint.written");
-  // It holds the transactions of epochs < its own; it counts once these are durable everywhere.
-  if (options_.background == Background::kManual) {
-    log_->step();
-    if (shared.epochs.in_cluster() && durable_everywhere(shared.epochs, *log_) < entry.epoch - 1)
-      return not_durable_yet(entry);
-  }
-  if (const Status durable = wait_durable_everywhere(shared.epochs, *log_, entry.epoch - 1); !durable.ok())
-    return durable;
-  if (const Status installed = install(entry); !installed.ok()) return installed;
-  shared.epochs.control().by_node.checkpoint.store(entry.epoch, std::memory_order_release);
-  return {};
-}
-
-/// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of other
-/// nodes' records.
-epoch::Epoch Storage::logs_needed_from(const recovery::CheckpointEntry& checkpoint) const {
-  if (!epochs_->in_cluster()) return checkpoint.epoch;
-  return std::min(checkpoint.epoch, epochs_->control().by_leader.checkpoint.load(std::memory_order_acquire));
-}
-
-/// Makes the checkpoint current, and then removes what it makes needless: the one before, and the logs below it.
-Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
-  recovery::Manifest former;
-  recovery::Manifest next;
-  const epoch::Epoch needed_from = logs_needed_from(checkpoint);
-  doubtful_ = checkpoint;
-  {
-    const std::lock_guard lock(manifest_mutex_);
-    next = manifest_;
-    next.checkpoint = checkpoint;
-    std::erase_if(next.generations, [&](const recovery::Generation& generation) {
-      return generation.cut && *generation.cut < needed_from;
-    });
-    if (const Status done = recovery::write_manifest(files_, options_.directory, next); !done.ok()) return done;
-    former = std::exchange(manifest_, next);
-  }
-  doubtful_.reset();
-  checkpoints_.installed();
-  base::sync_point("checkpoint.installed");
-  if (needed_from != 0) {
-    if (const Status removed = log_->remove_until(needed_from - 1); !removed.ok()) return removed;
-  }
-  return remove_superseded(former, next);
-}
-
-Status Storage::remove_superseded(const recovery::Manifest& former, const recovery::Manifest& now) {
-  if (former.checkpoint) {
-    const std::string path = options_.directory + "/" + former.checkpoint->directory;
-    if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path); !removed.ok()) return removed;
-  }
-  return remove_files(now.log_directories, [oldest = now.generations.front().number](const std::string& name) {
-    const auto segment = recovery::parse_segment_name(name);
-    return segment && segment->generation < oldest;
-  });
 }
 
 /// A node that has ended in order is not asked how far its log reaches when its cluster is recovered.

@@ -8,6 +8,7 @@
 // the next opening finds what this one left. E goes on behind every epoch that any file names (DESIGN: epochs that were
 // dropped never come back).
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -15,6 +16,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include <granary/database.h>
@@ -33,6 +36,11 @@
 #include "src/txn/table_core.h"
 
 namespace granary::db {
+
+inline constexpr std::string_view kCheckpointPrefix = "checkpoint-";  ///< of their directories
+
+/// That read and write what a recovery needs.
+inline unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 class Storage {
  public:

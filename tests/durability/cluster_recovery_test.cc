@@ -216,15 +216,18 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
   }
 
   /// "durable" is so on all nodes; "late" is in node 0's log file, and on node 1 in its ring at most.
+  void leave_a_node_behind() {
+    open_all();
+    put_everywhere(0, "durable");
+    advance();
+    advance();
+    put_everywhere(1, "late1");
+    put_everywhere(0, "late");
+    advance({0, 2});
+  }
   void die_with_a_node_behind() {
     in_child([this] {
-      open_all();
-      put_everywhere(0, "durable");
-      advance();
-      advance();
-      put_everywhere(1, "late1");
-      put_everywhere(0, "late");
-      advance({0, 2});
+      leave_a_node_behind();
       advance({0, 2});
     });
   }
@@ -365,13 +368,7 @@ TEST_P(ClusterRecovery, ARecoveryThatIsCutShortByALossOfPowerTakesAllBack) {
 
 TEST_P(ClusterRecovery, ANodeThatEndedInOrderGoesBackWithTheOthers) {
   in_child([this] {
-    open_all();
-    put_everywhere(0, "durable");
-    advance();
-    advance();
-    put_everywhere(1, "late1");
-    put_everywhere(0, "late");
-    advance({0, 2});
+    leave_a_node_behind();
     ASSERT_TRUE(nodes_[0].database->close().ok());
   });
   lose_rings(1);
@@ -443,6 +440,9 @@ TEST_P(OnSeveralHosts, ANodeThatComesBackWithLessTakesAllBack) {
   EXPECT_FALSE(manifest(0).generations.front().agreed);
   other.reset();
   other = join(1);
+  say(*other, log, "1,1", true);  // of a round that is over
+  EXPECT_TRUE(hears(*other, 0, "\"lives\":[1,2]"));
+  for (int i = 0; i < 300; ++i) other->step(1000);
   log.running->rings = false;
   say(*other, log, "1,2", false);
   EXPECT_TRUE(hears(*other, 0, "\"done\":true,\"lives\":[1,2]"));

@@ -121,11 +121,17 @@ AbortReason RemoteTransaction::lock_all() {
     written.push_back(&access);
   }
   if (steps.empty() && epochs_known()) return AbortReason::kNone;  // all are held since declare()
-  const AbortReason unnamed = name(locks, written);
+  return take_locks(locks, written, steps);
+}
+
+/// `holds`: the locks, and what else takes hold of records in the same round.
+AbortReason RemoteTransaction::take_locks(std::deque<XLock>& locks, std::span<Access* const> accesses,
+                                          std::span<AccessStep* const> holds) {
+  const AbortReason unnamed = name(locks, accesses);
   if (unnamed != AbortReason::kNone) return unnamed;
-  const AbortReason unreached = run_before_epochs(Phase::kLock, steps);
+  const AbortReason unreached = run_before_epochs(Phase::kLock, holds);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
-  AbortReason reason = settle_locks(locks, written);
+  AbortReason reason = settle_locks(locks, accesses);
   if (reason == AbortReason::kNone) reason = unreached;
   return reason;
 }

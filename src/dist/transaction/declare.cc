@@ -83,12 +83,7 @@ AbortReason RemoteTransaction::lock_places(std::span<Access* const> unseen) {
     steps.push_back(&locks.emplace_back(access->record, reach_.holders.next(), room, reach_.lease_expired,
                                         record::kFree, XLock::Fetch::kRecord));
   }
-  const AbortReason unnamed = name(locks, unseen);
-  if (unnamed != AbortReason::kNone) return unnamed;
-  const AbortReason unreached = run_before_epochs(Phase::kLock, steps);
-  if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
-  AbortReason reason = settle_locks(locks, unseen);
-  if (reason == AbortReason::kNone) reason = unreached;
+  const AbortReason reason = take_locks(locks, unseen, steps);
   if (reason != AbortReason::kNone) return reason;
   for (std::size_t i = 0; i < locks.size(); ++i) {
     if (unseen[i]->held()) take_fetched(*unseen[i], locks[i]);
@@ -164,12 +159,7 @@ AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {
       leased.push_back(access);
     }
   }
-  const AbortReason unnamed = name(locks, locked);
-  if (unnamed != AbortReason::kNone) return unnamed;
-  const AbortReason unreached = run_before_epochs(Phase::kLock, all);
-  if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
-  AbortReason reason = settle_locks(locks, locked);
-  if (reason == AbortReason::kNone) reason = unreached;
+  AbortReason reason = take_locks(locks, locked, all);
   if (reason == AbortReason::kNone) reason = take_leased(leases, leased);
   if (reason != AbortReason::kNone) return reason;
   for (Access* const access : locked) take_held(*access, access->locked_tid);

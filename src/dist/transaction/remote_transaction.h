@@ -117,6 +117,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason make_places(std::span<Access* const> accesses);
   AbortReason note_change(rdma::NodeId node, const messages::ChangedNode& change);
   AbortReason lock_all();
+  AbortReason take_locks(std::deque<XLock>& locks, std::span<Access* const> accesses,
+                         std::span<AccessStep* const> holds);
   AbortReason name(const std::deque<XLock>& locks, std::span<Access* const> accesses);
   bool make_release_room(Access& access, std::size_t value_bytes);
   AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds);
