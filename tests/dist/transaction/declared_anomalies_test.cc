@@ -184,5 +184,36 @@ TEST_P(DeclaredAnomalies, LongFork) {
   });
 }
 
+/// Clocks that are wrong by an hour, and do not know it, may keep writers away, or let them in where a lease is there still; who reads
+/// after a commit sees it.
+TEST_P(DeclaredAnomalies, RealTimeByClocksThatAreWrong) {
+  constexpr std::int64_t kHour = 3'600'000'000;
+  constexpr int kHoursOff[][3] = {{1, 0, -1}, {-1, 1, 0}, {0, -1, 1}};
+  std::string last[] = {"10", "20"};
+  std::int64_t time_us = 0;
+  for (const auto& hours_off : kHoursOff) {
+    time_us += 4 * kHour;
+    for (std::size_t node = 0; node < 3; ++node) {
+      const std::int64_t clock_us = time_us + hours_off[node] * kHour;
+      cluster_.node(node).time().write(static_cast<std::uint64_t>(clock_us), 0, SimCluster::kClockError);
+    }
+    for (int i = 0; i < 30; ++i) {
+      const std::size_t which = i % 2 == 0 ? 0 : 1;
+      const std::string_view key = which == 0 ? "0x" : "1y";
+      const Way way{.one_declares = i % 3 == 0, .two_declares = i % 5 == 0 || i >= 20, .time_passes = false};
+      const std::string value = std::to_string(100 + i);
+      Transaction one = begin_one();
+      declare_one(way, one, {}, {key});
+      set_one(one, key, value);
+      if (commits(one)) last[which] = value;
+      EXPECT_TRUE(i != 0 || last[which] == value) << "no lease is there yet";
+      Transaction two = begin_two();
+      declare_two(way, two, {key}, {});
+      EXPECT_EQ(get_two(two, key), last[which]);
+      EXPECT_TRUE(commits(two));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace granary::dist::test
