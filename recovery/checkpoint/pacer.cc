@@ -2,8 +2,6 @@
 
 #include <time.h>
 
-#include <algorithm>
-
 namespace granary::recovery::checkpoint {
 namespace {
 
@@ -21,10 +19,9 @@ void Pacer::begin() {
   processor_began_ = processor_time();
 }
 
-Pacer::Clock::time_point Pacer::due(std::uint64_t bytes) const {
+Pacer::Clock::time_point Pacer::due() const {
   using Seconds = std::chrono::duration<double>;
-  Seconds time = Seconds(processor_time() - processor_began_) / duty_;
-  if (bytes_per_second_ != 0) time = std::max(time, Seconds(static_cast<double>(bytes) / bytes_per_second_));
+  const Seconds time = Seconds(processor_time() - processor_began_) / duty_;
   return began_ + std::chrono::duration_cast<Clock::duration>(time);
 }
 

@@ -123,7 +123,7 @@ class Writer {
     BlockBuffer block;
     block.begin(0);
     KeyWork::Share& share = work_.share(me);
-    Pacer pacer(options_.duty, static_cast<double>(options_.bytes_per_second) / options_.threads);
+    Pacer pacer(options_.duty);
     while (work_.find(me, slot, stop_)) {
       const txn::TableCore& table = *share.table;  // only its owner sets it
       if (table.id() != block.header().table) {
@@ -167,28 +167,18 @@ class Writer {
       partition = me + mine->blocks % own * options_.threads;
     }
     if (const Status put = partitions_[partition]->append(block); !put.ok()) return put;
-    const std::uint64_t records = block.header().records;
-    const std::size_t bytes = block.body_bytes();
     ++mine->blocks;
-    mine->records += records;
+    mine->records += block.header().records;
     block.begin(block.header().table);
-    report(records, bytes);
-    rest(bytes, pacer);
+    base::sync_point("checkpoint.block");
+    rest(pacer);
     return {};
   }
 
-  void report(std::uint64_t records, std::uint64_t bytes) {
-    if (!options_.progress) return;
-    const std::lock_guard lock(mutex_);
-    progress_.records += records;
-    progress_.bytes += bytes;
-    options_.progress(progress_);
-  }
-
   /// Sleeps until the block has taken the time that it may, and begins the next one.
-  void rest(std::uint64_t bytes, Pacer* pacer) const {
+  void rest(Pacer* pacer) const {
     constexpr std::chrono::milliseconds kPatience(10);  // between looks at `cancel`
-    const Pacer::Clock::time_point until = pacer->due(bytes);
+    const Pacer::Clock::time_point until = pacer->due();
     for (auto now = Pacer::Clock::now(); now < until && !cancelled() && !stop_.load(std::memory_order_relaxed);
          now = Pacer::Clock::now()) {
       std::this_thread::sleep_until(std::min<Pacer::Clock::time_point>(until, now + kPatience));
@@ -213,7 +203,6 @@ class Writer {
   std::mutex mutex_;               // guards what follows
   Status failure_;
   Contents contents_;
-  Progress progress_;
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 
@@ -21,22 +20,16 @@
 
 namespace granary::recovery::checkpoint {
 
-struct Progress {
-  std::uint64_t records = 0, bytes = 0;
-};
-
 struct WriteOptions {
   base::FileSystem* files = nullptr;
   std::string directory;  ///< made if need be; must hold nothing
   log::DatabaseId database{};
   std::uint64_t stamp = 0;  ///< tells the files from those of another checkpoint at the same epoch; 0 = the time of day
-  std::uint32_t partitions = 1;        ///< files; 1 to kMaxPartitions
-  std::uint32_t threads = 1;           ///< at least 1; each needs a free epoch slot
-  std::uint64_t bytes_per_second = 0;  ///< of all threads together; 0 = as fast as it goes
-  double duty = 1.0;  ///< share of a core that each thread takes, above 0, at most 1: it sleeps accordingly
+  std::uint32_t partitions = 1;  ///< files; 1 to kMaxPartitions
+  std::uint32_t threads = 1;     ///< at least 1; each needs a free epoch slot
+  double duty = 1.0;             ///< share of a core that each thread takes, above 0, at most 1: it sleeps accordingly
   std::uint64_t sync_bytes = std::uint64_t{32} << 20;  ///< a file is synced each time so many are new; 0 = at the end
   const std::atomic<bool>* cancel = nullptr;           ///< set: ends soon, with kUnavailable
-  std::function<void(const Progress&)> progress = {};  ///< after each block; one call at a time, from any thread
 };
 
 /// On an error what was written is removed as far as that is possible.

@@ -92,6 +92,8 @@ void Engine::stop() {
     stopping_ = true;
   }
   stop_signal_.notify_all();
+  if (storage_ != nullptr)
+    storage_->cancel_checkpoints();  // a large one takes minutes, as it leaves the cores to others
   if (background_.joinable()) background_.join();
   if (checkpoints_.joinable()) checkpoints_.join();
 }

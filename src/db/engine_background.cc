@@ -22,9 +22,10 @@ void Engine::checkpoint_now_and_then() {
   while (!stop_signal_.wait_for(lock, period, [this] { return stopping_; })) {
     if (!storage_->has_all()) continue;
     lock.unlock();
-    if (const Status done = checkpoint(); !done.ok())
-      std::fprintf(stderr, "granary: warning: checkpoint: %s\n", done.message().c_str());
+    const Status done = checkpoint();
     lock.lock();
+    if (!done.ok() && !stopping_)  // else it was cancelled
+      std::fprintf(stderr, "granary: warning: checkpoint: %s\n", done.message().c_str());
   }
 }
 

@@ -94,6 +94,9 @@ class Storage {
   /// pinned: a table that is not among them has no record that the snapshot sees.
   Status checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared);
 
+  /// For good: the one in progress ends soon, with kUnavailable and without a trace. Thread-safe.
+  void cancel_checkpoints() { cancel_checkpoints_.store(true, std::memory_order_relaxed); }
+
   const CheckpointFigures& checkpoints() const { return checkpoints_; }
 
   /// All transactions have ended: makes them durable.
@@ -140,6 +143,7 @@ class Storage {
   std::mutex checkpoint_mutex_;                        // one checkpoint at a time; guards doubtful_
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
   CheckpointFigures checkpoints_;
+  std::atomic<bool> cancel_checkpoints_{false};  // set by who stops, read by who writes one; only a signal, so relaxed
   recovery::LogScan scan_;
   std::vector<recovery::Absent> absents_;  // until all logs have been taken from
   recovery::SurvivingRings rings_;

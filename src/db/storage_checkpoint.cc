@@ -91,7 +91,8 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
                                                                .database = manifest_.database,
                                                                .partitions = recovery_threads(),
                                                                .threads = threads,
-                                                               .duty = checkpoint_cores() / threads},
+                                                               .duty = checkpoint_cores() / threads,
+                                                               .cancel = &cancel_checkpoints_},
                                                               shared, *pin, tables());
   if (!written.ok()) return written.status();
   checkpoints_.wrote(written->file_bytes);

@@ -111,7 +111,7 @@ TEST_P(ConcurrentCheckpoints, EveryOneHoldsTheSameSum) {
     const auto pin = checkpoint::SnapshotPin::take(shared.epochs);
     ASSERT_TRUE(pin.ok());
     auto options = write_options(path, 1 + round % 3, 1 + round % 4);
-    options.bytes_per_second = round % 2 == 0 ? 0 : 2'000'000;
+    options.duty = round % 2 == 0 ? 1 : 0.05;
     txn::TableCore* const tables[] = {accounts.core()};
     const auto written = checkpoint::write_checkpoint(options, shared, *pin, tables);
     ASSERT_TRUE(written.ok()) << written.status().message();

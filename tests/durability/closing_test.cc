@@ -1,0 +1,77 @@
+// Covers a database that is closed while it writes a checkpoint of its own accord. Not how a checkpoint is cancelled
+// (recovery/checkpoint/writer_test.cc).
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "src/base/test_hooks.h"
+#include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::tests {
+namespace {
+
+constexpr std::uint64_t kRecords = 40'000;  // more than a hundred pieces of a checkpoint
+
+std::string key(std::uint64_t i) { return "key " + std::to_string(i); }
+
+bool has_checkpoint(const std::string& directory) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().filename().string().starts_with("checkpoint-")) return true;
+  }
+  return false;
+}
+
+TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  Options options = manual_options();
+  options.background = Background::kThreads;
+  options.epoch_ms = 5;
+  options.checkpoint_interval_s = 1;
+  options.directory = directory.path() + "/db";
+  options.reliable_directory = rings.path();
+
+  std::atomic<int> pieces{0};
+  base::set_process_sync_hook([&](std::string_view point) {
+    if (point != "checkpoint.piece") return;
+    ++pieces;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // all of them take longer than the test waits
+  });
+  {
+    const auto database = Database::open(options).value();
+    const Table table = database->create_table("t").value();
+    {
+      Worker worker = database->register_worker().value();
+      for (std::uint64_t i = 0; i < kRecords; i += 100) {
+        ASSERT_TRUE(worker.run([&](Transaction& t) {
+          for (std::uint64_t j = i; j < i + 100; ++j) static_cast<void>(t.put(table, key(j), "value"));
+        }));
+      }
+    }
+    while (pieces < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(database->close().ok());
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "that it was cancelled is no failure";
+  }
+  base::set_process_sync_hook({});
+  EXPECT_FALSE(has_checkpoint(options.directory)) << "it was written to the end";
+
+  ManualDatabase again(1, options);
+  const Table table = again.table("t");
+  std::uint64_t found = 0;
+  again.commit([&](Transaction& t) {
+    std::string value;
+    for (std::uint64_t i = 0; i < kRecords; ++i) found += t.get(table, key(i), value) == Outcome::kOk ? 1 : 0;
+  });
+  EXPECT_EQ(found, kRecords);
+}
+
+}  // namespace
+}  // namespace granary::tests
