@@ -68,7 +68,7 @@ class ClusterNode {
   Status open_database();
   Status open_fabric();
   void place(txn::TableCore* core, Placement placement);
-  void begin_service();
+  Status begin_service();
   Status await_members();
   Status await_admission();
   Status take_from_others();

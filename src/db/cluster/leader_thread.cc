@@ -63,6 +63,7 @@ void LeaderThread::run() {
     lock.unlock();
     lead(options);
     lock.lock();
+    if (superseded(options)) status_ = {};
   }
 }
 
@@ -72,6 +73,13 @@ bool LeaderThread::superseded(const dist::LeaderOptions& options) const {
 
 void LeaderThread::lead(const dist::LeaderOptions& options) {
   const auto endpoint = fabric_.open_endpoint();
+  if (!endpoint.ok()) {
+    constexpr std::chrono::seconds kBeforeAnotherTry(1);
+    std::unique_lock lock(mutex_);
+    status_ = endpoint.status();
+    changed_.wait_for(lock, kBeforeAnotherTry, [&] { return superseded(options); });
+    return;
+  }
   rdma::fiber::Peers peers(**endpoint);
   rdma::fiber::FiberEndpoint shared(**endpoint);
   base::ThreadWaiter waiter;
@@ -88,7 +96,6 @@ void LeaderThread::lead(const dist::LeaderOptions& options) {
     const auto rest = over ? std::uint64_t{1'000'000} : leader.next_us() - std::min(leader.next_us(), now_us());
     changed_.wait_for(lock, std::chrono::microseconds(rest), [&] { return superseded(options); });
   }
-  status_ = {};
 }
 
 }  // namespace granary::db

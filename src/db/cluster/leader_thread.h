@@ -22,7 +22,7 @@ class LeaderThread {
 
   /// From now on this configuration holds. Any thread.
   void follow(const membership::Configuration& configuration);
-  /// OK, or why the epoch stays where it is: a member that does not answer.
+  /// OK, or why the epoch stays where it is: a member that does not answer, or no endpoint to ask with.
   Status status() const;
 
  private:

@@ -48,7 +48,8 @@ void ClusterNode::follow(const Configuration& configuration) {
 Status ClusterNode::start() {
   if (started_) return Status(StatusCode::kFailedPrecondition, "the node has started already");
   if (Status status = fabric_->listen(); !status.ok()) return status;
-  begin_service();
+  if (Status status = begin_service(); !status.ok()) return status;
+  static_assert(dist::EpochLeader::buffer_bytes(cluster_config::kMostNodes) <= dist::BufferPool::kChunkBytes);
   constexpr std::uint64_t kMicroseconds = 1000;
   leader_ = std::make_unique<LeaderThread>(*fabric_, std::uint64_t{config_.epoch_ms} * kMicroseconds,
                                            pool_->take(dist::BufferPool::kChunkBytes));
@@ -70,10 +71,21 @@ Status ClusterNode::start() {
   return barrier();
 }
 
-void ClusterNode::begin_service() {
-  service_worker_ = database_->register_worker().value();
+Status ClusterNode::begin_service() {
+  auto worker = database_->register_worker();
+  if (!worker.ok()) return worker.status();
+  service_worker_ = std::move(worker).value();
   service_slot_ = database_->engine().epochs().acquire_slot();
-  service_endpoint_ = fabric_->open_endpoint().value();
+  if (service_slot_ == nullptr) {
+    return Status(
+        StatusCode::kResourceExhausted,
+        fmt::format("all {} epoch slots of node {} are taken, and its service of other nodes needs one; start "
+                    "the cluster before transactions are opened",
+                    epoch::EpochManager::kMaxSlots, own_.id));
+  }
+  auto endpoint = fabric_->open_endpoint();
+  if (!endpoint.ok()) return endpoint.status();
+  service_endpoint_ = std::move(endpoint).value();
   owner_ = std::make_unique<dist::messages::Owner>(*service_worker_.core(), *service_slot_, tables_,
                                                    database_->engine().region());
   calls_ = std::make_unique<dist::messages::CallQueue>(1024);
@@ -90,6 +102,7 @@ void ClusterNode::begin_service() {
   calls_->set_notify([this] { service_endpoint_->rouse(); });
   service_thread_ =
       std::make_unique<dist::messages::ServiceThread>(*service_, *service_endpoint_, *service_worker_.core());
+  return {};
 }
 
 /// Until all of the cluster file's nodes have joined.
