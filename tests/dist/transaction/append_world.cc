@@ -13,7 +13,8 @@ using bench::history::EventType;
 
 namespace {
 
-constexpr unsigned kMostTries = 2'000;  // to read everything at the end
+constexpr unsigned kMostTries = 2'000;      // to read everything at the end
+constexpr unsigned kMostTurns = 1'000'000;  // until what has committed is released
 
 }  // namespace
 
@@ -135,9 +136,26 @@ AbortReason AppendWorld::transact(const Client& client, Plan plan, double abort_
     if (open.twice) wrong_ = "a list was seen twice at once";
     seen_.push_back({.epoch = done.ticket.epoch, .ops = plan.ops});
     ++committed_;
+    if (options_.logged) await_release(client, done.ticket.epoch);
   }
   note(done.committed() ? EventType::kOk : EventType::kFail, client, std::move(done.committed() ? plan.ops : asked));
   return done.reason;
+}
+
+/// What nobody outside has been shown may be lost, so it counts from its release on; which all logs must have then.
+void AppendWorld::await_release(const Client& client, epoch::Epoch epoch) {
+  const Database& database = cluster_.node(client.node).database();
+  for (unsigned turns = 0; database.released_epoch() < epoch; ++turns) {
+    if (turns == kMostTurns) wrong_ = "epoch " + std::to_string(epoch) + " is not released";
+    if (!wrong_.empty()) return;
+    cluster_.scheduler.yield();
+  }
+  for (unsigned node = 0; node < options_.nodes; ++node) {
+    if (cluster_.node(node).control().by_node.durable.load() < epoch)
+      wrong_ =
+          "epoch " + std::to_string(epoch) + " was released before the log of node " + std::to_string(node) + " had it";
+  }
+  ++released_;
 }
 
 /// Also shows that nobody left a lock behind.
@@ -161,18 +179,19 @@ void AppendWorld::note(EventType type, const Client& client, Ops ops) {
   history_.push_back({.type = type, .process = client.process, .time_ns = history_.size(), .ops = std::move(ops)});
 }
 
-/// Raises E node by node, in any order, with pauses in between, when nobody is left in an earlier epoch.
+/// Raises E and D node by node, in any order, with pauses in between, when nobody is left in an earlier epoch.
 void AppendWorld::lead() {
   std::vector<unsigned> order(options_.nodes);
   std::iota(order.begin(), order.end(), 0U);
-  while (running_ > 0) {
+  while (!over_) {
     pause(40);
-    epoch::Epoch oldest = ~epoch::Epoch{0}, snapshot = oldest;
+    epoch::Epoch oldest = ~epoch::Epoch{0}, snapshot = oldest, durable = oldest;
     for (const unsigned node : order) {
       step(node);
       const epoch::ControlBlock::ByNode& told = cluster_.node(node).control().by_node;
       oldest = std::min(oldest, told.oldest.load());
       snapshot = std::min(snapshot, told.oldest_snapshot.load());
+      durable = std::min(durable, told.durable.load());
     }
     if (oldest < epoch_) continue;
     ++epoch_;
@@ -180,6 +199,7 @@ void AppendWorld::lead() {
     for (const unsigned node : order) {
       epoch::ControlBlock::ByLeader& words = cluster_.node(node).control().by_leader;
       if (snapshot != 0) words.snapshot_reclamation.store(snapshot - 1);
+      words.durable.store(durable);
       words.epoch.store(epoch_);
       pause(30);
     }

@@ -39,7 +39,8 @@ struct AppendOptions {
   /// Share of appends that take the list to another key: one record ends, and another is born, maybe in the place of a third.
   double moves = 0;
   bool regions = false;  ///< what a node does to its own lists is committed in simulated HTM regions, mostly
-  bool logged = false;   ///< nodes have logs
+  /// Nodes have logs, and clients are told of a transaction when it is released, as every log has it.
+  bool logged = false;
 };
 
 class AppendWorld {
@@ -51,6 +52,7 @@ class AppendWorld {
   std::string run();
   bench::history::History& history() { return history_; }
   std::uint64_t committed() const { return committed_; }
+  std::uint64_t released() const { return released_; }
   std::uint64_t leases();
   std::uint64_t clock_jumps();
   std::uint64_t epochs() { return cluster_.node(0).control().by_leader.epoch.load(); }
@@ -81,6 +83,7 @@ class AppendWorld {
 
   void run_client(const Client& client);
   AbortReason transact(const Client& client, Plan plan, double abort_share);
+  void await_release(const Client& client, epoch::Epoch epoch);
   void read_all(const Client& client);
   void note(bench::history::EventType type, const Client& client, Ops ops);
 
@@ -139,6 +142,7 @@ class AppendWorld {
   bench::history::History history_;
   unsigned running_ = 0;
   std::uint64_t committed_ = 0;
+  std::uint64_t released_ = 0;  ///< if there are logs
   std::vector<Seen> seen_;
   std::uint64_t epoch_ = 1;
   std::vector<cluster_config::clock::SetClock*> sources_;  ///< of the nodes' clocks

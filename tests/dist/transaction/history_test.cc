@@ -31,6 +31,9 @@ void judge_one(const AppendOptions& options, Sums& sums) {
   EXPECT_TRUE(verdict.valid()) << "seed " << options.network.seed << ": " << verdict.text();
   sums.planned += std::uint64_t{options.nodes} * options.workers * options.transactions;
   sums.commits += world.committed();
+  if (options.logged) {
+    EXPECT_EQ(world.released(), world.committed()) << "seed " << options.network.seed;
+  }
   sums.epochs += world.epochs();
   sums.leases += world.leases();
   if (options.clocks_are_set) sums.jumps += world.clock_jumps();
@@ -93,8 +96,11 @@ TEST(HistoryAcrossNodes, ListsThatMove) {
     judge(25, {.index = index, .transactions = 40, .length = 40, .moves = 0.5});
 }
 
-/// I8.
+/// I8; and it is strictly serializable as it is released, by one leader or by one after the other.
 TEST(HistoryAcrossNodes, WhatIsSeenIsLogged) { judge(15, {.index = IndexKind::kHash, .logged = true}); }
+TEST(HistoryAcrossNodes, WhatIsReleasedIsInAllLogs) {
+  judge(25, {.network = {.loss = 0.0005}, .index = IndexKind::kHash, .trouble = true, .logged = true});
+}
 
 /// All of it together, as the seed has it.
 AppendOptions some_mix(std::uint64_t seed) {
