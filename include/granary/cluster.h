@@ -8,12 +8,14 @@
 //   auto worker = cluster->register_worker().value();        // one per thread
 //   worker->run([&](granary::Transaction& t) { ... });
 
-#include <array>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <granary/database.h>
 #include <granary/procedure.h>
@@ -111,6 +113,8 @@ class ClusterWorker {
   std::unique_ptr<db::ClusterThread> thread_;
 };
 
+/// This process's node. What comes up to start(), start() itself, barrier() and leave() are one thread's at a time; the rest, after
+/// start(), is thread-safe.
 class Cluster {
  public:
   /// Reads the cluster file, becomes a member, opens the node's database. kFailedPrecondition if the cluster runs with another
@@ -127,6 +131,7 @@ class Cluster {
 
   // Before start(): the same on all nodes, in the same order.
   /// The table's records are shared with the other nodes, unless it is replicated; so it needs max_value_bytes.
+  /// kFailedPrecondition after start(); otherwise errors are those of Database.
   Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
   template <typename K, typename V>
   Result<TypedTable<K, V>> create_table(std::string_view name, TableOptions options, Placement placement) {
@@ -142,9 +147,11 @@ class Cluster {
   Procedures& procedures();
 
   /// Waits until all nodes have come so far, and connects with them. Transactions may begin afterwards, also before other nodes
-  /// have returned from it. An error names the node that is missing, or differs.
+  /// have returned from it. An error names the node that is missing or does not answer after ClusterOptions::start_timeout_ms
+  /// (kUnavailable), or whose tables differ (kFailedPrecondition). After an error, leave.
   Status start();
-  /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running.
+  /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running. An error
+  /// if one has died or does not answer for start_timeout_ms (kUnavailable), or this one is no member any more (kMembershipLost).
   Status barrier();
 
   /// Names this start of the cluster: the same text on all nodes that started together, and on no others. Empty before start().

@@ -140,6 +140,8 @@ struct RecoveryReport {
   std::vector<std::string> notes;  ///< a line for each torn tail cut off, and, with Options::salvage, for each loss
 };
 
+/// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for resize(),
+/// step() and close(), which say what they need; transactions are the workers'.
 class Database {
  public:
   /// With Options::directory: recovers what is there, tables and indexes included.
@@ -153,7 +155,8 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// A new table, or, once, the recovered one of that name if it was created with the same options.
+  /// A new table, or, once, the recovered one of that name if it was created with the same options. kAlreadyExists if the name is
+  /// taken; kFailedPrecondition if the recovered one is otherwise; kInvalidArgument for options out of their ranges.
   Result<Table> create_table(std::string_view name, const TableOptions& options = {});
   /// The same with typed keys and values: `options.max_value_bytes` is a value's size, whatever it says.
   template <typename K, typename V>
@@ -164,6 +167,7 @@ class Database {
     return TypedTable<K, V>(*table);
   }
   /// Adds a secondary index to a table that holds no records yet; or, once, the recovered one, as for tables.
+  /// kFailedPrecondition if it holds some.
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options);
 
   /// Gives a hash table an index for so many keys: where it was made for far fewer, every operation gets faster. Moves all
@@ -176,6 +180,7 @@ class Database {
   /// is resized, and only the next opening does not know.
   Status resize(const Table& table, std::uint64_t expected_keys);
 
+  /// By name, recovered ones as well, whether or not they have been created anew in this life; else kNotFound.
   Result<Table> table(std::string_view name) const;
   Result<Index> index(std::string_view name) const;
 

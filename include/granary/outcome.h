@@ -67,8 +67,8 @@ std::string_view meaning(AbortReason reason);
 /// Short lower-case name, e.g. "not_found".
 std::string_view name(Outcome outcome);
 
-/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory,
-/// kUniqueViolation, kLogEntryTooLarge, kLogFailed, kNodeUnreachable, kMembershipLost and kMisuse.
+/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory, kUniqueViolation, kLogEntryTooLarge,
+/// kLogFailed, kNodeUnreachable, kMessageTooLarge, kTooMuchUndelivered, kMembershipLost and kMisuse.
 bool is_retryable(AbortReason reason);
 
 }  // namespace granary

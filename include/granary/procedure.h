@@ -48,7 +48,7 @@ class Procedures {
     const Entry<Args, Reply>* entry_ = nullptr;
   };
 
-  /// Registers `body`. Args and Reply are plain structs (they will travel as bytes). kAlreadyExists if the name is taken.
+  /// Registers `body`. Args and Reply are plain structs (they travel as bytes). kAlreadyExists if the name is taken.
   /// `accesses` are needed where there are chains.
   template <typename Args, typename Reply>
   Result<Handle<Args, Reply>> add(std::string name, std::function<void(Transaction&, const Args&, Reply&)> body,

@@ -22,7 +22,9 @@ class Table {
  public:
   Table() = default;
   explicit operator bool() const { return core_ != nullptr; }
+  /// Its number in the database, the same in each life of a directory; ~0 of an empty handle.
   std::uint32_t id() const;
+  /// Valid while the database lives; "" of an empty handle.
   std::string_view name() const;
 
   explicit Table(txn::TableCore* core) : core_(core) {}
@@ -106,6 +108,7 @@ class Index {
  public:
   Index() = default;
   explicit operator bool() const { return core_ != nullptr; }
+  /// Valid while the database lives; "" of an empty handle.
   std::string_view name() const;
 
   explicit Index(txn::TableCore* core) : core_(core) {}

@@ -3,7 +3,7 @@
 //
 // A transaction buffers its writes; others see all of them or none, from commit on. Operations report an
 // Outcome and never throw. When one reports kAborted, the transaction is doomed: return and let
-// Database::run retry, or end it with abort(). What a doomed transaction read may be inconsistent; only a
+// Worker::run retry, or end it with abort(). What a doomed transaction read may be inconsistent; only a
 // committed one is known to have seen a serializable state.
 
 #include <cstddef>
@@ -223,15 +223,19 @@ class Snapshot {
   /// Sees exactly the transactions of epochs before this one.
   std::uint64_t epoch() const;
 
+  /// As Transaction::get. Besides, of what other nodes hold: kBusy or kUnreachable, after which the snapshot is still good.
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
   Outcome get(const Table& table, std::string_view key, std::string& value);
   /// As Transaction::multi_get.
   Outcome multi_get(std::span<MultiGet> gets);
+  /// As Transaction::scan; kBusy or kUnreachable in the middle, after `count` records were visited.
   ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
   ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
+  /// As Transaction::get by an index.
   GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
                 std::string* primary_key = nullptr);
 
+  /// The value, or nullopt if there is none, or get() on the table as bytes reports anything but kOk.
   template <typename K, typename V>
   std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     std::optional<V> value(std::in_place);

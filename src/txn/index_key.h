@@ -8,7 +8,8 @@
 
 namespace granary::txn {
 
-/// Appends the secondary key of a record; not unique indexes append the primary key to it, escaped by length.
+/// Appends the secondary key of a record; indexes that are not unique append the primary key, as it is: what comes
+/// before it shows by itself where it ends.
 void append_index_key(const IndexOptions& options, std::string_view key, std::string_view value, std::string& out);
 
 /// Why these parts cannot be an index; empty if they can.
