@@ -63,9 +63,10 @@ Status write_whole(const std::string& path, int file, std::string_view text) {
   return {};
 }
 
-/// A new file with this text in the place of any that is there.
+/// A new file with this text in the place of any that is there. That one is left as it is: it may have another name, too.
 Status write_file(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return base::file_error("remove", path, errno);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return base::file_error("create", path, errno);
   Status status = write_whole(path, file, text);
   ::close(file);

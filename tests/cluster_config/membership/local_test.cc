@@ -62,6 +62,20 @@ TEST(MembershipFiles, WhoWasStoppedForLongChangesNothing) {
   ::close(*busy);
 }
 
+/// Its draft then is the document, by another name.
+TEST(MembershipFiles, ADocumentOutlivesItsWritersDeathRightAfterItWasMade) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  ASSERT_TRUE(*files.add(0, "first", 1));
+  const std::string document = files.directory() + "/configuration.1";
+  std::filesystem::create_hard_link(document, files.directory() + "/node-1.new");
+  ASSERT_TRUE(*files.add(1, "second", 1));
+  std::string text;
+  std::ifstream(document) >> text;
+  EXPECT_EQ(text, "first");
+  EXPECT_EQ(files.newest()->text, "second");
+}
+
 TEST(MembershipFiles, AreTheirUsersAlone) {
   const TemporaryDirectory directory;
   const MembershipFiles files = files_in(directory);
