@@ -1,5 +1,6 @@
-// A cluster whose members meet at ZooKeeper, whose server stops and comes back, and which takes a node for dead that stands still:
-// who may not commit does not, the others go on, and nothing is half done, as the whole cluster shows when it has been started again.
+// A cluster whose members meet at ZooKeeper, whose server stops and comes back, and which takes a node for dead that stands still, or
+// that alone does not reach the server: who may not commit does not, the others go on, and nothing is half done, as the whole cluster shows
+// when it has been started again.
 //
 // On a machine that is slow enough any node may lose its session at any time. So that is no failure: such a node has to end as one whose
 // session was meant to expire. That no session is lost without need is for tests/cluster_config/membership/.
@@ -20,6 +21,7 @@
 
 #include "cluster_config/membership/zookeeper/session.h"
 #include "tests/cluster/bank.h"
+#include "tests/cluster_config/membership/lossy_proxy.h"
 #include "tests/cluster_config/membership/zookeeper_world.h"
 #include "tests/support/crash_child.h"
 
@@ -36,6 +38,7 @@ using tests::kBankNodes;
 
 constexpr NodeNumber kVictim = 3;
 constexpr std::uint64_t kAccounts = kBankNodes * tests::kKeys;
+constexpr std::uint64_t kMany = 10 * kAccounts;  ///< transfers that need whatever a dead node may hold
 /// The longest that the server grants: a busy machine may take long to start one, and then to connect again.
 constexpr std::chrono::milliseconds kSession(4000);
 
@@ -47,6 +50,7 @@ struct Shared {
   Counts unreachable{};                                  ///< another one was needed, and is dead
   std::array<std::atomic<bool>, kBankNodes + 1> lost{};  ///< its membership
   std::atomic<bool> stop{false};                         ///< the victim, in its next commit
+  std::atomic<bool> cut{false};                          ///< the network between the victim and the server
   std::atomic<bool> enough{false};
 };
 
@@ -54,16 +58,23 @@ class ClusterAtZookeeper : public testing::Test {
  protected:
   void SetUp() override {
     if (zookeeper_server().empty()) GTEST_SKIP() << "there is no ZooKeeper to be had here";
-    membership_ = "[membership]\nkind = \"zookeeper\"\nservers = [\"" + zookeeper_server() + "\"]\nchroot = \"" +
-                  kRoot + "\"\nsession_timeout_ms = " + std::to_string(kSession.count()) + "\n";
+    static int roots = 0;
+    root_ = "/test/cluster-" + std::to_string(roots++);
+    membership_ = membership_at(zookeeper_server());
     file_.emplace(kBankNodes, 2, membership_, "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+    victims_file_ = file_->path();
   }
-  /// The same nodes with the same directories, with local membership.
-  std::string file_without_zookeeper() const {
+  /// A section of the cluster file.
+  std::string membership_at(const std::string& server) const {
+    return "[membership]\nkind = \"zookeeper\"\nservers = [\"" + server + "\"]\nchroot = \"" + root_ +
+           "\"\nsession_timeout_ms = " + std::to_string(kSession.count()) + "\n";
+  }
+  /// The same nodes with the same directories, with another membership; none: the local one.
+  std::string file_with(const std::string& membership, const std::string& name) const {
     std::ifstream file(file_->path());
     std::string text{std::istreambuf_iterator<char>(file), {}};
-    text.erase(text.find(membership_), membership_.size());
-    const std::string path = (std::filesystem::path(file_->path()).parent_path() / "again.toml").string();
+    text.replace(text.find(membership_), membership_.size(), membership);
+    const std::string path = (std::filesystem::path(file_->path()).parent_path() / name).string();
     std::ofstream(path) << text;
     return path;
   }
@@ -71,7 +82,9 @@ class ClusterAtZookeeper : public testing::Test {
   /// Moves money until it is enough, or the node is no member any more; then tells what it knows of its membership.
   CrashChild::Body mover(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
-      Branch branch(tests::bank_options(*file_, node));
+      ClusterOptions options = tests::bank_options(*file_, node);
+      if (node == kVictim) options.file = victims_file_;
+      Branch branch(options);
       if (node == kVictim) base::set_sync_hook([this](std::string_view at) { stop_in_commit(at); });
       report("runs");
       for (std::uint64_t turn = node; !shared_.enough && branch.cluster->status().ok();) {
@@ -84,8 +97,20 @@ class ClusterAtZookeeper : public testing::Test {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));  // leaves the machine to the server
       }
       shared_.lost[node] = !branch.cluster->status().ok();
+      if (node != kVictim) report(look_for_locks(branch));
       report(branch.cluster->status().message());
     };
+  }
+  /// When the victim has gone on: its accounts are lost for now, but nothing of it holds those of the living.
+  std::string look_for_locks(Branch& branch) const {
+    const NodeNumber node = branch.cluster->node();
+    for (std::uint64_t key = 0; key < tests::kKeys; ++key) {
+      const std::uint64_t account = tests::first_of(node) + key;
+      const AbortReason reason = branch.transfer(account, tests::first_of(node) + (key + 1) % tests::kKeys).reason;
+      const bool held = reason == AbortReason::kNodeUnreachable && !shared_.lost[3 - node];
+      if (held) return "account " + std::to_string(account) + " is held";
+    }
+    return "nothing is held";
   }
   /// Adds up the money that was recovered. However long that takes, nobody is lost.
   CrashChild::Body counter(NodeNumber node, const std::string& file) {
@@ -98,9 +123,17 @@ class ClusterAtZookeeper : public testing::Test {
     };
   }
 
-  /// Everything is locked, here and elsewhere, and nothing is decided: what is transferred is always written.
   void stop_in_commit(std::string_view at) const {
-    if (at == "across.validated" && shared_.stop.exchange(false)) ::raise(SIGSTOP);
+    if (at == stop_at_ && shared_.stop.exchange(false)) ::raise(SIGSTOP);
+  }
+  /// Between the victim and the server; a process of its own, as who has threads does not fork.
+  CrashChild::Body proxy() {
+    return [this](const CrashChild::Report& report) {
+      membership::tests::LossyProxy proxy(zookeeper_server());
+      report(proxy.address());
+      report("carries");
+      for (;; std::this_thread::sleep_for(std::chrono::milliseconds(10))) proxy.set_cut(shared_.cut);
+    };
   }
 
   /// Waits until each of these nodes has counted so many more, or lost its membership.
@@ -112,12 +145,12 @@ class ClusterAtZookeeper : public testing::Test {
     });
   }
   /// Waits until the server has let the node's session expire.
-  [[nodiscard]] static bool expires(NodeNumber node) {
-    return comes_true([node] {
+  [[nodiscard]] bool expires(NodeNumber node) const {
+    return comes_true([this, node] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       const auto session = membership::Session::open(membership::tests::zookeeper_options());
       if (!session.ok()) return false;
-      const auto mark = (*session)->get(std::string(kRoot) + "/members/" + std::to_string(node));
+      const auto mark = (*session)->get(root_ + "/members/" + std::to_string(node));
       return mark.status().code() == StatusCode::kNotFound;
     });
   }
@@ -125,10 +158,16 @@ class ClusterAtZookeeper : public testing::Test {
 
   void stop_and_restart_server();
   void expire_session(CrashChild& victim);
+  void cut_off_for_a_while();
+  void cut_off_until_its_session_expires();
+  /// Three nodes move money meanwhile; then the whole cluster is started again. The victim is lost, whatever becomes of the others.
+  void move_money_while(const std::function<void(CrashChild& victim)>& happens);
 
-  static constexpr const char* kRoot = "/test/cluster";
+  std::string root_;        ///< of this case
   std::string membership_;  ///< of the cluster file
   std::optional<ClusterFile> file_;
+  std::string victims_file_;
+  std::string stop_at_;  ///< where the victim stops in a commit
   Shared& shared_ = tests::map_shared<Shared>();
 };
 
@@ -159,28 +198,53 @@ void ClusterAtZookeeper::expire_session(CrashChild& victim) {
   const std::uint64_t before = shared_.commits[kVictim];
   victim.signal(SIGCONT);
   EXPECT_TRUE(comes_true([this] { return shared_.lost[kVictim].load(); }));
-  EXPECT_LE(shared_.commits[kVictim], in_commit ? before : before + 1) << "but what it had decided on";
-  constexpr std::uint64_t kMany = 10 * kAccounts;
+  const bool decided = !in_commit || stop_at_ == "across.logged";
+  EXPECT_LE(shared_.commits[kVictim], decided ? before + 1 : before) << "but what it had decided on";
+  if (in_commit && decided) {
+    EXPECT_EQ(shared_.commits[kVictim], before + 1) << "what it had decided on is done";
+  }
   EXPECT_TRUE(grow(shared_.commits, {1, 2}, kMany));
 }
 
-TEST_F(ClusterAtZookeeper, CommitsOnlyWhileItIsKnownWhoIsAMember) {
+/// Less than a session: it may pause meanwhile, and goes on.
+void ClusterAtZookeeper::cut_off_for_a_while() {
+  shared_.cut = true;
+  std::this_thread::sleep_for(kSession / 4);
+  shared_.cut = false;
+  EXPECT_TRUE(grow(shared_.commits, {1, 2, kVictim}));
+}
+
+/// It is on its feet all the while, and sees the other nodes.
+void ClusterAtZookeeper::cut_off_until_its_session_expires() {
+  shared_.cut = true;
+  std::this_thread::sleep_for(kSession * 2 / 3);
+  EXPECT_TRUE(grow(shared_.refused, {kVictim}));
+  const std::uint64_t before = shared_.commits[kVictim];
+  EXPECT_TRUE(expires(kVictim));
+  EXPECT_TRUE(grow(shared_.unreachable, {1, 2}));
+  EXPECT_TRUE(grow(shared_.commits, {1, 2}, kMany));
+  EXPECT_EQ(shared_.commits[kVictim], before) << "it does not know who is a member";
+  shared_.cut = false;
+  EXPECT_TRUE(comes_true([this] { return shared_.lost[kVictim].load(); })) << "when it hears of it";
+  EXPECT_EQ(shared_.commits[kVictim], before);
+}
+
+void ClusterAtZookeeper::move_money_while(const std::function<void(CrashChild& victim)>& happens) {
   {
     CrashChild first(mover(1));
     CrashChild second(mover(2));
     CrashChild third(mover(kVictim));
     for (CrashChild* const child : {&first, &second, &third}) ASSERT_TRUE(child->run_until("runs"));
     ASSERT_TRUE(grow(shared_.commits, {1, 2, kVictim}));
-    stop_and_restart_server();
-    expire_session(third);
+    happens(third);
     shared_.enough = true;
     for (CrashChild* const child : {&first, &second, &third}) EXPECT_EQ(child->wait().exit_code, 0);
     const auto lost = testing::HasSubstr("lost membership at generation 1: ");
     for (CrashChild* const child : {&first, &second})
-      EXPECT_THAT(child->lines(), testing::ElementsAre("runs", testing::AnyOf("", lost)));
+      EXPECT_THAT(child->lines(), testing::ElementsAre("runs", "nothing is held", testing::AnyOf("", lost)));
     EXPECT_THAT(third.lines(), testing::ElementsAre("runs", lost));
   }
-  const std::string file = file_without_zookeeper();
+  const std::string file = file_with("", "again.toml");
   CrashChild first(counter(1, file));
   CrashChild second(counter(2, file));
   CrashChild third(counter(kVictim, file));
@@ -188,6 +252,35 @@ TEST_F(ClusterAtZookeeper, CommitsOnlyWhileItIsKnownWhoIsAMember) {
     EXPECT_EQ(child->wait().exit_code, 0);
     EXPECT_THAT(child->lines(), testing::ElementsAre(std::to_string(kAccounts * tests::kMoney)));
   }
+}
+
+TEST_F(ClusterAtZookeeper, CommitsOnlyWhileItIsKnownWhoIsAMember) {
+  stop_at_ = "across.validated";
+  move_money_while([this](CrashChild& victim) {
+    stop_and_restart_server();
+    expire_session(victim);
+  });
+}
+
+/// With locks elsewhere and nothing else; and decided, with nothing to be seen of it.
+class ClusterStandsStill : public ClusterAtZookeeper, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Points, ClusterStandsStill, testing::Values("across.locked", "across.logged"),
+                         [](const auto& point) { return std::string(point.param).substr(7); });
+
+TEST_P(ClusterStandsStill, LongerThanASession) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  stop_at_ = GetParam();
+  move_money_while([this](CrashChild& victim) { expire_session(victim); });
+}
+
+TEST_F(ClusterAtZookeeper, OneNodeAloneIsCutOffFromTheServer) {
+  CrashChild proxy(this->proxy());
+  ASSERT_TRUE(proxy.run_until("carries"));
+  victims_file_ = file_with(membership_at(proxy.lines()[0]), "victim.toml");
+  move_money_while([this](CrashChild&) {
+    cut_off_for_a_while();
+    cut_off_until_its_session_expires();
+  });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Stands between a ZooKeeper client and its server, and loses a chosen request or its answer together with the connection.
-// One client at a time.
+// Stands between a ZooKeeper client and its server, and loses a chosen request or its answer together with the connection, or
+// carries nothing for a while. One client at a time.
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -52,6 +53,8 @@ class LossyProxy {
     path_ = std::move(path);
   }
   int losses() const { return losses_; }
+  /// As a network does that is cut: nobody is told, and what was sent arrives when it is whole again.
+  void set_cut(bool cut) { cut_ = cut; }
 
  private:
   static sockaddr_in loopback(int port) {
@@ -70,7 +73,7 @@ class LossyProxy {
   void run() {
     while (!stopping_) {
       pollfd poll{listener_, POLLIN, 0};
-      if (::poll(&poll, 1, 20) <= 0) continue;
+      if (is_cut() || ::poll(&poll, 1, kPauseMs) <= 0) continue;
       const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
       const sockaddr_in address = loopback(server_port_);
@@ -84,7 +87,7 @@ class LossyProxy {
     bool lose_answer = false;
     while (!stopping_) {
       std::array<pollfd, 2> polls = {{{client, POLLIN, 0}, {server, POLLIN, 0}}};
-      if (::poll(polls.data(), polls.size(), 20) <= 0) continue;
+      if (is_cut() || ::poll(polls.data(), polls.size(), kPauseMs) <= 0) continue;
       for (int side = 0; side < 2; ++side) {
         if (polls[static_cast<std::size_t>(side)].revents == 0) continue;
         std::array<char, 65536> bytes;
@@ -101,6 +104,10 @@ class LossyProxy {
       }
     }
   }
+  bool is_cut() const {
+    if (cut_) std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
+    return cut_;
+  }
   /// A request has the operation, the length of the path, and the path.
   bool is_chosen(std::string_view packet) {
     const std::lock_guard lock(mutex_);
@@ -111,6 +118,8 @@ class LossyProxy {
     return true;
   }
 
+  static constexpr int kPauseMs = 20;
+
   const int server_port_;
   int listener_ = -1;
   std::string address_;
@@ -120,6 +129,7 @@ class LossyProxy {
   Operation operation_ = Operation::kCreate;
   std::string path_;
   std::atomic<int> losses_{0};
+  std::atomic<bool> cut_{false};
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
