@@ -10,9 +10,12 @@
  *   -DEPOCHS    two transactions while E moves
  *   -DREGION    the same, their local part being an HTM region, with no lock before it
  *   -DWHOLE     two writers and a reader while E moves
+ *   -DLEASES    both protocols on the same records, in one epoch: a transaction that declares what it reads (lease_2pl) and holds it
+ *               under leases, beside an optimistic one, and somebody else who takes a lease of either record at any moment
  *
- * Not here: values and torn READs, which shared_record.pml has; leases, which lease.pml has; messages; crashes and a change of leader;
- * several chains of one transaction under way at once; cycles of three transactions over three records.
+ * Not here: values and torn READs, which shared_record.pml has; how nodes tell the time that leases are judged by, and epochs beside
+ * leases, which lease.pml has: here there is one clock, and at a lease's end a moment when it is neither valid nor expired; messages;
+ * crashes and a change of leader; several chains of one transaction under way at once; cycles of three transactions over three records.
  *
  * Each other -D<NAME> takes one rule away, and must make the model fail (tests/models/CMakeLists.txt). */
 
@@ -23,7 +26,7 @@
 #ifdef REGION
 #define EPOCHS
 #endif
-#ifdef EPOCHS
+#if defined(EPOCHS) || defined(LEASES)
 #define TRANSACTIONS 2
 #else
 #define TRANSACTIONS 3
@@ -36,6 +39,33 @@
 #define NONE 255
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define LOCAL(r) ((r) == home)
+
+/* The state word: free, an x-lock (whose?), or a lease that ends at n - FIRST_LEASE. */
+#ifdef LEASES
+#define FIRST_LEASE 16
+#define LENGTH 1
+#define LAST_TIME 2
+byte time;
+byte leases[TRANSACTIONS];                        /* what is declared to be read; else none is */
+#define LEASE (FIRST_LEASE + time + LENGTH)
+#define END(word) ((word) - FIRST_LEASE)
+#define IS_LEASE(word) ((word) >= FIRST_LEASE)
+#define UNTAKEN(word) ((word) == 0 || (IS_LEASE(word) && time > END(word)))
+#define X_LOCKED(word) ((word) != 0 && !IS_LEASE(word))
+#else
+#define UNTAKEN(word) ((word) == 0)
+#define X_LOCKED(word) ((word) != 0)
+#endif
+#ifdef WRITER_IGNORES_LEASE
+#define FREE_FOR_WRITER(word) (!X_LOCKED(word))
+#else
+#define FREE_FOR_WRITER(word) UNTAKEN(word)
+#endif
+#ifdef OWNER_IGNORES_LEASE
+#define FREE_FOR_OWNER(word) (!X_LOCKED(word))
+#else
+#define FREE_FOR_OWNER(word) UNTAKEN(word)
+#endif
 
 /* The records: the state word, and the TID word with its lock bit, version (for the sequence) and epoch. */
 byte state[2];
@@ -88,10 +118,44 @@ done: skip
 
 /* A READ that finds the record locked is repeated: as good as one that comes later. */
 inline read(r) {
-  atomic { state[r] == 0 && !mark[r] -> SAW(r) = version[r]; e = MAX(e, epoch[r]) }
+  atomic { !X_LOCKED(state[r]) && !mark[r] -> SAW(r) = version[r]; e = MAX(e, epoch[r]) }
 }
 
+#ifdef LEASES
+/* From free or expired to ours; one that has not expired is shared, or left alone where it would end too soon: then what is read is
+ * validated like any other. The header behind it: a lock bit may be rightful. */
+inline lease(r) {
+#ifdef READ_BEFORE_LEASE
+  atomic { SAW(r) = version[r]; busy = mark[r] };
+#endif
+  atomic {
+    if
+    :: UNTAKEN(state[r]) -> state[r] = LEASE; leased = leased | BIT(r)
+    :: IS_LEASE(state[r]) && !UNTAKEN(state[r]) -> leased = leased | BIT(r)
+    :: IS_LEASE(state[r]) && !UNTAKEN(state[r])
+    :: X_LOCKED(state[r]) -> goto undo
+    fi;
+    if :: leased & BIT(r) -> end = (end < END(state[r]) -> end : END(state[r])) :: else fi
+  };
+#ifndef READ_BEFORE_LEASE
+  atomic { SAW(r) = version[r]; busy = mark[r] };
+#endif
+#ifndef IGNORE_LOCK_BIT
+  if :: busy -> busy = false; goto undo :: else fi
+#endif
+}
+#define LEASED(r) ((leased & BIT(r)) != 0)
+#define confirm_leases() if :: leased && time >= end -> goto undo :: else fi
+#define READS_BY_LEASE(r) (!LOCAL(r) && MINE(leases, r))
+#else
+#define LEASED(r) false
+#endif
+
+#ifdef LEASES
+inline look_at_epoch(node) { skip }                /* there is one */
+#else
 inline look_at_epoch(node) { e = MAX(e, E[node]) }
+#endif
 
 /* CAS, header, epoch. A lock bit is of an owner who may hold the record rightfully: let go. (Looking again is as good as
  * looking later.) */
@@ -102,7 +166,7 @@ inline lock_remotely(r) {
 #ifdef HEADER_BEFORE_LOCK
   atomic { FOUND(r) = version[r]; busy = mark[r] };
 #endif
-  atomic { if :: state[r] == 0 -> state[r] = me + 1; held = held | BIT(r) :: else -> goto undo fi };
+  atomic { if :: FREE_FOR_WRITER(state[r]) -> state[r] = me + 1; held = held | BIT(r) :: else -> goto undo fi };
 #ifndef HEADER_BEFORE_LOCK
   atomic { FOUND(r) = version[r]; e = MAX(e, epoch[r]); busy = mark[r] };
 #endif
@@ -123,12 +187,18 @@ inline lock_as_owner(r) {
     fi
   };
 #ifndef OWNER_IGNORES_STATE
-  if :: state[r] != 0 -> goto undo :: else fi;
+  if :: !FREE_FOR_OWNER(state[r]) -> goto undo :: else fi;
 #endif
 #ifndef OWNER_LOOKS_ONCE
   if :: !mark[r] || version[r] != FOUND(r) -> held = held & ~BIT(r); goto undo :: else fi
 #endif
 }
+
+#ifdef VALIDATOR_TRUSTS_LEASE
+#define CHANGED(r) (!IS_LEASE(state[r]) && version[r] != SAW(r))
+#else
+#define CHANGED(r) (version[r] != SAW(r))
+#endif
 
 /* State before TID word (I4). An own lock is none, and what is under it is known. */
 inline validate(r) {
@@ -137,12 +207,12 @@ inline validate(r) {
   :: else ->
 #ifdef TID_BEFORE_STATE
      atomic { if :: version[r] != SAW(r) || mark[r] -> goto undo :: else fi };
-     if :: state[r] != 0 -> goto undo :: else fi
+     if :: X_LOCKED(state[r]) -> goto undo :: else fi
 #else
 #ifndef VALIDATES_TID_ONLY
-     if :: state[r] != 0 -> goto undo :: else fi;
+     if :: X_LOCKED(state[r]) -> goto undo :: else fi;
 #endif
-     atomic { if :: version[r] != SAW(r) || mark[r] -> goto undo :: else fi }
+     atomic { if :: CHANGED(r) || mark[r] -> goto undo :: else fi }
 #endif
   fi
 }
@@ -199,7 +269,11 @@ inline decide() {
 #define HELD(r) (!LOCAL(r) && (MINE(writes, r) || MINE(reads, r)))
 #endif
 #else
-#define VALIDATED(r) true
+#ifdef UNLEASED_NOT_VALIDATED
+#define VALIDATED(r) (!READS_BY_LEASE(r))
+#else
+#define VALIDATED(r) (!LEASED(r))
+#endif
 #define HELD(r) (!LOCAL(r) && MINE(writes, r))
 #endif
 
@@ -211,10 +285,25 @@ inline validate_all() {
 proctype Transaction(byte me; byte home) {
   byte e = 0, held = 0;
   bool busy;
+#ifdef LEASES
+  byte leased = 0, end = NONE;
+#endif
+#ifndef LEASES
   e_w[me] = E[home];                                 /* until it is E again, so as good as one step (I13) */
+#endif
 
+#ifdef LEASES
+  if :: READS_BY_LEASE(X) -> lease(X) :: else fi;
+  if :: READS_BY_LEASE(Y) -> lease(Y) :: else fi;
+  if :: MINE(reads, X) && !READS_BY_LEASE(X) -> read(X) :: else fi;
+  if :: MINE(reads, Y) && !READS_BY_LEASE(Y) -> read(Y) :: else fi;
+#else
   if :: MINE(reads, X) -> read(X) :: else fi;
   if :: MINE(reads, Y) -> read(Y) :: else fi;
+#endif
+#ifdef CONFIRMS_EARLY
+  confirm_leases();
+#endif
 #ifdef VALIDATION_BEFORE_LOCKS
   look_at_epoch(home);
   validate_all();
@@ -234,11 +323,14 @@ proctype Transaction(byte me; byte home) {
   look_at_epoch(home);
   if :: !LOCAL(X) && MINE(reads, X) -> look_at_epoch(X) :: else fi;
   if :: !LOCAL(Y) && MINE(reads, Y) -> look_at_epoch(Y) :: else fi;
-#ifndef NO_WAIT
+#if !defined(NO_WAIT) && !defined(LEASES)
   !(late(0) || late(1) || late(2));
 #endif
 #ifndef VALIDATION_BEFORE_LOCKS
   validate_all();
+#endif
+#if defined(LEASES) && !defined(CONFIRMS_EARLY)
+  confirm_leases();
 #endif
 
   /* 3 */
@@ -285,6 +377,19 @@ done:
   atomic { e_w[me] = NONE; working--; e = 0; held = 0; busy = false }
 }
 
+#ifdef LEASES
+proctype Time() {
+  do :: working > 0 && time < LAST_TIME -> time++ :: break od
+}
+
+/* Another reader, of whom nothing counts but its lease. */
+proctype Another() {
+  byte r;
+  if :: r = X :: r = Y fi;
+  atomic { if :: UNTAKEN(state[r]) -> state[r] = LEASE :: else fi }
+}
+#endif
+
 /* Whether a comes before b, by what they did to r. What b wrote is the version after the one that it found. */
 #define ORDER(a, b, r) \
   ((writes[a] & BIT(r)) && (writes[b] & BIT(r)) && wrote[a * 2 + r] < wrote[b * 2 + r]) || \
@@ -316,6 +421,19 @@ init {
     fi;
     if :: first = 0 :: first = 1 fi;
     if :: second = 0 :: second = 2 fi;
+#elif defined(LEASES)
+    if
+    :: transaction(0, ALL, 0); leases[0] = ALL
+    :: transaction(0, ALL, 0); leases[0] = BIT(X)
+    :: transaction(0, BIT(X), BIT(Y)); leases[0] = BIT(X)
+    fi;
+    if
+    :: transaction(1, BIT(Y), BIT(X))
+    :: transaction(1, 0, ALL)
+    fi;
+    if :: first = 1 :: first = 2 fi;
+    if :: second = 0 :: second = 2 fi;
+    run Time(); run Another();
 #else
     if
     :: transaction(0, ALL, ALL); transaction(1, 0, ALL)
@@ -327,7 +445,10 @@ init {
 #endif
     run Transaction(2, 2);
 #endif
-    run Leader(); run Transaction(0, first); run Transaction(1, second)
+#ifndef LEASES
+    run Leader();
+#endif
+    run Transaction(0, first); run Transaction(1, second)
   };
   working == 0;
   d_step {
@@ -338,6 +459,6 @@ init {
     assert(!(BEFORE(0, 1) && BEFORE(1, 2) && BEFORE(2, 0)));
     assert(!(BEFORE(0, 2) && BEFORE(2, 1) && BEFORE(1, 0)));
 #endif
-    assert(state[X] == 0 && state[Y] == 0 && !mark[X] && !mark[Y])
+    assert(!X_LOCKED(state[X]) && !X_LOCKED(state[Y]) && !mark[X] && !mark[Y])
   }
 }
