@@ -19,7 +19,7 @@ constexpr std::uint64_t up_to_block(std::uint64_t at) { return down_to_block(at 
 /// and syncs if what lies below cannot. Where it cannot, some leave a file behind that they have refused to create, so the
 /// file is there before.
 int open_direct(const std::string& path, int flags) {
-  const int plain = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0644);
+  const int plain = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, kNewFileMode);
   if (plain < 0) return plain;
   const int direct = ::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
   if (direct < 0) return plain;

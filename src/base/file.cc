@@ -183,7 +183,7 @@ class SystemFiles final : public FileSystem {
 
  private:
   static Result<std::unique_ptr<File>> open_with(const std::string& path, int flags, const char* operation) {
-    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, kNewFileMode);
     if (descriptor < 0) return failed(operation, path);
     return std::unique_ptr<File>(std::make_unique<SystemFile>(descriptor, path));
   }

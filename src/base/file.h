@@ -34,6 +34,9 @@ class File {
   virtual Result<std::uint64_t> size() = 0;
 };
 
+/// Of new files: they hold what was committed, which is not for every user of the machine.
+inline constexpr unsigned kNewFileMode = 0600;
+
 /// What a direct file's size is a multiple of.
 inline constexpr std::size_t kDirectBlock = 4096;
 

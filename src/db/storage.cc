@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "recovery/replay.h"
+#include "src/base/private_directory.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::db {
@@ -184,11 +185,19 @@ Status Storage::scan() {
 }
 
 Status Storage::open_rings() {
+  if (const Status checked = check_ring_directory(); !checked.ok()) return checked;
   auto found = recovery::find_rings(manifest_);
   if (!found.ok()) return found.status();
   if (!found->note.empty()) report_.notes.push_back(found->note);
   rings_ = std::move(*found);
   return {};
+}
+
+/// Before anything in it is replayed or removed: who made it could have had this process do so with anything.
+Status Storage::check_ring_directory() const {
+  if (manifest_.reliable_directory.empty()) return {};
+  const Status checked = base::check_private_directory(manifest_.reliable_directory);
+  return checked.code() == StatusCode::kNotFound ? Status() : checked;
 }
 
 void Storage::report_progress(std::uint64_t bytes) {
@@ -324,7 +333,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
     next.generations.back().durable = epochs.current() - 1;
     next.generations.back().end = true;
   }
-  if (const Status made = base::system_files().make_directory(next.reliable_directory); !made.ok()) return made;
+  if (const Status made = base::make_private_directory(next.reliable_directory); !made.ok()) return made;
 
   std::vector<std::string_view> adopted;
   for (const auto& ring : rings_.rings) adopted.push_back(ring->pending());

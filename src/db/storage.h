@@ -119,6 +119,7 @@ class Storage {
   Status know_log_directories();
   Status scan();
   Status open_rings();
+  Status check_ring_directory() const;
   epoch::Epoch cut() const;
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   void report_progress(std::uint64_t bytes);

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "src/base/crc32c.h"
+#include "src/base/file.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::log {
@@ -104,7 +105,7 @@ Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identi
 
 Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const std::string& path,
                                                  const Identity& identity, std::uint64_t capacity) {
-  const Descriptor file(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  const Descriptor file(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, base::kNewFileMode));
   if (file.number < 0) return failed("create", path);
   // Allocated, not only extended: a later write into a full tmpfs would kill the process instead of failing here.
   const Shape shape = Shape::of_new(capacity, identity.version);

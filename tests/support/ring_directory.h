@@ -47,7 +47,8 @@ class RingDirectory {
     for (const auto& entry : std::filesystem::directory_iterator(path_)) std::filesystem::remove_all(entry.path());
     for (const auto& [name, bytes] : files) {
       const std::filesystem::path path = std::filesystem::path(path_) / name;
-      std::filesystem::create_directories(path.parent_path());
+      if (std::filesystem::create_directories(path.parent_path()))  // which is refused if others can write there
+        std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all);
       std::ofstream file(path, std::ios::binary);
       file << bytes;
       EXPECT_TRUE(file.flush().good()) << "cannot write " << path;
