@@ -81,8 +81,11 @@ std::optional<Member> member_of(const json& object) {
                 .state = fields.state("state"),
                 .address = fields.text("address")};
   if (object.contains("note")) member.note = fields.text("note");
+  if (object.contains("protocol")) member.protocol = fields.hexadecimal("protocol");
+  if (object.contains("release")) member.release = fields.text("release");
   const bool sound = fields.ok() && member.generation != 0 && member.id < kMostMembers &&
-                     member.address.size() <= kMostAddressBytes && member.note.size() <= kMostNoteBytes;
+                     member.address.size() <= kMostAddressBytes && member.note.size() <= kMostNoteBytes &&
+                     member.release.size() <= kMostReleaseBytes;
   return sound ? std::optional(std::move(member)) : std::nullopt;
 }
 
@@ -138,6 +141,8 @@ std::string to_text(const Configuration& configuration) {
                        {"state", name(member.state)},
                        {"address", member.address}});
     if (!member.note.empty()) members.back()["note"] = member.note;
+    if (member.protocol != 0) members.back()["protocol"] = hexadecimal(member.protocol);
+    if (!member.release.empty()) members.back()["release"] = member.release;
   }
   const json document = {{"format", kFormat},
                          {"cluster", configuration.cluster},

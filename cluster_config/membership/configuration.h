@@ -20,6 +20,7 @@ using Generation = std::uint32_t;
 inline constexpr std::size_t kMostMembers = 4096;  ///< as many as a record's state word can name
 inline constexpr std::size_t kMostAddressBytes = 256;
 inline constexpr std::size_t kMostNoteBytes = 4096;
+inline constexpr std::size_t kMostReleaseBytes = 256;
 
 enum class MemberState : std::uint8_t {
   kJoining,  ///< lives, and does not serve yet
@@ -33,8 +34,10 @@ struct Member {
   NodeId id = 0;
   Generation generation = 0;
   MemberState state = MemberState::kJoining;
-  std::string address;  ///< where peers find it; not interpreted here
-  std::string note{};   ///< what it lets the others know in this life; not interpreted here
+  std::string address;         ///< where peers find it; not interpreted here
+  std::string note{};          ///< what it lets the others know in this life; not interpreted here
+  std::uint64_t protocol = 0;  ///< all that live have the same
+  std::string release{};       ///< of the program that it runs, for messages; empty in entries of old releases
 
   bool live() const { return state == MemberState::kJoining || state == MemberState::kServing; }
   bool operator==(const Member&) const = default;

@@ -23,6 +23,10 @@ bool has(const Marks& marks, NodeId id) { return std::ranges::find(marks.nodes, 
 
 Status refuse(std::string message) { return Status(StatusCode::kFailedPrecondition, std::move(message)); }
 
+std::string release_of(std::string_view release, std::uint64_t protocol) {
+  return fmt::format("granary {} (protocol {:016x})", release.empty() ? "of an older release" : release, protocol);
+}
+
 /// For messages: "node 1 (127.0.0.1:7001)".
 std::string who(const Member& member) { return fmt::format("node {} ({})", member.id, member.address); }
 
@@ -38,10 +42,13 @@ Membership::~Membership() { fence_.close(); }
 
 Result<std::unique_ptr<Membership>> Membership::join(std::unique_ptr<Board> board, MembershipOptions options,
                                                      Listener listener) {
-  if (options.node >= kMostMembers || options.address.size() > kMostAddressBytes) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("node {} with the address '{}': ids are below {}, addresses have at most {} bytes",
-                              options.node, options.address, kMostMembers, kMostAddressBytes));
+  if (options.node >= kMostMembers || options.address.size() > kMostAddressBytes ||
+      options.release.size() > kMostReleaseBytes) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("node {} with the address '{}' and the release '{}': ids are below {}, texts have at most "
+                    "{} bytes",
+                    options.node, options.address, options.release, kMostMembers, kMostAddressBytes));
   }
   std::unique_ptr<Membership> membership(new Membership(std::move(board), std::move(options), std::move(listener)));
   if (Status status = membership->enter(); !status.ok()) return status;
@@ -67,7 +74,9 @@ Status Membership::enter() {
     own = {.id = options_.node,
            .generation = std::max(own.generation + 1, options_.lowest_generation),
            .state = MemberState::kJoining,
-           .address = options_.address};
+           .address = options_.address,
+           .protocol = options_.protocol,
+           .release = options_.release};
     generation_ = own.generation;
     cluster_id_ = configuration.cluster_id;
     return {};
@@ -156,11 +165,21 @@ Status Membership::admit(Configuration& configuration) const {
                               board_->name(), configuration.cluster, configuration.cluster_id, options_.node,
                               options_.known_cluster_id));
   }
-  if (configuration.fingerprint == options_.fingerprint) return {};
+  return compare(configuration);
+}
+
+/// With members that run: the program first, since what another makes of the same cluster file may differ.
+Status Membership::compare(Configuration& configuration) const {
   const Result<Marks> marks = board_->marks();
   if (!marks.ok()) return marks.status();
   for (const Member& member : configuration.members) {
-    if (member.live() && member.id != options_.node && has(*marks, member.id)) {
+    if (!member.live() || member.id == options_.node || !has(*marks, member.id)) continue;
+    if (member.protocol != options_.protocol) {
+      return refuse(fmt::format("node {} is {}, {}, which runs, is {}: run the same Granary on all nodes",
+                                options_.node, release_of(options_.release, options_.protocol), who(member),
+                                release_of(member.release, member.protocol)));
+    }
+    if (configuration.fingerprint != options_.fingerprint) {
       return refuse(
           fmt::format("the cluster file of node {} has the fingerprint {:016x}, that of {}, which runs, {:016x}: "
                       "start all nodes with the same file",

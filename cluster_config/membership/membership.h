@@ -35,6 +35,8 @@ struct MembershipOptions {
   std::uint64_t fingerprint =
       0;                ///< of what all members must have alike (the cluster file); all live members have the same
   std::string address;  ///< where peers find this node; at most kMostAddressBytes
+  std::uint64_t protocol = 0;  ///< what nodes do with each other's memory and messages; all live members have the same
+  std::string release = {};    ///< of this program, for who is refused; at most kMostReleaseBytes
   /// The cluster's id as this node knows it from its data; 0: it knows none. Joining another cluster is refused, and
   /// joining a board without a configuration, which has been wiped.
   std::uint64_t known_cluster_id = 0;
@@ -113,6 +115,7 @@ class Membership {
   Result<std::uint64_t> look(Configuration& configuration);
   Status amend(const Edit& edit);
   Status admit(Configuration& configuration) const;
+  Status compare(Configuration& configuration) const;
   Status await_nobody_serving(std::uint64_t patience_us);
   Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);

@@ -84,7 +84,8 @@ Status check_compatible(const Hello& mine, const Hello& theirs) {
   }
   if (mine.layout != theirs.layout) {
     return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("node {} has memory layout {:#x}, node {} has {:#x}; declare the same tables on both",
+                  fmt::format("node {} has memory layout {:#x}, node {} has {:#x}; run the same Granary with the same "
+                              "cluster file on both",
                               theirs.node, theirs.layout, mine.node, mine.layout));
   }
   return {};

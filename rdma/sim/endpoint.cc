@@ -28,7 +28,8 @@ Status SimEndpoint::refusal(NodeId peer) const {
   }
   if (target->node().layout != mine.layout) {
     return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("node {} has memory layout {:#x}, node {} has {:#x}; declare the same tables on both",
+                  fmt::format("node {} has memory layout {:#x}, node {} has {:#x}; run the same Granary with the same "
+                              "cluster file on both",
                               peer, target->node().layout, mine.node, mine.layout));
   }
   if (target->node().key != mine.key) {

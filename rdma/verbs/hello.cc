@@ -53,9 +53,9 @@ Status explain(const Answer& answer, const Request& request, const std::string& 
           fmt::format("it speaks version {} of the fabric, this node version {}; run one release on all nodes",
                       answer.version, request.version));
     case Refusal::kLayout:
-      return refused(
-          fmt::format("its memory is laid out as {:#x}, this node's as {:#x}; give all nodes the same tables",
-                      answer.layout, request.layout));
+      return refused(fmt::format(
+          "its memory is laid out as {:#x}, this node's as {:#x}; run one release with one cluster file on all nodes",
+          answer.layout, request.layout));
     case Refusal::kOtherNode: return refused(fmt::format("it is node {}; correct the address", answer.node));
     case Refusal::kTooLate: return refused("the attempt came late; try again");
     case Refusal::kKey: return refused("it has another cluster key; give both nodes the same key file");

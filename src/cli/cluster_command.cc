@@ -12,8 +12,10 @@
 #include "src/base/build_info.h"
 #include "src/cli/cluster_check/directory_checks.h"
 #include "src/cli/cluster_check/machine_checks.h"
+#include "src/cli/cluster_check/member_checks.h"
 #include "src/cli/cluster_check/service_checks.h"
 #include "src/cli/tool.h"
+#include "src/db/cluster/cluster_protocol.h"
 
 namespace granary::cli {
 namespace {
@@ -39,7 +41,10 @@ Findings findings_of(const ClusterConfig& config, const std::vector<NodeConfig>&
   } else {
     append(findings, cluster_check::check_machine(config, here, machine));
   }
-  append(findings, cluster_check::check_services(config));
+  Findings services = cluster_check::check_services(config);
+  const bool board_answers = !cluster_check::any_bad(services);
+  append(findings, std::move(services));
+  if (board_answers) append(findings, cluster_check::check_members(config, db::cluster_protocol()));
   return findings;
 }
 

@@ -10,7 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "cluster_config/key_file.h"
+#include "cluster_config/load.h"
 #include "cluster_config/membership/life.h"
+#include "cluster_config/membership/membership.h"
+#include "src/base/build_info.h"
+#include "src/db/cluster/cluster_protocol.h"
+#include "src/db/cluster/node_fabric.h"
 #include "tests/cluster/local_cluster.h"
 
 namespace granary {
@@ -201,6 +206,37 @@ TEST(ClusterErrors, ANodeRunsOnce) {
   const auto first = Cluster::join(node_options(file, 1));
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(Cluster::join(node_options(file, 1)).status().code(), StatusCode::kAlreadyExists);
+}
+
+/// As a node of another release would have it, which takes the same cluster file.
+TEST(ClusterErrors, ANodeOfAnotherProtocolIsRefused) {
+  const ClusterFile file(2);
+  const auto config = cluster_config::load(file.path()).value();
+  db::make_run_directory(config);
+  membership::MembershipOptions other{.node = 2,
+                                      .cluster = "test",
+                                      .fingerprint = cluster_config::fingerprint(config),
+                                      .address = "elsewhere",
+                                      .protocol = db::cluster_protocol() + 1,
+                                      .release = "0.0.1"};
+  const auto there = membership::Membership::join(db::open_board(config).value(), other, {});
+  ASSERT_TRUE(there.ok()) << there.status().message();
+  const Status refused = Cluster::join(node_options(file, 1)).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(),
+              testing::AllOf(testing::HasSubstr("node 1 is granary " + base::version_text()),
+                             testing::HasSubstr("node 2 (elsewhere), which runs, is granary 0.0.1")));
+  ASSERT_TRUE((*there)->leave().ok());
+  EXPECT_TRUE(Cluster::join(node_options(file, 1)).ok());
+}
+
+/// One that has come past the membership: its fabric is told of the protocol as well.
+TEST(ClusterErrors, TheFabricComparesTheProtocol) {
+  const ClusterFile file(2);
+  const auto config = cluster_config::load(file.path()).value();
+  const auto fabric = db::open_fabric(config, *config.find(1), 1);
+  ASSERT_TRUE(fabric.ok()) << fabric.status().message();
+  EXPECT_NE((*fabric)->node().layout, cluster_config::fingerprint(config));
 }
 
 TEST(ClusterKeys, NodesWithTheSameKeyStartAndOthersDoNot) {

@@ -7,7 +7,9 @@
 
 #include "cluster_config/load.h"
 #include "cluster_config/membership/life.h"
+#include "src/base/build_info.h"
 #include "src/base/file.h"
+#include "src/db/cluster/cluster_protocol.h"
 #include "src/db/cluster/node_fabric.h"
 #include "src/db/cluster/recover_across_hosts.h"
 #include "src/db/cluster/recover_directories.h"
@@ -65,6 +67,8 @@ Result<membership::MembershipOptions> membership_options(const ClusterConfig& co
                                         .cluster = config.name,
                                         .fingerprint = cluster_config::fingerprint(config),
                                         .address = node.address,
+                                        .protocol = cluster_protocol(),
+                                        .release = base::version_text(),
                                         .together_us = marks_linger_us(config.membership)};
   if (node.data_directory.empty()) return options;
   const auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
@@ -109,6 +113,7 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
 }
 
 Status ClusterNode::become_member() {
+  make_run_directory(config_);
   auto board = open_board(config_);
   if (!board.ok()) return board.status();
   auto options = membership_options(config_, own_);

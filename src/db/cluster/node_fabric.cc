@@ -5,9 +5,11 @@
 #include "cluster_config/key_file.h"
 #include "cluster_config/membership/local/local_board.h"
 #include "cluster_config/membership/zookeeper/zookeeper_board.h"
+#include "kvstore/hash/key.h"
 #include "rdma/authentication.h"
 #include "rdma/shm/shm_fabric.h"
 #include "rdma/verbs/verbs_fabric.h"
+#include "src/db/cluster/cluster_protocol.h"
 
 namespace granary::db {
 
@@ -31,18 +33,13 @@ rdma::verbs::VerbsOptions verbs_options(const ClusterConfig& config, const NodeC
   return options;
 }
 
-/// Made if it is missing: private, as the fabric wants it.
-void make_run_directory(const std::string& path) {
-  std::error_code error;  // whoever uses the directory says what is wrong with it
-  if (std::filesystem::create_directories(path, error))
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, const NodeConfig& node,
                                                   rdma::Generation generation) {
-  rdma::NodeOptions options{.node = node.id, .generation = generation, .layout = cluster_config::fingerprint(config)};
+  // Both were compared on joining; nothing is touched of the memory of a node that has come in otherwise.
+  const std::uint64_t alike = cluster_config::fingerprint(config) ^ kvstore::hash::mix(cluster_protocol());
+  rdma::NodeOptions options{.node = node.id, .generation = generation, .layout = alike};
   if (!config.key_file.empty()) {
     const Result<std::string> secret = cluster_config::read_key(config.key_file);
     if (!secret.ok()) return secret.status();
@@ -56,8 +53,13 @@ Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, c
   return rdma::verbs::open_verbs_fabric(verbs);
 }
 
+void make_run_directory(const ClusterConfig& config) {
+  std::error_code error;  // whoever uses the directory says what is wrong with it
+  if (std::filesystem::create_directories(config.run_directory, error))
+    std::filesystem::permissions(config.run_directory, std::filesystem::perms::owner_all, error);
+}
+
 Result<std::unique_ptr<membership::Board>> open_board(const ClusterConfig& config) {
-  make_run_directory(config.run_directory);
   const cluster_config::MembershipConfig& where = config.membership;
   if (where.kind == cluster_config::MembershipKind::kLocal) return membership::open_local_board(config.run_directory);
   membership::ZookeeperOptions options;

@@ -12,6 +12,9 @@ namespace granary::db {
 Result<std::unique_ptr<rdma::Fabric>> open_fabric(const cluster_config::ClusterConfig& config,
                                                   const cluster_config::NodeConfig& node, rdma::Generation generation);
 
+/// If it is missing: private, as the fabric wants it.
+void make_run_directory(const cluster_config::ClusterConfig& config);
+
 Result<std::unique_ptr<membership::Board>> open_board(const cluster_config::ClusterConfig& config);
 
 }  // namespace granary::db

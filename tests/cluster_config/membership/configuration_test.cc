@@ -16,7 +16,12 @@ Configuration example() {
           .fingerprint = 0xffffffffffffffff,
           .version = 1ull << 60,
           .members = {{.id = 0, .generation = 1, .state = MemberState::kDead, .address = "10.0.0.1:7000"},
-                      {.id = 3, .generation = 4'000'000'000, .state = MemberState::kServing, .address = "a\nb\\c"},
+                      {.id = 3,
+                       .generation = 4'000'000'000,
+                       .state = MemberState::kServing,
+                       .address = "a\nb\\c",
+                       .protocol = 0xfedcba9876543211,
+                       .release = "0.1.0 (\"x\")"},
                       {.id = kMostMembers - 1, .generation = 2, .state = MemberState::kLeft, .address = ""}}};
 }
 
@@ -57,6 +62,8 @@ TEST(Configuration, OtherTextsAreRefused) {
       changed("\"id\": 4095", "\"id\": 4096"),
       changed("\"id\": 4095", "\"id\": 1"),
       changed("10.0.0.1:7000", std::string(kMostAddressBytes + 1, 'x')),
+      changed("fedcba9876543211", "fedcba987654321"),
+      changed("0.1.0", std::string(kMostReleaseBytes + 1, 'x')),
   };
   for (const std::string& text : texts) {
     const Result<Configuration> read = configuration_of(text);

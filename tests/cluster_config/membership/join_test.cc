@@ -82,6 +82,43 @@ TEST_F(MembershipSuite, AnotherFingerprintIsRefusedWhileMembersLive) {
   EXPECT_EQ(alone->configuration()->fingerprint, 0xabcdu);
 }
 
+TEST_F(MembershipSuite, AnotherProtocolIsRefusedAndBothReleasesAreNamed) {
+  MembershipOptions first_options = options_of(0), other = options_of(1);
+  first_options.protocol = 0x11;
+  first_options.release = "0.1.0 (commit abc, release)";
+  other.protocol = 0x12;
+  other.release = "0.2.0 (commit def, debug)";
+  other.fingerprint = 0xabcd;
+  {
+    Node first(world(), first_options);
+    ASSERT_TRUE(first.joined());
+    EXPECT_EQ(first->configuration()->find(0)->release, first_options.release);
+    Node second(world(), other);
+    ASSERT_FALSE(second.joined());
+    EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(second.status().message(),
+                HasSubstr("node 1 is granary 0.2.0 (commit def, debug) (protocol 0000000000000012), node 0 "
+                          "(127.0.0.1:7000), which runs, is granary 0.1.0 (commit abc, release) (protocol "
+                          "0000000000000011): run the same Granary on all nodes"));
+    EXPECT_EQ(first->configuration()->find(1), nullptr);
+    MembershipOptions newer = options_of(2);
+    newer.protocol = first_options.protocol;
+    newer.release = "0.1.1";
+    EXPECT_TRUE(Node(world(), newer).joined()) << "releases may differ whose protocol does not";
+    ASSERT_TRUE(first->leave().ok());
+  }
+  EXPECT_TRUE(Node(world(), other).joined()) << "nobody runs any more";
+}
+
+TEST_F(MembershipSuite, AMemberThatTellsNoProtocolIsOfAnOlderRelease) {
+  Node first(world(), 0);
+  MembershipOptions newer = options_of(1);
+  newer.protocol = 0x11;
+  Node second(world(), newer);
+  ASSERT_FALSE(second.joined());
+  EXPECT_THAT(second.status().message(), HasSubstr("which runs, is granary of an older release"));
+}
+
 TEST_F(MembershipSuite, AnotherClusterIsRefused) {
   Node first(world(), 0);
   MembershipOptions named = options_of(1);

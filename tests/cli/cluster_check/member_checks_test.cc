@@ -1,0 +1,60 @@
+// What `granary cluster check` says of nodes that run already, with a board of one host.
+
+#include "src/cli/cluster_check/member_checks.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "cluster_config/membership/local/local_board.h"
+#include "cluster_config/membership/membership.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::cluster_check {
+namespace {
+
+using membership::Membership;
+using testing::HasSubstr;
+
+class MemberChecks : public testing::Test {
+ protected:
+  MemberChecks() {
+    config_.run_directory = directory_ / "run";
+    config_.membership.kind = cluster_config::MembershipKind::kLocal;
+  }
+  std::unique_ptr<Membership> join(membership::NodeId node, std::uint64_t protocol, const std::string& release) {
+    std::filesystem::create_directory(config_.run_directory);
+    std::filesystem::permissions(config_.run_directory, std::filesystem::perms::owner_all);
+    membership::MembershipOptions options{
+        .node = node, .cluster = "bank", .address = "here", .protocol = protocol, .release = release};
+    return Membership::join(membership::open_local_board(config_.run_directory).value(), options, {}).value();
+  }
+
+  tests::TemporaryDirectory directory_;
+  cluster_config::ClusterConfig config_;
+};
+
+TEST_F(MemberChecks, NobodyRunsAndNothingIsMade) {
+  EXPECT_TRUE(check_members(config_, 7).empty());
+  EXPECT_FALSE(std::filesystem::exists(config_.run_directory));
+}
+
+TEST_F(MemberChecks, WhoRunsIsComparedAndWhoHasEndedIsNot) {
+  const auto one = join(1, 7, "0.1.0");
+  ASSERT_TRUE(join(2, 7, "0.1.0")->leave().ok());
+  { const auto died = join(3, 7, "0.1.0"); }
+  const Findings alike = check_members(config_, 7);
+  ASSERT_EQ(alike.size(), 1U);
+  EXPECT_EQ(alike[0].subject, "member 1");
+  EXPECT_EQ(alike[0].verdict, Verdict::kGood);
+  EXPECT_THAT(alike[0].found, HasSubstr("0.1.0"));
+
+  const Findings other = check_members(config_, 8);
+  ASSERT_EQ(other.size(), 1U);
+  EXPECT_TRUE(any_bad(other));
+  EXPECT_THAT(other[0].found, HasSubstr("0.1.0, which cannot work together with this one"));
+  EXPECT_THAT(other[0].mend, HasSubstr("same Granary"));
+}
+
+}  // namespace
+}  // namespace granary::cluster_check
