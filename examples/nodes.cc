@@ -23,6 +23,11 @@ granary::NodeNumber home_of(std::string_view key) {
   return static_cast<granary::NodeNumber>(account / kAccounts);
 }
 
+struct Richest {
+  std::uint64_t account;
+  std::int64_t balance;
+};
+
 int fail(const granary::Status& status) {
   std::fprintf(stderr, "nodes: %s\n", status.message().c_str());
   return EXIT_FAILURE;
@@ -44,6 +49,16 @@ int main(int argc, char** argv) {
   auto accounts = cluster.create_table<std::uint64_t, std::int64_t>("accounts", {.index = granary::IndexKind::kHash},
                                                                     granary::Placement{home_of});
   if (!accounts.ok()) return fail(accounts.status());
+  // The same procedures, too: the other nodes may call them.
+  auto richest = cluster.procedures().add<std::uint64_t, Richest>(
+      "richest", [&](granary::Transaction& t, const std::uint64_t& from, Richest& found) {
+        found = {};
+        for (std::uint64_t account = from; account < from + kAccounts; ++account) {
+          const std::int64_t balance = t.get(*accounts, account).value_or(0);
+          if (balance > found.balance) found = {account, balance};
+        }
+      });
+  if (!richest.ok()) return fail(richest.status());
   if (const granary::Status started = cluster.start(); !started.ok()) return fail(started);
 
   auto worker = cluster.register_worker().value();
@@ -82,6 +97,15 @@ int main(int argc, char** argv) {
   });
   std::fprintf(stderr, "node %d: %zu accounts hold %lld in all\n", cluster.node(), nodes.size() * kAccounts,
                static_cast<long long>(sum));
+  // What needs many records of one node, that node does: the call goes to the home of the account.
+  for (const granary::NodeNumber node : nodes) {
+    const std::uint64_t its_first = node * kAccounts;
+    Richest found{};
+    const auto asked = worker->call(*accounts, its_first, "richest", its_first, found);
+    if (!asked.ok()) return fail(asked.status());
+    std::fprintf(stderr, "node %d: account %llu of node %d is the richest there, with %lld\n", cluster.node(),
+                 static_cast<unsigned long long>(found.account), node, static_cast<long long>(found.balance));
+  }
   // The others may still be counting.
   if (const granary::Status all = cluster.barrier(); !all.ok()) return fail(all);
   worker.reset();

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -103,12 +104,34 @@ class ClusterWorker {
   template <typename Args, typename Reply>
   Result<RunResult> call(NodeNumber node, std::string_view procedure, const Args& args, Reply& reply) {
     std::string bytes;
-    auto done = call(node, procedure, std::string_view(reinterpret_cast<const char*>(&args), sizeof args), bytes);
-    if (done.ok() && bytes.size() == sizeof reply) std::memcpy(&reply, bytes.data(), sizeof reply);
+    auto done = call(node, procedure, bytes_of(args), bytes);
+    take(done, bytes, reply);
+    return done;
+  }
+
+  /// Runs a procedure at the home of a key of the table, which its placement tells; here if the table is replicated.
+  /// kInvalidArgument if the table was not made by Cluster::create_table: then its keys have no home.
+  Result<RunResult> call(const Table& table, std::string_view key, std::string_view procedure, std::string_view args,
+                         std::string& reply);
+  template <typename K, typename V, typename Args, typename Reply>
+  Result<RunResult> call(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, std::string_view procedure,
+                         const Args& args, Reply& reply) {
+    std::string bytes;
+    auto done = call(static_cast<const Table&>(table), EncodedKey<K>(key), procedure, bytes_of(args), bytes);
+    take(done, bytes, reply);
     return done;
   }
 
  private:
+  template <typename Args>
+  static std::string_view bytes_of(const Args& args) {
+    return {reinterpret_cast<const char*>(&args), sizeof args};
+  }
+  template <typename Reply>
+  static void take(const Result<RunResult>& done, const std::string& bytes, Reply& reply) {
+    if (done.ok() && bytes.size() == sizeof reply) std::memcpy(&reply, bytes.data(), sizeof reply);
+  }
+
   db::ClusterNode& node_;
   std::unique_ptr<db::ClusterThread> thread_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Stored procedures: a name, typed arguments and a body, called through a worker. In a cluster, calls are
-// routed by name to the node that owns their data; on one node they run in place.
+// Stored procedures: a name, typed arguments and a body, called through a worker. They run in place; in a cluster,
+// ClusterWorker::call runs one by its name at the node that a key's placement or the caller names.
 //
 // A procedure may be a chain of pieces, each a transaction of its own, so that none is large or long (transaction chopping). What the
 // procedures declare to do decides whether they may: check_chains(). Until it has agreed, a chain runs as one transaction. Only

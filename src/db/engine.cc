@@ -177,6 +177,11 @@ Status Engine::connect_ring(txn::WorkerCore& worker) {
   return {};
 }
 
+std::vector<txn::TableCore*> Engine::tables() const {
+  const std::lock_guard lock(schema_mutex_);
+  return all_tables();
+}
+
 std::vector<txn::TableCore*> Engine::all_tables() const {
   std::vector<txn::TableCore*> tables;
   for (const auto& table : tables_) tables.push_back(table.get());
@@ -208,11 +213,7 @@ Status Engine::checkpoint() {
   if (storage_ == nullptr)
     return {StatusCode::kFailedPrecondition,
             "a database in memory only (Options::directory is empty) has no checkpoints"};
-  const auto tables = [this] {
-    const std::lock_guard lock(schema_mutex_);
-    return all_tables();
-  };
-  return storage_->checkpoint(tables, shared_);
+  return storage_->checkpoint([this] { return tables(); }, shared_);
 }
 
 Result<txn::WorkerCore*> Engine::take_worker() {

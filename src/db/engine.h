@@ -52,6 +52,8 @@ class Engine {
   Result<txn::TableCore*> create_index(txn::TableCore* base, std::string_view name, const IndexOptions& index_options);
   Status resize(txn::TableCore* table, std::uint64_t expected_keys);
   Result<txn::TableCore*> find_table(std::string_view name, bool index) const;
+  /// All, secondary indexes too, by id.
+  std::vector<txn::TableCore*> tables() const;
 
   Result<txn::WorkerCore*> take_worker();
   void give_worker(txn::WorkerCore* worker);
@@ -101,7 +103,7 @@ class Engine {
   bool rebuild(txn::TableCore& table, std::uint64_t keys);
   void widen_recovered_tables();
   Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
-  std::vector<txn::TableCore*> all_tables() const;
+  std::vector<txn::TableCore*> all_tables() const;  ///< as tables(), by who has the mutex or is alone
 
   const Options options_;
   const std::unique_ptr<Storage> storage_;  // null: in memory only

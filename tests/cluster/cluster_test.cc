@@ -178,6 +178,72 @@ TEST_P(Clusters, ProceduresRunWhereTheirDataIs) {
   });
 }
 
+struct Who {
+  NodeNumber node;
+};
+
+TEST(ClusterCalls, GoToTheHomeOfAKey) {
+  const ClusterFile file(kNodes);
+  on_each_node(file, kNodes, [&](Cluster& cluster) {
+    const auto accounts = make_accounts(cluster, IndexKind::kHash);
+    const auto rates = cluster.create_table<std::uint64_t, Account>("rates", {}, Placement::replicated()).value();
+    const auto astray =
+        cluster
+            .create_table("astray", {.max_value_bytes = 8}, Placement{[](std::string_view) { return NodeNumber{77}; }})
+            .value();
+    const auto asked = cluster.procedures().add<Who, Who>(
+        "who", [&cluster](Transaction&, const Who&, Who& who) { who.node = cluster.node(); });
+    ASSERT_TRUE(asked.ok());
+    ASSERT_TRUE(cluster.start().ok());
+    auto worker = cluster.register_worker().value();
+    Who who{};
+    for (std::uint64_t account = 0; account < kNodes * kAccounts; account += kAccounts / 2) {
+      const auto done = worker->call(accounts, account, "who", Who{}, who);
+      ASSERT_TRUE(done.ok()) << done.status().message();
+      EXPECT_EQ(who.node, account / kAccounts + 1);
+    }
+    const auto key = static_cast<std::uint64_t>(kNodes * kAccounts - 1);
+    std::string reply;
+    ASSERT_TRUE(worker->call(accounts, encode_key(key), "who", std::string_view("\0", 2), reply).ok());
+    EXPECT_EQ(reply, std::string({static_cast<char>(kNodes), '\0'})) << "as bytes";
+    ASSERT_TRUE(worker->call(rates, key, "who", Who{}, who).ok());
+    EXPECT_EQ(who.node, cluster.node()) << "every node has all of a replicated table";
+    EXPECT_EQ(worker->call(accounts, key, "nobody", Who{}, who).status().code(), StatusCode::kNotFound);
+
+    const Table local = cluster.database().create_table("own").value();
+    const Status refused = worker->call(local, "key", "who", std::string_view("\0", 2), reply).status();
+    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(refused.message(), testing::HasSubstr("table 'own' have no home"));
+    EXPECT_EQ(worker->call(Table(), "key", "who", std::string_view("\0", 2), reply).status().code(),
+              StatusCode::kInvalidArgument);
+    const Status nowhere = worker->call(astray, "key", "who", std::string_view("\0", 2), reply).status();
+    EXPECT_EQ(nowhere.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(nowhere.message(), testing::HasSubstr("node 77: " + file.path() + " has no such node"));
+    ASSERT_TRUE(cluster.barrier().ok());
+  });
+}
+
+/// Tables have the same numbers at all nodes, those that no other node reaches among them.
+TEST_P(Clusters, ATableOfTheDatabaseAloneMayComeFirst) {
+  const ClusterFile file(2);
+  on_each_node(file, 2, [](Cluster& cluster) {
+    ASSERT_TRUE(cluster.database().create_table("own").ok());
+    const auto accounts = make_accounts(cluster, GetParam());
+    const Status started = cluster.start();
+    ASSERT_TRUE(started.ok()) << started.message();
+    auto worker = cluster.register_worker().value();
+    const std::uint64_t elsewhere = cluster.node() == 1 ? kAccounts : 0;
+    EXPECT_TRUE(worker->run([&](Transaction& t) { (void)t.put(accounts, elsewhere, {7}); }).committed());
+    ASSERT_TRUE(cluster.barrier().ok());
+    std::int64_t here = 0;
+    const std::uint64_t own = kAccounts - elsewhere;
+    EXPECT_TRUE(
+        worker->run([&](Transaction& t) { here = t.get(accounts, own).value_or(Account{}).balance; }).committed());
+    EXPECT_EQ(here, 7);
+    ASSERT_TRUE(cluster.barrier().ok());
+  });
+}
+
 TEST(ClusterErrors, AMissingNodeIsNamed) {
   const ClusterFile file(2);
   ClusterOptions options = node_options(file, 1);

@@ -46,5 +46,10 @@ Result<RunResult> ClusterWorker::call(NodeNumber node, std::string_view procedur
                                       std::string& reply) {
   return node_.call(*thread_, node, procedure, args, reply);
 }
+Result<RunResult> ClusterWorker::call(const Table& table, std::string_view key, std::string_view procedure,
+                                      std::string_view args, std::string& reply) {
+  const Result<NodeNumber> home = node_.home_of(table, key);
+  return home.ok() ? node_.call(*thread_, *home, procedure, args, reply) : home.status();
+}
 
 }  // namespace granary

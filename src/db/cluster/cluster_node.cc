@@ -234,7 +234,7 @@ std::vector<NodeNumber> ClusterNode::nodes() const {
 }
 
 void ClusterNode::place(txn::TableCore* core, Placement placement) {
-  tables_.push_back(core);
+  made_.push_back(core);
   if (!placement.home) return;
   core->place(
       std::make_shared<const txn::Placement>(txn::Placement{.self = own_.id, .home = std::move(placement.home)}));
@@ -359,8 +359,22 @@ ClockStatus ClusterNode::clock() const {
           .jumps = report.jumps};
 }
 
+Result<NodeNumber> ClusterNode::home_of(const Table& table, std::string_view key) const {
+  const txn::TableCore* const core = table.core();
+  if (std::find(made_.begin(), made_.end(), core) == made_.end()) {
+    const std::string_view name = core == nullptr ? "" : table.name();
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("the keys of table '{}' have no home: it was not made by Cluster::create_table", name));
+  }
+  return core->placement() == nullptr ? own_.id : core->placement()->home(key);
+}
+
 Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std::string_view procedure,
                                     std::string_view args, std::string& reply) {
+  if (config_.find(node) == nullptr) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("calling '{}' at node {}: {} has no such node", procedure, node, config_.file));
+  }
   if (node == own_.id) return procedures_.call(worker.worker(), procedure, args, reply);
   dist::messages::Ask<dist::messages::Call> question(node, {.procedure = procedure, .arguments = args});
   worker.messenger().ask(question);

@@ -50,6 +50,8 @@ class ClusterNode {
   Result<std::unique_ptr<ClusterThread>> register_worker();
   Result<RunResult> call(ClusterThread& worker, NodeNumber node, std::string_view procedure, std::string_view args,
                          std::string& reply);
+  /// Of a key of a table that this made.
+  Result<NodeNumber> home_of(const Table& table, std::string_view key) const;
   ClusterStatistics statistics() const;
   ClockStatus clock() const;
   Status leave();
@@ -103,7 +105,8 @@ class ClusterNode {
   base::ThreadWaiter waiter_;
   dist::Directory directory_;
   std::unique_ptr<dist::NodeParts> parts_;
-  std::vector<txn::TableCore*> tables_;
+  std::vector<txn::TableCore*> made_;    ///< tables and indexes of create_table() and create_index()
+  std::vector<txn::TableCore*> tables_;  ///< all of the database's by id, for the owner, from begin_service() on
 
   std::unique_ptr<LeaderThread> leader_;
   std::unique_ptr<membership::MembershipThread> membership_thread_;

@@ -86,6 +86,7 @@ Status ClusterNode::begin_service() {
   auto endpoint = fabric_->open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
   service_endpoint_ = std::move(endpoint).value();
+  tables_ = database_->engine().tables();
   owner_ = std::make_unique<dist::messages::Owner>(*service_worker_.core(), *service_slot_, tables_,
                                                    database_->engine().region());
   calls_ = std::make_unique<dist::messages::CallQueue>(1024);
