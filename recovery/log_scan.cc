@@ -150,7 +150,7 @@ Status Scanner::unknown(const Found& file) {
 /// of former ones stands, with older epochs, before its first marker.
 Status Scanner::admit_unknown(const Found& file) {
   FileBytes buffer;
-  const log::SegmentHeader header = expected_header(manifest_.database, options_.node, file.name);
+  const log::SegmentHeader header = expected_header(manifest_.database, file.name);
   const auto scanned = scan_segment(files_, file.path, file.name, header, options_.salvage, buffer);
   if (!scanned.ok()) return scanned.status();
   if (!scanned->header.ok()) return scanned->header;
@@ -172,7 +172,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
     for (;;) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= found.size()) return;
-      const log::SegmentHeader header = expected_header(manifest_.database, options_.node, found[i].name);
+      const log::SegmentHeader header = expected_header(manifest_.database, found[i].name);
       auto scanned = scan_segment(files_, found[i].path, found[i].name, header, options_.salvage, buffer);
       if (scanned.ok()) {
         static_cast<ScannedSegment&>(scan_.segments[i]) = std::move(*scanned);

@@ -22,7 +22,6 @@ namespace granary::recovery {
 
 struct ScanOptions {
   unsigned threads = 1;
-  std::uint32_t node = 0;
   /// Go on where something durable is lost, and say in `losses` what.
   bool salvage = false;
   /// The manifest is another node's, without the generation that this node may be running by now.

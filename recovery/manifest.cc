@@ -40,16 +40,6 @@ log::DatabaseId new_database_id() {
   return id;
 }
 
-std::string to_text(const log::DatabaseId& id) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : id) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
 std::string boot_id() {
   const int descriptor = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return "";

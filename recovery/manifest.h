@@ -63,6 +63,7 @@ struct Manifest {
 };
 
 inline constexpr std::string_view kManifestName = "MANIFEST";
+inline constexpr std::string_view kLockName = "LOCK";  ///< held by who has the directory open
 
 /// kNotFound if the directory has none; kDamaged, naming file and cause, if it is not whole or of another version.
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory);
@@ -71,9 +72,9 @@ Status write_manifest(base::FileSystem& files, const std::string& directory, con
 /// The greatest epoch that it names.
 epoch::Epoch greatest_epoch(const Manifest& manifest);
 
-/// A new random id, and its 32 hexadecimal digits.
+/// A new random id.
 log::DatabaseId new_database_id();
-std::string to_text(const log::DatabaseId& id);
+using log::to_text;  // an id is an array, in whose namespace nobody looks for it
 /// The system's boot id, or "" if it has none.
 std::string boot_id();
 

@@ -26,7 +26,6 @@ using nlohmann::ordered_json;
 constexpr std::string_view kChecksumWord = "crc32c ";
 constexpr std::size_t kChecksumLine = kChecksumWord.size() + 8 + 1;
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint32_t kMaxLoggers = kMaxWorkers;
 
 /// The words that stand for an enum's values.
 template <typename Enum>

@@ -87,10 +87,9 @@ std::optional<SegmentName> parse_segment_name(std::string_view name) {
   return parsed;
 }
 
-SegmentHeader expected_header(const log::DatabaseId& database, std::uint32_t node, const SegmentName& name) {
+SegmentHeader expected_header(const log::DatabaseId& database, const SegmentName& name) {
   SegmentHeader header;
   header.database = database;
-  header.node = node;
   header.logger = name.logger;
   header.generation = name.generation;
   header.sequence = name.sequence;

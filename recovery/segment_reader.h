@@ -29,7 +29,7 @@ struct SegmentName {
 std::optional<SegmentName> parse_segment_name(std::string_view name);
 
 /// The header that a whole segment with this name begins with, in the oldest version.
-log::SegmentHeader expected_header(const log::DatabaseId& database, std::uint32_t node, const SegmentName& name);
+log::SegmentHeader expected_header(const log::DatabaseId& database, const SegmentName& name);
 
 /// Memory that holds one file, or a part, after the other.
 class FileBytes {

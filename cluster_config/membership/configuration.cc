@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -118,6 +119,17 @@ const Member* Configuration::find(NodeId id) const {
 }
 
 Member* Configuration::find(NodeId id) { return const_cast<Member*>(std::as_const(*this).find(id)); }
+
+bool Configuration::lives(NodeId id) const {
+  const Member* const member = find(id);
+  return member != nullptr && member->live();
+}
+
+std::vector<NodeId> Configuration::missing(std::span<const NodeId> nodes) const {
+  std::vector<NodeId> missing;
+  std::ranges::copy_if(nodes, std::back_inserter(missing), [this](NodeId id) { return !lives(id); });
+  return missing;
+}
 
 const Member* Configuration::leader() const {
   for (const MemberState state : {MemberState::kServing, MemberState::kJoining}) {

@@ -5,6 +5,7 @@
 // Members are never removed from it: one that left or died stays, so that its next life gets a greater generation.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,9 @@ struct Configuration {
   /// nullptr if the node never joined.
   const Member* find(NodeId id) const;
   Member* find(NodeId id);
+  bool lives(NodeId id) const;
+  /// Those of `nodes` that do not live.
+  std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
   /// Who advances the cluster's epoch: the lowest id that serves; while nobody does, the lowest that joins; nullptr if
   /// nobody lives.
   const Member* leader() const;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kvstore/hash/key.h"
 #include "kvstore/remote/remote_table.h"
 #include "kvstore/remote/version_check.h"
 #include "rdma/fiber/step.h"

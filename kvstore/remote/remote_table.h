@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kvstore/hash/key.h"
+#include "kvstore/hash/bucket.h"
 #include "rdma/fabric.h"
 
 namespace granary::kvstore::remote {
@@ -22,8 +22,5 @@ struct RemoteTable {
   }
   rdma::RemoteAddress bucket(std::uint64_t number) const { return main.plus(number * sizeof(hash::Bucket)); }
 };
-
-/// Of the layout that both sides must have alike to read each other's tables (rdma::NodeOptions::layout has it in it).
-std::uint64_t layout_fingerprint(const RemoteTable& table);
 
 }  // namespace granary::kvstore::remote

@@ -27,12 +27,12 @@ std::string with_header(Kind kind, Rpc::CallId call, std::string_view body) {
 
 }  // namespace
 
-Rpc::Called Rpc::call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done) {
-  if (calls_.size() >= kMostCalls) return {SendResult::kFull};
+SendResult Rpc::call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done) {
+  if (calls_.size() >= kMostCalls) return SendResult::kFull;
   const SendResult result = sender_.send(with_header(Kind::kRequest, last_call_ + 1, request));
-  if (result != SendResult::kTaken) return {result};
+  if (result != SendResult::kTaken) return result;
   calls_[++last_call_] = {now_us + timeout_us, std::move(done)};
-  return {result, last_call_};
+  return result;
 }
 
 std::uint64_t Rpc::next_deadline_us() const {

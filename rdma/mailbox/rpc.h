@@ -1,7 +1,7 @@
 #pragma once
 // Requests and answers over a pair of mailboxes, one in each direction between two workers. Both may ask.
 //
-// An answer that comes after its call has ended (timed out, cancelled) is dropped. A call that did not end with an answer
+// An answer that comes after its call has ended (timed out) is dropped. A call that did not end with an answer
 // may have been carried out or not: what is asked for must bear that.
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class CallOutcome : std::uint8_t {
 class Rpc {
  public:
   using CallId = std::uint64_t;
-  /// Called once, inside step(), with the answer (empty if there is none). It may make and cancel calls.
+  /// Called once, inside step(), with the answer (empty if there is none). It may make calls.
   using Done = std::function<void(CallOutcome outcome, std::string_view answer)>;
   /// Answers a request, or says nothing: then answer() follows, later. May not use this object.
   using Handler = std::function<std::optional<std::string>(CallId call, std::string_view request)>;
@@ -46,14 +46,8 @@ class Rpc {
         handler_(std::move(handler)),
         last_call_(last_call) {}
 
-  struct Called {
-    SendResult result = SendResult::kTaken;
-    CallId id = 0;  ///< if taken
-  };
   /// kFull also if there are kMostCalls under way.
-  Called call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done);
-  /// The call's Done is not called any more.
-  void cancel(CallId call) { calls_.erase(call); }
+  SendResult call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done);
   /// The answer to a request that the handler has put off.
   void answer(CallId call, std::string_view body);
   CallId last_call() const { return last_call_; }

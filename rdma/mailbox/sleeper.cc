@@ -20,7 +20,7 @@ void Sleeper::sleep() {
   for (Receiver* receiver : receivers_) receiver->lie_down(endpoint_.bell());
   if (base::injected(base::Bug::kSleepWithoutLook) || !has_something()) {
     ++counts_.sleeps;
-    const std::uint64_t time_us = longest_sleep_us();
+    const std::uint64_t time_us = std::min(most_sleep_us_, limit_us_);
     if (!endpoint_.sleep(time_us) && time_us == most_sleep_us_) ++counts_.slept_through;
   }
   for (Receiver* receiver : receivers_) receiver->get_up();
@@ -28,12 +28,6 @@ void Sleeper::sleep() {
 
 bool Sleeper::has_something() const {
   return std::any_of(receivers_.begin(), receivers_.end(), [](const Receiver* one) { return one->has_something(); });
-}
-
-std::uint64_t Sleeper::longest_sleep_us() const {
-  const bool all_out =
-      std::all_of(senders_.begin(), senders_.end(), [](const Sender* one) { return one->idle() || one->broken(); });
-  return std::min({most_sleep_us_, limit_us_, all_out ? most_sleep_us_ : kAskAgain_us});
 }
 
 }  // namespace granary::rdma::mailbox

@@ -7,7 +7,6 @@
 
 #include "rdma/fabric.h"
 #include "rdma/mailbox/receiver.h"
-#include "rdma/mailbox/sender.h"
 #include "src/base/waiter.h"
 
 namespace granary::rdma::mailbox {
@@ -16,15 +15,13 @@ namespace granary::rdma::mailbox {
 class Sleeper final : public base::Waiter {
  public:
   static constexpr std::uint32_t kSpins = 64;         ///< pauses of a wait before it sleeps
-  static constexpr std::uint64_t kAskAgain_us = 100;  ///< longest sleep while a sender waits for room
+  static constexpr std::uint64_t kAskAgain_us = 100;  ///< for limit(): while a sender waits for room
   static constexpr std::uint64_t kMostSleep_us = 50'000;
 
   /// All mailboxes that the worker serves over this endpoint; they outlive this.
-  Sleeper(Endpoint& endpoint, std::vector<Receiver*> receivers, std::vector<const Sender*> senders,
-          std::uint64_t most_sleep_us = kMostSleep_us)
+  Sleeper(Endpoint& endpoint, std::vector<Receiver*> receivers, std::uint64_t most_sleep_us = kMostSleep_us)
       : endpoint_(endpoint),
         receivers_(std::move(receivers)),
-        senders_(std::move(senders)),
         most_sleep_us_(most_sleep_us) {}
 
   /// Until this is called again, no sleep is longer: something is to be done then.
@@ -42,11 +39,9 @@ class Sleeper final : public base::Waiter {
  private:
   void sleep();
   bool has_something() const;
-  std::uint64_t longest_sleep_us() const;
 
   Endpoint& endpoint_;
   const std::vector<Receiver*> receivers_;
-  const std::vector<const Sender*> senders_;
   const std::uint64_t most_sleep_us_;
   std::uint64_t limit_us_ = ~std::uint64_t{0};
   Counts counts_;

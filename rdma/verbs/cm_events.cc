@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "src/base/check.h"
+#include "src/base/tsc_clock.h"
 
 namespace granary::rdma::verbs {
 
@@ -25,10 +25,7 @@ Channel open_channel() {
   return channel;
 }
 
-std::uint64_t steady_us() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
+std::uint64_t steady_us() { return base::monotonic_ns() / 1000; }
 
 CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us) {
   while (true) {

@@ -16,12 +16,6 @@ namespace {
 
 using Partitions = std::vector<std::unique_ptr<PartitionReader>>;
 
-std::string hexadecimal(const log::DatabaseId& id) {
-  std::string text;
-  for (const unsigned char byte : id) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 Status mismatch(const PartitionReader& file, std::size_t offset, std::string_view field, std::string_view found,
                 std::string_view expected) {
   return file.damaged(offset, fmt::format("{} {}, expected {}", field, found, expected));
@@ -31,8 +25,8 @@ Status mismatch(const PartitionReader& file, std::size_t offset, std::string_vie
 Status check_file(const PartitionReader& file, std::uint32_t i, const FileHeader& expected) {
   const FileHeader& found = file.header();
   if (found.database != expected.database) {
-    return mismatch(file, offsetof(FileHeader, database), "database", hexadecimal(found.database),
-                    hexadecimal(expected.database));
+    return mismatch(file, offsetof(FileHeader, database), "database", log::to_text(found.database),
+                    log::to_text(expected.database));
   }
   const auto number = [](std::uint64_t value) { return std::to_string(value); };
   if (found.epoch != expected.epoch)

@@ -11,10 +11,8 @@ namespace granary::recovery::checkpoint {
 
 class SnapshotPin {
  public:
-  /// Pins the newest snapshot. kUnavailable if it is older than `complete_from`: the first epoch for which the tables
-  /// have all versions. Loading and replay leave only the newest one, so a recovered database names the epoch that it
-  /// began with; an older snapshot would miss records.
-  static Result<SnapshotPin> take(epoch::EpochManager& epochs, epoch::Epoch complete_from = 0);
+  /// Pins the newest snapshot.
+  static Result<SnapshotPin> take(epoch::EpochManager& epochs);
   SnapshotPin(SnapshotPin&& other) noexcept
       : epochs_(other.epochs_),
         slot_(std::exchange(other.slot_, nullptr)),

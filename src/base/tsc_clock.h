@@ -33,7 +33,6 @@ class TscClock {
   }
   double nanoseconds_per_tick() const { return nanoseconds_per_tick_; }
   double nanoseconds(std::uint64_t tick_count) const { return static_cast<double>(tick_count) * nanoseconds_per_tick_; }
-  bool uses_counter() const { return counter_; }
 
  private:
   TscClock(bool counter, double nanoseconds_per_tick)

@@ -20,7 +20,6 @@
 namespace granary::cli {
 namespace {
 
-using cluster_check::Finding;
 using cluster_check::Findings;
 using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;

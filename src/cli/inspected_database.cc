@@ -11,7 +11,7 @@ Result<InspectedDatabase> InspectedDatabase::open(const std::string& directory) 
   base::FileSystem& files = base::system_files();
   InspectedDatabase database;
   database.directory = directory;
-  const std::string lock = directory + "/LOCK";
+  const std::string lock = fmt::format("{}/{}", directory, recovery::kLockName);
   if (files.open(lock).ok()) {  // locking would make the file
     auto locked = files.lock(lock);
     if (!locked.ok()) return locked.status();

@@ -76,7 +76,7 @@ Status Preview::segment(const recovery::LogSegment& segment) {
     if (chunk.last_epoch >= from_epoch_) preview_.bytes += chunk.end - chunk.begin;
   }
   const epoch::Epoch limit = segment.running && past_durable_ ? kNoLimit : segment.limit;
-  const auto header = recovery::expected_header(database_.manifest.database, 0, segment.name);
+  const auto header = recovery::expected_header(database_.manifest.database, segment.name);
   auto reader = recovery::SegmentReader::open(bytes_.view(), segment.path, header, /*ignore_header=*/salvaged_);
   if (!reader.ok()) return reader.status();
   for (;;) {

@@ -40,9 +40,11 @@ class Engine {
 
   const Options& options() const { return options_; }
   epoch::EpochManager& epochs() { return epochs_; }
-  /// Before transactions begin; what is set outlives them.
+  // In a cluster, before there are workers; what is set outlives the engine.
   void set_fence(const membership::Fence& fence) { shared_.fence = &fence; }
   void set_living(const membership::Living& living) { shared_.living = &living; }
+  /// By which leases end.
+  void set_time(const base::SoftTime& time) { shared_.time = &time; }
   memory::SlabPool& slabs() { return slabs_; }
   /// All memory of records and indexes; the fabric registers it.
   memory::Region& region() { return *region_; }
@@ -76,8 +78,6 @@ class Engine {
 
   /// One epoch period's work.
   bool step();
-  /// In a cluster, before there are workers: the time by which leases end. It outlives the engine.
-  void set_time(const base::SoftTime& time) { shared_.time = &time; }
   /// In a cluster, a few times in each epoch period: tells the leader how far this node is.
   void publish() { epochs_.publish(durable()); }
 

@@ -14,7 +14,6 @@
 namespace granary::db {
 namespace {
 
-constexpr std::string_view kLockName = "LOCK";
 const std::string kSharedMemory = "/dev/shm";
 constexpr std::string_view kRingPrefix = "ring-";
 
@@ -97,7 +96,7 @@ std::string Storage::ring_directory() const {
 
 Status Storage::lock_and_read() {
   if (const Status made = files_.make_directory(options_.directory); !made.ok()) return made;
-  auto locked = files_.lock(options_.directory + "/" + std::string(kLockName));
+  auto locked = files_.lock(options_.directory + "/" + std::string(recovery::kLockName));
   if (!locked.ok()) return locked.status();
   lock_ = std::move(*locked);
   for (const std::string& directory : log_directories()) {
@@ -345,7 +344,6 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
                              .segment_bytes = options_.log_segment_bytes,
                              .reserve_bytes = options_.log_reserve_bytes,
                              .codec = codec_of(options_.log_compression),
-                             .small_records = options_.small_log_records,
                              .cluster = epochs.in_cluster() || ended != Ended::kNo,
                              .threads = options_.background == Background::kThreads && ended == Ended::kNo,
                              .database = manifest_.database,

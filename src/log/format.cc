@@ -6,6 +6,16 @@
 
 namespace granary::log {
 
+std::string to_text(const DatabaseId& id) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : id) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
 std::uint32_t SegmentHeader::compute_crc() const { return base::crc32c(0, this, offsetof(SegmentHeader, crc)); }
 
 std::string segment_name(std::uint64_t generation, std::uint32_t logger, std::uint64_t sequence) {

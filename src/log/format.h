@@ -27,6 +27,8 @@ inline constexpr std::size_t kAlignment = 8;
 inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
 
 using DatabaseId = std::array<unsigned char, 16>;
+/// Its 32 hexadecimal digits.
+std::string to_text(const DatabaseId& id);
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
 
@@ -84,7 +86,7 @@ struct SegmentHeader {
   std::uint32_t version = kFormatVersion;
   std::uint32_t byte_order = kByteOrder;
   DatabaseId database{};
-  std::uint32_t node = 0;
+  std::uint32_t node = 0;  ///< always: whose log it is, its directory tells
   std::uint32_t logger = 0;
   std::uint64_t generation = 0;
   std::uint64_t sequence = 0;  ///< of this logger's segments in this generation, from 0

@@ -26,9 +26,8 @@ struct LogOptions {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
   std::uint64_t reserve_bytes = 0;  ///< set aside for segments, by all loggers together
   std::optional<Codec> codec;
-  bool small_records = false;  ///< entries without writes: only to measure (Silo Fig. 11)
-  bool cluster = false;        ///< of a node of a cluster: entries may hold writes of other nodes' records
-  bool threads = true;         ///< false: whoever drives the database calls step()
+  bool cluster = false;  ///< of a node of a cluster: entries may hold writes of other nodes' records
+  bool threads = true;   ///< false: whoever drives the database calls step()
   DatabaseId database{};
   std::uint64_t generation = 0;
 };

@@ -29,7 +29,7 @@ namespace granary::log {
 struct LoggerOptions {
   base::FileSystem* files = nullptr;
   std::string directory;
-  SegmentHeader identity;  ///< database, node, logger, generation
+  SegmentHeader identity;  ///< database, logger, generation
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
   std::uint64_t spares = 0;  ///< segments to set aside in advance
   std::optional<Codec> codec;

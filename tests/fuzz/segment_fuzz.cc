@@ -102,7 +102,7 @@ bool fuzz::read(std::string_view input) {
   const bool another = (input[0] & 2) != 0, salvage = (input[0] & 4) != 0;
   const SegmentHeader header = another ? SegmentHeader() : header_of(segment);
   const recovery::SegmentName name{header.generation, header.logger, header.sequence};
-  const SegmentHeader expected = recovery::expected_header(header.database, header.node, name);
+  const SegmentHeader expected = recovery::expected_header(header.database, name);
   auto opened = SegmentReader::open(segment, "segment", expected, salvage);
   Found found;
   if (opened.ok()) found = walk(*opened, segment.size());

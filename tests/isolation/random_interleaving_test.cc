@@ -15,7 +15,6 @@ namespace granary::tests {
 namespace {
 
 using namespace bench::append;
-using bench::history::Event;
 using bench::history::EventType;
 using bench::history::History;
 using bench::history::MicroOp;

@@ -48,7 +48,7 @@ inline std::string entry_of(std::uint64_t tid, log::EntryKind kind, std::string_
 class SegmentBuilder {
  public:
   explicit SegmentBuilder(const recovery::SegmentName& name, const log::DatabaseId& database = kDatabase) {
-    const log::SegmentHeader header = recovery::expected_header(database, 0, name);
+    const log::SegmentHeader header = recovery::expected_header(database, name);
     crc_ = header.crc;
     bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
   }

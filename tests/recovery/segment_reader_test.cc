@@ -36,7 +36,7 @@ std::string text_of(const SegmentReader& reader, Found found) {
 
 Read read(std::string_view bytes, const log::DatabaseId& database = tests::kDatabase, SegmentName name = kName) {
   Read result;
-  auto reader = SegmentReader::open(bytes, "S", expected_header(database, 0, name));
+  auto reader = SegmentReader::open(bytes, "S", expected_header(database, name));
   if (!reader.ok()) {
     result.header = reader.status();
     return result;

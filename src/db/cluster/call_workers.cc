@@ -74,7 +74,7 @@ void CallWorkers::run(ClusterThread& mine) {
     }
     std::string reply;
     const Result<RunResult> result = procedures_.call(mine.worker(), job->procedure, job->arguments, reply);
-    queue_.finish(*job, dist::messages::Verdict::kDone, encode_call_result(result, reply));
+    queue_.finish(*job, encode_call_result(result, reply));
   }
 }
 

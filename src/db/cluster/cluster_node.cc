@@ -26,8 +26,6 @@ namespace {
 
 /// Registered memory of a worker's operations.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
-/// Calls of other nodes that may wait for a worker.
-constexpr std::size_t kMostCalls = 1024;
 
 /// How long a node may seem to serve that has ended.
 std::uint64_t marks_linger_us(const cluster_config::MembershipConfig& membership) {
@@ -121,7 +119,7 @@ Status ClusterNode::become_member() {
   membership::Membership::Listener listener;
   listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
   listener.lost = [this](const Status& why) {
-    if (control_ != nullptr) dist::stop_serving(*reinterpret_cast<epoch::ControlBlock*>(control_->base()));
+    if (control_ != nullptr) dist::stop_serving(control_block());
     std::fprintf(stderr, "granary: %s\n", why.message().c_str());
   };
   auto joined = membership::Membership::join(std::move(board).value(), std::move(options).value(), std::move(listener));
@@ -167,9 +165,7 @@ Status ClusterNode::prepare_alone(ClusterPart& part) const {
 
 /// All nodes take part if any has a directory.
 Status ClusterNode::prepare_together(ClusterPart& part) {
-  const bool logs = std::any_of(config_.nodes.begin(), config_.nodes.end(),
-                                [](const NodeConfig& node) { return !node.data_directory.empty(); });
-  if (!logs) return {};
+  if (!cluster_config::has_logs(config_)) return {};
   const auto first_epoch = recover_across_hosts(*membership_, nodes(), database_options(options_, config_, own_),
                                                 options_.start_timeout_ms, base::system_files());
   if (!first_epoch.ok()) return first_epoch.status();
@@ -184,14 +180,14 @@ Status ClusterNode::open_database() {
   auto control = map(sizeof(epoch::ControlBlock), /*shared=*/true);
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
-  ClusterPart part{.control = reinterpret_cast<epoch::ControlBlock*>(control_->base()), .node = own_.id};
+  ClusterPart part{.control = &control_block(), .node = own_.id};
   if (Status status = prepare_directories(part); !status.ok()) return status;
   auto engine = Engine::open(database_options(options_, config_, own_), base::system_files(), part);
   if (!engine.ok()) return engine.status();
   (*engine)->set_fence(membership_->fence());
   (*engine)->set_living(membership_->living());
+  (*engine)->set_time(clock_->time());
   database_ = std::make_unique<Database>(std::move(engine).value());
-  database_->engine().set_time(clock_->time());
   return {};
 }
 

@@ -75,7 +75,6 @@ class ClusterNode {
   Status await_admission();
   Status take_from_others();
   Status learn_tables();
-  Result<dist::messages::DescribeAnswer> describe(NodeNumber node);
   Status compare_tables(NodeNumber node, const dist::messages::DescribeAnswer& said) const;
   Status begin_call_workers();
 
@@ -84,6 +83,7 @@ class ClusterNode {
   Status ask(dist::messages::Ask<Request>& question);
   std::string answer_control() const;
   bool has_left(NodeNumber node) const;
+  epoch::ControlBlock& control_block() const { return *reinterpret_cast<epoch::ControlBlock*>(control_->base()); }
   void follow(const membership::Configuration& configuration);
   void count_in(ClusterThread& thread);
   Result<std::unique_ptr<ClusterThread>> open_thread(WorkerNumber number);

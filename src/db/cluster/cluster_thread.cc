@@ -25,8 +25,7 @@ ClusterThread::ClusterThread(Worker worker, WorkerNumber number, dist::NodeParts
   rdma::Endpoint& door = *endpoint;
   remote_ =
       std::make_unique<dist::RemoteWorker>(node, *worker_.core(), number_.value(), scheduler_, std::move(endpoint));
-  sleeper_ = std::make_unique<rdma::mailbox::Sleeper>(door, remote_->messenger().receivers(),
-                                                      std::vector<const rdma::mailbox::Sender*>());
+  sleeper_ = std::make_unique<rdma::mailbox::Sleeper>(door, remote_->messenger().receivers());
 }
 
 ClusterThread::~ClusterThread() {

@@ -50,7 +50,6 @@ class ClusterThread {
 
   Worker& worker() { return worker_; }
   dist::messages::Messenger& messenger() { return remote_->messenger(); }
-  rdma::fiber::Peers& peers() { return remote_->peers(); }
   const dist::ReachCounters& counters() const { return remote_->counters(); }
   /// Called when it ends, while its counters can be read.
   void on_end(std::function<void(ClusterThread&)> act) { on_end_ = std::move(act); }

@@ -2,15 +2,13 @@
 
 #include <chrono>
 
+#include "src/base/tsc_clock.h"
 #include "src/dist/record_access/regions.h"
 
 namespace granary::db {
 namespace {
 
-std::uint64_t now_us() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
-}
+std::uint64_t now_us() { return base::monotonic_ns() / 1000; }
 
 }  // namespace
 

@@ -84,7 +84,6 @@ class AcrossHosts {
   Status open();
   std::optional<Lives> lives_in(const Configuration& now) const;
   Result<bool> await_all(const Lives& lives, bool done, std::vector<NodeLogState>& logs);
-  std::string missing(const Configuration& now) const;
   template <typename Decide>
   Result<bool> await(const Decide& decide);
 
@@ -136,9 +135,8 @@ Status AcrossHosts::end_own(const std::vector<NodeLogState>& logs) {
 std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
   Lives lives;
   for (const NodeId node : nodes_) {
-    const Member* const member = now.find(node);
-    if (member == nullptr || !member->live()) return std::nullopt;
-    lives.push_back(member->generation);
+    if (!now.lives(node)) return std::nullopt;
+    lives.push_back(now.find(node)->generation);
   }
   return lives;
 }
@@ -183,15 +181,6 @@ Result<epoch::Epoch> AcrossHosts::round() {
   return *same ? recovery::first_epoch_after(logs) : epoch::Epoch{0};
 }
 
-std::string AcrossHosts::missing(const Configuration& now) const {
-  std::string names;
-  for (const NodeId node : nodes_) {
-    const Member* const member = now.find(node);
-    if (member == nullptr || !member->live()) names += fmt::format("{}{}", names.empty() ? "" : ", ", node);
-  }
-  return names;
-}
-
 /// Until `decide(configuration)` does.
 template <typename Decide>
 Result<bool> AcrossHosts::await(const Decide& decide) {
@@ -200,13 +189,13 @@ Result<bool> AcrossHosts::await(const Decide& decide) {
     if (const Status status = membership_.status(); !status.ok()) return status;
     const auto now = membership_.configuration();
     if (const std::optional<bool> decided = decide(*now)) return *decided;
-    const std::string names = missing(*now);
-    if (names.empty()) end = Clock::now() + timeout_;
+    const std::vector<NodeId> missing = now->missing(nodes_);
+    if (missing.empty()) end = Clock::now() + timeout_;
     if (Clock::now() > end) {
       return Status(StatusCode::kUnavailable,
                     fmt::format("after {} ms these nodes are not there, without which nobody knows how far the logs of "
                                 "the cluster count: {}; start them, or raise start_timeout_ms",
-                                timeout_.count(), names));
+                                timeout_.count(), fmt::join(missing, ", ")));
     }
     membership_.step(kStep_us);
   }

@@ -1,5 +1,7 @@
 #include "src/db/cluster/recover_directories.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -35,7 +37,7 @@ Result<bool> interrupted(const Options& node, base::FileSystem& files) {
   const auto manifest = manifest_of(node, files);
   if (!manifest.ok()) return manifest.status();
   if (manifest->generations.empty() || manifest->generations.back().cut) return false;
-  const auto free = files.lock(node.directory + "/LOCK");
+  const auto free = files.lock(fmt::format("{}/{}", node.directory, recovery::kLockName));
   if (!free.ok() && free.status().code() != StatusCode::kUnavailable) return free.status();
   return free.ok();
 }

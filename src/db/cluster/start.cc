@@ -23,11 +23,10 @@ using membership::MemberState;
 
 namespace {
 
-void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+/// Calls of other nodes that may wait for a worker.
+constexpr std::size_t kMostCalls = 1024;
 
-epoch::ControlBlock& block_of(const memory::Region& control) {
-  return *reinterpret_cast<epoch::ControlBlock*>(control.base());
-}
+void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 /// Of a configuration that all have joined. Nobody joins while others serve, so no generation changes until the next start.
 std::string start_id_of(const Configuration& configuration) {
@@ -41,7 +40,7 @@ std::string start_id_of(const Configuration& configuration) {
 
 /// Called by the membership's thread, after the fence has moved.
 void ClusterNode::follow(const Configuration& configuration) {
-  dist::act_in(configuration.version, block_of(*control_));
+  dist::act_in(configuration.version, control_block());
   if (leader_ != nullptr) leader_->follow(configuration);
 }
 
@@ -89,7 +88,7 @@ Status ClusterNode::begin_service() {
   tables_ = database_->engine().tables();
   owner_ = std::make_unique<dist::messages::Owner>(*service_worker_.core(), *service_slot_, tables_,
                                                    database_->engine().region());
-  calls_ = std::make_unique<dist::messages::CallQueue>(1024);
+  calls_ = std::make_unique<dist::messages::CallQueue>(kMostCalls);
   if (!own_.data_directory.empty()) log_files_ = std::make_unique<LogFiles>(own_.data_directory, base::system_files());
   service_ = std::make_unique<dist::messages::Service>(
       dist::messages::ServicePlace{.layout = layout_,
@@ -100,7 +99,6 @@ Status ClusterNode::begin_service() {
                                    .calls = calls_.get(),
                                    .files = log_files_.get(),
                                    .control = [this](rdma::NodeId, std::string_view) { return answer_control(); }});
-  calls_->set_notify([this] { service_endpoint_->rouse(); });
   service_thread_ =
       std::make_unique<dist::messages::ServiceThread>(*service_, *service_endpoint_, *service_worker_.core());
   return {};
@@ -108,29 +106,20 @@ Status ClusterNode::begin_service() {
 
 /// Until all of the cluster file's nodes have joined.
 Status ClusterNode::await_members() {
-  const auto all = [this](const Configuration& configuration) {
-    return std::all_of(config_.nodes.begin(), config_.nodes.end(), [&](const auto& node) {
-      const membership::Member* const member = configuration.find(node.id);
-      return member != nullptr && member->live();
-    });
-  };
+  const std::vector<NodeNumber> wanted = nodes();
+  const auto all = [&](const Configuration& configuration) { return configuration.missing(wanted).empty(); };
   if (membership_->wait_until(all, std::uint64_t{options_.start_timeout_ms} * 1000)) return {};
   if (!membership_->status().ok()) return membership_->status();
-  std::string missing;
-  const auto configuration = membership_->configuration();
-  for (const auto& node : config_.nodes) {
-    const membership::Member* const member = configuration->find(node.id);
-    if (member == nullptr || !member->live()) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", node.id);
-  }
+  const auto missing = membership_->configuration()->missing(wanted);
   return Status(StatusCode::kUnavailable,
                 fmt::format("after {} ms these nodes of {} have not joined: {}; start them, or raise start_timeout_ms",
-                            options_.start_timeout_ms, config_.file, missing));
+                            options_.start_timeout_ms, config_.file, fmt::join(missing, ", ")));
 }
 
 /// Until the leader has given this node the cluster's E.
 Status ClusterNode::await_admission() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
-  while (!dist::may_serve(block_of(*control_))) {
+  while (!dist::may_serve(control_block())) {
     if (!membership_->status().ok()) return membership_->status();
     if (std::chrono::steady_clock::now() > end) {
       const Status why = leader_->status();
@@ -150,9 +139,7 @@ Status ClusterNode::ask(Ask<Request>& question) {
     own_thread_->messenger().ask(question);
     if (question.outcome() == dist::messages::AskOutcome::kAnswered) return {};
     if (!membership_->status().ok()) return membership_->status();
-    const auto configuration = membership_->configuration();
-    const membership::Member* const member = configuration->find(question.node());
-    const bool gone = member == nullptr || !member->live();
+    const bool gone = !membership_->configuration()->lives(question.node());
     if (gone || std::chrono::steady_clock::now() > end) {
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} {}: {}", question.node(), gone ? "has left or died" : "does not answer",
@@ -191,10 +178,8 @@ Status ClusterNode::learn_tables() {
 
 Status ClusterNode::compare_tables(NodeNumber node, const DescribeAnswer& said) const {
   DescribeAnswer own;
-  {
-    // The owner is the service's; descriptions do not change any more, and are read only.
-    if (owner_->answer(dist::messages::Describe{}, own) != dist::messages::Verdict::kDone) return {};
-  }
+  // The owner is the service's; descriptions do not change any more, and are read only.
+  if (owner_->answer(dist::messages::Describe{}, own) != dist::messages::Verdict::kDone) return {};
   std::map<std::uint32_t, const dist::messages::TableDescription*> theirs;
   for (const auto& table : said.tables) theirs.emplace(table.id, &table);
   for (const auto& mine : own.tables) {

@@ -5,27 +5,18 @@
 
 namespace granary::dist::messages {
 
-std::optional<CallQueue::Job> CallQueue::take_locked() {
+std::optional<CallQueue::Job> CallQueue::wait(std::uint64_t timeout_us) {
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, std::chrono::microseconds(timeout_us), [this] { return !waiting_.empty(); });
   if (waiting_.empty()) return {};
   std::optional<Job> job = std::move(waiting_.front());
   waiting_.pop_front();
   return job;
 }
 
-std::optional<CallQueue::Job> CallQueue::take() {
+void CallQueue::finish(const Job& job, std::string result) {
   const std::lock_guard lock(mutex_);
-  return take_locked();
-}
-
-std::optional<CallQueue::Job> CallQueue::wait(std::uint64_t timeout_us) {
-  std::unique_lock lock(mutex_);
-  arrived_.wait_for(lock, std::chrono::microseconds(timeout_us), [this] { return !waiting_.empty(); });
-  return take_locked();
-}
-
-void CallQueue::finish(const Job& job, Verdict verdict, std::string result) {
-  const std::lock_guard lock(mutex_);
-  finished_.push_back({job.ticket, verdict, std::move(result)});
+  finished_.push_back({job.ticket, std::move(result)});
   if (notify_) notify_();
 }
 

@@ -31,7 +31,6 @@ class CallQueue {
   };
   struct Finished {
     Ticket ticket;
-    Verdict verdict = Verdict::kDone;
     std::string result;
   };
 
@@ -39,12 +38,10 @@ class CallQueue {
   explicit CallQueue(std::size_t most_waiting) : most_waiting_(most_waiting) {}
 
   // Workers.
-  /// The next call, if one waits.
-  std::optional<Job> take();
-  /// The same, but waits for one; nothing if the time was up.
+  /// The next call, waiting for one; nothing if the time was up.
   std::optional<Job> wait(std::uint64_t timeout_us);
-  /// Of every job that was taken, once: kDone and the result, or kUnknownProcedure.
-  void finish(const Job& job, Verdict verdict, std::string result);
+  /// Of every job that was taken, once.
+  void finish(const Job& job, std::string result);
 
   // The service.
   /// False if too many wait.
@@ -54,8 +51,6 @@ class CallQueue {
   void set_notify(std::function<void()> notify);
 
  private:
-  std::optional<Job> take_locked();
-
   const std::size_t most_waiting_;
   std::mutex mutex_;  // guards what follows
   std::function<void()> notify_;

@@ -102,7 +102,7 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
     }
     ended(*asking);
   };
-  const SendResult result = rpc_->call(item.text, now_us, left_us, done).result;
+  const SendResult result = rpc_->call(item.text, now_us, left_us, done);
   if (result == SendResult::kTaken) ++open_calls_;
   return result;
 }

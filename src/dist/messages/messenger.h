@@ -36,8 +36,8 @@ struct MessengerPlace {
   rdma::fiber::Peers& peers;  ///< of the worker's endpoint
   rdma::fiber::Scheduler& scheduler;
   std::function<std::uint64_t()> now_us;
-  std::uint64_t timeout_us = 1'000'000;        ///< of a question
-  std::uint64_t connect_timeout_us = 100'000;  ///< the whole worker waits that long for a node that does not answer
+  std::uint64_t timeout_us;          ///< of a question
+  std::uint64_t connect_timeout_us;  ///< the whole worker waits that long for a node that does not answer
   std::function<bool(rdma::NodeId)> lives =
       {};  ///< whether a node is a member that lives: others are not asked. Empty: all are
 };

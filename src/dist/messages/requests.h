@@ -45,12 +45,12 @@ enum class Verdict : std::uint8_t {
   kKeyTooLong,
   kBusy,  ///< a record stayed locked for the whole bounded wait: ask again
   kOutOfMemory,
-  kOverloaded,  ///< as many procedure calls as the owner takes are waiting: ask again later
-  kUnknownProcedure,
-  kNoHandler,    ///< the owner has nobody for such requests
-  kTooLarge,     ///< the answer is longer than a message may be
-  kNoSnapshots,  ///< the owner keeps no versions, or none of that epoch any more
-  kHeldByDead,   ///< a node that is dead held the record, which stays locked until that node is recovered
+  kOverloaded,        ///< as many procedure calls as the owner takes are waiting: ask again later
+  kUnknownProcedure,  ///< not said any more: what a call came to is in its answer
+  kNoHandler,         ///< the owner has nobody for such requests
+  kTooLarge,          ///< the answer is longer than a message may be
+  kNoSnapshots,       ///< the owner keeps no versions, or none of that epoch any more
+  kHeldByDead,        ///< a node that is dead held the record, which stays locked until that node is recovered
   kLast = kHeldByDead,
 };
 std::string_view name(Verdict verdict);

@@ -92,11 +92,7 @@ void Service::Link::completed(const rdma::Completion& completion) {
 
 void Service::Link::finished(const CallQueue::Finished& finished) {
   if (!rpc_ || finished.ticket.session != sessions_) return;
-  if (finished.verdict != Verdict::kDone) {
-    rpc_->answer(finished.ticket.call, refuse(Type::kCall, finished.verdict));
-  } else {
-    rpc_->answer(finished.ticket.call, checked(Type::kCall, encode(Type::kCall, CallAnswer{finished.result})));
-  }
+  rpc_->answer(finished.ticket.call, checked(Type::kCall, encode(Type::kCall, CallAnswer{finished.result})));
 }
 
 std::optional<std::string> Service::Link::handle(Rpc::CallId call, std::string_view request) {

@@ -1,14 +1,11 @@
 #include "src/dist/messages/service_thread.h"
 
-#include <chrono>
+#include "src/base/tsc_clock.h"
 
 namespace granary::dist::messages {
 namespace {
 
-std::uint64_t now_us() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
-}
+std::uint64_t now_us() { return base::monotonic_ns() / 1000; }
 
 }  // namespace
 
@@ -16,7 +13,7 @@ ServiceThread::ServiceThread(Service& service, rdma::Endpoint& endpoint, txn::Wo
     : service_(service),
       endpoint_(endpoint),
       worker_(worker),
-      sleeper_(endpoint, service.receivers(), {}),
+      sleeper_(endpoint, service.receivers()),
       thread_([this] { run(); }) {}
 
 ServiceThread::~ServiceThread() {

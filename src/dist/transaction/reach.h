@@ -41,7 +41,6 @@ struct ReachCounters {
 };
 
 struct Reach {
-  rdma::NodeId self;
   cc::WorkerState& worker;
   rdma::fiber::Scheduler& scheduler;
   rdma::fiber::FiberEndpoint& endpoint;
@@ -56,7 +55,7 @@ struct Reach {
   const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases
   std::uint64_t lease_us = 0;            ///< how long leases are
   bool reads_lease = true;               ///< NodeParts::reads_lease
-  std::uint64_t connect_timeout_us = 100'000;
+  std::uint64_t connect_timeout_us;      ///< NodeParts::connect_timeout_us
   std::function<std::uint64_t()> now_us = {};
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
 

@@ -49,8 +49,6 @@ class RemoteWorker {
   /// What the scheduler's poll has to do.
   void poll();
 
-  rdma::Endpoint& endpoint() { return *endpoint_; }
-  rdma::fiber::Peers& peers() { return peers_; }
   messages::Messenger& messenger() { return messenger_; }
   const ReachCounters& counters() const { return reach_.counters; }
 

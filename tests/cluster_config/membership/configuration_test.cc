@@ -103,6 +103,19 @@ TEST(Configuration, MembersAreKeptInOrder) {
   EXPECT_EQ(configuration.find(6), nullptr);
 }
 
+TEST(Configuration, WhoIsGoneOrNeverCameIsMissing) {
+  Configuration configuration;
+  for (const NodeId id : {1, 2, 3, 4}) configuration.add(id);
+  configuration.members[1].state = MemberState::kServing;
+  configuration.members[2].state = MemberState::kLeft;
+  configuration.members[3].state = MemberState::kDead;
+  EXPECT_TRUE(configuration.lives(1));
+  EXPECT_TRUE(configuration.lives(2));
+  EXPECT_FALSE(configuration.lives(3));
+  const NodeId wanted[] = {1, 2, 3, 4, 5};
+  EXPECT_EQ(configuration.missing(wanted), (std::vector<NodeId>{3, 4, 5}));
+}
+
 TEST(Configuration, WhoIsGoneDoesNotLead) {
   Configuration configuration = example();
   EXPECT_EQ(configuration.leader()->id, 3);

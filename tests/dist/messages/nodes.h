@@ -97,7 +97,8 @@ class TestNode {
                                                             .peers = *peers_,
                                                             .scheduler = scheduler,
                                                             .now_us = std::move(now_us),
-                                                            .timeout_us = 500'000});
+                                                            .timeout_us = 500'000,
+                                                            .connect_timeout_us = 100'000});
     rounds_ = std::make_unique<rdma::fiber::Rounds>(scheduler, *fibers_, *peers_, waiter_);
   }
   void poll() {

@@ -62,7 +62,7 @@ TEST_F(ShmService, AWorkersResultWakesIt) {
   std::thread worker([&] {
     const auto job = calls_.wait(5'000'000);
     std::this_thread::sleep_for(milliseconds(150));  // the service sleeps long since
-    calls_.finish(*job, Verdict::kDone, job->procedure + " done");
+    calls_.finish(*job, job->procedure + " done");
   });
   EXPECT_EQ(asking_->answer(1, Call{.procedure = "p"}).result, "p done");
   worker.join();

@@ -42,7 +42,7 @@ TEST(Service, AQuestionThatIsNotAnsweredTimesOut) {
   CallQueue calls(2);
   SimNodes nodes(1, &calls);
   EXPECT_EQ(nodes.node(0).ask(1, Call{.procedure = "for ever"}).outcome(), AskOutcome::kTimedOut);
-  calls.finish(*calls.take(), Verdict::kDone, "too late");
+  calls.finish(*calls.wait(0), "too late");
   EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");
 }
 
@@ -50,7 +50,7 @@ TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
   CallQueue calls(2);
   SimNodes nodes(1, &calls);
   std::vector<std::string> seen;
-  for (const std::string name : {"slow", "unknown", "one too many"}) {
+  for (const std::string name : {"slow", "quick", "one too many"}) {
     nodes.scheduler.spawn([&, name] {
       const Ask<Call> call = nodes.node(0).ask(1, Call{.procedure = name, .arguments = "arguments"});
       const bool answered = call.outcome() == AskOutcome::kAnswered;
@@ -60,14 +60,13 @@ TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
   nodes.scheduler.spawn([&] {
     EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "short"}).bytes, "0 says short");
     seen.emplace_back("short");
-    for (auto job = calls.take(); job; job = calls.take()) {
-      calls.finish(*job, job->procedure == "slow" ? Verdict::kDone : Verdict::kUnknownProcedure,
-                   "did " + job->arguments);
+    for (auto job = calls.wait(0); job; job = calls.wait(0)) {
+      calls.finish(*job, job->procedure + " did " + job->arguments);
     }
   });
   nodes.scheduler.run();
-  EXPECT_EQ(seen, (std::vector<std::string>{"one too many: too many calls waiting", "short", "slow: did arguments",
-                                            "unknown: no such procedure"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"one too many: too many calls waiting", "short", "slow: slow did arguments",
+                                            "quick: quick did arguments"}));
 }
 
 /// The asking side loses its connection and asks again, and what it asked before is answered then: before or after the service
@@ -78,7 +77,7 @@ TEST(Service, ALateAnswerIsTakenForNoOther) {
     SimNodes nodes(1, &calls);
     std::vector<CallQueue::Job> jobs;
     nodes.between = [&] {
-      if (auto job = calls.take()) jobs.push_back(std::move(*job));
+      if (auto job = calls.wait(0)) jobs.push_back(std::move(*job));
     };
     TestNode& node = nodes.node(0);
     AskOutcome first{};
@@ -91,9 +90,9 @@ TEST(Service, ALateAnswerIsTakenForNoOther) {
       while (jobs.empty()) nodes.scheduler.yield();
       node.endpoint().disconnect(*node.peers().find(1));
       while (first == AskOutcome::kOpen || (after && jobs.size() < 2)) nodes.scheduler.yield();
-      calls.finish(jobs[0], Verdict::kDone, "first's");
+      calls.finish(jobs[0], "first's");
       while (jobs.size() < 2) nodes.scheduler.yield();
-      calls.finish(jobs[1], Verdict::kDone, "second's");
+      calls.finish(jobs[1], "second's");
     });
     nodes.scheduler.run();
     EXPECT_EQ(first, AskOutcome::kBroken);
@@ -108,7 +107,7 @@ TEST(Service, ANodeThatEndsBreaksWhatWasAskedAndItsNextLifeAnswers) {
     AskOutcome outcome{};
     nodes.scheduler.spawn([&] { outcome = nodes.node(0).ask(1, Call{.procedure = "p"}).outcome(); });
     nodes.scheduler.spawn([&] {
-      while (!calls.take()) nodes.scheduler.yield();
+      while (!calls.wait(0)) nodes.scheduler.yield();
       nodes.crash(1);
     });
     nodes.scheduler.run();

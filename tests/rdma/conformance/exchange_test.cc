@@ -60,7 +60,7 @@ class Exchange : public testing::Test {
     const auto done = [&](CallOutcome outcome, std::string_view text) { got = {outcome, std::string(text)}; };
     SendResult result = SendResult::kFull;
     const auto asked = [&] {
-      result = worker_->rpc(node).call(request, world_->now_us(), timeout_us, done).result;
+      result = worker_->rpc(node).call(request, world_->now_us(), timeout_us, done);
       return result != SendResult::kFull;
     };
     if (!work_until(asked)) return {};
@@ -85,8 +85,7 @@ TEST_F(Exchange, RequestsOfAllSizesAreAnswered) {
     for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(bytes * 31 + i * 7);
     ASSERT_TRUE(echoes(kPeer, text)) << bytes << " bytes";
   }
-  EXPECT_EQ(worker_->rpc(kPeer).call(std::string(MailWorker::kMostBytes + 1, 'x'), 0, 0, {}).result,
-            SendResult::kTooLarge);
+  EXPECT_EQ(worker_->rpc(kPeer).call(std::string(MailWorker::kMostBytes + 1, 'x'), 0, 0, {}), SendResult::kTooLarge);
   EXPECT_TRUE(echoes(kPeer, "still"));
 }
 
@@ -97,10 +96,8 @@ TEST_F(Exchange, ManyRequestsAreUnderWayAtATime) {
   std::vector<std::string> answers;
   const auto over = [&] {
     const auto ask = [&] {
-      return worker_->rpc(kPeer)
-          .call(std::to_string(asked), world_->now_us(), kPatience_us,
-                [&](CallOutcome, std::string_view text) { answers.emplace_back(text); })
-          .result;
+      return worker_->rpc(kPeer).call(std::to_string(asked), world_->now_us(), kPatience_us,
+                                      [&](CallOutcome, std::string_view text) { answers.emplace_back(text); });
     };
     while (asked < kCalls && ask() == SendResult::kTaken) ++asked;
     return answers.size() == kCalls;
@@ -147,7 +144,7 @@ TEST_F(Exchange, WorkersThatWaitForEachOtherSleep) {
     for (const NodeId node : {kPeer, kOther}) {
       const auto done = [&](CallOutcome outcome, std::string_view) { answers += outcome == CallOutcome::kAnswered; };
       const auto asked = [&] {
-        return worker_->rpc(node).call("ping", world_->now_us(), kPatience_us, done).result == SendResult::kTaken;
+        return worker_->rpc(node).call("ping", world_->now_us(), kPatience_us, done) == SendResult::kTaken;
       };
       ASSERT_TRUE(work_until(asked));
     }
@@ -195,7 +192,7 @@ TEST_F(Exchange, FibersWaitForAnswersAndForOperations) {
         answered += outcome == CallOutcome::kAnswered;
         scheduler.wake(self);
       };
-      while (worker_->rpc(kPeer).call("x", world_->now_us(), kPatience_us, done).result == SendResult::kFull) {
+      while (worker_->rpc(kPeer).call("x", world_->now_us(), kPatience_us, done) == SendResult::kFull) {
         world_->advance();
         scheduler.yield();
       }

@@ -64,6 +64,8 @@ class MailWorker {
     for (const auto& [node, mail] : mails_) {
       mail.rpc->step(now_us);
       deadline_us = std::min(deadline_us, mail.rpc->next_deadline_us());
+      const bool waits = !mail.sender->idle() && !mail.sender->broken();
+      if (waits) deadline_us = std::min(deadline_us, now_us + mailbox::Sleeper::kAskAgain_us);
     }
     sleeper_->limit(deadline_us - std::min(deadline_us, now_us));
     return any || handed_on_ != 0;
@@ -103,12 +105,8 @@ class MailWorker {
   }
   void make_sleeper() {
     std::vector<mailbox::Receiver*> receivers;
-    std::vector<const mailbox::Sender*> senders;
-    for (const auto& [node, mail] : mails_) {
-      receivers.push_back(mail.receiver.get());
-      senders.push_back(mail.sender.get());
-    }
-    sleeper_ = std::make_unique<mailbox::Sleeper>(*endpoint_, receivers, senders, most_sleep_us_);
+    for (const auto& [node, mail] : mails_) receivers.push_back(mail.receiver.get());
+    sleeper_ = std::make_unique<mailbox::Sleeper>(*endpoint_, receivers, most_sleep_us_);
   }
 
   memory::Region& region_;

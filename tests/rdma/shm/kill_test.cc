@@ -184,7 +184,7 @@ TEST_F(Kill, InALargeMessageLeavesNoPartOfItToTheReceiver) {
     ASSERT_TRUE(worker.join(kVictim, kPatience_us).ok());
     bool ended = false;
     const auto done = [&](mailbox::CallOutcome, std::string_view) { ended = true; };
-    ASSERT_EQ(worker.rpc(kVictim).call("go", now_us(), kPatience_us, done).result, mailbox::SendResult::kTaken);
+    ASSERT_EQ(worker.rpc(kVictim).call("go", now_us(), kPatience_us, done), mailbox::SendResult::kTaken);
     ASSERT_TRUE(
         work_until(worker, [&] { return ended && !worker.endpoint().status(worker.connection(kVictim)).ok(); }));
     ASSERT_TRUE(victim.wait().killed);
@@ -209,7 +209,7 @@ TEST_F(Kill, InARequestsHandlerEndsTheCall) {
   ASSERT_TRUE(worker.join(kVictim, kPatience_us).ok());
   std::optional<mailbox::CallOutcome> outcome;
   const auto done = [&](mailbox::CallOutcome how, std::string_view) { outcome = how; };
-  ASSERT_EQ(worker.rpc(kVictim).call("die", now_us(), kPatience_us, done).result, mailbox::SendResult::kTaken);
+  ASSERT_EQ(worker.rpc(kVictim).call("die", now_us(), kPatience_us, done), mailbox::SendResult::kTaken);
   const std::uint64_t begin = now_us();
   ASSERT_TRUE(work_until(worker, [&] { return outcome.has_value(); }));
   EXPECT_EQ(outcome, mailbox::CallOutcome::kBroken);

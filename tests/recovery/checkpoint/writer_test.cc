@@ -164,16 +164,6 @@ TEST_F(WriterTest, DirectoriesAreSyncedOrItFails) {
   }
 }
 
-TEST_F(WriterTest, ASnapshotFromBeforeTheTablesWereCompleteIsRefused) {
-  EngineWorkers workers(*database_, 1);
-  epoch::EpochManager& epochs = workers.shared().epochs;
-  database_.pass_epochs(20);
-  const auto newest = checkpoint::SnapshotPin::take(epochs);
-  ASSERT_TRUE(newest.ok());
-  EXPECT_TRUE(checkpoint::SnapshotPin::take(epochs, newest->epoch()).ok());
-  EXPECT_EQ(checkpoint::SnapshotPin::take(epochs, newest->epoch() + 1).status().code(), StatusCode::kUnavailable);
-}
-
 TEST_F(WriterTest, EGoesOnBetweenPieces) {
   fill(5000, 50);
   const std::uint64_t before = database_->statistics().epoch;
