@@ -30,7 +30,9 @@ Result<std::int64_t> namespace_shift_ns() {
     if (clock == "monotonic" || clock == "1") return seconds * 1'000'000'000 + nanoseconds;
   }
   return Status(StatusCode::kUnavailable,
-                std::string(kOffsets) + " does not tell how far this process's clock is shifted; use --clock=ptp");
+                std::string(kOffsets) +
+                    " does not tell how far this process's clock is shifted; set kind = \"ptp\" in "
+                    "[clock] of the cluster file, or \"none\"");
 }
 
 }  // namespace
