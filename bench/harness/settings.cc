@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bench/harness/cluster_flags.h"
 #include "bench/harness/comma_list.h"
 #include "bench/harness/command.h"
 #include "bench/harness/machine.h"
@@ -97,6 +98,11 @@ Status set_node(const FlagValues& flags, Settings& settings) {
     return {StatusCode::kInvalidArgument,
             fmt::format("--workers={}: node {} has {} by '{}'", settings.workers, id, node->workers, file)};
   }
+  if (settings.variants.has(Variant::kMemSilo) && !node->data_directory.empty()) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--variant=memsilo has no log; node {} has one by 'data_directory' of '{}'", id, file)};
+  }
+  settings.options.memory_limit_bytes = node->memory_bytes;
   settings.share = {.node = static_cast<std::uint32_t>(node - config->nodes.begin()),
                     .nodes = static_cast<std::uint32_t>(config->nodes.size()),
                     .in_cluster = true};
@@ -129,8 +135,11 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                                "Measurements; the median by throughput is reported, with minimum and maximum."));
   flags.push_back(text_flag("json", "", "FILE", "Writes everything to FILE as JSON with BenchBase's top-level keys."));
   flags.push_back(integer_flag("seed", 1, 0, kAnyInteger, "", "Seed of all random choices."));
-  flags.push_back(
-      switch_flag("verify", command.verify, "Checks the data after the run; a failed check ends in exit code 1."));
+  flags.push_back(switch_flag("verify", command.verify,
+                              command.on_nodes && !command.verify
+                                  ? "Checks the data after the run; a failed check ends in exit code 1. On a cluster, "
+                                    "the default is true."
+                                  : "Checks the data after the run; a failed check ends in exit code 1."));
   if (!command.variants.empty()) flags.push_back(text_flag("variant", "", "a,b", variant_help(command.variants)));
   flags.push_back(choice_flag("huge_pages", "try", {"try", "require", "off"}, "2 MiB pages for records and index."));
   flags.push_back(
@@ -208,6 +217,7 @@ Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& fl
 }
 
 Result<Settings> settings_from(const BenchCommand& command, const FlagValues& flags) {
+  if (const Status followed = check_cluster_flags(flags); !followed.ok()) return followed;
   Settings settings;
   settings.workers = static_cast<std::uint32_t>(flags.integer("workers"));
   settings.seed = flags.integer("seed");

@@ -23,13 +23,17 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
         fmt::format("--mix={}: keys of nodes are ranges of fixed size; in a cluster, use a mix without inserts",
                     parameters.mix.name));
   }
-  if (!settings.share.alone()) {
-    parameters.hash = true;  // what other nodes reach without the owner's processor
-    return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<ClusterStore>>(name, settings, parameters));
-  }
   if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
+  }
+  if (!settings.share.alone()) {
+    if (flags.given("index") && !parameters.hash) {
+      return Status(StatusCode::kInvalidArgument,
+                    "--index=ordered: in a cluster, keys are in hash tables; leave the flag out");
+    }
+    parameters.hash = true;  // what other nodes reach without the owner's processor
+    return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<ClusterStore>>(name, settings, parameters));
   }
   if (parameters.hash && parameters.mix.share(Operation::kScan) != 0) {
     return Status(StatusCode::kInvalidArgument,

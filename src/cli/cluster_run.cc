@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/cluster/run.h"
+#include "bench/harness/cluster_flags.h"
 #include "bench/harness/comma_list.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/load.h"
@@ -58,6 +59,8 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   if (flags.given("node") || flags.given("reports") || flags.text("cluster").empty())
     return bench::refuse(bench::ExitCode::kUsage,
                          fmt::format("{}: expected --cluster=FILE, no --node and no --reports", words));
+  if (const Status followed = bench::check_cluster_flags(flags); !followed.ok())
+    return bench::refuse(bench::ExitCode::kUsage, followed.message());
   if (const auto protocol = bench::protocol_from(command, flags); !protocol.ok())
     return bench::refuse(bench::ExitCode::kUsage, protocol.status().message());
   const auto nodes = nodes_of(flags);

@@ -11,7 +11,6 @@ Result<NodeOptions> node_options(const Settings& settings) {
     return Status(StatusCode::kInvalidArgument, fmt::format("--protocol=two_pc_tcp: {}", why));
   };
   if (!settings.variants.empty()) return refusal("--variant is about the engine, which does not run");
-  if (!settings.options.directory.empty()) return refusal("it keeps no log; use --durability=none");
   if (settings.rendezvous == nullptr) return refusal("its nodes are of one host; use 'granary cluster run'");
   const auto config = cluster_config::load(settings.cluster.file);
   if (!config.ok()) return config.status();

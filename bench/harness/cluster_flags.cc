@@ -1,0 +1,45 @@
+#include "bench/harness/cluster_flags.h"
+
+#include <fmt/format.h>
+
+namespace granary::bench {
+
+namespace {
+
+struct KeyOfFile {
+  const char* flag;
+  const char* key;
+  const char* section;
+};
+
+/// What a node's database has of its file (src/db/cluster/cluster_node.cc), and where its threads run.
+constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults] or [[node]]"},
+                                     {"directory", "data_directory", "[defaults] or [[node]]"},
+                                     {"log_dirs", "log_directories", "[defaults] or [[node]]"},
+                                     {"memory_limit", "memory", "[defaults] or [[node]]"},
+                                     {"pin", "cpus", "[defaults] or [[node]]"},
+                                     {"epoch_ms", "epoch_ms", "[cluster]"},
+                                     {"snapshot_epochs", "snapshot_epochs", "[cluster]"},
+                                     {"release", "release", "[cluster]"}};
+
+bool on_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
+
+}  // namespace
+
+Status check_cluster_flags(const FlagValues& flags) {
+  if (!on_cluster(flags)) return {};
+  for (const KeyOfFile& each : kKeysOfFile) {
+    if (!flags.given(each.flag)) continue;
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--{}: on a cluster its file says so; leave it out, and set '{}' in {} of '{}'", each.flag,
+                        each.key, each.section, flags.text("cluster"))};
+  }
+  return {};
+}
+
+void set_cluster_defaults(FlagValues& flags) {
+  if (!on_cluster(flags) || flags.given("verify")) return;
+  flags.set("verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
+}
+
+}  // namespace granary::bench

@@ -1,0 +1,67 @@
+// What a benchmark's flags are on a cluster. That they are asked for is tested through the program itself, in tests/cli.
+
+#include "bench/harness/cluster_flags.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "bench/harness/command.h"
+
+namespace granary::bench {
+namespace {
+
+/// The flags of a benchmark that runs on nodes, as nobody gives them, with this cluster file.
+FlagValues flags_on(const std::string& cluster) {
+  FlagValues flags;
+  for (const Flag& flag : common_flags({.name = "bank", .on_nodes = true}))
+    flags.set(flag.name, {.kind = flag.kind, .text = flag.initial});
+  flags.set("cluster", {.kind = FlagKind::kText, .given = !cluster.empty(), .text = cluster});
+  return flags;
+}
+
+FlagValues with(FlagValues flags, const std::string& name) {
+  EXPECT_TRUE(flags.declared(name)) << name;
+  FlagValues::Entry entry = flags.all().find(name)->second;
+  entry.given = true;
+  flags.set(name, entry);
+  return flags;
+}
+
+TEST(ClusterFlags, WhatTheFileHasTheSayOfIsRefused) {
+  const struct {
+    const char* flag;
+    const char* says;
+  } kCases[] = {{"durability", "'data_directory' in [defaults] or [[node]]"},
+                {"directory", "'data_directory' in [defaults] or [[node]]"},
+                {"log_dirs", "'log_directories' in [defaults] or [[node]]"},
+                {"memory_limit", "'memory' in [defaults] or [[node]]"},
+                {"pin", "'cpus' in [defaults] or [[node]]"},
+                {"epoch_ms", "'epoch_ms' in [cluster]"},
+                {"snapshot_epochs", "'snapshot_epochs' in [cluster]"},
+                {"release", "'release' in [cluster]"}};
+  for (const auto& [flag, says] : kCases) {
+    const Status status = check_cluster_flags(with(flags_on("c.toml"), flag));
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << flag;
+    EXPECT_EQ(status.message(), std::string("--") + flag + ": on a cluster its file says so; leave it out, and set " +
+                                    says + " of 'c.toml'");
+    EXPECT_TRUE(check_cluster_flags(with(flags_on(""), flag)).ok()) << flag;
+  }
+}
+
+TEST(ClusterFlags, AllOthersAreFollowed) {
+  EXPECT_TRUE(check_cluster_flags(flags_on("c.toml")).ok());
+  for (const char* flag : {"workers", "seconds", "htm", "huge_pages", "loggers", "checkpoint_interval"})
+    EXPECT_TRUE(check_cluster_flags(with(flags_on("c.toml"), flag)).ok()) << flag;
+}
+
+TEST(ClusterFlags, DataOfNodesAreCheckedUnlessToldOtherwise) {
+  FlagValues alone = flags_on(""), nodes = flags_on("c.toml"), told = with(flags_on("c.toml"), "verify");
+  for (FlagValues* flags : {&alone, &nodes, &told}) set_cluster_defaults(*flags);
+  EXPECT_FALSE(alone.enabled("verify"));
+  EXPECT_TRUE(nodes.enabled("verify"));
+  EXPECT_FALSE(told.enabled("verify"));
+}
+
+}  // namespace
+}  // namespace granary::bench
