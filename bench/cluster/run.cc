@@ -126,7 +126,9 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const A
   const ExitCode written =
       bench::report(result_text(title, totals) + "\n" + node_table(run.labels, median.nodes, median.all),
                     run.flags.text("json"), json);
-  return written == ExitCode::kOk ? check_findings(totals) : written;
+  if (written != ExitCode::kOk) return written;
+  const ExitCode found = check_findings(totals);
+  return found == ExitCode::kOk ? check_memory_sufficed(totals) : found;
 }
 
 }  // namespace

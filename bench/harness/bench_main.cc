@@ -98,7 +98,9 @@ ExitCode Bench::report() {
   const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_};
   const ExitCode written =
       bench::report(driven ? "" : result_text(title, runs_), flags_.text("json"), json_report(input));
-  return written == ExitCode::kOk ? check_findings(runs_) : written;
+  if (written != ExitCode::kOk) return written;
+  const ExitCode found = check_findings(runs_);
+  return found != ExitCode::kOk || driven ? found : check_memory_sufficed(runs_);
 }
 
 ExitCode Bench::run() {

@@ -47,6 +47,8 @@ struct Measurement {
   bool verified = false;
 
   TypeResult total() const;
+  /// Requests that were given up because memory ran out.
+  std::uint64_t starved() const { return total().aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)]; }
   double seconds() const { return static_cast<double>(elapsed_ns) / 1e9; }
   double throughput() const { return rate(total().finished()); }
   double goodput() const { return rate(total().committed); }

@@ -141,6 +141,10 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
                       human_bytes(median.store.records_bytes), human_bytes(median.store.index_bytes),
                       human_bytes(median.store.version_bytes), human_bytes(median.store.memory_bytes),
                       human_bytes(median.resident_bytes), median.store.page_kind);
+  if (median.starved() != 0) {
+    text += fmt::format("            RAN OUT: {} requests were given up, so the figures are of something else\n",
+                        with_commas(median.starved()));
+  }
   if (median.store.durable_epoch != 0) text += durability_text(median);
   if (median.store.checkpoint_seconds > median.loaded.checkpoint_seconds) text += checkpoint_text(median);
   if (median.store.htm.backend != "off" || median.cluster) text += htm_text(median);

@@ -14,13 +14,20 @@ namespace granary::bench {
 
 namespace {
 
-/// The memory that loading will need against what there is.
+/// Who allows no more memory than that.
+std::string limit_text(const Settings& settings) {
+  if (!settings.share.in_cluster) return "--memory_limit allows";
+  return fmt::format("node {} has, by 'memory' in '{}',", settings.cluster.node, settings.cluster.file);
+}
+
+/// The memory that the run will need against what there is.
 Status check_memory(const BenchCommand& command, const Workload& workload, const Settings& settings) {
   const std::uint64_t needed = workload.estimated_bytes();
   const std::uint64_t limit = settings.options.memory_limit_bytes;
   if (limit != 0 && needed > limit) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("{} of this size needs about {}; --memory_limit allows {}",
-                                                            command.name, human_bytes(needed), human_bytes(limit)));
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} of this size needs about {}; {} {}", command.name, human_bytes(needed),
+                              limit_text(settings), human_bytes(limit)));
   }
   if (const std::uint64_t available = available_memory(); needed > available) {
     return Status(StatusCode::kInvalidArgument,
@@ -70,6 +77,19 @@ ExitCode check_findings(const std::vector<Measurement>& runs) {
     for (const Finding& finding : run.findings) {
       if (!finding.holds)
         return refuse(ExitCode::kCheckFailed, fmt::format("{} does not hold: {}", finding.condition, finding.detail));
+    }
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode check_memory_sufficed(const std::vector<Measurement>& runs) {
+  for (const Measurement& run : runs) {
+    if (const std::uint64_t starved = run.starved(); starved != 0) {
+      return refuse(
+          ExitCode::kEnvironment,
+          fmt::format("{} requests were given up for want of memory, so the figures are of something else; run it "
+                      "for less time, or with {}",
+                      with_commas(starved), kMoreMemory));
     }
   }
   return ExitCode::kOk;

@@ -26,6 +26,9 @@ enum class Ending : std::uint8_t {
   kGaveUp,      ///< could not be run to an end; counts as neither
 };
 
+/// What helps who runs out of memory, for messages.
+inline constexpr const char* kMoreMemory = "more memory (--memory_limit; in a cluster, 'memory' of its file)";
+
 /// Attempts that failed before a request's end, by reason. One per transaction type and client.
 using AbortCounts = std::array<std::uint64_t, kAbortReasons>;
 

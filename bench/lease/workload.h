@@ -100,7 +100,7 @@ Status LeaseWorkload<S>::load_piece(Session& session, const store::Piece& piece,
     });
     if (ending != Ending::kCommitted) {
       return Status(StatusCode::kResourceExhausted,
-                    "memory ran out while loading; use fewer --keys or a larger --memory_limit");
+                    fmt::format("memory ran out while loading; use fewer --keys, or {}", kMoreMemory));
     }
     progress.add(to - from);
   }

@@ -115,7 +115,7 @@ Status BankWorkload<S>::load_piece(Session& session, const store::Piece& piece, 
     });
     if (ending != Ending::kCommitted) {
       return Status(StatusCode::kResourceExhausted,
-                    "memory ran out while loading; use fewer --accounts or a larger --memory_limit");
+                    fmt::format("memory ran out while loading; use fewer --accounts, or {}", kMoreMemory));
     }
     loaded_.fetch_add(batch, std::memory_order_relaxed);
     progress.add(to - from);

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "bench/harness/workload.h"
 #include "bench/harness/jobs.h"
 #include "bench/tpcc/population.h"
@@ -120,7 +122,7 @@ class Loader {
       });
       if (ending != Ending::kCommitted) {
         return Status(StatusCode::kResourceExhausted,
-                      "memory ran out while loading; use fewer --warehouses or a larger --memory_limit");
+                      fmt::format("memory ran out while loading; use fewer --warehouses, or {}", kMoreMemory));
       }
       progress_.add(to - from);
     }

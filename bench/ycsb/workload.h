@@ -118,8 +118,9 @@ Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>* order, 
   for (std::uint64_t i = from; i < to; ++i) {
     const KeyBytes key(parameters_.first_key() + (order == nullptr ? i : (*order)[i]));
     if ((*session)->insert(key.view(), {value.data(), value.size()}, aborts) != Ending::kCommitted) {
-      return Status(StatusCode::kResourceExhausted,
-                    fmt::format("no memory left after {} of {} keys; see --memory_limit", i - from, to - from));
+      return Status(
+          StatusCode::kResourceExhausted,
+          fmt::format("no memory left after {} of {} keys; use fewer --keys, or {}", i - from, to - from, kMoreMemory));
     }
     if ((i + 1 - from) % kReportEvery == 0) progress.add(kReportEvery);
   }

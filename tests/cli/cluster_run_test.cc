@@ -168,6 +168,46 @@ TEST_F(ClusterRun, RefusesWhatCannotRun) {
   EXPECT_NE(too_many.err.find("--workers=2"), std::string::npos) << too_many.err;
 }
 
+/// Said once, before any node is started.
+TEST_F(ClusterRun, RefusesFlagsThatTheFileHasTheSayOf) {
+  for (const char* flag : {"--durability=disk", "--release=commit", "--memory_limit=1GiB", "--pin=on"}) {
+    const Ran ran = granary("cluster run smallbank --workers=1 --cluster=" + file_ + " " + flag);
+    EXPECT_EQ(ran.exit_code, 2) << flag;
+    EXPECT_TRUE(ran.err.starts_with("granary: " + std::string(flag).substr(0, std::string(flag).find('=')) + ": "))
+        << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    EXPECT_EQ(granary("bench smallbank --node=3 --workers=1 --cluster=" + file_ + " " + flag).exit_code, 2) << flag;
+  }
+  EXPECT_EQ(granary("cluster run append --epoch_ms=5 --cluster=" + file_).exit_code, 2);
+  EXPECT_EQ(granary("cluster run ycsb --workers=1 --index=ordered --cluster=" + file_).exit_code, 2);
+}
+
+/// A log that a variant is without is not the file's to bring.
+TEST_F(ClusterRun, RefusesAVariantThatTheFileContradicts) {
+  std::ofstream(file_, std::ios::app) << "data_directory = \"data\"\n";
+  const Ran ran = granary("bench smallbank --variant=memsilo --node=5 --workers=1 --cluster=" + file_);
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("'data_directory'"), std::string::npos) << ran.err;
+}
+
+TEST_F(ClusterRun, RefusesWhatTheNodesMemoryDoesNotHold) {
+  const std::string words = "smallbank --workers=1 --accounts=1000000 --cluster=" + file_;
+  for (const std::string& run : {"cluster run " + words, "bench " + words + " --node=5"}) {
+    const Ran ran = granary(run);
+    EXPECT_EQ(ran.exit_code, 2) << run;
+    EXPECT_NE(ran.err.find(" has, by 'memory' in '" + file_ + "', 256.0 MiB"), std::string::npos) << ran.err;
+  }
+}
+
+TEST_F(ClusterRun, ChecksNothingIfToldSo) {
+  const Ran ran = granary(
+      "cluster run ycsb --keys=1000 --workers=1 --seconds=0.1 --warmup=0 --repeat=1 --noverify "
+      "--noprogress --cluster=" +
+      file_);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("verified    nothing"), std::string::npos) << ran.out;
+}
+
 /// Nodes that are started one by one, as on several hosts, and meet through the cluster.
 class NodesByHand : public ClusterRun {
  protected:

@@ -100,6 +100,16 @@ TEST(Usage, WhatDoesNotFitIntoMemoryIsRefusedBeforeLoading) {
   EXPECT_EQ(granary("bench ycsb --keys=1000000 --memory_limit=64MiB").exit_code, 2);
 }
 
+/// What was measured is not what was asked for.
+TEST(Usage, MemoryThatRunsOutIsTheEnvironmentsFault) {
+  const Ran ran = granary(
+      "bench ycsb --keys=1000 --mix=d --value_bytes=1000 --workers=1 --seconds=1 --warmup=0 --repeat=1 --noprogress "
+      "--memory_limit=18MiB");
+  EXPECT_EQ(ran.exit_code, 3) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("RAN OUT"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find("were given up for want of memory"), std::string::npos) << ran.err;
+}
+
 TEST(Usage, AFileThatCannotBeWrittenIsTheEnvironmentsFault) {
   const Ran ran = granary("bench ycsb --keys=1000 --json=/nonexistent/x.json");
   EXPECT_EQ(ran.exit_code, 3);

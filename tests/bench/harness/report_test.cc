@@ -5,6 +5,7 @@
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/table.h"
+#include "bench/harness/trial.h"
 
 namespace granary::bench {
 namespace {
@@ -49,6 +50,19 @@ TEST(Report, TableShowsTypesAbortReasonsAndFailedChecks) {
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " missing in\n" << text;
   }
   EXPECT_EQ(text.find("read_changed"), std::string::npos) << "reasons that did not occur have no column";
+}
+
+/// Requests that want of memory ended make less of a workload than its figures seem to be of.
+TEST(Report, TellsThatMemoryRanOut) {
+  Measurement run = measurement(900, 100);
+  EXPECT_EQ(check_memory_sufficed({run, run}), ExitCode::kOk);
+  EXPECT_EQ(result_text("title", {run}).find("RAN OUT"), std::string::npos);
+  Measurement starved = run;
+  starved.types[1].aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)] = 1234;
+  EXPECT_NE(result_text("title", {starved}).find("RAN OUT: 1,234 requests were given up"), std::string::npos);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(check_memory_sufficed({run, starved}), ExitCode::kEnvironment);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("1,234 requests"), std::string::npos);
 }
 
 TEST(Report, TableTellsWhatCheckpointsCost) {
