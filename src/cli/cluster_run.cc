@@ -118,4 +118,18 @@ std::string cluster_merge_help() {
          "one does not hold.\n";
 }
 
+const std::vector<ClusterBench>& cluster_benches() {
+  static const std::vector<ClusterBench> all{
+      {"run", "runs a benchmark on all nodes of a cluster on this host", cluster_run_help, run_on_nodes},
+      {"merge", "makes one result of nodes that were started on several hosts", cluster_merge_help, merge_reports}};
+  return all;
+}
+
+const ClusterBench* find_cluster_bench(std::string_view name) {
+  for (const ClusterBench& each : cluster_benches()) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
 }  // namespace granary::cli

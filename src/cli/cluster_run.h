@@ -2,9 +2,25 @@
 // `granary cluster run WORKLOAD --cluster=FILE`: a benchmark on all nodes of a cluster file whose nodes are on this host; and `granary
 // cluster merge`, for nodes on several hosts, each of which has run it by itself.
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "bench/harness/command.h"
 
 namespace granary::cli {
+
+/// A second word of `granary cluster` that is followed by the name of a benchmark.
+struct ClusterBench {
+  std::string name = {};  ///< "run"
+  std::string summary = {};
+  std::string (*help)() = nullptr;
+  bench::ExitCode (*run)(const bench::BenchCommand&, const bench::FlagValues&) = nullptr;
+};
+
+const std::vector<ClusterBench>& cluster_benches();
+/// nullptr if there is none of this name.
+const ClusterBench* find_cluster_bench(std::string_view name);
 
 /// `flags`: of `granary bench`, with --cluster.
 bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::FlagValues& flags);

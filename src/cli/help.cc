@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/cli/cluster_run.h"
 #include "src/cli/commands.h"
 
 namespace granary::cli {
@@ -69,19 +70,19 @@ std::string general_help() {
       "  granary help                     this text\n"
       "  granary help bench               the benchmarks there are\n"
       "  granary bench NAME [flags]       runs one\n"
-      "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n"
-      "  granary cluster run NAME [flags] runs one on all nodes of a cluster on this host\n"
-      "  granary cluster merge NAME ...   makes one result of nodes that were started on several hosts\n";
+      "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n";
   for (const Tool* tool : tools())
     text += fmt::format("  {:<31}  {}\n", fmt::format("granary {} {}", tool->words(), tool->operand), tool->summary);
+  for (const ClusterBench& each : cluster_benches())
+    text += fmt::format("  {:<31}  {}\n", fmt::format("granary cluster {} NAME", each.name), each.summary);
   return text +
          "  granary help log                 what log stat, dump and verify do; 'granary log stat --help' has the "
          "flags\n"
          "  granary --version                version, commit and kind of build\n\n"
          "Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 the machine or a file does not play along, or there is "
          "no\n"
-         "database, 4 damaged data, 5 disk fault or disk full. Ctrl-C ends a measurement early and prints what was\n"
-         "measured; a second one ends at once.\n";
+         "database, 4 damaged data, 5 disk fault or disk full, 6 no longer a member of the cluster. Ctrl-C ends a\n"
+         "measurement early and prints what was measured; a second one ends at once.\n";
 }
 
 std::string tool_group_help(const std::vector<const Tool*>& tools) {
@@ -91,6 +92,15 @@ std::string tool_group_help(const std::vector<const Tool*>& tools) {
   for (const Tool* tool : tools) text += fmt::format("  {:<8} {}\n", tool->name, tool->summary);
   return text +
          fmt::format("\n'granary {} {} --help' lists the flags of one.\n", tools.front()->group, tools.front()->name);
+}
+
+std::string cluster_help() {
+  std::string text = "granary cluster COMMAND ... [flags]\n\n";
+  for (const Tool* tool : tools_of("cluster"))
+    text += fmt::format("  {:<10}  {}\n", fmt::format("{} {}", tool->name, tool->operand), tool->summary);
+  for (const ClusterBench& each : cluster_benches())
+    text += fmt::format("  {:<10}  {}\n", fmt::format("{} NAME", each.name), each.summary);
+  return text + "\n'granary cluster run --help' tells more of one.\n";
 }
 
 std::string tool_help(const Tool& tool) {

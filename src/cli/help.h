@@ -14,6 +14,8 @@ std::string bench_help();
 std::string command_help(const bench::BenchCommand& command);
 /// Of `granary log`: the tools of one group. Of a single one: its flags.
 std::string tool_group_help(const std::vector<const Tool*>& tools);
+/// Of `granary cluster`: its tools, and what runs benchmarks.
+std::string cluster_help();
 std::string tool_help(const Tool& tool);
 
 }  // namespace granary::cli

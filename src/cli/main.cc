@@ -24,6 +24,8 @@ using bench::BenchCommand;
 using bench::ExitCode;
 using Words = std::vector<std::string>;
 
+constexpr std::string_view kCluster = "cluster";
+
 ExitCode wrong_usage(const std::string& message) {
   fmt::print(stderr, "granary: {}\n", message);
   return ExitCode::kUsage;
@@ -48,10 +50,9 @@ Words bench_names() {
   return names;
 }
 
-using RunBench = ExitCode (*)(const BenchCommand&, const bench::FlagValues&);
-
 /// The benchmark that the words name, by `run`; `first` is what stood before them, `overview` what helps with it.
-ExitCode run_bench_words(const Words& words, const std::string& first, std::string (*overview)(), RunBench run) {
+ExitCode run_bench_words(const Words& words, const std::string& first, std::string (*overview)(),
+                         ExitCode (*run)(const BenchCommand&, const bench::FlagValues&)) {
   if (words.empty())
     return wrong_usage(fmt::format("{}: which one? expected {}", first, fmt::join(bench_names(), ", ")));
   if (asks_for_help(words[0])) return show(overview());
@@ -72,7 +73,18 @@ ExitCode run_bench_words(const Words& words, const std::string& first, std::stri
 Words tool_names(const std::vector<const Tool*>& group) {
   Words names;
   for (const Tool* tool : group) names.push_back(tool->name);
+  if (group[0]->group != kCluster) return names;
+  for (const ClusterBench& each : cluster_benches()) names.push_back(each.name);
   return names;
+}
+
+std::string group_help(const std::vector<const Tool*>& group) {
+  return group[0]->group == kCluster ? cluster_help() : tool_group_help(group);
+}
+
+/// What the words after "cluster" mean, if a benchmark is named next.
+const ClusterBench* cluster_bench_of(const std::string& first, const Words& rest) {
+  return first == kCluster && !rest.empty() ? find_cluster_bench(rest[0]) : nullptr;
 }
 
 /// The tool that the first words name; takes them away. nullptr if they name none: then `*code` was told.
@@ -93,7 +105,7 @@ const Tool* find_tool(const std::vector<const Tool*>& group, Words* words, ExitC
 }
 
 ExitCode run_tool_words(const std::vector<const Tool*>& group, Words words) {
-  if (!words.empty() && asks_for_help(words[0]) && !group[0]->name.empty()) return show(tool_group_help(group));
+  if (!words.empty() && asks_for_help(words[0]) && !group[0]->name.empty()) return show(group_help(group));
   ExitCode code = ExitCode::kOk;
   const Tool* const tool = find_tool(group, &words, &code);
   if (tool == nullptr) return code;
@@ -112,7 +124,7 @@ ExitCode run_tool_words(const std::vector<const Tool*>& group, Words words) {
 }
 
 ExitCode help_on_tool(const std::vector<const Tool*>& group, Words words) {
-  if (words.empty()) return show(group[0]->name.empty() ? tool_help(*group[0]) : tool_group_help(group));
+  if (words.empty()) return show(group[0]->name.empty() ? tool_help(*group[0]) : group_help(group));
   ExitCode code = ExitCode::kOk;
   const Tool* const tool = find_tool(group, &words, &code);
   if (tool == nullptr) return code;
@@ -128,16 +140,23 @@ Words first_words(const Words& more) {
   return known;
 }
 
+/// On the benchmark that the words name, if any.
+ExitCode help_on_bench(const Words& words, std::string (*overview)()) {
+  if (words.empty()) return show(overview());
+  const BenchCommand* command = find_bench_command(words[0]);
+  if (command == nullptr) return unknown_word("benchmark", words[0], bench_names());
+  if (words.size() > 1) return wrong_usage(fmt::format("help: '{}' is one word too many", words[1]));
+  return show(command_help(*command));
+}
+
 ExitCode help(const Words& topic) {
   if (topic.empty()) return show(general_help());
-  if (const auto group = tools_of(topic[0]); !group.empty())
-    return help_on_tool(group, Words(topic.begin() + 1, topic.end()));
-  if (topic[0] != "bench") return unknown_word("topic", topic[0], first_words({}));
-  if (topic.size() == 1) return show(bench_help());
-  const BenchCommand* command = find_bench_command(topic[1]);
-  if (command == nullptr) return unknown_word("benchmark", topic[1], bench_names());
-  if (topic.size() > 2) return wrong_usage(fmt::format("help: '{}' is one word too many", topic[2]));
-  return show(command_help(*command));
+  const Words rest(topic.begin() + 1, topic.end());
+  if (topic[0] == "bench") return help_on_bench(rest, bench_help);
+  if (const ClusterBench* const named = cluster_bench_of(topic[0], rest))
+    return help_on_bench(Words(rest.begin() + 1, rest.end()), named->help);
+  if (const auto group = tools_of(topic[0]); !group.empty()) return help_on_tool(group, rest);
+  return unknown_word("topic", topic[0], first_words({}));
 }
 
 ExitCode run(const Words& words) {
@@ -145,10 +164,8 @@ ExitCode run(const Words& words) {
   const std::string& first = words[0];
   const Words rest(words.begin() + 1, words.end());
   if (first == "bench") return run_bench_words(rest, first, bench_help, bench::run_bench);
-  if (first == "cluster" && !rest.empty() && rest[0] == "run")
-    return run_bench_words(Words(rest.begin() + 1, rest.end()), "cluster run", cluster_run_help, run_on_nodes);
-  if (first == "cluster" && !rest.empty() && rest[0] == "merge")
-    return run_bench_words(Words(rest.begin() + 1, rest.end()), "cluster merge", cluster_merge_help, merge_reports);
+  if (const ClusterBench* const named = cluster_bench_of(first, rest))
+    return run_bench_words(Words(rest.begin() + 1, rest.end()), "cluster " + named->name, named->help, named->run);
   if (first == "help") return help(rest);
   if (const auto group = tools_of(first); !group.empty()) return run_tool_words(group, rest);
   const bool version = first == "--version" || first == "version";

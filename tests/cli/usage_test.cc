@@ -44,9 +44,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"log stat", "log stat: expected a directory"},
                     Mistake{"log stat one two", "log stat: 'two' is one word too many"},
                     Mistake{"checkpoint verify", "checkpoint verify: expected a directory"},
-                    Mistake{"cluster", "cluster: what of it? expected check, key"},
+                    Mistake{"cluster", "cluster: what of it? expected check, key, run, merge"},
                     Mistake{"cluster chekc c.toml", "'chekc': no such cluster command; did you mean check?"},
+                    Mistake{"cluster rum tpcc", "'rum': no such cluster command; did you mean run?"},
                     Mistake{"cluster check", "cluster check: expected a file"},
+                    Mistake{"help cluster rum", "'rum': no such cluster command; did you mean run?"},
+                    Mistake{"help cluster run tcpp", "'tcpp': no such benchmark; did you mean tpcc?"},
+                    Mistake{"help cluster run tpcc now", "help: 'now' is one word too many"},
                     Mistake{"cluster check none.toml", "there is no cluster file 'none.toml'"},
                     Mistake{"node", "node: --cluster is missing"},
                     Mistake{"node --cluster=c.toml", "node: --id is missing"},
@@ -143,6 +147,29 @@ TEST(Usage, HelpOfToolsTeaches) {
   EXPECT_NE(dump.out.find("--from_epoch"), std::string::npos) << dump.out;
   EXPECT_EQ(granary("log dump --help").out, dump.out);
   EXPECT_EQ(granary("recover --help").out, granary("help recover").out);
+}
+
+TEST(Usage, HelpOfTheClusterNamesAllItsCommands) {
+  const Ran cluster = granary("cluster --help");
+  EXPECT_EQ(cluster.exit_code, 0);
+  for (const char* command : {"check FILE", "key FILE", "run NAME", "merge NAME"})
+    EXPECT_NE(cluster.out.find(command), std::string::npos) << command << " missing in\n" << cluster.out;
+  EXPECT_EQ(granary("help cluster").out, cluster.out);
+  for (const std::string command : {"run", "merge"}) {
+    const Ran overview = granary("help cluster " + command);
+    EXPECT_EQ(overview.exit_code, 0) << overview.err;
+    EXPECT_TRUE(overview.out.starts_with("granary cluster " + command + " NAME --cluster=FILE")) << overview.out;
+    EXPECT_EQ(granary("cluster " + command + " --help").out, overview.out);
+    EXPECT_EQ(granary("help cluster " + command + " tpcc").out, granary("bench tpcc --help").out);
+  }
+  EXPECT_EQ(granary("help cluster check").out, granary("cluster check --help").out);
+}
+
+/// As bench/harness/exit_code.h has them.
+TEST(Usage, HelpNamesAllExitCodes) {
+  const Ran general = granary("help");
+  for (const char* code : {"0 ok", "1 a check", "2 wrong", "3 the machine", "4 damaged", "5 disk", "6 no longer"})
+    EXPECT_NE(general.out.find(code), std::string::npos) << code << " missing in\n" << general.out;
 }
 
 TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
