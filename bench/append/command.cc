@@ -2,13 +2,17 @@
 
 #include <cstdio>
 #include <fstream>
+#include <optional>
 
 #include "bench/append/history/check.h"
 #include "bench/append/history/edn.h"
 #include "bench/append/node_run.h"
 #include "bench/append/run.h"
+#include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/fresh_database.h"
+#include "bench/harness/json_report.h"
 #include "bench/harness/stop_signals.h"
+#include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 
 namespace granary::bench {
@@ -102,6 +106,8 @@ ExitCode conclude(const append::AppendRun& done, const FlagValues& flags) {
 
 /// Beside a node's history, with the snapshots in it.
 std::string snapshots_of(const std::string& file) { return file + ".snapshots"; }
+/// Beside it, too: what the node's transactions did at others.
+std::string figures_of(const std::string& file) { return file + ".figures"; }
 
 /// What this node's clients noted is left for join().
 ExitCode run_node(const Settings& settings, const AppendOptions& options, const std::string& file) {
@@ -110,6 +116,8 @@ ExitCode run_node(const Settings& settings, const AppendOptions& options, const 
   const append::NodePlace place{settings.cluster, settings.share, *settings.rendezvous};
   const auto done = append::run_append_on_node(place, options, [&] { return signals.requested(); });
   if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
+  if (const Status written = write_json(figures_of(file), cluster_json(done->elsewhere)); !written.ok())
+    return fail(exit_code_of(written), written.message());
   const ExitCode code = write_file(file, done->transactions);
   return worse(code, write_file(snapshots_of(file), done->with_snapshots));
 }
@@ -127,6 +135,25 @@ Result<History> join_files(const std::vector<std::string>& files) {
   return all;
 }
 
+/// What the transactions of all nodes did at others.
+Result<ClusterFigures> add_figures(const std::vector<std::string>& files) {
+  std::optional<ClusterFigures> all;
+  for (const std::string& file : files) {
+    std::ifstream in(figures_of(file));
+    try {
+      const ClusterFigures part = cluster_figures_of(nlohmann::ordered_json::parse(in));
+      if (all.has_value()) {
+        all->add(part);
+      } else {
+        all = part;
+      }
+    } catch (const nlohmann::json::exception& error) {  // the library reports what is missing so
+      return Status(StatusCode::kDamaged, figures_of(file) + ": " + error.what());
+    }
+  }
+  return all.value_or(ClusterFigures{});
+}
+
 ExitCode join(const FlagValues& flags, const std::vector<std::string>& files) {
   std::vector<std::string> with_snapshots;
   for (const std::string& file : files) with_snapshots.push_back(snapshots_of(file));
@@ -135,7 +162,11 @@ ExitCode join(const FlagValues& flags, const std::vector<std::string>& files) {
   for (const Result<History>* part : {&transactions, &snapshots}) {
     if (!part->ok()) return fail(exit_code_of(part->status()), part->status().message());
   }
-  return conclude({std::move(*transactions), std::move(*snapshots)}, flags);
+  const Result<ClusterFigures> elsewhere = add_figures(files);
+  if (!elsewhere.ok()) return fail(exit_code_of(elsewhere.status()), elsewhere.status().message());
+  const ExitCode code = conclude({std::move(*transactions), std::move(*snapshots), {}}, flags);
+  std::fputs(cluster_text(*elsewhere).c_str(), stdout);
+  return code;
 }
 
 ExitCode run(const Settings& settings, const FlagValues& flags) {

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "bench/harness/database_figures.h"
+
 namespace granary::bench::append {
 namespace {
 
@@ -28,7 +30,9 @@ class NodeRun {
         !read.ok())
       return read;
     if (Status met = place_.rendezvous.await(Meeting::kChecked); !met.ok()) return met;
-    return merge(clients_);
+    AppendRun done = merge(clients_);
+    done.elsewhere = figures_of(*cluster_);
+    return done;
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <granary/granary.h>
 
 #include "bench/append/client.h"
+#include "bench/harness/cluster_figures.h"
 
 namespace granary::bench::append {
 
@@ -15,6 +16,7 @@ struct AppendRun {
   history::History transactions;  ///< to be judged strictly
   history::History
       with_snapshots;  ///< the same and the snapshots between them: serializable, not strict; empty if there were none
+  ClusterFigures elsewhere;  ///< of a node of a cluster: what its transactions did at others
 };
 
 using Clients = std::vector<std::unique_ptr<Client>>;

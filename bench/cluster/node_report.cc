@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/cluster_figures_json.h"
+
 namespace granary::bench::cluster {
 
 namespace {
@@ -60,18 +62,6 @@ StoreFigures store_of(const Json& json, const std::string& page_kind) {
   return store;
 }
 
-ClusterFigures cluster_of(const Json& json) {
-  ClusterFigures figures{.start = json.at("start"), .attempts = json.at("attempts"), .elsewhere = {}, .clock = {}};
-  for (const NamedCount& each : cluster_counts()) figures.elsewhere.*each.count = json.at(each.name);
-  const Json& clock = json.at("clock");
-  figures.clock = {.source = clock.at("source"),
-                   .state = clock.at("state"),
-                   .synchronized = clock.at("synchronized"),
-                   .delta_us = clock.at("delta_us"),
-                   .jumps = clock.at("jumps")};
-  return figures;
-}
-
 Finding finding_of(const Json& json) {
   Finding finding{json.at("condition"), json.at("holds"), json.at("detail")};
   if (json.contains("tally")) finding.tally = Tally{json.at("tally").at("expected"), json.at("tally").at("found")};
@@ -95,7 +85,7 @@ Measurement measurement(const Json& report) {
   run.verified = repeat.at("verified");
   for (const auto& [name, type] : repeat.at("types").items()) run.types.push_back(type_of(name, type));
   for (const auto& [name, value] : repeat.at("extra").items()) run.extra.push_back({name, value});
-  if (!repeat.at("cluster").is_null()) run.cluster = cluster_of(repeat.at("cluster"));
+  if (!repeat.at("cluster").is_null()) run.cluster = cluster_figures_of(repeat.at("cluster"));
   for (const Json& finding : repeat.at("findings")) run.findings.push_back(finding_of(finding));
   return run;
 }

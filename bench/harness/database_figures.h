@@ -1,6 +1,9 @@
 #pragma once
 // A Database's statistics as the runner wants them.
 
+#include <numeric>
+
+#include <granary/cluster.h>
 #include <granary/granary.h>
 
 #include "bench/harness/workload.h"
@@ -25,6 +28,15 @@ inline StoreFigures figures_of(const Database& database) {
           .checkpoint_seconds = statistics.checkpoint_seconds,
           .page_kind = database.page_kind(),
           .htm = statistics.htm};
+}
+
+/// What the transactions of this node have done elsewhere so far.
+inline ClusterFigures figures_of(Cluster& cluster) {
+  const Statistics sums = cluster.database().statistics();
+  return {.start = cluster.start_id(),
+          .attempts = std::accumulate(sums.aborts.begin(), sums.aborts.end(), sums.commits),
+          .elsewhere = cluster.statistics(),
+          .clock = cluster.clock()};
 }
 
 }  // namespace granary::bench

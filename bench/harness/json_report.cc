@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"
 
@@ -93,21 +94,6 @@ Json store_json(const StoreFigures& store) {
             {"capacity", store.htm.capacity},
             {"explicit_aborts", store.htm.explicit_aborts},
             {"others", store.htm.others}}}};
-}
-
-/// Counts, and what follows from them.
-Json cluster_json(const ClusterFigures& figures) {
-  Json json = Json::object();
-  json["start"] = figures.start;
-  json["attempts"] = figures.attempts;
-  for (const NamedCount& each : cluster_counts()) json[each.name] = figures.elsewhere.*each.count;
-  for (const ExtraFigure& ratio : ratios(figures)) json[ratio.name] = ratio.value;
-  json["clock"] = {{"source", figures.clock.source},
-                   {"state", figures.clock.state},
-                   {"synchronized", figures.clock.synchronized},
-                   {"delta_us", figures.clock.delta_us},
-                   {"jumps", figures.clock.jumps}};
-  return json;
 }
 
 Json samples_json(const std::vector<Sample>& samples) {

@@ -105,28 +105,6 @@ std::string htm_text(const Measurement& run) {
       with_commas(now.explicit_aborts - before.explicit_aborts), with_commas(now.others - before.others));
 }
 
-/// What transactions did at other nodes, and the clock that leases are judged by.
-std::string cluster_text(const ClusterFigures& figures) {
-  const ClusterStatistics& sums = figures.elsewhere;
-  const auto ratio = [](std::uint64_t sum, std::uint64_t of) {
-    return static_cast<double>(sum) / static_cast<double>(std::max<std::uint64_t>(1, of));
-  };
-  const auto each = [&](std::uint64_t sum) { return ratio(sum, sums.transactions); };
-  std::string text = fmt::format(
-      "distributed {:.2f} % of attempts; each {:.2f} READs, {:.2f} WRITEs, {:.2f} compare-and-swaps, {:.2f} messages\n"
-      "round trips {:.2f} each: execute {:.2f}, lock {:.2f}, agree on the epoch {:.2f}, validate {:.2f}, write back "
-      "{:.2f}\n",
-      100 * ratio(sums.transactions, figures.attempts), each(sums.reads), each(sums.writes), each(sums.compare_swaps),
-      each(sums.messages), each(sums.rounds), each(sums.execute_rounds), each(sums.lock_rounds),
-      each(sums.agree_rounds), each(sums.validate_rounds), each(sums.write_back_rounds));
-  text += fmt::format("locations   {:.2f} % of look-ups answered by the cache\n",
-                      100 * ratio(sums.location_hits, sums.location_hits + sums.location_misses + sums.location_stale));
-  text += fmt::format("clock       {}, {}", figures.clock.source, figures.clock.state);
-  if (figures.clock.synchronized)
-    text += fmt::format("; no two nodes differ by more than {} us", figures.clock.delta_us);
-  return text + "\n";
-}
-
 std::string summary(const std::vector<Measurement>& runs, const Measurement& median) {
   const TypeResult total = median.total();
   std::string text = fmt::format("\nthroughput  {} /s", rate_text(median.throughput()));
@@ -173,6 +151,28 @@ std::string findings_text(const std::vector<Measurement>& runs) {
 }
 
 }  // namespace
+
+std::string cluster_text(const ClusterFigures& figures) {
+  const ClusterStatistics& sums = figures.elsewhere;
+  const auto ratio = [](std::uint64_t sum, std::uint64_t of) {
+    return static_cast<double>(sum) / static_cast<double>(std::max<std::uint64_t>(1, of));
+  };
+  const auto each = [&](std::uint64_t sum) { return ratio(sum, sums.transactions); };
+  std::string text = fmt::format(
+      "distributed {:.2f} % of attempts; each {:.2f} READs, {:.2f} WRITEs, {:.2f} compare-and-swaps, {:.2f} messages\n"
+      "round trips {:.2f} each: execute {:.2f}, lock {:.2f}, agree on the epoch {:.2f}, validate {:.2f}, write back "
+      "{:.2f}\n",
+      100 * ratio(sums.transactions, figures.attempts), each(sums.reads), each(sums.writes), each(sums.compare_swaps),
+      each(sums.messages), each(sums.rounds), each(sums.execute_rounds), each(sums.lock_rounds),
+      each(sums.agree_rounds), each(sums.validate_rounds), each(sums.write_back_rounds));
+  text += fmt::format("locations   {:.2f} % of look-ups answered by the cache\n",
+                      100 * ratio(sums.location_hits, sums.location_hits + sums.location_misses + sums.location_stale));
+  text += fmt::format("leases      {} times a record was read under one\n", with_commas(sums.leases));
+  text += fmt::format("clock       {}, {}", figures.clock.source, figures.clock.state);
+  if (figures.clock.synchronized)
+    text += fmt::format("; no two nodes differ by more than {} us", figures.clock.delta_us);
+  return text + "\n";
+}
 
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;

@@ -11,6 +11,9 @@ namespace granary::bench {
 /// Rows of cells as aligned columns: the first left, all others right.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);
 
+/// What transactions did at other nodes, and the clock that leases are judged by: a few lines.
+std::string cluster_text(const ClusterFigures& figures);
+
 /// Everything worth reading about a set of repeats: the table of the median one by transaction type, aborts by reason,
 /// totals with minimum and maximum, memory, and what was verified.
 std::string result_text(const std::string& title, const std::vector<Measurement>& runs);

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <mutex>
-#include <numeric>
 
 #include <granary/cluster.h>
 
@@ -31,13 +30,7 @@ class ClusterNode {
     return database.options().directory.empty() ? nullptr : &database;
   }
 
-  ClusterFigures cluster_figures() const {
-    const Statistics sums = cluster_->database().statistics();
-    return {.start = cluster_->start_id(),
-            .attempts = std::accumulate(sums.aborts.begin(), sums.aborts.end(), sums.commits),
-            .elsewhere = cluster_->statistics(),
-            .clock = cluster_->clock()};
-  }
+  ClusterFigures cluster_figures() const { return figures_of(*cluster_); }
 
  private:
   const std::unique_ptr<Cluster> cluster_;

@@ -324,6 +324,18 @@ TEST_F(NodesByHand, OfSeveralHostsAreNotStartedOnOne) {
   EXPECT_NE(ran.err.find("nodes 3 and 5 are on different hosts"), std::string::npos) << ran.err;
 }
 
+/// How often a record was read under a lease, by what `cluster run append` prints.
+std::uint64_t leases_in(const std::string& out) {
+  const std::string kLeases = "leases      ";
+  const std::size_t at = out.find(kLeases);
+  EXPECT_NE(at, std::string::npos) << out;
+  std::string digits;
+  for (std::size_t i = at + kLeases.size(); at != std::string::npos && out[i] != ' '; ++i) {
+    if (out[i] != ',') digits.push_back(out[i]);
+  }
+  return digits.empty() ? 0 : std::stoull(digits);
+}
+
 /// Lists of three nodes, with clients on all of them, over shared memory: the judge looks at one history of all processes.
 /// `defaults`: what the cluster file says of all nodes beside the rest. Time ends only what hangs. How many commit is told by the
 /// machine if there are leases, as above.
@@ -344,6 +356,12 @@ void expect_valid(std::uint64_t transactions, const std::string& flags, const st
   const std::size_t at = ran.out.find(kValid);
   ASSERT_NE(at, std::string::npos) << ran.out;
   EXPECT_GT(std::stoull(ran.out.substr(at + kValid.size())), leases ? 0 : tests::scaled(transactions) / 20) << ran.out;
+  const bool has_time = ran.out.find("clock       host, synchronized") != std::string::npos;
+  if (!leases) {
+    EXPECT_EQ(leases_in(ran.out), 0u) << ran.out;
+  } else if (has_time) {
+    EXPECT_GT(leases_in(ran.out), 0u) << ran.out;
+  }
   EXPECT_EQ(granary("bench append --check=" + history).exit_code, 0);
 }
 
