@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Sets the machine up, builds Granary and runs a benchmark on it.
+# Sets the machine up, builds Granary and runs benchmarks on it.
 #
-#   scripts/run.sh [tpcc|ycsb|kv|...] [flags of `granary bench`]
+#   scripts/run.sh [flags]
+#   scripts/run.sh tpcc|ycsb|kv|... [flags of `granary bench`]
 #   scripts/run.sh cluster [tpcc|smallbank|ycsb|lease] [flags of `granary cluster run`]
 #
-# Default: tpcc with one worker a core and one warehouse a worker, three runs of 30 s: at most 3 minutes after the build.
+# tpcc: one node with one worker a core and one warehouse a worker, three runs of 30 s.
 # cluster: three nodes on this machine run TPC-C, a warehouse each, and then SmallBank, or what is named: 10 s each, a minute in
 # all after the build. All conditions are checked. The cluster's file is build/cluster/cluster.toml.
+# Without a word: tpcc, in three runs of 15 s, and then the cluster; at most 3 minutes after the build. Flags are then those that
+# all of them have, such as --workers and --seconds.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,7 +22,7 @@ case "$*" in
     ;;
 esac
 
-workload=tpcc
+workload=all
 if [[ $# -gt 0 && $1 != -* ]]; then
   workload=$1
   shift
@@ -47,19 +50,36 @@ add() {
   [[ " ${*:3} " == *" --$1"[=\ ]* || " ${*:3} " == *" -$1"[=\ ]* ]] || defaults+=("--$1=$2")
 }
 
-# Three nodes over shared memory, whose files are below build/cluster.
+# One process; `seconds` unless the arguments say otherwise.
+run_one() {
+  local name=$1 seconds=$2 cores
+  shift 2
+  cores=$(nproc)
+  [[ $cores -le 256 ]] || cores=256
+  defaults=()
+  add workers "$cores" "$@"
+  [[ $name != tpcc ]] || add warehouses "$(given workers "$cores" "$@")" "$@"
+  [[ -z $seconds ]] || add seconds "$seconds" "$@"
+  echo "run: build/release/granary bench $name ${defaults[*]} $*"
+  build/release/granary bench "$name" "${defaults[@]}" "$@"
+}
+
+# Three nodes over shared memory, whose files are below build/cluster. Each may take a quarter of the machine's memory, which is
+# only reserved.
 run_cluster() {
-  local file=build/cluster/cluster.toml name workers
+  local file=build/cluster/cluster.toml name workers memory
   workers=$(given workers 1 "$@")
+  memory=$(awk '/^MemTotal:/ { print int($2 / 4096) "MiB" }' /proc/meminfo)
   mkdir -p build/cluster
-  printf '[cluster]\nname = "run"\nrun_directory = "run"\n[defaults]\nworkers = %s\nmemory = "1GiB"\n' "$workers" > "$file"
+  printf '[cluster]\nname = "run"\nrun_directory = "run"\n[defaults]\nworkers = %s\nmemory = "%s"\n' \
+    "$workers" "$memory" > "$file"
   printf '[[node]]\nid = %d\n' 1 2 3 >> "$file"
   if ! build/release/granary cluster check "$file" > build/cluster/check.log 2>&1; then
     cat build/cluster/check.log >&2
     exit 3
   fi
   for name in "${cluster_workloads[@]}"; do
-    defaults=(--verify)
+    defaults=()
     add workers 1 "$@"
     add seconds 10 "$@"
     add repeat 1 "$@"
@@ -70,6 +90,11 @@ run_cluster() {
   done
 }
 
+if [[ ($workload == all || ($workload == cluster && ${#cluster_workloads[@]} -gt 1)) && -n $(given json '' "$@") ]]; then
+  echo "run.sh: --json takes one result; name one benchmark, as in 'run.sh tpcc' or 'run.sh cluster smallbank'" >&2
+  exit 2
+fi
+
 scripts/setup.sh
 mkdir -p build
 log=build/release.log
@@ -79,13 +104,12 @@ if ! { cmake --preset release && cmake --build --preset release --parallel "$(np
   echo "run.sh: the build failed; all of its output is in $PWD/$log" >&2
   exit 3
 fi
-if [[ $workload == cluster ]]; then
-  run_cluster "$@"
-  exit
-fi
-cores=$(nproc)
-[[ $cores -le 256 ]] || cores=256
-add workers "$cores" "$@"
-[[ $workload != tpcc ]] || add warehouses "$(given workers "$cores" "$@")" "$@"
-echo "run: build/release/granary bench $workload ${defaults[*]} $*"
-exec build/release/granary bench "$workload" "${defaults[@]}" "$@"
+case $workload in
+  all)
+    run_one tpcc 15 "$@"
+    echo
+    run_cluster "$@"
+    ;;
+  cluster) run_cluster "$@" ;;
+  *) run_one "$workload" '' "$@" ;;
+esac
