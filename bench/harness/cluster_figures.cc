@@ -24,7 +24,8 @@ const std::vector<NamedCount>& cluster_counts() {
                                               {"location_hits", &S::location_hits},
                                               {"location_misses", &S::location_misses},
                                               {"location_stale", &S::location_stale},
-                                              {"unfinished", &S::unfinished}};
+                                              {"unfinished", &S::unfinished},
+                                              {"cut_off", &S::cut_off}};
   return counts;
 }
 
@@ -56,7 +57,7 @@ std::vector<ExtraFigure> ratios(const ClusterFigures& figures) {
   std::vector<ExtraFigure> all{{"distributed_share", ratio(sums.transactions, figures.attempts)}};
   for (const NamedCount& each : cluster_counts()) {
     const std::string name = each.name;
-    if (name == "distributed" || name.starts_with("location_") || name == "unfinished") continue;
+    if (name == "distributed" || name.starts_with("location_") || name == "unfinished" || name == "cut_off") continue;
     all.push_back({name + "_each", ratio(sums.*each.count, sums.transactions)});
   }
   all.push_back({"location_hit_share",

@@ -168,6 +168,8 @@ std::string cluster_text(const ClusterFigures& figures) {
   text += fmt::format("locations   {:.2f} % of look-ups answered by the cache\n",
                       100 * ratio(sums.location_hits, sums.location_hits + sums.location_misses + sums.location_stale));
   text += fmt::format("leases      {} times a record was read under one\n", with_commas(sums.leases));
+  if (sums.cut_off != 0)
+    text += fmt::format("cut off     {} times a worker of another node, for malformed messages\n", sums.cut_off);
   text += fmt::format("clock       {}, {}", figures.clock.source, figures.clock.state);
   if (figures.clock.synchronized)
     text += fmt::format("; no two nodes differ by more than {} us", figures.clock.delta_us);

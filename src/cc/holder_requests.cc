@@ -44,10 +44,17 @@ class BesideHolder {
   bool taken_ = false;
 };
 
+/// What others say is not believed. A free record is held by nobody; and a holder waits until this node has reached its epoch
+/// (RemoteTransaction::agree), while what were kept for one far ahead would stay for ever, and all that is kept after it.
+bool is_holders(const epoch::EpochManager& epochs, record::StateWord holder, epoch::Epoch epoch) {
+  return record::is_x_locked(holder) && epochs.snapshot_of(epoch) <= epochs.current();
+}
+
 }  // namespace
 
 Kept keep_version(WorkerState& worker, Index& index, std::string_view key, record::StateWord holder,
                   epoch::Epoch epoch) {
+  if (!is_holders(worker.shared.epochs, holder, epoch)) return Kept::kNotHeld;
   SharedRecord* const record = find(index, key);
   if (record == nullptr) return Kept::kNotHeld;
   const BesideHolder lock(*record, *worker.waiter);
@@ -68,6 +75,7 @@ Kept keep_version(WorkerState& worker, Index& index, std::string_view key, recor
 }
 
 void note_removed(WorkerState& worker, Index& index, std::string_view key, TidWord tid) {
+  if (!record::is_absent(tid)) return;  // of a record that is there
   SharedRecord* const record = find(index, key);
   if (record == nullptr || (record->head.tid() & ~record::kLocked) != tid) return;
   register_absent(worker, record::epoch_of(tid), &record->head, &index, tid, key);

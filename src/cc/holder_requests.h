@@ -14,7 +14,7 @@ namespace granary::cc {
 
 enum class Kept : std::uint8_t {
   kDone,         ///< snapshots find the version whatever is written over it, or none needs it
-  kNotHeld,      ///< the key's record, if it has one, is not held under that x-lock (any more)
+  kNotHeld,      ///< the key's record, if it has one, is not held under that x-lock (any more), or no holder says so
   kBusy,         ///< owners kept the record locked for the whole bounded wait: ask again
   kOutOfMemory,  ///< the write must not happen
 };

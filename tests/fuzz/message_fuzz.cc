@@ -1,5 +1,6 @@
 // Messages between nodes, requests and answers of every kind: whatever the bytes, they are refused or understood, and what is
-// understood is written back byte for byte. Bit 0 of the first byte: the checksum is put right first.
+// understood is written back byte for byte. Requests that are understood are answered by a node with a few records, whatever tables,
+// keys, holders, epochs and TIDs they name. Bit 0 of the first byte: the checksum is put right first.
 
 #include <cstring>
 #include <string>
@@ -7,6 +8,7 @@
 #include "src/base/check.h"
 #include "src/base/crc32c.h"
 #include "src/dist/messages/frame.h"
+#include "tests/fuzz/asked_node.h"
 #include "tests/fuzz/target.h"
 
 namespace granary {
@@ -36,16 +38,34 @@ bool request_or_answer(std::string_view body) {
   return understood<typename Request::Answer>(body) || request;
 }
 
+fuzz::AskedNode& asked_node() {
+  static fuzz::AskedNode node;
+  return node;
+}
+
+template <typename Request>
+void ask(std::string_view body) {
+  Request request;
+  if (decode(body, request)) asked_node().ask(request);
+}
+
+/// Of a kind that the owner of the data answers.
+template <typename Request>
+bool question_or_answer(std::string_view body) {
+  ask<Request>(body);
+  return request_or_answer<Request>(body);
+}
+
 bool understood(const Frame& frame) {
   switch (static_cast<Type>(frame.type)) {
-    case Type::kDescribe: return request_or_answer<Describe>(frame.body);
-    case Type::kPlace: return request_or_answer<Place>(frame.body);
-    case Type::kScan: return request_or_answer<Scan>(frame.body);
-    case Type::kSnapshotGet: return request_or_answer<SnapshotGet>(frame.body);
-    case Type::kSnapshotScan: return request_or_answer<SnapshotScan>(frame.body);
-    case Type::kKeepVersion: return request_or_answer<KeepVersion>(frame.body);
-    case Type::kNoteRemoved: return request_or_answer<NoteRemoved>(frame.body);
-    case Type::kCall: return request_or_answer<Call>(frame.body);
+    case Type::kDescribe: return question_or_answer<Describe>(frame.body);
+    case Type::kPlace: return question_or_answer<Place>(frame.body);
+    case Type::kScan: return question_or_answer<Scan>(frame.body);
+    case Type::kSnapshotGet: return question_or_answer<SnapshotGet>(frame.body);
+    case Type::kSnapshotScan: return question_or_answer<SnapshotScan>(frame.body);
+    case Type::kKeepVersion: return question_or_answer<KeepVersion>(frame.body);
+    case Type::kNoteRemoved: return question_or_answer<NoteRemoved>(frame.body);
+    case Type::kCall: return question_or_answer<Call>(frame.body);
     case Type::kControl: return request_or_answer<Control>(frame.body);
     case Type::kListFiles: return request_or_answer<ListFiles>(frame.body);
     case Type::kReadFile: return request_or_answer<ReadFile>(frame.body);

@@ -261,7 +261,7 @@ Status ClusterNode::leave() {
   membership_thread_.reset();
   leader_.reset();
   service_thread_.reset();
-  service_.reset();
+  end_service();
   owner_.reset();
   service_endpoint_.reset();
   if (service_slot_ != nullptr) {
@@ -331,6 +331,12 @@ void add(ClusterStatistics& sum, const dist::ReachCounters& counters) {
 
 }  // namespace
 
+void ClusterNode::end_service() {
+  const std::lock_guard lock(threads_mutex_);
+  if (service_ != nullptr) ended_.cut_off += service_->counts().cut_off.load(std::memory_order_relaxed);
+  service_.reset();
+}
+
 void ClusterNode::count_in(ClusterThread& thread) {
   const std::lock_guard lock(threads_mutex_);
   add(ended_, thread.counters());
@@ -341,6 +347,7 @@ ClusterStatistics ClusterNode::statistics() const {
   const std::lock_guard lock(threads_mutex_);
   ClusterStatistics sum = ended_;
   for (const ClusterThread* thread : threads_) add(sum, thread->counters());
+  if (service_ != nullptr) sum.cut_off += service_->counts().cut_off.load(std::memory_order_relaxed);
   return sum;
 }
 

@@ -86,6 +86,7 @@ class ClusterNode {
   epoch::ControlBlock& control_block() const { return *reinterpret_cast<epoch::ControlBlock*>(control_->base()); }
   void follow(const membership::Configuration& configuration);
   void count_in(ClusterThread& thread);
+  void end_service();
   Result<std::unique_ptr<ClusterThread>> open_thread(WorkerNumber number);
 
   const ClusterOptions options_;
@@ -128,7 +129,7 @@ class ClusterNode {
   mutable std::mutex threads_mutex_;  // guards what follows
   std::vector<ClusterThread*> threads_;
   std::vector<std::uint32_t> free_numbers_;
-  ClusterStatistics ended_;  ///< of threads that are gone
+  ClusterStatistics ended_;  ///< of threads that are gone, and of the service
 };
 
 }  // namespace granary::db

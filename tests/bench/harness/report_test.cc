@@ -98,9 +98,13 @@ TEST(Report, TableTellsOfHardwareTransactionsAndOfOtherNodes) {
         "leases      4,321 times a record was read under one\n", "clock       ptp, no bound known: asleep\n"}) {
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " missing in\n" << text;
   }
+  EXPECT_EQ(text.find("cut off"), std::string::npos);
+  run.cluster->elsewhere.cut_off = 3;
   run.cluster->clock = {.source = "ptp", .state = "synchronized", .synchronized = true, .delta_us = 100, .jumps = 0};
   text = result_text("title", {run});
   EXPECT_NE(text.find("clock       ptp, synchronized; no two nodes differ by more than 100 us\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("cut off     3 times a worker of another node, for malformed messages\n"), std::string::npos)
       << text;
 }
 

@@ -257,6 +257,35 @@ TEST_F(Data, WhatACoordinatorDeletesIsCollected) {
   EXPECT_EQ(schema().hashed.core()->index().find("8 bytes!").value, 0u);
 }
 
+TEST_F(Data, NothingIsKeptForWhoHoldsNothingOrForAnEpochFarAhead) {
+  db().put(schema().hashed, "free", "value");
+  db().pass_snapshot_period();
+  const TableId table = schema().hashed.id();
+  const std::uint64_t now = db()->current_epoch(), kept = db()->statistics().versions_created;
+  EXPECT_FALSE(ask(KeepVersion{.table = table, .key = "free", .holder = record::kFree, .epoch = now}).held);
+  const PlaceAnswer place = ask(Place{.table = table, .key = "free"});
+  const LeaseExpired no_lease;
+  XLock lock(record(place.record, "free", 100), words_.next(), asking().buffer(), no_lease);
+  asking().run(lock);
+  for (const std::uint64_t ahead : {now + 1000, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(ask(KeepVersion{.table = table, .key = "free", .holder = lock.mine(), .epoch = ahead}).held);
+  }
+  EXPECT_EQ(db()->statistics().versions_created, kept);
+  EXPECT_TRUE(ask(KeepVersion{.table = table, .key = "free", .holder = lock.mine(), .epoch = now}).held);
+  EXPECT_EQ(db()->statistics().versions_created, kept + 1);
+}
+
+TEST_F(Data, ARecordThatIsThereIsNotCollectedWhateverIsSaid) {
+  db().put(schema().hashed, "8 bytes!", "value");
+  const std::uint64_t tid = ask(Place{.table = schema().hashed.id(), .key = "8 bytes!"}).record.tid;
+  ask(NoteRemoved{.table = schema().hashed.id(), .key = "8 bytes!", .tid = tid});
+  for (int i = 0; i < 3; ++i) {
+    db().pass_snapshot_period();
+    nodes_.pass(1'000);
+  }
+  EXPECT_EQ(db().value(schema().hashed, "8 bytes!"), "value");
+}
+
 TEST_F(Data, WhatCannotBeDoneIsRefusedWithTheReason) {
   EXPECT_EQ(refused(Place{.table = 99, .key = "k"}), Verdict::kUnknownTable);
   EXPECT_EQ(refused(Place{.table = schema().local.id(), .key = "k"}), Verdict::kNotShared);
