@@ -78,6 +78,8 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kLogAfterWriteBack, "log-after-write-back"},
     NamedBug{Bug::kNameAfterLock, "name-after-lock"},
     NamedBug{Bug::kMarkBeforeWriteBack, "mark-before-write-back"},
+    NamedBug{Bug::kEnterWithoutLook, "enter-without-look"},
+    NamedBug{Bug::kLeaveBeforeCommit, "leave-before-commit"},
 };
 
 // Written by the test before it starts threads; relaxed suffices.

@@ -78,6 +78,8 @@ enum class Bug : std::uint8_t {
   kAdvanceUnseen,           ///< the leader advances E without a look at the nodes' open transactions
   kAdvanceUnfinished,       ///< nor does it wait for nodes where E is not there yet
   kJoinFromOwnEpoch,        ///< a node that joins serves with the E that it came with
+  kEnterWithoutLook,        ///< a transaction does not read E again when it has published its e_w (I13)
+  kLeaveBeforeCommit,       ///< its e_w ends when its commit begins
 };
 
 /// The bug that is switched on in this process; kNone unless a test chose one.

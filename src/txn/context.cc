@@ -68,6 +68,7 @@ CommitResult Context::commit(std::uint64_t serial) {
       return {.reason = doom_, .ticket = {}};
     }
   }
+  if (base::injected(base::Bug::kLeaveBeforeCommit)) worker_.shared().epochs.leave(slot_);
   const bool across = remote_ != nullptr && remote_->used();
   cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)
                                            : cc::silo::commit(access_, worker_.state());

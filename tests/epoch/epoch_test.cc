@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "src/epoch/limbo.h"
+#include "tests/support/at_sync_point.h"
 
 namespace granary::epoch {
 namespace {
@@ -41,6 +42,19 @@ TEST(Epoch, IsAtMostOneAheadOfAnOpenTransaction) {
   epochs.leave(*slot);
   EXPECT_TRUE(epochs.tick());
   EXPECT_EQ(epochs.stall().ticks, 0u);
+}
+
+/// E moves on while nobody sees that the slot is about to be entered.
+TEST(Epoch, WhoEntersWhileItMovesTakesTheEpochThatHasCome) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  EpochManager epochs(kSmall);
+  Slot* slot = epochs.acquire_slot();
+  const tests::AtSyncPoint moved("epoch.seen", [&] { tick(epochs, 3); });
+  EXPECT_EQ(epochs.enter(*slot), 4u);
+  EXPECT_EQ(slot->local.load(), 4u);
+  EXPECT_EQ(epochs.complete(), 3u);
+  tick(epochs, 3);
+  EXPECT_EQ(epochs.current(), 5u);
 }
 
 TEST(Epoch, TheSlowestSlotHoldsAllBack) {
@@ -186,6 +200,18 @@ TEST_F(InCluster, PublishesWhatItsSlotsHoldBack) {
   EXPECT_EQ(control_.by_node.oldest.load(), 50u);
   EXPECT_EQ(control_.by_node.oldest_snapshot.load(), 35u) << "pinned";
   EXPECT_EQ(control_.by_node.durable.load(), 45u);
+}
+
+TEST_F(InCluster, WhatWasPublishedIsTrueOfWhoEntersMeanwhile) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  const tests::AtSyncPoint moved("epoch.seen", [&] {
+    lead_to(41);
+    epochs_.publish();
+    lead_to(42);
+  });
+  epochs_.enter(*slot_);
+  EXPECT_GE(slot_->local.load(), control_.by_node.oldest.load());
+  EXPECT_GT(slot_->local.load(), control_.by_node.durable.load());
 }
 
 TEST_F(InCluster, NeverFreesWhatAnotherNodesTransactionMaySee) {

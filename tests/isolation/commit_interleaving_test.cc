@@ -51,6 +51,35 @@ TEST_P(CommitInterleaving, OthersSeeAllOfACommitOrNothingAtEveryPoint) {
   }
 }
 
+/// I13: E goes on once, whenever in the commit, and what the transaction is part of is not complete.
+TEST_P(CommitInterleaving, TheEpochIsHeldToTheEnd) {
+  for (const char* point : kCommitPoints) {
+    Transaction t1 = begin();
+    write(t1, "x", 1);
+    write(t1, "y", 2);
+    int advances = 0;
+    {
+      AtSyncPoint at(point, [&] {
+        for (int turn = 0; turn < 3; ++turn) advances += db_->step() ? 1 : 0;
+      });
+      expect_commit(t1);
+    }
+    EXPECT_EQ(advances, 1) << point;
+  }
+}
+
+TEST_P(CommitInterleaving, TheEpochIsThatOfTheBeginning) {
+  Transaction t1;
+  {
+    AtSyncPoint at("epoch.seen", [&] { db_.pass_epochs(3); });
+    t1 = begin();
+  }
+  EXPECT_TRUE(db_->step());
+  EXPECT_FALSE(db_->step());
+  EXPECT_EQ(read(t1, "x"), 10);
+  expect_commit(t1);
+}
+
 TEST_P(CommitInterleaving, WriteSkewWhereTheFirstHoldsItsLocks) {
   for (const char* point : {"commit.locked", "commit.validated", "install.copied"}) {
     Transaction t1 = begin(), t2 = begin();

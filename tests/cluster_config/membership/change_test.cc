@@ -48,6 +48,16 @@ TEST_F(MembershipSuite, AChangeToAnOldVersionIsRefused) {
   EXPECT_EQ(zero->configuration()->find(0)->state, MemberState::kServing);
 }
 
+/// Else who has joined meanwhile would be none of the members any more.
+TEST_F(MembershipSuite, AChangeThatHasNotSeenAnotherNodesIsRefused) {
+  Node zero(world(), 0);
+  const std::shared_ptr<const Configuration> old = zero->configuration();
+  Node one(world(), 1);
+  EXPECT_EQ(zero->change(old->version, old->members).code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(one->serve().ok());
+  EXPECT_NE(one->configuration()->find(1), nullptr);
+}
+
 TEST_F(MembershipSuite, ManyMayJoinAtOnce) {
   constexpr NodeId kNodes = 6;
   std::vector<std::unique_ptr<Node>> nodes(kNodes);

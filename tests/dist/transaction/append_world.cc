@@ -136,10 +136,20 @@ AbortReason AppendWorld::transact(const Client& client, Plan plan, double abort_
     if (open.twice) wrong_ = "a list was seen twice at once";
     seen_.push_back({.epoch = done.ticket.epoch, .ops = plan.ops});
     ++committed_;
+    expect_open(done.ticket.epoch);
     if (options_.logged) await_release(client, done.ticket.epoch);
   }
   note(done.committed() ? EventType::kOk : EventType::kFail, client, std::move(done.committed() ? plan.ops : asked));
   return done.reason;
+}
+
+/// I13: nothing counts as durable of an epoch in which somebody, who has ended but now, was still to commit. (Who could not deliver
+/// something tries again first, in its own time.)
+void AppendWorld::expect_open(epoch::Epoch epoch) {
+  for (unsigned node = 0; !options_.trouble && node < options_.nodes; ++node) {
+    if (cluster_.node(node).control().by_leader.durable.load() >= epoch)
+      wrong_ = "epoch " + std::to_string(epoch) + " counted as durable before all of it had committed";
+  }
 }
 
 /// What nobody outside has been shown may be lost, so it counts from its release on; which all logs must have then.

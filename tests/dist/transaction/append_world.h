@@ -83,6 +83,7 @@ class AppendWorld {
 
   void run_client(const Client& client);
   AbortReason transact(const Client& client, Plan plan, double abort_share);
+  void expect_open(epoch::Epoch epoch);
   void await_release(const Client& client, epoch::Epoch epoch);
   void read_all(const Client& client);
   void note(bench::history::EventType type, const Client& client, Ops ops);

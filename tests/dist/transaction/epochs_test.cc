@@ -64,6 +64,31 @@ TEST_P(OneNodeIsAhead, AndWhoWritesHereAndReadsThere) {
   });
 }
 
+/// I13: whatever it has done of its commit, no epoch of which the transaction could be counts as complete here.
+TEST_P(OneNodeIsAhead, ATransactionHoldsItsEpochToItsEnd) {
+  EXPECT_EQ(at(0, "1x") + at(0, "2x"), "oldold") << "connected";
+  const epoch::Epoch begun = epoch_of(0);
+  Transaction t = begin(0);
+  EXPECT_EQ(value_of(t, table(0), "2x"), "old");
+  for (const char* key : {"0x", "1x"}) EXPECT_EQ(t.put(table(0), key, "new"), Outcome::kOk);
+  unsigned points = 0;
+  base::set_sync_hook([&](std::string_view point) {
+    if (!point.starts_with("across.")) return;
+    if (points++ == 0) {
+      for (const std::size_t node : {0u, 1u, 2u}) epoch_word(node).store(begun + 1);
+    }
+    (void)cluster_.node(0).database().step();
+    EXPECT_EQ(cluster_.node(0).control().by_node.oldest.load(), begun) << point;
+    EXPECT_LT(cluster_.node(0).control().by_node.durable.load(), begun) << point;
+  });
+  const CommitResult done = t.commit();
+  base::set_sync_hook({});
+  EXPECT_TRUE(done.committed());
+  EXPECT_GE(points, 5u);
+  (void)cluster_.node(0).database().step();
+  EXPECT_EQ(cluster_.node(0).control().by_node.oldest.load(), begun + 1);
+}
+
 /// E does not come to a node that is no member any more, and nobody waits for it.
 class ANodeIsOut : public OneNodeIsAhead {
  protected:
