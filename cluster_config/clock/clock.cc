@@ -35,7 +35,7 @@ std::string_view name(ClockState state) {
 Clock::Clock(std::unique_ptr<TimeSource> source, const base::TscClock& ticks, const ClockOptions& options)
     : options_(options),
       source_(std::move(source)),
-      time_(ticks, options.max_age_us) {
+      time_(ticks, options.max_age_us, options.longest_lease_us) {
   report_.reading_error_us = reading_error_us(options.max_age_us);
 }
 

@@ -5,7 +5,8 @@
 //
 // I9: the time comes with a bound of how far any other node's may be from it. Without a bound, or once what was written is
 // older than it may be, there is no time: then no lease counts as valid and none as expired. Nor does a lease that was taken
-// before the clock was set count as valid after it: others may have found it expired before their clocks went back, too.
+// before the clock was set count as valid after it: others may have found it expired before their clocks went back, too. One whose
+// end is further ahead than any lease can last is of a time that was set back since, so it is over.
 
 #include <cstdint>
 
@@ -27,24 +28,41 @@ struct TimeReading {
   std::uint64_t now_us = 0;
   std::uint64_t error_us = 0;  ///< no node's clock differs from this reading by more
   bool known = false;
-  std::uint64_t jumps = 0;  ///< of this node's clock, so far
+  std::uint64_t jumps = 0;                ///< of this node's clock, so far
+  std::uint64_t longest_us = kUnlimited;  ///< that any node's leases last
 
-  /// A lease that ends then has expired, by every node's clock.
-  bool expired(std::uint64_t end_us) const {
-    return known && now_us > end_us && (now_us - end_us > error_us || injected(Bug::kIgnoreClockError));
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
+  /// A lease that ends then has expired, by every node's clock; or has for so long, by this one's.
+  bool expired(std::uint64_t end_us, std::uint64_t for_us = 0) const {
+    if (!known) return false;
+    if (now_us <= end_us) return out_of_reach(end_us, 3 * error_us);
+    return now_us - end_us > error_us + for_us || injected(Bug::kIgnoreClockError);
   }
   /// It has not, by any node's.
   bool valid(std::uint64_t end_us) const {
     if (injected(Bug::kHonourExpiredLease)) return known;
-    return known && now_us < end_us && (end_us - now_us > error_us || injected(Bug::kIgnoreClockError));
+    if (!known || now_us >= end_us) return false;
+    if (out_of_reach(end_us, 2 * error_us) && !injected(Bug::kTrustAnyLeaseEnd)) return false;
+    return end_us - now_us > error_us || injected(Bug::kIgnoreClockError);
   }
   bool valid(const LeaseEnd& lease) const { return jumps == lease.jumps && valid(lease.end_us); }
+
+ private:
+  /// Whoever takes a lease lets it end its length and the error after what his clock shows; ours may be behind that by the error once
+  /// more. And what one node takes for valid, another whose clock is behind by the error must not take for out of reach.
+  bool out_of_reach(std::uint64_t end_us, std::uint64_t margin_us) const {
+    return longest_us != kUnlimited && end_us - now_us > longest_us + margin_us;
+  }
 };
 
 class SoftTime {
  public:
-  /// `ticks` tells ages; a time older than `max_age_us` is none.
-  SoftTime(const TscClock& ticks, std::uint64_t max_age_us) : ticks_(ticks), max_age_us_(max_age_us) {}
+  /// `ticks` tells ages; a time older than `max_age_us` is none; no node's leases last longer than `longest_lease_us`.
+  SoftTime(const TscClock& ticks, std::uint64_t max_age_us, std::uint64_t longest_lease_us = TimeReading::kUnlimited)
+      : ticks_(ticks),
+        max_age_us_(max_age_us),
+        longest_lease_us_(longest_lease_us) {}
 
   const TscClock& ticks() const { return ticks_; }
   std::uint64_t max_age_us() const { return max_age_us_; }
@@ -110,12 +128,17 @@ class SoftTime {
     // Another processor's counter may be a little behind the writer's.
     const auto age_us = now > then ? static_cast<std::uint64_t>(ticks_.nanoseconds(now - then) / 1000) : 0;
     const bool fresh = age_us <= max_age_us_ || injected(Bug::kIgnoreSoftTimeAge);
-    return {.now_us = time_us + age_us, .error_us = error_us, .known = error_us != kNone && fresh, .jumps = jumps};
+    return {.now_us = time_us + age_us,
+            .error_us = error_us,
+            .known = error_us != kNone && fresh,
+            .jumps = jumps,
+            .longest_us = longest_lease_us_};
   }
 
   Line line_;
   const TscClock ticks_;
   const std::uint64_t max_age_us_;
+  const std::uint64_t longest_lease_us_;
 };
 
 }  // namespace granary::base

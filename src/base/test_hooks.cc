@@ -62,6 +62,7 @@ constexpr std::array kBugs = {
     NamedBug{Bug::kIgnoreClockError, "ignore-clock-error"},
     NamedBug{Bug::kIgnoreSoftTimeAge, "ignore-softtime-age"},
     NamedBug{Bug::kIgnoreClockJump, "ignore-clock-jump"},
+    NamedBug{Bug::kTrustAnyLeaseEnd, "trust-any-lease-end"},
     NamedBug{Bug::kHonourExpiredLease, "honour-expired-lease"},
     NamedBug{Bug::kOwnerIgnoresLease, "owner-ignores-lease"},
     NamedBug{Bug::kLeaseIgnoresLockBit, "lease-ignores-lock-bit"},

@@ -69,6 +69,7 @@ enum class Bug : std::uint8_t {
   kIgnoreClockError,        ///< leases are judged by the raw clock (I9)
   kIgnoreSoftTimeAge,       ///< a softtime that was not refreshed counts on
   kIgnoreClockJump,         ///< the clock is believed right after it has jumped
+  kTrustAnyLeaseEnd,        ///< a lease is shared however far ahead its end is, as others take it for over
   kHonourExpiredLease,      ///< a lease counts as valid past its end
   kOwnerIgnoresLease,       ///< the owner changes a record under a lease of another node
   kLeaseIgnoresLockBit,     ///< a lease does not wait for the owner's lock bit to go

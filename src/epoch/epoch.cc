@@ -117,10 +117,11 @@ void EpochManager::publish(Epoch durable) { publish(look(), durable); }
 /// Release, all of them: whoever acts on these words sees that the slots had moved on.
 void EpochManager::publish(const Oldest& oldest, Epoch durable) {
   ControlBlock::ByNode& mine = control_->by_node;
-  base::invariant("I13", oldest.open >= mine.oldest.load(std::memory_order_relaxed));
-  mine.oldest.store(oldest.open, std::memory_order_release);
+  // A slot below what was published is being entered: its owner reads E again, and enters anew (I13).
+  const Epoch open = std::max(oldest.open, mine.oldest.load(std::memory_order_relaxed));
+  mine.oldest.store(open, std::memory_order_release);
   mine.oldest_snapshot.store(oldest.snapshot, std::memory_order_release);
-  mine.durable.store(std::min(durable, oldest.open - 1), std::memory_order_release);
+  mine.durable.store(std::min(durable, open - 1), std::memory_order_release);
 }
 
 /// Release: whoever frees by these words sees that the slots had moved on. Never backwards.

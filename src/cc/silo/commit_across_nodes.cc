@@ -30,6 +30,13 @@ AbortReason await_epoch(WorkerState& worker, epoch::Epoch agreed) {
   return AbortReason::kNone;
 }
 
+/// First before anything is locked, so that nobody waits for a disk behind a lock; and again where nothing yields any more until the
+/// entry is written: another transaction of the worker may have used the room since.
+AbortReason find_log_room(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+  if (worker.ring == nullptr) return AbortReason::kNone;
+  return reserve_log({access.writes.entries(), remote.writes()}, worker);
+}
+
 /// Step 2. E is read after the last lock on this node, and by the remote part after the last lock on each other.
 AbortReason agree_and_validate_elsewhere(WorkerState& worker, RemotePart& remote, epoch::Epoch& epoch) {
   AbortReason reason = remote.agree(worker.shared.epochs.current(), epoch);
@@ -48,6 +55,7 @@ std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerSt
   AbortReason reason = agree_and_validate_elsewhere(worker, remote, held.epoch);
   held.greatest_tid = remote.greatest_tid();
   if (reason == AbortReason::kNone) reason = remote.prepare(held.epoch);
+  if (reason == AbortReason::kNone) reason = find_log_room(access, worker, remote);
   if (reason != AbortReason::kNone) return CommitOutcome{.reason = reason};
   const std::optional<CommitOutcome> outcome = commit_in_region(access, worker, held);
   if (outcome && outcome->reason == AbortReason::kNone) remote.write_back(outcome->tid);
@@ -73,11 +81,13 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   base::sync_point("across.validated");
   if (writes.empty() && remote.writes().empty()) return {.epoch = epoch};
 
-  const TidWord tid = choose_tid(access, writes, worker, epoch, remote.greatest_tid());
-  if (tid == 0) return {.reason = AbortReason::kTidsUsedUp};
   reason = remote.prepare(epoch);
   if (reason == AbortReason::kNone) reason = prepare(writes, worker, epoch);
+  if (reason == AbortReason::kNone) reason = find_log_room(access, worker, remote);
   if (reason != AbortReason::kNone) return {.reason = reason};
+  // Behind the last wait, in which another transaction of the worker may have taken a TID.
+  const TidWord tid = choose_tid(access, writes, worker, epoch, remote.greatest_tid());
+  if (tid == 0) return {.reason = AbortReason::kTidsUsedUp};
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
   const bool log_last = injected(Bug::kLogAfterWriteBack);
@@ -105,7 +115,7 @@ CommitOutcome commit_with_locks(AccessSet& access, WorkerState& worker, RemotePa
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote) {
   const bool writes = !access.writes.empty() || !remote.writes().empty();
   AbortReason reason = AbortReason::kNone;
-  if (writes && worker.ring != nullptr) reason = reserve_log({access.writes.entries(), remote.writes()}, worker);
+  if (writes) reason = find_log_room(access, worker, remote);
   // What would fail here is not locked elsewhere before.
   if (reason == AbortReason::kNone && lease_in_way_us(access, worker.shared) != 0)
     reason = AbortReason::kRemotelyLocked;

@@ -12,7 +12,7 @@
 namespace granary::dist::messages {
 
 /// Of what messages look like. Nodes with another one are refused when they connect, so this is a second line.
-inline constexpr std::uint8_t kVersion = 2;
+inline constexpr std::uint8_t kVersion = 3;
 inline constexpr std::size_t kFrameBytes = 8;
 
 struct Frame {

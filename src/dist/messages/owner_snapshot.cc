@@ -45,11 +45,11 @@ class At {
 
 }  // namespace
 
-/// Versions that it needs may be gone only if whoever asks does not pin its epoch.
+/// Versions that it needs may be gone only if whoever asks does not pin its epoch. The first snapshots, of epoch 0, see nothing.
 Verdict Owner::check_snapshot(epoch::Epoch epoch) const {
   const epoch::EpochManager& epochs = worker_.shared().epochs;
   if (!worker_.shared().settings.snapshots) return Verdict::kNoSnapshots;
-  return epochs.snapshot_reclamation() < epoch ? Verdict::kDone : Verdict::kNoSnapshots;
+  return epoch == 0 || epochs.snapshot_reclamation() < epoch ? Verdict::kDone : Verdict::kNoSnapshots;
 }
 
 Verdict Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {

@@ -1,5 +1,7 @@
 #include "src/dist/messages/service_link.h"
 
+#include <algorithm>
+
 #include "src/cc/worker_state.h"
 
 namespace granary::dist::messages {
@@ -19,13 +21,13 @@ Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, Servic
 bool Service::Link::step(std::uint64_t now_us) {
   const bool any = receiver_.has_something();
   if (!any && quiet()) return false;
-  if (receiver_.wanted_session() != session_) meet_new_session(now_us);
+  if (receiver_.wanted_session() != session_ && now_us >= trusted_again_us_) meet_new_session(now_us);
   if (cut_off_ || !open(now_us)) {
     throw_away();
     return any;
   }
   rpc_->step(now_us);
-  if (garbage_ || rpc_->senseless() != 0 || !receiver_.status().ok()) cut_off();
+  if (garbage_ || rpc_->senseless() != 0 || !receiver_.status().ok()) cut_off(now_us);
   return any;
 }
 
@@ -36,7 +38,6 @@ void Service::Link::meet_new_session(std::uint64_t now_us) {
   cut_off_ = garbage_ = false;
   retry_us_ = now_us;
   close();
-  ++sessions_;
 }
 
 bool Service::Link::open(std::uint64_t now_us) {
@@ -67,12 +68,18 @@ bool Service::Link::open(std::uint64_t now_us) {
   return true;
 }
 
+/// A call that is under way then is answered by nobody: the one that comes next has put off no answer.
 void Service::Link::close() {
   rpc_.reset();
   sender_.reset();
+  ++answering_;
 }
 
-void Service::Link::cut_off() {
+/// Each time costs a connection, so one that does it again and again is heard less and less.
+void Service::Link::cut_off(std::uint64_t now_us) {
+  constexpr std::uint64_t kFirst_us = 1'000, kLongest_us = 10'000'000;
+  distrust_us_ = std::clamp(2 * distrust_us_, kFirst_us, kLongest_us);
+  trusted_again_us_ = now_us + distrust_us_;
   place_.endpoint.disconnect(connection_);
   close();
   cut_off_ = true;
@@ -91,7 +98,7 @@ void Service::Link::completed(const rdma::Completion& completion) {
 }
 
 void Service::Link::finished(const CallQueue::Finished& finished) {
-  if (!rpc_ || finished.ticket.session != sessions_) return;
+  if (!rpc_ || finished.ticket.session != answering_) return;
   rpc_->answer(finished.ticket.call, checked(Type::kCall, encode(Type::kCall, CallAnswer{finished.result})));
 }
 
@@ -131,7 +138,7 @@ std::optional<std::string> Service::Link::handle_call(Rpc::CallId call, const Fr
   Call request;
   if (!decode(frame.body, request)) return garbage();
   if (place_.calls == nullptr) return refuse(Type::kCall, Verdict::kNoHandler);
-  const bool taken = place_.calls->put({.ticket = {number(), sessions_, call},
+  const bool taken = place_.calls->put({.ticket = {number(), answering_, call},
                                         .procedure = std::string(request.procedure),
                                         .arguments = std::string(request.arguments)});
   if (!taken) return refuse(Type::kCall, Verdict::kOverloaded);

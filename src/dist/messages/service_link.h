@@ -36,7 +36,7 @@ class Service::Link {
   void meet_new_session(std::uint64_t now_us);
   bool open(std::uint64_t now_us);
   void close();
-  void cut_off();
+  void cut_off(std::uint64_t now_us);
   void throw_away();
 
   std::optional<std::string> handle(rdma::mailbox::Rpc::CallId call, std::string_view request);
@@ -61,9 +61,11 @@ class Service::Link {
   std::optional<rdma::mailbox::Sender> sender_;
   std::optional<rdma::mailbox::Rpc> rpc_;
   rdma::ConnectionId connection_ = 0;
-  std::uint64_t sessions_ = 0;     ///< tells calls of this session from those of earlier ones
+  std::uint64_t answering_ = 0;    ///< tells calls that rpc_ has put off from those of earlier ones
   std::uint64_t connections_ = 0;  ///< tells this sender's completions from those of earlier ones
   std::uint64_t retry_us_ = 0;     ///< when connecting may be tried again
+  std::uint64_t distrust_us_ = 0;  ///< how long it was not heard after it had been cut off last
+  std::uint64_t trusted_again_us_ = 0;
   bool cut_off_ = false;
   bool garbage_ = false;  ///< something came that no messenger sends
 };

@@ -42,7 +42,7 @@ struct LeaseTerm {
   /// Whether a lease may take the place of this one. By our clock it may be over by twice the clock's error when a writer finds it
   /// expired, and the gap begins.
   bool follows(record::StateWord seen, const base::TimeReading& now) const {
-    return record::is_lease(seen) && now.expired(record::lease_end_us(seen) + now.error_us + gap_us);
+    return record::is_lease(seen) && now.expired(record::lease_end_us(seen), now.error_us + gap_us);
   }
   /// Whether a step would find that a lease can neither be shared nor be made.
   bool in_vain(record::StateWord seen, const base::TimeReading& now) const {

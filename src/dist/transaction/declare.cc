@@ -40,6 +40,9 @@ AbortReason RemoteTransaction::declare(std::span<const txn::DeclaredKey> keys) {
       access->state = record::kFree;  // READ before the clock's jumps were noted: no lease of then is shared
     }
   }
+  if (std::any_of(declared.begin(), declared.end(),
+                  [](const Access* access) { return access->hold == Access::Hold::kLock; }))
+    await_log_room();
   AbortReason reason = AbortReason::kNone;
   if (know_places(unseen)) {
     reason = lock_places(unseen);
@@ -134,6 +137,14 @@ bool RemoteTransaction::has_to_hold(Access& access) const {
 void RemoteTransaction::lease_until(Access& access, std::uint64_t end_us) const {
   access.lease_end_us = end_us;
   cc::bump(reach_.counters.leases, std::uint64_t{1});
+}
+
+/// The log's room for what will be written, whose size nobody knows yet, is waited for before anything is held.
+void RemoteTransaction::await_log_room() const {
+  cc::WorkerState& worker = reach_.worker;
+  if (worker.ring == nullptr) return;
+  const std::uint64_t bytes = worker.ring->capacity() / 4;
+  if (!worker.ring->has_room(bytes)) worker.shared.log->wait_for_room(*worker.waiter, *worker.ring, bytes);
 }
 
 AbortReason RemoteTransaction::hold(std::span<Access* const> accesses) {

@@ -96,6 +96,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
 
   // Declared keys (declare.cc).
   bool may_lease(const txn::RemoteKey& key) const;
+  void await_log_room() const;
   bool know_places(std::span<Access* const> unseen) const;
   AbortReason lock_places(std::span<Access* const> unseen);
   static void take_fetched(Access& access, const XLock& lock);

@@ -24,9 +24,9 @@ class Nodes {
     for (int i = 0; i < kNodes; ++i) {
       const std::int64_t kept_us = static_cast<std::int64_t>(random_.below(kDelta + 1)) - std::int64_t{kDelta / 2};
       sources_.push_back(new SetClock(time_ns_, kept_us, kDelta));
-      clocks_.push_back(std::make_unique<Clock>(std::unique_ptr<TimeSource>(sources_.back()),
-                                                base::TscClock::simulated(time_ns_),
-                                                ClockOptions{.max_age_us = 500, .hold_us = 3'000}));
+      clocks_.push_back(
+          std::make_unique<Clock>(std::unique_ptr<TimeSource>(sources_.back()), base::TscClock::simulated(time_ns_),
+                                  ClockOptions{.max_age_us = 500, .hold_us = 3'000, .longest_lease_us = kTerm}));
       clocks_.back()->step(time_ns_ / 1000);  // a clock that is set before anybody has read it does not jump
     }
   }
@@ -36,6 +36,7 @@ class Nodes {
     for (int turn = 0; turn < 3'000; ++turn) {
       time_ns_ += random_.between(20, 80) * 1000;
       for (int node = 0; node < kNodes; ++node) trouble(node);
+      if (!given_.empty() && random_.chance(0.05)) share(static_cast<int>(random_.below(kNodes)));
       if (random_.chance(0.001)) set_all(some_jump());
       if (!judge_alike())
         return "a lease that is valid for one node has expired for another, at turn " + std::to_string(turn);
@@ -43,6 +44,7 @@ class Nodes {
     return "";
   }
   std::uint64_t leases() const { return leases_; }
+  std::uint64_t shared() const { return shared_; }
   std::uint64_t jumps() const {
     std::uint64_t sum = 0;
     for (const auto& clock : clocks_) sum += clock->report().jumps;
@@ -66,8 +68,16 @@ class Nodes {
     if (random_.chance(0.7)) clock.step(time_ns_ / 1000);
     const base::TimeReading now = clock.time().read();
     if (!now.known || !random_.chance(0.02)) return;
-    given_.push_back({.node = node, .end = {.end_us = now.now_us + kTerm, .jumps = now.jumps}});
+    given_.push_back({.node = node, .end = {.end_us = now.now_us + now.error_us + kTerm, .jumps = now.jumps}});
     ++leases_;
+  }
+  /// Leases stay where they are when they are over, and whoever finds one valid shares it.
+  void share(int node) {
+    const base::TimeReading now = clocks_[static_cast<std::size_t>(node)]->time().read();
+    const std::uint64_t end_us = given_[random_.below(given_.size())].end.end_us;
+    if (!now.valid(end_us)) return;
+    given_.push_back({.node = node, .end = {.end_us = end_us, .jumps = now.jumps}});
+    ++shared_;
   }
   /// As when a host that all nodes are on, or that the others follow, is set: each finds out when its thread comes to its turn.
   void set_all(std::int64_t by_us) {
@@ -94,18 +104,22 @@ class Nodes {
   std::vector<std::unique_ptr<Clock>> clocks_;
   std::vector<Lease> given_;
   std::uint64_t leases_ = 0;
+  std::uint64_t shared_ = 0;
 };
 
 TEST(LeaseEnds, AreSeenAlikeHoweverClocksAreSet) {
   std::uint64_t leases = 0;
+  std::uint64_t shared = 0;
   std::uint64_t jumps = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Nodes nodes(seed);
     ASSERT_EQ(nodes.run(), "") << "seed " << seed;
     leases += nodes.leases();
+    shared += nodes.shared();
     jumps += nodes.jumps();
   }
   EXPECT_GT(leases, 1'000u);
+  EXPECT_GT(shared, 100u);
   EXPECT_GT(jumps, 200u);
 }
 

@@ -30,6 +30,24 @@ TEST(TimeReading, ALeaseHasExpiredFromTheErrorAfterItsEnd) {
   EXPECT_FALSE(at(0).expired(kEnd));
 }
 
+/// After the time of all has been set back; in between are those that another node may still have taken by this time.
+TEST(TimeReading, ALeaseThatEndsLaterThanAnyCanIsOver) {
+  constexpr std::uint64_t kLongest = 2'000;
+  TimeReading now = at(kEnd);
+  now.longest_us = kLongest;
+  EXPECT_TRUE(now.valid(kEnd + kLongest + 2 * kDelta));
+  EXPECT_FALSE(now.valid(kEnd + kLongest + 2 * kDelta + 1));
+  EXPECT_FALSE(now.expired(kEnd + kLongest + 3 * kDelta));
+  EXPECT_TRUE(now.expired(kEnd + kLongest + 3 * kDelta + 1));
+  now.known = false;
+  EXPECT_FALSE(now.expired(kEnd * 2));
+}
+
+TEST(TimeReading, HowLongALeaseHasBeenOver) {
+  EXPECT_TRUE(at(kEnd + kDelta + 8).expired(kEnd, 7));
+  EXPECT_FALSE(at(kEnd + kDelta + 7).expired(kEnd, 7));
+}
+
 TEST(TimeReading, WithoutATimeItIsNeither) {
   for (const std::uint64_t now_us : {std::uint64_t{0}, kEnd, kEnd * 2}) {
     const TimeReading unknown{.now_us = now_us};

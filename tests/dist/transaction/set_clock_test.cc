@@ -16,8 +16,8 @@ using cluster_config::clock::ClockOptions;
 using cluster_config::clock::SetClock;
 
 constexpr std::uint64_t kDelta_us = 100;
-constexpr ClockOptions kClock{.max_age_us = 1'000, .hold_us = 3'000};
 constexpr std::int64_t kLease_us = SimClusterNode::kLease_us;
+constexpr ClockOptions kClock{.max_age_us = 1'000, .hold_us = 3'000, .longest_lease_us = kLease_us};
 constexpr std::int64_t kHour_us = 3'600'000'000;
 
 constexpr std::size_t kReader = 0, kOwner = 1, kOther = 2;
@@ -187,9 +187,15 @@ TEST_P(SetClocks, OfAllNodesAfterTheyHaveAgreedAgain) {
   pass(kClock.hold_us + 1'000);
   for (const std::size_t node : {kReader, kOwner, kOther}) EXPECT_TRUE(knows_time(node));
   EXPECT_EQ(t.commit().reason, AbortReason::kLeaseExpired) << "although its end may not have come yet";
-  if (GetParam() < 0) expect_kept("as long as the lease lasts now");
+  if (GetParam() == -kLease_us / 2) {
+    pass(1'000);
+    expect_kept("as long as it could be a lease of the time that all have");
+  }
+  if (GetParam() < -kLease_us) {
+    EXPECT_EQ(put(kOther, "old"), AbortReason::kNone) << "by the time that all have, nobody can have such a lease";
+    EXPECT_EQ(put(kOwner, "old"), AbortReason::kNone);
+  }
   reader(kOther).abort();
-  if (GetParam() == -kHour_us) return;  // which would take as long
   pass(static_cast<std::uint64_t>(3 * kLease_us) + 1'000);
   EXPECT_EQ(put(kOwner, "new"), AbortReason::kNone);
 }
