@@ -140,16 +140,21 @@ void Client::run_snapshot() {
   note(EventType::kOk, std::move(ops), true);
 }
 
-void Client::read_quietly(const std::vector<Key>& keys) {
+Status Client::read_quietly(const std::vector<Key>& keys) {
   for (;;) {
     Plan plan;
     for (const Key key : keys) plan.ops.push_back(MicroOp::read(key));
     const std::vector<MicroOp> asked = plan.ops;
     note(EventType::kInvoke, asked);
     Transaction transaction = worker_.begin();
-    const bool committed = execute(transaction, plan) && transaction.commit().committed();
+    const bool executed = execute(transaction, plan);
+    const AbortReason reason = executed ? transaction.commit().reason : transaction.aborted();
+    const bool committed = executed && reason == AbortReason::kNone;
     note(committed ? EventType::kOk : EventType::kFail, committed ? std::move(plan.ops) : asked);
-    if (committed) return;
+    if (committed) return {};
+    if (is_retryable(reason)) continue;
+    return Status(reason == AbortReason::kMembershipLost ? StatusCode::kMembershipLost : StatusCode::kUnavailable,
+                  "the lists cannot be read at the end: " + std::string(meaning(reason)));
   }
 }
 

@@ -41,8 +41,8 @@ class Client {
 
   /// Runs one transaction, whatever comes of it.
   void run_one();
-  /// A transaction that reads these lists, again and again until it commits.
-  void read_quietly(const std::vector<history::Key>& keys);
+  /// A transaction that reads these lists, again and again until it commits, or it is no conflict that keeps it from that.
+  Status read_quietly(const std::vector<history::Key>& keys);
 
   std::vector<Noted>& noted() { return noted_; }
 

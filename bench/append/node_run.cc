@@ -25,10 +25,10 @@ class NodeRun {
     if (Status met = place_.rendezvous.await(Meeting::kLoaded); !met.ok()) return met;
     if (Status done = run_clients(); !done.ok()) return done;
     if (Status met = place_.rendezvous.await(Meeting::kMeasured); !met.ok()) return met;
-    if (Status read = on_worker(options_.workers * place_.share.nodes + place_.share.node,
-                                [this](Client& reader) { read_everything(reader, slots_); });
-        !read.ok())
-      return read;
+    Status read;
+    const Status worked = on_worker(options_.workers * place_.share.nodes + place_.share.node,
+                                    [&](Client& reader) { read = read_everything(reader, slots_); });
+    if (!worked.ok() || !read.ok()) return worked.ok() ? read : worked;
     if (Status met = place_.rendezvous.await(Meeting::kChecked); !met.ok()) return met;
     AppendRun done = merge(clients_);
     done.elsewhere = figures_of(*cluster_);

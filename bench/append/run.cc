@@ -32,13 +32,15 @@ void run_threads(Clients& clients, const ClientPlace& place, const std::atomic<b
 
 }  // namespace
 
-void read_everything(Client& reader, const KeySlots& slots) {
+Status read_everything(Client& reader, const KeySlots& slots) {
   constexpr std::size_t kKeysAtOnce = 8;
   const std::vector<history::Key> keys = slots.all();
   for (std::size_t at = 0; at < keys.size(); at += kKeysAtOnce) {
     const auto first = keys.begin() + static_cast<std::ptrdiff_t>(at);
-    reader.read_quietly({first, first + static_cast<std::ptrdiff_t>(std::min(kKeysAtOnce, keys.size() - at))});
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(kKeysAtOnce, keys.size() - at));
+    if (Status read = reader.read_quietly({first, last}); !read.ok()) return read;
   }
+  return {};
 }
 
 AppendRun merge(Clients& clients) {
@@ -81,7 +83,8 @@ Result<AppendRun> run_append(Database& database, const AppendOptions& options, c
   std::unique_ptr<Client> reader = std::move(clients.back());
   clients.pop_back();
   run_threads(clients, place, stop);
-  read_everything(*reader, slots);
+  static_cast<void>(
+      read_everything(*reader, slots));  // only a failed log keeps it from that, of which the database tells
   clients.push_back(std::move(reader));
   return merge(clients);
 }

@@ -22,7 +22,7 @@ struct AppendRun {
 using Clients = std::vector<std::unique_ptr<Client>>;
 
 /// Reads every list, nobody else being there.
-void read_everything(Client& reader, const KeySlots& slots);
+Status read_everything(Client& reader, const KeySlots& slots);
 /// What the clients noted, in the order of time.
 AppendRun merge(Clients& clients);
 

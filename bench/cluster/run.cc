@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 struct Repeat {
   std::vector<Measurement> nodes;
   Measurement all;
+  double scale_factor = 0;  ///< of all data: each node says so
 };
 
 bool same_types(const Measurement& one, const Measurement& other) {
@@ -47,6 +48,7 @@ Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>&
     Result<Measurement> measured = measurement_of(*report);
     if (!measured.ok()) return measured.status();
     repeat.nodes.push_back(std::move(*measured));
+    repeat.scale_factor = report->value("scalefactor", 0.0);
     if (!same_types(repeat.nodes.front(), repeat.nodes.back())) {
       return Status(StatusCode::kDamaged,
                     fmt::format("{} reports other types of transactions than {}; is its report of "
@@ -115,7 +117,7 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const A
   const Repeat& median = repeats[median_by_throughput(totals)];
   const Machine machine = describe_machine();
   Json json =
-      json_report({run.command, run.flags, run.settings, machine, static_cast<double>(run.labels.size()), totals});
+      json_report({run.command, run.flags, run.settings, machine, median.scale_factor, totals, run.labels.size()});
   json["granary"]["nodes"] = nodes_json(run, repeats);
   if (apart != nullptr) put_into(json, *apart);
   const std::string title =

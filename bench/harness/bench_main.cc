@@ -46,7 +46,7 @@ class Bench {
   Machine machine_ = describe_machine();
   LoadedWorkload loaded_;
   std::vector<Measurement> runs_;
-  Status log_failure_;
+  Status failure_;  ///< status_of() the workload
 };
 
 /// Makes and loads a workload, unless the last repeat's data will do.
@@ -77,7 +77,8 @@ Status Bench::measure_one(std::uint64_t repeat) {
   runs_.push_back(std::move(*measured));
   runs_.back().load_seconds = loaded_.load_seconds;
   const bool last_of_this_data = loaded_.workload->reload_each_repeat() || repeat + 1 == repeats_;
-  if (settings_.verify && last_of_this_data && !signals_.requested()) verify();
+  const bool sound = status_of(*loaded_.workload).ok();
+  if (settings_.verify && last_of_this_data && sound && !signals_.requested()) verify();
   return meet(Meeting::kChecked);
 }
 
@@ -109,14 +110,14 @@ ExitCode Bench::run() {
   }
   for (std::uint64_t repeat = 0; repeat < repeats_ && !signals_.requested(); ++repeat) {
     const Status done = measure_one(repeat);
-    if (loaded_.workload) log_failure_ = log_status(*loaded_.workload);
-    if (!done.ok() && log_failure_.ok()) return refuse(exit_code_of(done), done.message());
-    if (!log_failure_.ok()) break;  // nothing that follows could be made durable
+    if (loaded_.workload) failure_ = status_of(*loaded_.workload);
+    if (!done.ok() && failure_.ok()) return refuse(exit_code_of(done), done.message());
+    if (!failure_.ok()) break;  // nothing that follows could come to an end
   }
-  // Said last, and decides the exit code: a failed log explains requests and checks that failed.
-  if (!log_failure_.ok()) {
+  // Said last, and decides the exit code: it explains requests and checks that failed.
+  if (!failure_.ok()) {
     if (!runs_.empty()) static_cast<void>(report());
-    return refuse(ExitCode::kDiskFault, log_failure_.message());
+    return refuse(exit_code_of(failure_), failure_.message());
   }
   return report();
 }

@@ -223,7 +223,7 @@ Json json_report(const ReportInput& input) {
       {"Throughput (requests/second)", median.throughput()},
       {"isolation", "TRANSACTION_SERIALIZABLE"},
       {"scalefactor", input.scale_factor},
-      {"terminals", input.settings.workers},
+      {"terminals", input.settings.workers * input.nodes},
       {"granary", ours(input, median_index)}};
 }
 

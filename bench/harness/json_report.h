@@ -23,6 +23,7 @@ struct ReportInput {
   const Machine& machine;
   double scale_factor = 0;
   const std::vector<Measurement>& runs;
+  std::uint64_t nodes = 1;  ///< whose requests these are, each with the settings' workers
 };
 
 /// One run, as in the report's list of repeats.

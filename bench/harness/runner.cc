@@ -86,7 +86,7 @@ void Run::pass(Phase phase, double seconds, double offset) {
     const double at = offset + static_cast<double>(now - start) / 1e9;
     if (length >= 0.5 || seconds < 1) sample(phase == Phase::kWarmUp ? std::min(at, 0.0) : at, length);
     last = now;
-    if (stopped || !log_status(workload_).ok()) break;  // a failed log makes nothing durable any more
+    if (stopped || !status_of(workload_).ok()) break;  // nothing comes to an end any more
   }
   if (phase == Phase::kMeasure) result_.elapsed_ns = base::monotonic_ns() - start;
 }

@@ -61,8 +61,8 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
   const bool alone = settings.share.alone();  // else others load beside us, and sessions are few
   const Status done = loaded.workload->load(alone ? static_cast<unsigned>(allowed_cpus().size()) : 1, progress);
   loaded.load_seconds = static_cast<double>(base::monotonic_ns() - start) / 1e9;
-  // A failed log explains loading that failed.
-  if (const Status log = log_status(*loaded.workload); !log.ok()) return log;
+  // A failed log, or a membership that was lost, explains loading that failed.
+  if (const Status why = status_of(*loaded.workload); !why.ok()) return why;
   if (!done.ok()) return done;
   return loaded;
 }

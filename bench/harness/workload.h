@@ -145,14 +145,18 @@ class Workload {
   virtual std::optional<ClusterFigures> cluster_figures() const { return std::nullopt; }
   /// If this process is a node of a cluster: waits until all nodes have called this as often, by the cluster's own means.
   virtual Status meet() { return {}; }
+  /// If this process is a node of a cluster: whether it still is a member.
+  virtual Status node_status() const { return {}; }
   /// Checks the data after the clients are gone; empty if the workload has nothing to check.
   virtual std::vector<Finding> verify() { return {}; }
 };
 
-/// Why the workload's database cannot make anything durable any more, if it has a log.
-inline Status log_status(const Workload& workload) {
+/// Why requests cannot come to anything any more: its database cannot make anything durable, if it has a log, or its node is no member
+/// of the cluster.
+inline Status status_of(const Workload& workload) {
   const Database* const database = workload.logged_database();
-  return database == nullptr ? Status() : database->log_status();
+  const Status log = database == nullptr ? Status() : database->log_status();
+  return log.ok() ? workload.node_status() : log;
 }
 
 }  // namespace granary::bench

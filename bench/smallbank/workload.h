@@ -56,6 +56,7 @@ class BankWorkload final : public Workload {
   }
   std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
   Status meet() override { return store::meet(store_.get()); }
+  Status node_status() const override { return store::node_status(store_.get()); }
 
   std::vector<Finding> verify() override;
 

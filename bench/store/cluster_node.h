@@ -16,6 +16,7 @@ class ClusterNode {
 
   /// Before the first worker, tables are made.
   Cluster& cluster() { return *cluster_; }
+  Status status() const { return cluster_->status(); }
 
   /// The first one waits for the other nodes.
   Result<std::unique_ptr<ClusterWorker>> worker() {

@@ -27,6 +27,15 @@ std::optional<ClusterFigures> cluster_figures(const S* store) {
   return std::nullopt;
 }
 
+/// Whether the store, if it is a node of a cluster, is still a member.
+template <typename S>
+Status node_status(const S* store) {
+  if constexpr (requires { store->node_status(); }) {
+    if (store != nullptr) return store->node_status();
+  }
+  return {};
+}
+
 /// Waits for the other nodes, if the store is a node of a cluster.
 template <typename S>
 Status meet(S* store) {

@@ -50,6 +50,7 @@ class TpccWorkload final : public Workload {
   }
   std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
   Status meet() override { return store::meet(store_.get()); }
+  Status node_status() const override { return store::node_status(store_.get()); }
 
   std::vector<Finding> verify() override {
     const unsigned threads = parameters_.share.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1;

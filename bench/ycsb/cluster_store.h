@@ -41,6 +41,7 @@ class ClusterStore {
   const Database* logged_database() const { return node_.logged_database(); }
   ClusterFigures cluster_figures() const { return node_.cluster_figures(); }
   Status meet() { return node_.cluster().barrier(); }
+  Status node_status() const { return node_.status(); }
 
  private:
   store::ClusterNode node_;

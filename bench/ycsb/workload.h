@@ -59,6 +59,7 @@ class YcsbWorkload final : public Workload {
   }
   std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
   Status meet() override { return store::meet(store_.get()); }
+  Status node_status() const override { return store::node_status(store_.get()); }
   std::vector<Finding> verify() override;
 
  private:
