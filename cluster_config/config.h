@@ -10,7 +10,8 @@ namespace granary::cluster_config {
 /// The limits of a cluster file.
 inline constexpr std::uint32_t kMostNodes = 64;
 inline constexpr std::uint16_t kGreatestNodeId = 4095;  ///< a state word has 12 bits for it
-inline constexpr std::uint32_t kMostWorkers = 255;      ///< of one node; the engine's service is one more
+/// Of one node. The database has 256 (kMaxWorkers): as many again run calls, and two are the node's own.
+inline constexpr std::uint32_t kMostWorkers = 127;
 
 enum class Provider : std::uint8_t { kShm, kVerbs };
 enum class MembershipKind : std::uint8_t { kLocal, kZookeeper };

@@ -30,6 +30,7 @@ struct Generation {
   bool agreed = false;
   /// It was over when it was made: it ends the one before, and holds nothing but what that one's rings had.
   bool end = false;
+  std::uint32_t life = 0;  ///< of the cluster's node that began it; 0: of none
 };
 
 /// A table, or an index if `base` is set. Ids are those in the log.

@@ -104,6 +104,7 @@ ordered_json index_json(const IndexOptions& index) {
 ordered_json generation_json(const Generation& generation) {
   ordered_json out = {
       {"number", generation.number}, {"loggers", generation.loggers}, {"first_epoch", generation.first_epoch}};
+  if (generation.life != 0) out["life"] = generation.life;
   if (generation.cut) {
     out["cut"] = *generation.cut;
     out["durable"] = generation.durable;
@@ -127,8 +128,9 @@ ordered_json table_json(const TableEntry& table) {
 std::uint32_t version_for(const Manifest& manifest) {
   const bool newer = std::any_of(manifest.tables.begin(), manifest.tables.end(),
                                  [](const TableEntry& table) { return table.hash_keys || table.shared; });
-  const bool cluster = std::any_of(manifest.generations.begin(), manifest.generations.end(),
-                                   [](const Generation& generation) { return generation.agreed || generation.end; });
+  const bool cluster = std::any_of(
+      manifest.generations.begin(), manifest.generations.end(),
+      [](const Generation& generation) { return generation.agreed || generation.end || generation.life != 0; });
   return newer || cluster ? kManifestVersion : kOldestManifestVersion;
 }
 
@@ -266,6 +268,7 @@ Generation parse_generation(const json& value, const std::string& place, Complai
   generation.number = fields.number("number", kAny);
   generation.loggers = fields.small_number("loggers", kMaxLoggers, 1);
   generation.first_epoch = fields.number("first_epoch", record::kMaxEpoch, 1);
+  if (fields.has("life")) generation.life = fields.small_number("life", std::numeric_limits<std::uint32_t>::max(), 1);
   if (fields.has("cut")) {
     generation.cut = fields.number("cut", record::kMaxEpoch);
     generation.durable = fields.number("durable", record::kMaxEpoch);

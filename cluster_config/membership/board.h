@@ -54,6 +54,8 @@ class Board {
   virtual void wait(std::uint64_t timeout_us) = 0;
   /// Ends a wait(), the next one if none is running. Thread-safe.
   virtual void wake() = 0;
+  /// How long a mark may outlive its process.
+  virtual std::uint64_t linger_us() const = 0;
   /// How long wait() may last at most, so that own_valid_until_us does not run out.
   virtual std::uint64_t pulse_us() const = 0;
 };

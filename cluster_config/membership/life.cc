@@ -8,11 +8,13 @@
 namespace granary::membership {
 namespace {
 
-std::string path_in(const std::string& directory) { return directory + "/MEMBER"; }
+constexpr std::string_view kServed = "has served\n";
+
+std::string path_in(const std::string& directory) { return fmt::format("{}/{}", directory, kLifeName); }
 
 std::string to_text(const Life& life) {
-  return fmt::format("granary member 1\nnode {} of {}\ncluster {:016x}\ngeneration {}\n", life.node, life.cluster,
-                     life.cluster_id, life.generation);
+  return fmt::format("granary member 1\nnode {} of {}\ncluster {:016x}\ngeneration {}\n{}", life.node, life.cluster,
+                     life.cluster_id, life.generation, life.served ? kServed : "");
 }
 
 /// False if it is not exactly what to_text() makes of some life.
@@ -22,6 +24,7 @@ bool parse(const std::string& text, Life& life) {
   std::sscanf(text.c_str(), "granary member 1 node %" SCNu16 " of %64s cluster %16" SCNx64 " generation %" SCNu32,
               &life.node, cluster, &life.cluster_id, &life.generation);
   life.cluster = cluster;
+  life.served = text.ends_with(kServed);
   return text == to_text(life);
 }
 

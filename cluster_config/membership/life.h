@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <granary/status.h>
 
@@ -13,11 +14,14 @@
 
 namespace granary::membership {
 
+inline constexpr std::string_view kLifeName = "MEMBER";
+
 struct Life {
   std::string cluster = {};  ///< its name
   NodeId node = 0;
   std::uint64_t cluster_id = 0;  ///< 0: the directory was in none yet
   Generation generation = 0;     ///< of the node's last life
+  bool served = false;           ///< the cluster has served with these data
   bool operator==(const Life&) const = default;
 };
 

@@ -62,15 +62,15 @@ Status Membership::enter() {
     if (const Result<std::uint64_t> seen = look(found); !seen.ok()) return seen.status();
     if (Status refused = admit(found); !refused.ok()) return refused;
   }
-  if (options_.together_us) {
-    if (Status late = await_nobody_serving(*options_.together_us); !late.ok()) return late;
-  }
-  if (Status status = board_->mark(options_.node, options_.address); !status.ok()) return status;
+  const Status marked = options_.together_us ? begin_together(std::max(*options_.together_us, board_->linger_us()))
+                                             : board_->mark(options_.node, options_.address);
+  if (!marked.ok()) return marked;
   const Status entered = amend([this](Configuration& configuration) -> Status {
     if (Status refused = admit(configuration); !refused.ok()) return refused;
     Member& own = configuration.add(options_.node);
     if (generation_ != 0 && own.generation == generation_ && own.live())
       return {};  // an earlier turn, already overtaken
+    taken_over_ = own.generation == 0 || own.state == MemberState::kLeft;
     own = {.id = options_.node,
            .generation = std::max(own.generation + 1, options_.lowest_generation),
            .state = MemberState::kJoining,
@@ -85,9 +85,46 @@ Status Membership::enter() {
   return amend([this](Configuration& configuration) { return follow(configuration); });
 }
 
-/// Marks are looked at before this node has its own: who joins is seen with its mark and the state of its last life for a moment, and
-/// would be waited for in vain if it waited as well. A mark of this node itself is of an earlier life, or mark() tells whose.
-Status Membership::await_nobody_serving(std::uint64_t patience_us) {
+/// Nobody begins to serve while this node is dead by the configuration, as all must live for that; so it is made that before it looks
+/// whether somebody serves already. A mark of its own that is there is of an earlier life, or mark() tells whose.
+Status Membership::begin_together(std::uint64_t patience_us) {
+  const auto unmarked =
+      await_marks(patience_us, [this](const Configuration&, const Marks& marks) { return !has(marks, options_.node); });
+  if (!unmarked.ok()) return unmarked.status();
+  if (!*unmarked) {
+    if (Status marked = board_->mark(options_.node, options_.address); !marked.ok()) return marked;
+  }
+  if (Status ended = end_former_life(); !ended.ok()) return ended;
+  std::string serving;
+  const auto together = await_marks(patience_us, [&](const Configuration& found, const Marks& marks) {
+    const auto member = std::ranges::find_if(found.members, [&](const Member& other) {
+      return other.state == MemberState::kServing && other.id != options_.node && has(marks, other.id);
+    });
+    serving = member == found.members.end() ? "" : who(*member);
+    return serving.empty();
+  });
+  if (!together.ok()) return together.status();
+  if (!*together) {
+    return refuse(fmt::format(
+        "{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End all nodes "
+        "of the cluster, then start all of them",
+        serving, options_.node));
+  }
+  return *unmarked ? board_->mark(options_.node, options_.address) : Status();
+}
+
+/// As whoever sees its mark missing would say.
+Status Membership::end_former_life() {
+  return amend([this](Configuration& configuration) -> Status {
+    Member* const own = configuration.find(options_.node);
+    if (own != nullptr && own->live()) own->state = MemberState::kDead;
+    return {};
+  });
+}
+
+/// False if they are not `over` in time.
+template <typename Over>
+Result<bool> Membership::await_marks(std::uint64_t patience_us, const Over& over) {
   const std::lock_guard lock(board_mutex_);
   for (const std::uint64_t end = lifetime_us() + patience_us;;) {
     Configuration found;
@@ -95,18 +132,8 @@ Status Membership::await_nobody_serving(std::uint64_t patience_us) {
     if (!seen.ok()) return seen.status();
     const Result<Marks> marks = board_->marks();
     if (!marks.ok()) return marks.status();
-    const bool own = has(*marks, options_.node);
-    const auto serving = std::ranges::find_if(found.members, [&](const Member& member) {
-      return member.state == MemberState::kServing && member.id != options_.node && has(*marks, member.id);
-    });
-    const bool over = lifetime_us() >= end;
-    if (own ? over : serving == found.members.end()) return {};
-    if (over) {
-      return refuse(fmt::format(
-          "{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End all nodes "
-          "of the cluster, then start all of them",
-          who(*serving), options_.node));
-    }
+    if (over(found, *marks)) return true;
+    if (lifetime_us() >= end) return false;
     board_->wait(board_->pulse_us());
   }
 }
@@ -214,6 +241,12 @@ Status Membership::set_own_state(MemberState state) {
   return change_own([state](Member& own) { own.state = state; });
 }
 
+Status Membership::serve() {
+  if (Status status = set_own_state(MemberState::kServing); !status.ok()) return status;
+  taken_over_ = true;
+  return {};
+}
+
 Status Membership::say(const std::string& note) {
   if (note.size() > kMostNoteBytes) {
     return Status(StatusCode::kInvalidArgument,
@@ -222,16 +255,34 @@ Status Membership::say(const std::string& note) {
   return change_own([&note](Member& own) { own.note = note; });
 }
 
-Status Membership::leave() {
+void Membership::stop() {
   {
     const std::lock_guard lock(mutex_);
-    if (!status_.ok()) return status_;
+    if (!status_.ok()) return;
     fence_.close();
     status_ = Status(StatusCode::kMembershipLost, fmt::format("left the cluster at generation {}", generation_));
-    told_lost_ = true;  // it is no loss
+    stopped_ = told_lost_ = true;  // it is no loss
   }
   changed_.notify_all();
-  if (Status status = set_own_state(MemberState::kLeft); !status.ok()) return status;
+}
+
+Status Membership::leave() { return end_as(taken_over_ ? MemberState::kLeft : MemberState::kDead); }
+Status Membership::die() { return end_as(MemberState::kDead); }
+
+Status Membership::end_as(MemberState state) {
+  stop();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_) return status_;
+  }
+  constexpr std::uint64_t kPatience_us = 3'000'000;  // a board that is slow to answer is no reason to seem dead
+  const std::uint64_t end = lifetime_us() + kPatience_us;
+  Status status = set_own_state(state);
+  while (status.code() == StatusCode::kUnavailable && lifetime_us() < end) {
+    board_->wait(board_->pulse_us());
+    status = set_own_state(state);
+  }
+  if (!status.ok()) return status;
   const std::lock_guard lock(board_mutex_);
   return board_->unmark();
 }

@@ -4,6 +4,7 @@
 //
 // - Who joins makes its mark first and enters the configuration then; so a member that lives by the configuration and has
 //   no mark has died, if the configuration was read before the marks. Whoever sees it says so in the configuration.
+// - Who died is dead until a later life of it has served: one that joined and left again has taken nothing over.
 // - A member that finds its mark gone, or itself dead in the configuration, or another cluster's configuration in the
 //   place of its own, has lost its membership for good: its process ends (exit code 6).
 // - An older life of a node is dead once a later one is in the configuration, whether or not anybody saw it die.
@@ -48,8 +49,8 @@ struct MembershipOptions {
     lowest_generation = life.generation + 1;
   }
 
-  /// Nobody joins while others serve already: all begin together. Those that seem to are waited for so long, as they may be about to
-  /// leave, or their marks may outlive them. Empty: one may join at any time.
+  /// Nobody joins while others serve already: all begin together. Those that seem to are waited for so long, or as marks may outlive
+  /// their process, as they may be about to leave. Empty: one may join at any time.
   std::optional<std::uint64_t> together_us = {};
 };
 
@@ -97,9 +98,13 @@ class Membership {
   /// kMostNoteBytes.
   Status say(const std::string& note);
   /// This node serves from now on.
-  Status serve() { return set_own_state(MemberState::kServing); }
+  Status serve();
+  /// From now on nothing is committed here, and the membership is no more to be used but to be ended: what is still under way gives up.
+  void stop();
   /// Ends the membership in order: nothing is left to recover.
   Status leave();
+  /// Ends it as the process's death would: something is left to recover.
+  Status die();
 
   /// Waits until something happens, at most `most_us`, and does what follows from it.
   void step(std::uint64_t most_us);
@@ -116,9 +121,13 @@ class Membership {
   Status amend(const Edit& edit);
   Status admit(Configuration& configuration) const;
   Status compare(Configuration& configuration) const;
-  Status await_nobody_serving(std::uint64_t patience_us);
+  Status begin_together(std::uint64_t patience_us);
+  Status end_former_life();
+  template <typename Over>
+  Result<bool> await_marks(std::uint64_t patience_us, const Over& over);
   Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);
+  Status end_as(MemberState state);
   Status follow(Configuration& configuration);
   Status check_own(const Configuration& configuration) const;
   void publish(Configuration configuration);
@@ -130,6 +139,8 @@ class Membership {
   const Listener listener_;
   Generation generation_ = 0;
   std::uint64_t cluster_id_ = 0;
+  std::atomic<bool> taken_over_ =
+      true;  ///< what the life before has left, or it left nothing; set by who joins and serves
   Fence fence_;
   Living living_;
 
@@ -138,6 +149,7 @@ class Membership {
   mutable std::condition_variable changed_;
   std::shared_ptr<const Configuration> configuration_;  ///< guarded by mutex_
   Status status_;                                       ///< guarded by mutex_
+  bool stopped_ = false;                                ///< guarded by mutex_
   bool told_lost_ = false;                              ///< guarded by mutex_
   std::uint64_t told_version_ = 0;                      ///< the stepping thread's
 };

@@ -55,6 +55,7 @@ class MemoryBoard final : public Board {
   Result<bool> replace(std::uint64_t version, const std::string& text) override;
   void wait(std::uint64_t timeout_us) override;
   void wake() override;
+  std::uint64_t linger_us() const override { return 0; }
   std::uint64_t pulse_us() const override { return 100'000; }
 
  private:

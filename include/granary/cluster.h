@@ -101,13 +101,13 @@ class ClusterWorker {
   /// Runs a procedure at a node, here or there: as one transaction of a worker of that node, with retries. An error if there is no
   /// such procedure, or the node does not answer; kUnavailable leaves open whether it has run.
   Result<RunResult> call(NodeNumber node, std::string_view procedure, std::string_view args, std::string& reply);
-  /// The same with plain structs, as the procedure was registered.
+  /// The same with plain structs, as the procedure was registered. kFailedPrecondition if that node's reply is of another size: its
+  /// program is another, and the procedure has run.
   template <typename Args, typename Reply>
   Result<RunResult> call(NodeNumber node, std::string_view procedure, const Args& args, Reply& reply) {
     std::string bytes;
     auto done = call(node, procedure, bytes_of(args), bytes);
-    take(done, bytes, reply);
-    return done;
+    return take(std::move(done), procedure, bytes, reply);
   }
 
   /// Runs a procedure at the home of a key of the table, which its placement tells; here if the table is replicated.
@@ -119,8 +119,7 @@ class ClusterWorker {
                          const Args& args, Reply& reply) {
     std::string bytes;
     auto done = call(static_cast<const Table&>(table), EncodedKey<K>(key), procedure, bytes_of(args), bytes);
-    take(done, bytes, reply);
-    return done;
+    return take(std::move(done), procedure, bytes, reply);
   }
 
  private:
@@ -129,9 +128,14 @@ class ClusterWorker {
     return {reinterpret_cast<const char*>(&args), sizeof args};
   }
   template <typename Reply>
-  static void take(const Result<RunResult>& done, const std::string& bytes, Reply& reply) {
-    if (done.ok() && bytes.size() == sizeof reply) std::memcpy(&reply, bytes.data(), sizeof reply);
+  static Result<RunResult> take(Result<RunResult> done, std::string_view procedure, const std::string& bytes,
+                                Reply& reply) {
+    if (!done.ok()) return done;
+    if (bytes.size() != sizeof reply) return other_reply(procedure, bytes.size(), sizeof reply);
+    std::memcpy(&reply, bytes.data(), sizeof reply);
+    return done;
   }
+  static Status other_reply(std::string_view procedure, std::size_t bytes, std::size_t expected);
 
   db::ClusterNode& node_;
   std::unique_ptr<db::ClusterThread> thread_;

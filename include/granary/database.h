@@ -40,12 +40,18 @@ struct RetryPolicy {
   std::uint32_t max_attempts = 0;      ///< 0 = until it commits or cannot
   std::uint32_t first_backoff_us = 1;  ///< upper bound of the first wait; doubles each time, jittered
   std::uint32_t max_backoff_us = 1000;
+  /// For how long that is tried again, too, which is no conflict and may pass: a node that is not reached, memory that is used up, in
+  /// a cluster the right to commit, which goes while ZooKeeper is not reached. 0 = not at all.
+  std::uint64_t patience_us = 0;
 };
 
 struct RunResult {
   AbortReason reason = AbortReason::kNone;  ///< of the last attempt
   std::uint32_t attempts = 0;
   Ticket ticket;
+  /// Of a procedure in pieces that could not go on: so many are left, and those before them have committed. To call it again would
+  /// do these twice; Procedures::keep_chains() ends it when the database is opened next.
+  std::uint32_t pieces_left = 0;
   bool committed() const { return reason == AbortReason::kNone; }
   explicit operator bool() const { return committed(); }
 };

@@ -4,7 +4,10 @@
 //
 // A procedure may be a chain of pieces, each a transaction of its own, so that none is large or long (transaction chopping). What the
 // procedures declare to do decides whether they may: check_chains(). Until it has agreed, a chain runs as one transaction. Only
-// the first piece may abort(); once it has committed, the others follow, each tried until it commits.
+// the first piece may abort(); once it has committed, the others follow, each tried until it commits, or for 10 s where it is no
+// conflict that keeps it from that (RunResult::pieces_left).
+//
+// A body may throw: then its transaction is aborted. The caller gets the exception, or one at another node kFailedPrecondition.
 
 #include <cstddef>
 #include <functional>
@@ -73,7 +76,7 @@ class Procedures {
   Result<std::size_t> keep_chains(Database& database, Worker& worker);
 
   /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is that of the
-  /// committed (or last) attempt. Of a chain the result is that of its last piece.
+  /// committed (or last) attempt. Of a chain the result is that of the last piece that ran.
   template <typename Args, typename Reply>
   RunResult call(Worker& worker, const Handle<Args, Reply>& procedure, const Args& args, Reply& reply,
                  const RetryPolicy& policy = {}) const {

@@ -39,9 +39,11 @@ Status serve(Cluster& cluster) {
 bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   if (!flags.given("cluster")) return bench::refuse(bench::ExitCode::kUsage, "node: --cluster is missing");
   if (flags.integer("id") == 0) return bench::refuse(bench::ExitCode::kUsage, "node: --id is missing");
-  auto cluster = Cluster::join({.file = flags.text("cluster"),
-                                .node = static_cast<NodeNumber>(flags.integer("id")),
-                                .start_timeout_ms = static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000)});
+  ClusterOptions options{.file = flags.text("cluster"),
+                         .node = static_cast<NodeNumber>(flags.integer("id")),
+                         .start_timeout_ms = static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000)};
+  options.database.salvage = flags.enabled("salvage");
+  auto cluster = Cluster::join(options);
   if (!cluster.ok()) return refuse(cluster.status());
   if (const Status status = (*cluster)->start(); !status.ok()) return refuse(status);
   if (const Status status = serve(**cluster); !status.ok()) {
@@ -70,7 +72,10 @@ const Tool& node_tool() {
       .flags = {bench::text_flag("cluster", "", "FILE", "The cluster file; the same on all hosts."),
                 bench::integer_flag("id", 0, 0, cluster_config::kGreatestNodeId, "",
                                     "Which of its nodes this one is; 0 is none."),
-                bench::integer_flag("start_timeout", 60, 1, 3600, "seconds", "How long to wait for the other nodes.")},
+                bench::integer_flag("start_timeout", 60, 1, 3600, "seconds", "How long to wait for the other nodes."),
+                bench::switch_flag(
+                    "salvage", false,
+                    "Open what is left of damaged or missing data, and say what is lost; on every node.")},
       .run = run,
   };
   return tool;

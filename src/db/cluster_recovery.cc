@@ -17,7 +17,7 @@ Result<Storages> open_all(std::span<const Options> nodes, base::FileSystem& file
   for (const Options& options : nodes) {
     const auto manifest = recovery::read_manifest(files, options.directory);
     if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) continue;
-    auto storage = Storage::open(options, files);
+    auto storage = Storage::open(options, files, {.recovers_all = true});
     if (!storage.ok()) return storage.status();
     storages.push_back(std::move(*storage));
   }

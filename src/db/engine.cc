@@ -130,8 +130,10 @@ Status Engine::recover() {
   for (txn::WorkerCore* const worker : idle_workers_) {
     if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
   }
-  return storage_->lost() && storage_->has_all() ? checkpoint() : Status();
+  return epochs_.in_cluster() ? Status() : cover_losses();
 }
+
+Status Engine::cover_losses() { return storage_ != nullptr && storage_->lost() ? checkpoint() : Status(); }
 
 Status Engine::take_from(base::FileSystem& files, const std::string& directory) {
   auto worker = take_worker();
@@ -149,8 +151,7 @@ Status Engine::have_all() {
   if (!worker.ok()) return worker.status();
   const Status had = storage_->have_all((*worker)->state());
   give_worker(*worker);
-  if (!had.ok()) return had;
-  return storage_->lost() ? checkpoint() : Status();
+  return had;
 }
 
 /// Workers of its own load the data; they are the first that register_worker() hands out later.

@@ -17,6 +17,9 @@ std::unique_ptr<std::byte[]> copy_of(const void* bytes, std::size_t size) {
   return copy;
 }
 
+/// Of the pieces after the first: what others do passes, and what does not is for the operator.
+constexpr RetryPolicy kFollowing{.patience_us = 10'000'000};
+
 std::string string_of(const void* bytes, std::size_t size) { return {static_cast<const char*>(bytes), size}; }
 
 }  // namespace
@@ -80,9 +83,11 @@ RunResult Procedures::run_pieces(const EntryBase& entry, Worker& worker, ChainLo
       then.reply = string_of(reply, entry.reply_bytes);
       log_->note(t, then);
     };
-    result = worker.run(body, call.next_piece == 0 ? policy : RetryPolicy{});
+    result = worker.run(body, call.next_piece == 0 ? policy : kFollowing);
     attempts += result.attempts;
-    if (!result.committed()) break;
+    if (result.committed()) continue;
+    if (call.next_piece != 0) result.pieces_left = static_cast<std::uint32_t>(entry.piece_count) - call.next_piece;
+    break;
   }
   result.attempts = attempts;
   return result;

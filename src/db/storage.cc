@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "cluster_config/membership/life.h"
 #include "recovery/replay.h"
 #include "src/base/private_directory.h"
 #include "src/base/test_hooks.h"
@@ -72,6 +73,9 @@ Storage::Storage(const Options& options, base::FileSystem& files, const ClusterP
 Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files,
                                                const ClusterPart& part) {
   std::unique_ptr<Storage> storage(new Storage(options, files, part));
+  if (part.control == nullptr && !part.recovers_all) {
+    if (const Status refused = storage->refuse_member(); !refused.ok()) return refused;
+  }
   if (const Status read = storage->lock_and_read(); !read.ok()) return read;
   if (const Status scanned = storage->scan(); !scanned.ok()) return scanned;
   if (part.control != nullptr && storage->log_state().running) {
@@ -82,6 +86,17 @@ Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::Fil
                     options.directory));
   }
   return storage;
+}
+
+/// How far its log counts is for all nodes to agree on, and part of its records may be in others' logs.
+Status Storage::refuse_member() const {
+  const auto names = files_.list(options_.directory);
+  if (!names.ok() || !is_among(*names, std::string(membership::kLifeName))) return {};
+  return {
+      StatusCode::kFailedPrecondition,
+      fmt::format("'{}' has the data of a node of a cluster, as its {} says: `granary node`, or a program that joins "
+                  "the cluster, opens it; alone it would not be whole",
+                  options_.directory, membership::kLifeName)};
 }
 
 std::vector<std::string> Storage::log_directories() const {
@@ -326,7 +341,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   };
   if (const Status removed = remove_files(manifest_.log_directories, unfinished); !removed.ok()) return removed;
   next.generations.push_back(
-      {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}});
+      {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}, .life = part_.life});
   if (ended != Ended::kNo) {
     next.generations.back().cut = epochs.current();
     next.generations.back().durable = epochs.current() - 1;

@@ -112,6 +112,7 @@ class Storage {
   void shorten(epoch::Epoch limit);
   epoch::Epoch checkpoint_epoch() const { return manifest_.checkpoint ? manifest_.checkpoint->epoch : 0; }
   Status note_clean_end();
+  Status refuse_member() const;
   Status lock_and_read();
   Status create_new();
   Status check_new_directories() const;

@@ -73,8 +73,9 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
     return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
   }
   const CheckpointFigures::InProgress in_progress(checkpoints_);
-  const auto pin = recovery::checkpoint::SnapshotPin::take(shared.epochs);
-  if (!pin.ok()) return pin.status();
+  auto pinned = recovery::checkpoint::SnapshotPin::take(shared.epochs);
+  if (!pinned.ok()) return pinned.status();
+  std::optional<recovery::checkpoint::SnapshotPin> pin(std::move(pinned).value());
   if (pin->epoch() == 0) return {};  // there is no snapshot yet, so nothing that it could hold
   const recovery::CheckpointEntry entry{pin->epoch(), fmt::format("{}{:012}", kCheckpointPrefix, pin->epoch())};
   // One that is whole, and perhaps the one in force after a crash: only the sync of its manifest failed.
@@ -94,6 +95,7 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
                                                                .duty = checkpoint_cores() / threads,
                                                                .cancel = &cancel_checkpoints_},
                                                               shared, *pin, tables());
+  pin.reset();  // D may stand still until the whole cluster is recovered, and old versions are not to be kept for so long
   if (!written.ok()) return written.status();
   checkpoints_.wrote(written->file_bytes);
   for (const auto& [table, count] : written->tables) note_keys(table, count.records);
@@ -104,7 +106,8 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
     if (shared.epochs.in_cluster() && durable_everywhere(shared.epochs, *log_) < entry.epoch - 1)
       return not_durable_yet(entry);
   }
-  if (const Status durable = wait_durable_everywhere(shared.epochs, *log_, entry.epoch - 1); !durable.ok())
+  if (const Status durable = wait_durable_everywhere(shared.epochs, *log_, entry.epoch - 1, &cancel_checkpoints_);
+      !durable.ok())
     return durable;
   if (const Status installed = install(entry); !installed.ok()) return installed;
   shared.epochs.control().by_node.checkpoint.store(entry.epoch, std::memory_order_release);

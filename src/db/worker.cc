@@ -12,13 +12,21 @@
 namespace granary {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+/// RetryPolicy::patience_us.
+bool may_pass(AbortReason reason) {
+  return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kTooMuchUndelivered ||
+         reason == AbortReason::kMembershipLost || reason == AbortReason::kOutOfMemory;
+}
+
 /// Waits a random part of an interval that doubles with every lost attempt, so that rivals come apart.
 void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t attempt) {
   constexpr std::uint32_t kMostDoublings = 20;
   const std::uint64_t bound = std::min<std::uint64_t>(
       std::uint64_t{policy.first_backoff_us} << std::min(attempt - 1, kMostDoublings), policy.max_backoff_us);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(worker.random() % (bound * 1000 + 1));
-  for (std::uint32_t turn = 0; std::chrono::steady_clock::now() < until; ++turn) worker.state().waiter->pause(turn);
+  const auto until = Clock::now() + std::chrono::nanoseconds(worker.random() % (bound * 1000 + 1));
+  for (std::uint32_t turn = 0; Clock::now() < until; ++turn) worker.state().waiter->pause(turn);
 }
 
 /// An idle context of a worker that is bound here: the first, almost always.
@@ -64,6 +72,7 @@ Snapshot Worker::snapshot() {
 }
 
 RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy) {
+  const auto end = Clock::now() + std::chrono::microseconds(policy.patience_us);
   RunResult result;
   for (;;) {
     ++result.attempts;
@@ -75,7 +84,8 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
       result.reason = commit.reason;
       result.ticket = commit.ticket;
     }
-    if (!is_retryable(result.reason) || result.attempts == policy.max_attempts) return result;
+    const bool again = is_retryable(result.reason) || (may_pass(result.reason) && Clock::now() < end);
+    if (!again || result.attempts == policy.max_attempts) return result;
     back_off(*core_, policy, result.attempts);
   }
 }

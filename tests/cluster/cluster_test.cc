@@ -1,5 +1,6 @@
 // A cluster through its public face: it starts, runs transactions on the keys of all nodes, calls procedures, and says what is wrong.
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,11 +12,15 @@
 
 #include "cluster_config/key_file.h"
 #include "cluster_config/load.h"
-#include "cluster_config/membership/life.h"
 #include "cluster_config/membership/membership.h"
 #include "src/base/build_info.h"
 #include "src/db/cluster/cluster_protocol.h"
 #include "src/db/cluster/node_fabric.h"
+#include "cluster_config/membership/configuration.h"
+#include "cluster_config/membership/life.h"
+#include "cluster_config/membership/local/local_board.h"
+#include "recovery/manifest.h"
+#include "src/base/test_hooks.h"
 #include "tests/cluster/local_cluster.h"
 
 namespace granary {
@@ -260,6 +265,18 @@ TEST(ClusterErrors, ANodeOutsideOfTheFileIsRefused) {
   EXPECT_EQ(Cluster::join(node_options(file, 3)).status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST(ClusterNodes, RunOnTheCpusOfTheFile) {
+  const ClusterFile file(1, 1, "", "cpus = \"0\"\n");
+  on_each_node(file, 1, [](Cluster&) {
+    cpu_set_t mine;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+    EXPECT_EQ(CPU_COUNT(&mine), 1);
+    EXPECT_TRUE(CPU_ISSET(0, &mine));
+  });
+  const ClusterFile nowhere(1, 1, "", "cpus = \"1000\"\n");
+  EXPECT_THAT(Cluster::join(node_options(nowhere, 1)).status().message(), testing::HasSubstr("'cpus'"));
+}
+
 TEST(ClusterErrors, SimulatedHtmIsForOneProcess) {
   const ClusterFile file(2);
   ClusterOptions options = node_options(file, 1);
@@ -381,6 +398,23 @@ class ClusterRestart : public testing::Test {
   }
 
   std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
+  membership::MemberState state_of(NodeNumber node) const {
+    const auto board = membership::open_local_board(folder() / "run").value();
+    return membership::configuration_of(board->read()->text)->find(node)->state;
+  }
+  /// `write_to_both` in a process that ends without leaving.
+  void crash_after_writes() {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      dies_ = true;
+      write_to_both();
+      ::_exit(2);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+  }
   std::string why_refused(NodeNumber node) { return Cluster::join(node_options(file_, node)).status().message(); }
 
   static inline bool dies_ = false;  ///< this process is one that does
@@ -419,17 +453,119 @@ TEST_F(ClusterRestart, DataOfAnotherClusterAreRefused) {
 }
 
 TEST_F(ClusterRestart, TheFirstNodeThatComesRecoversAfterACrash) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    dies_ = true;
-    write_to_both();
-    ::_exit(2);
-  }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  ASSERT_EQ(status, 0);
+  crash_after_writes();
   expect_both();
+}
+
+/// Else whoever starts meanwhile would read it too early, and D would go on without it.
+TEST_F(ClusterRestart, ANodeHasLeftOnlyWhenItsLogIsWhole) {
+  on_each_node(file_, 2, [this](Cluster& cluster) {
+    ASSERT_TRUE(cluster.start().ok());
+    const NodeNumber node = cluster.node();
+    unsigned closed = 0;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point != "cluster.closed") return;
+      ++closed;
+      EXPECT_EQ(state_of(node), membership::MemberState::kServing);
+      const auto manifest =
+          recovery::read_manifest(base::system_files(), folder() / ("data/node-" + std::to_string(node)));
+      EXPECT_TRUE(manifest->generations.back().cut.has_value());
+    });
+    EXPECT_TRUE(cluster.leave().ok());
+    base::set_sync_hook({});
+    EXPECT_EQ(closed, 1u);
+    EXPECT_EQ(state_of(node), membership::MemberState::kLeft);
+  });
+}
+
+TEST_F(ClusterRestart, ANodeThatCannotEndItsLogHasDied) {
+  on_each_node(file_, 2, [this](Cluster& cluster) {
+    ASSERT_TRUE(cluster.start().ok());
+    EXPECT_TRUE(cluster.barrier().ok());
+    if (cluster.node() == 2) std::filesystem::remove_all(folder() / "data/node-2");
+    EXPECT_EQ(cluster.leave().ok(), cluster.node() == 1);
+  });
+  EXPECT_EQ(state_of(1), membership::MemberState::kLeft);
+  EXPECT_EQ(state_of(2), membership::MemberState::kDead);
+}
+
+/// As one that was stopped for longer than its membership lasted: its log has no end, and nobody may read it yet.
+TEST_F(ClusterRestart, AFormerProcessIsWaitedFor) {
+  crash_after_writes();
+  auto held = base::system_files().lock(folder() / "data/node-2/LOCK").value();
+  ClusterOptions impatient = node_options(file_, 1);
+  impatient.start_timeout_ms = 100;
+  EXPECT_THAT(Cluster::join(impatient).status().message(), testing::HasSubstr("still in use by a former process"));
+  std::thread ending([&held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    held.reset();
+  });
+  expect_both();
+  ending.join();
+}
+
+TEST_F(ClusterRestart, ADirectoryThatIsEmptyNowIsMissed) {
+  write_to_both();
+  std::filesystem::remove_all(folder() / "data/node-2");
+  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}})
+    EXPECT_THAT(why_refused(node), testing::HasSubstr("data/node-2' holds no data")) << node;
+  on_each_node(
+      file_, 2,
+      [](Cluster& cluster) {
+        (void)make_accounts(cluster, IndexKind::kHash);
+        const Status started = cluster.start();
+        EXPECT_TRUE(started.ok()) << started.message();
+      },
+      [](ClusterOptions& options) { options.database.salvage = true; });
+}
+
+TEST_F(ClusterRestart, ADirectoryOfANodeIsNotOpenedAlone) {
+  write_to_both();
+  Options alone;
+  alone.directory = folder() / "data/node-1";
+  const auto opened = Database::open(alone);
+  EXPECT_EQ(opened.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(opened.status().message(), testing::HasSubstr("has the data of a node of a cluster"));
+  expect_both();
+}
+
+/// So their ids in the log and in messages are in another order than they are made in.
+TEST_F(ClusterRestart, ATableMayBeAddedBeforeAnother) {
+  const auto run = [this](bool added, std::int64_t expected) {
+    on_each_node(file_, 2, [=](Cluster& cluster) {
+      const auto home = [](std::string_view key) { return static_cast<NodeNumber>(key.back() - '0'); };
+      const TableOptions options{.max_value_bytes = 8, .index = IndexKind::kHash};
+      const Table first = cluster.create_table("first", options, {home}).value();
+      if (added)
+        (void)cluster.create_table("between", {.max_value_bytes = 4, .index = IndexKind::kHash}, {home}).value();
+      const Table last = cluster.create_table("last", options, {home}).value();
+      ASSERT_TRUE(cluster.start().ok());
+      auto worker = cluster.register_worker().value();
+      if (cluster.node() == 1) {
+        EXPECT_TRUE(worker
+                        ->run([&](Transaction& t) {
+                          (void)t.put(first, "a2", "first");
+                          (void)t.put(last, "b2" + std::to_string(expected) + "2", "last");
+                        })
+                        .committed());
+      }
+      EXPECT_TRUE(cluster.barrier().ok());
+      std::int64_t count = 0;
+      EXPECT_TRUE(worker
+                      ->run([&](Transaction& t) {
+                        count = 0;
+                        std::string value;
+                        for (std::int64_t i = 1; i <= expected; ++i)
+                          count += t.get(last, "b2" + std::to_string(i) + "2", value) == Outcome::kOk ? 1 : 0;
+                      })
+                      .committed());
+      EXPECT_EQ(count, expected) << "at node " << cluster.node();
+      EXPECT_TRUE(cluster.barrier().ok());
+    });
+  };
+  run(false, 1);
+  run(true, 2);
+  run(true, 3);
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ void survive(const ClusterFile& file, NodeNumber node, const CrashChild::Report&
   std::uint64_t first_epoch = 0;
   std::uint64_t last_epoch = 0;
   std::uint64_t moved = 0;
-  const auto until = Clock::now() + std::chrono::seconds(1);
-  for (std::uint64_t tried = 0; Clock::now() < until; ++tried) {
+  const auto until = Clock::now() + std::chrono::seconds(10);
+  for (std::uint64_t tried = 0; last_epoch == first_epoch && Clock::now() < until; ++tried) {
     const NodeNumber there = node == 1 ? 3 : 1;
     const RunResult done = branch.transfer(first_of(node) + tried % kKeys, first_of(there) + tried % kKeys);
     if (!done.committed()) continue;  // what the dead held is locked until it is recovered

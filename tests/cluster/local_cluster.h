@@ -45,11 +45,15 @@ inline ClusterOptions node_options(const ClusterFile& file, NodeNumber node) {
 }
 
 /// Runs `body` on each node's thread; all have joined.
-inline void on_each_node(const ClusterFile& file, unsigned nodes, const std::function<void(Cluster&)>& body) {
+inline void on_each_node(
+    const ClusterFile& file, unsigned nodes, const std::function<void(Cluster&)>& body,
+    const std::function<void(ClusterOptions&)>& options_of = [](ClusterOptions&) {}) {
   std::vector<std::thread> threads;
   for (unsigned id = 1; id <= nodes; ++id) {
     threads.emplace_back([&, id] {
-      auto cluster = Cluster::join(node_options(file, static_cast<NodeNumber>(id)));
+      ClusterOptions options = node_options(file, static_cast<NodeNumber>(id));
+      options_of(options);
+      auto cluster = Cluster::join(options);
       ASSERT_TRUE(cluster.ok()) << cluster.status().message();
       body(**cluster);
     });

@@ -41,7 +41,7 @@ class UsedUp final : public rdma::Fabric {
 
 TEST(Start, ALeaderWithoutAnEndpointTellsWhyTheEpochStays) {
   UsedUp fabric;
-  db::LeaderThread leader(fabric, 1000, nullptr);
+  db::LeaderThread leader(fabric, {1}, 1000, nullptr);
   membership::Configuration configuration;
   configuration.version = 1;
   configuration.add(1).state = membership::MemberState::kServing;

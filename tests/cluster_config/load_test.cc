@@ -81,7 +81,7 @@ TEST_F(ClusterFile, TheExamplesAreGood) {
   ASSERT_TRUE(small.ok()) << small.status().message();
   EXPECT_EQ(small->nodes.size(), 3u);
   EXPECT_EQ(small->run_directory, std::string(EXAMPLES) + "/run") << "relative to the file";
-  EXPECT_EQ(small->find(2)->memory_bytes, std::uint64_t{512} << 20);
+  EXPECT_EQ(small->find(2)->memory_bytes, std::uint64_t{2} << 30);
   EXPECT_EQ(small->find(4), nullptr);
 
   const Result<ClusterConfig> rack = load(std::string(EXAMPLES) + "/rack.toml");

@@ -197,8 +197,8 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
   void recover_own(membership::Membership& member, std::uint32_t nodes) const {
     constexpr std::uint64_t kPatience_ms = 60'000;
     const membership::NodeId all[] = {0, 1, 2};
-    const auto begin = db::recover_across_hosts(member, std::span(all).first(nodes), options(member.node()),
-                                                kPatience_ms, base::system_files());
+    const auto begin = db::recover_across_hosts(
+        member, std::span(all).first(nodes), {.options = options(member.node())}, kPatience_ms, base::system_files());
     EXPECT_TRUE(begin.ok()) << begin.status().message();
   }
   void recover_by_themselves() {
@@ -410,12 +410,14 @@ INSTANTIATE_TEST_SUITE_P(Hosts, OnSeveralHosts, testing::Values(Hosts::kSeveral)
                          [](const auto&) { return "Several"; });
 
 /// What node 1 says in the test's hand.
-void say(membership::Membership& member, const recovery::NodeLogState& log, const std::string& lives, bool done) {
+void say(membership::Membership& member, const recovery::NodeLogState& log, const std::string& lives, bool done,
+         bool served = false) {
   std::string text = recovery::to_text(log);
   for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
-  ASSERT_TRUE(
-      member.say("{\"lives\": [" + lives + "], \"log\": \"" + text + "\", \"done\": " + (done ? "true}" : "false}"))
-          .ok());
+  ASSERT_TRUE(member
+                  .say("{\"lives\": [" + lives + "], \"log\": \"" + text + "\", \"there\": true, \"served\": " +
+                       (served ? "true" : "false") + ", \"done\": " + (done ? "true}" : "false}"))
+                  .ok());
 }
 /// Whether another node says so soon.
 bool hears(membership::Membership& member, membership::NodeId node, std::string_view text) {
@@ -450,6 +452,30 @@ TEST_P(OnSeveralHosts, ANodeThatComesBackWithLessTakesAllBack) {
   own.join();
   EXPECT_TRUE(manifest(0).generations.front().agreed);
   EXPECT_EQ(manifest(0).generations.front().cut, 2u);
+}
+
+/// Node 0's directory is empty, as if it was not mounted.
+TEST_P(OnSeveralHosts, ANodeWhoseDataAreGoneIsNamed) {
+  for (const bool served : {false, true}) {
+    place_ = std::make_shared<membership::MemoryPlace>();
+    Status found;
+    std::thread own([&] {
+      const membership::NodeId both[] = {0, 1};
+      const Member member = join(0);
+      const auto begin = db::recover_across_hosts(*member, both, {.options = options(0)}, 60'000, base::system_files());
+      found = begin.status();
+    });
+    const recovery::NodeLogState log{.over = 20, .first_epoch = 90};
+    const Member other = join(1);
+    say(*other, log, "1,1", false, served);
+    if (!served) {
+      EXPECT_TRUE(hears(*other, 0, "\"done\":true,\"lives\":[1,1]")) << "a new cluster";
+      say(*other, log, "1,1", true, served);
+    }
+    own.join();
+    EXPECT_EQ(found.code(), served ? StatusCode::kDamaged : StatusCode::kOk);
+    EXPECT_EQ(found.message().find("the directory of node 0"), served ? 0u : std::string::npos) << found.message();
+  }
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ class LocalBoard final : public Board {
     const std::uint64_t one = 1;
     (void)!::write(alarm_, &one, sizeof one);
   }
+  std::uint64_t linger_us() const override { return 0; }
   std::uint64_t pulse_us() const override { return kPulseUs; }
 
  private:

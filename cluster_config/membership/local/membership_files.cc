@@ -166,7 +166,7 @@ Result<Document> MembershipFiles::newest() const {
 }
 
 Result<bool> MembershipFiles::add(std::uint64_t version, const std::string& text, NodeId writer) const {
-  const std::string draft = path(fmt::format("{}{}.new", kNode, writer));
+  const std::string draft = path(fmt::format("draft-{}", ::gettid()));
   const std::string added = path(document_name(version + 1));
   if (Status status = write_file(draft, text); !status.ok()) return status;
   if (::link(draft.c_str(), added.c_str()) != 0) {

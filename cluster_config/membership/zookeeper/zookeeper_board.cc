@@ -44,13 +44,14 @@ class ZookeeperBoard final : public Board {
 
   void wait(std::uint64_t timeout_us) override { session_->wait(timeout_us); }
   void wake() override { session_->wake(); }
+  /// The servers may have granted another time-out than was wanted, and end a session a little late.
+  std::uint64_t linger_us() const override { return session_->timeout_us() * 3 / 2; }
   std::uint64_t pulse_us() const override { return session_->timeout_us() / 9; }
 
  private:
   Status make_root();
   Result<bool> try_replace(std::uint64_t version, const std::string& text);
   /// How long to try again what failed because the connection was lost.
-  std::uint64_t patience_us() const { return session_->timeout_us() * 3 / 2; }
 
   const std::unique_ptr<Session> session_;
   const std::string servers_;
@@ -87,7 +88,7 @@ Status ZookeeperBoard::make_root() {
 
 Status ZookeeperBoard::mark(NodeId id, const std::string& who) {
   const std::string mark = fmt::format("{}/{}", members_, id);
-  const std::uint64_t end = lifetime_us() + patience_us();
+  const std::uint64_t end = lifetime_us() + linger_us();
   while (true) {
     Status made = make_root();
     if (made.ok()) made = session_->create(mark, this_process(who), Session::Kind::kEphemeral, Session::Access::kOwn);
@@ -155,7 +156,7 @@ Result<bool> ZookeeperBoard::try_replace(std::uint64_t version, const std::strin
 /// A connection that is lost leaves open whether the change was made: that is read back. Two that made the same document
 /// of the same version may both take it for theirs, which is as good.
 Result<bool> ZookeeperBoard::replace(std::uint64_t version, const std::string& text) {
-  const std::uint64_t end = lifetime_us() + patience_us();
+  const std::uint64_t end = lifetime_us() + linger_us();
   Result<bool> replaced = try_replace(version, text);
   while (replaced.status().code() == StatusCode::kUnavailable && lifetime_us() < end) {
     session_->wait(pulse_us());

@@ -1,5 +1,10 @@
 #include "src/db/cluster/call_workers.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+
 #include "src/dist/messages/frame.h"
 
 namespace granary::db {
@@ -15,10 +20,11 @@ struct CallResult {
   std::uint32_t attempts = 0;
   std::uint64_t tid = 0;
   std::uint64_t epoch = 0;
+  std::uint32_t pieces_left = 0;
   std::string reply{};
   static constexpr auto kMembers =
-      std::tuple{&CallResult::status, &CallResult::message, &CallResult::reason, &CallResult::attempts,
-                 &CallResult::tid,    &CallResult::epoch,   &CallResult::reply};
+      std::tuple{&CallResult::status, &CallResult::message, &CallResult::reason,      &CallResult::attempts,
+                 &CallResult::tid,    &CallResult::epoch,   &CallResult::pieces_left, &CallResult::reply};
 };
 
 }  // namespace
@@ -30,6 +36,7 @@ std::string encode_call_result(const Result<RunResult>& result, const std::strin
     wire.attempts = result->attempts;
     wire.tid = result->ticket.tid;
     wire.epoch = result->ticket.epoch;
+    wire.pieces_left = result->pieces_left;
     wire.reply = reply;
   }
   dist::messages::Writer writer;
@@ -48,20 +55,44 @@ Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply)
   reply = std::move(wire.reply);
   return RunResult{.reason = static_cast<AbortReason>(wire.reason),
                    .attempts = wire.attempts,
-                   .ticket = {.tid = wire.tid, .epoch = wire.epoch}};
+                   .ticket = {.tid = wire.tid, .epoch = wire.epoch},
+                   .pieces_left = wire.pieces_left};
 }
 
 CallWorkers::CallWorkers(dist::messages::CallQueue& queue, const Procedures& procedures,
                          std::vector<std::unique_ptr<ClusterThread>> workers)
     : queue_(queue),
       procedures_(procedures),
-      workers_(std::move(workers)) {
+      workers_(std::move(workers)),
+      running_(workers_.size()) {
   for (const auto& worker : workers_) threads_.emplace_back([this, &mine = *worker] { run(mine); });
+}
+
+bool CallWorkers::end() {
+  stopping_.store(true, std::memory_order_relaxed);
+  for (const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(1);;) {
+    if (running_.load(std::memory_order_acquire) == 0) return true;
+    if (std::chrono::steady_clock::now() > patience) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 CallWorkers::~CallWorkers() {
   stopping_.store(true, std::memory_order_relaxed);
   for (std::thread& thread : threads_) thread.join();
+}
+
+/// What a body throws is the caller's to know, who is elsewhere; the transaction has been aborted on the way.
+Result<RunResult> CallWorkers::call(ClusterThread& mine, const dist::messages::CallQueue::Job& job,
+                                    std::string& reply) const {
+  try {
+    return procedures_.call(mine.worker(), job.procedure, job.arguments, reply);
+  } catch (const std::exception& thrown) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("procedure '{}' threw an exception: {}", job.procedure, thrown.what()));
+  } catch (...) {
+    return Status(StatusCode::kFailedPrecondition, fmt::format("procedure '{}' threw", job.procedure));
+  }
 }
 
 void CallWorkers::run(ClusterThread& mine) {
@@ -73,9 +104,10 @@ void CallWorkers::run(ClusterThread& mine) {
       continue;
     }
     std::string reply;
-    const Result<RunResult> result = procedures_.call(mine.worker(), job->procedure, job->arguments, reply);
+    const Result<RunResult> result = call(mine, *job, reply);
     queue_.finish(*job, encode_call_result(result, reply));
   }
+  running_.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace granary::db

@@ -27,13 +27,19 @@ class CallWorkers {
   CallWorkers(const CallWorkers&) = delete;
   CallWorkers& operator=(const CallWorkers&) = delete;
 
+  /// No call is begun any more. Waits a second for those that are under way; false if one may take longer.
+  bool end();
+
  private:
   void run(ClusterThread& mine);
+  Result<RunResult> call(ClusterThread& mine, const dist::messages::CallQueue::Job& job, std::string& reply) const;
 
   dist::messages::CallQueue& queue_;
   const Procedures& procedures_;
   const std::vector<std::unique_ptr<ClusterThread>> workers_;
-  std::atomic<bool> stopping_{false};  // set by the destructor, read by the threads
+  std::atomic<bool> stopping_{false};  // set by end(), read by the threads
+  std::atomic<std::size_t>
+      running_;  // threads that have not ended; each counts itself down (release), end() reads (acquire)
   std::vector<std::thread> threads_;
 };
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <granary/cluster.h>
 
 #include "src/db/cluster/cluster_node.h"
@@ -42,6 +43,12 @@ ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterT
       thread_(std::move(thread)) {}
 ClusterWorker::~ClusterWorker() = default;
 Worker& ClusterWorker::worker() { return thread_->worker(); }
+Status ClusterWorker::other_reply(std::string_view procedure, std::size_t bytes, std::size_t expected) {
+  return Status(StatusCode::kFailedPrecondition,
+                fmt::format("'{}' has run, and its reply has {} bytes, not {}: the nodes' programs differ", procedure,
+                            bytes, expected));
+}
+
 Result<RunResult> ClusterWorker::call(NodeNumber node, std::string_view procedure, std::string_view args,
                                       std::string& reply) {
   return node_.call(*thread_, node, procedure, args, reply);

@@ -1,8 +1,10 @@
 #include "src/db/cluster/cluster_node.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "cluster_config/load.h"
@@ -27,12 +29,8 @@ namespace {
 /// Registered memory of a worker's operations.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
 
-/// How long a node may seem to serve that has ended.
-std::uint64_t marks_linger_us(const cluster_config::MembershipConfig& membership) {
-  constexpr std::uint64_t kLeaving_us = 1'000'000;
-  if (membership.kind == cluster_config::MembershipKind::kLocal) return kLeaving_us;
-  return std::uint64_t{membership.session_timeout_ms} * 1000 * 3 / 2;
-}
+/// How long a node may seem to serve that is about to end.
+constexpr std::uint64_t kLeaving_us = 1'000'000;
 
 Result<std::unique_ptr<memory::Region>> map(std::uint64_t bytes, bool shared) {
   return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff, .shared = shared});
@@ -51,6 +49,7 @@ Options database_options(const ClusterOptions& options, const ClusterConfig& con
   database.epoch_ms = config.epoch_ms;
   database.snapshot_epochs = config.snapshot_epochs;
   database.max_workers = 2 * node.workers + 2;
+  database.numa_node = node.numa_node;
   database.release = config.release == cluster_config::ReleaseKind::kDurable ? Release::kDurable : Release::kCommit;
   if (node.memory_bytes != 0) database.memory_limit_bytes = node.memory_bytes;
   database.directory = node.data_directory;
@@ -59,19 +58,37 @@ Options database_options(const ClusterOptions& options, const ClusterConfig& con
   return database;
 }
 
-/// With what the node's data directory, if it has one, remembers.
-Result<membership::MembershipOptions> membership_options(const ClusterConfig& config, const NodeConfig& node) {
+/// The calling thread, and those that it starts from then on.
+Status run_on(const std::vector<std::uint32_t>& cpus) {
+  if (cpus.empty()) return {};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const std::uint32_t cpu : cpus) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  }
+  if (::sched_setaffinity(0, sizeof set, &set) == 0) return {};
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("this process may run on none of the node's {} 'cpus': {}; see `granary cluster check`",
+                            cpus.size(), std::strerror(errno)));
+}
+
+/// Of a directory that is the node's; an empty Life if there is nothing, or no directory.
+Result<membership::Life> read_life(const ClusterConfig& config, const NodeConfig& node) {
+  if (node.data_directory.empty()) return membership::Life();
+  return membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
+}
+
+/// With what the node's data remember.
+membership::MembershipOptions membership_options(const ClusterConfig& config, const NodeConfig& node,
+                                                 const membership::Life& life) {
   membership::MembershipOptions options{.node = node.id,
                                         .cluster = config.name,
                                         .fingerprint = cluster_config::fingerprint(config),
                                         .address = node.address,
                                         .protocol = cluster_protocol(),
                                         .release = base::version_text(),
-                                        .together_us = marks_linger_us(config.membership)};
-  if (node.data_directory.empty()) return options;
-  const auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
-  if (!life.ok()) return life.status();
-  options.remember(*life);
+                                        .together_us = kLeaving_us};
+  options.remember(life);
   // The run directory of a host may be gone after a restart of the machine, which must not keep nodes from starting.
   if (config.membership.kind == cluster_config::MembershipKind::kLocal) options.known_cluster_id = 0;
   return options;
@@ -103,7 +120,8 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
                   "kOff, kAuto or kRtm");
   }
   std::unique_ptr<ClusterNode> node(new ClusterNode(options, std::move(config).value()));
-  Status status = node->become_member();
+  Status status = run_on(node->own_.cpus);
+  if (status.ok()) status = node->become_member();
   if (status.ok()) status = node->open_database();
   if (status.ok()) status = node->open_fabric();
   if (!status.ok()) return status;
@@ -114,19 +132,32 @@ Status ClusterNode::become_member() {
   make_run_directory(config_);
   auto board = open_board(config_);
   if (!board.ok()) return board.status();
-  auto options = membership_options(config_, own_);
-  if (!options.ok()) return options.status();
+  const auto former = read_life(config_, own_);
+  if (!former.ok()) return former.status();
+  served_ = former->served;
   membership::Membership::Listener listener;
   listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
   listener.lost = [this](const Status& why) {
     if (control_ != nullptr) dist::stop_serving(control_block());
     std::fprintf(stderr, "granary: %s\n", why.message().c_str());
   };
-  auto joined = membership::Membership::join(std::move(board).value(), std::move(options).value(), std::move(listener));
+  auto joined = membership::Membership::join(std::move(board).value(), membership_options(config_, own_, *former),
+                                             std::move(listener));
   if (!joined.ok()) return joined.status();
   membership_ = std::move(joined).value();
   if (own_.data_directory.empty()) return {};
-  return membership::write_life(base::system_files(), own_.data_directory, membership_->life());
+  membership::Life life = membership_->life();
+  life.served = served_;
+  return membership::write_life(base::system_files(), own_.data_directory, life);
+}
+
+/// By the newest configuration.
+membership::Generation ClusterNode::life_now(NodeNumber node) {
+  constexpr std::uint64_t kBrief_us = 1'000;
+  membership_->step(kBrief_us);
+  const auto configuration = membership_->configuration();
+  const membership::Member* const member = configuration->find(node);
+  return member != nullptr && member->live() ? member->generation : 0;
 }
 
 bool ClusterNode::sees(const NodeConfig& node) const {
@@ -146,16 +177,21 @@ Status ClusterNode::prepare_directories(ClusterPart& part) {
       continue;
     }
     part.others.push_back(node.data_directory);
-    const auto theirs = membership::read_life(base::system_files(), node.data_directory, config_.name, node.id);
-    if (!theirs.ok()) return theirs.status();
+    if (const auto theirs = read_life(config_, node); !theirs.ok()) return theirs.status();
   }
   return sees_all() ? prepare_alone(part) : prepare_together(part);
 }
 
-Status ClusterNode::prepare_alone(ClusterPart& part) const {
+Status ClusterNode::prepare_alone(ClusterPart& part) {
   if (own_.data_directory.empty()) return {};
-  std::vector<Options> all;
-  for (const NodeConfig& node : config_.nodes) all.push_back(database_options(options_, config_, node));
+  std::vector<NodeDirectory> all;
+  for (const NodeConfig& node : config_.nodes) {
+    const auto life = read_life(config_, node);
+    if (!life.ok()) return life.status();
+    all.push_back({.options = database_options(options_, config_, node),
+                   .served = life->served,
+                   .life_now = [this, id = node.id] { return life_now(id); }});
+  }
   const auto first_epoch =
       recover_directories(all, config_.run_directory + "/recovery", options_.start_timeout_ms, base::system_files());
   if (!first_epoch.ok()) return first_epoch.status();
@@ -166,21 +202,22 @@ Status ClusterNode::prepare_alone(ClusterPart& part) const {
 /// All nodes take part if any has a directory.
 Status ClusterNode::prepare_together(ClusterPart& part) {
   if (!cluster_config::has_logs(config_)) return {};
-  const auto first_epoch = recover_across_hosts(*membership_, nodes(), database_options(options_, config_, own_),
-                                                options_.start_timeout_ms, base::system_files());
+  const OwnDirectory own{.options = database_options(options_, config_, own_), .served = served_};
+  const auto first_epoch =
+      recover_across_hosts(*membership_, nodes(), own, options_.start_timeout_ms, base::system_files());
   if (!first_epoch.ok()) return first_epoch.status();
   part.first_epoch = *first_epoch;
   return {};
 }
 
 Status ClusterNode::open_database() {
-  auto clock = NodeClock::open(config_.clock);
+  auto clock = NodeClock::open(config_);
   if (!clock.ok()) return clock.status();
   clock_ = std::move(clock).value();
   auto control = map(sizeof(epoch::ControlBlock), /*shared=*/true);
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
-  ClusterPart part{.control = &control_block(), .node = own_.id};
+  ClusterPart part{.control = &control_block(), .node = own_.id, .life = membership_->generation()};
   if (Status status = prepare_directories(part); !status.ok()) return status;
   auto engine = Engine::open(database_options(options_, config_, own_), base::system_files(), part);
   if (!engine.ok()) return engine.status();
@@ -255,9 +292,12 @@ Result<Index> ClusterNode::create_index(const Table& table, std::string_view nam
 ClusterNode::~ClusterNode() { (void)leave(); }
 
 Status ClusterNode::leave() {
-  call_workers_.reset();
+  const bool member = membership_ != nullptr && membership_->status().ok();
+  if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();
   own_thread_.reset();
-  const Status left = membership_ != nullptr && membership_->status().ok() ? membership_->leave() : Status();
+  if (member) membership_->stop();
+  call_workers_.reset();
+  const Status left = member ? end_membership() : Status();
   membership_thread_.reset();
   leader_.reset();
   service_thread_.reset();
@@ -270,6 +310,15 @@ Status ClusterNode::leave() {
   }
   service_worker_ = {};
   return left;
+}
+
+/// Others take a node that has left for one whose log is whole: D goes on without it, and who starts again reads it to its end. So it
+/// leaves when that is so, and has died if it cannot be.
+Status ClusterNode::end_membership() {
+  const Status closed = database_ != nullptr ? database_->engine().close() : Status();
+  base::sync_point("cluster.closed");
+  const Status ended = closed.ok() ? membership_->leave() : membership_->die();
+  return closed.ok() ? ended : closed;
 }
 
 // --- workers ---

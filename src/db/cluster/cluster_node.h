@@ -61,11 +61,12 @@ class ClusterNode {
 
   // Joining and starting, step by step.
   Status become_member();
+  membership::Generation life_now(NodeNumber node);
   /// Whether this node sees the other's directories.
   bool sees(const cluster_config::NodeConfig& node) const;
   bool sees_all() const;
   Status prepare_directories(ClusterPart& part);
-  Status prepare_alone(ClusterPart& part) const;
+  Status prepare_alone(ClusterPart& part);
   Status prepare_together(ClusterPart& part);
   Status open_database();
   Status open_fabric();
@@ -77,6 +78,7 @@ class ClusterNode {
   Status learn_tables();
   Status compare_tables(NodeNumber node, const dist::messages::DescribeAnswer& said) const;
   Status begin_call_workers();
+  Status note_served();
 
   /// Asks with the node's own worker until it is answered or the time for starting is up.
   template <typename Request>
@@ -87,6 +89,7 @@ class ClusterNode {
   void follow(const membership::Configuration& configuration);
   void count_in(ClusterThread& thread);
   void end_service();
+  Status end_membership();
   Result<std::unique_ptr<ClusterThread>> open_thread(WorkerNumber number);
 
   const ClusterOptions options_;
@@ -124,6 +127,7 @@ class ClusterNode {
   std::atomic<std::uint64_t> barriers_{
       0};  ///< reached by this node; written by barrier(), read by the service: release, acquire
   bool started_ = false;
+  bool served_ = false;   ///< what its directory has is of a cluster that has served; written while it joins and starts
   std::string start_id_;  ///< written by start()
 
   mutable std::mutex threads_mutex_;  // guards what follows

@@ -12,8 +12,10 @@ std::uint64_t now_us() { return base::monotonic_ns() / 1000; }
 
 }  // namespace
 
-LeaderThread::LeaderThread(rdma::Fabric& fabric, std::uint64_t period_us, void* buffer)
+LeaderThread::LeaderThread(rdma::Fabric& fabric, std::vector<membership::NodeId> nodes, std::uint64_t period_us,
+                           void* buffer)
     : fabric_(fabric),
+      nodes_(std::move(nodes)),
       period_us_(period_us),
       buffer_(buffer),
       thread_([this] { run(); }) {}
@@ -27,13 +29,23 @@ LeaderThread::~LeaderThread() {
   thread_.join();
 }
 
+/// Who has not joined yet may need what C and D tell to be needless. Members that the cluster does not have any more count for nothing.
+dist::Going LeaderThread::going(const membership::Configuration& configuration) const {
+  dist::Going going;
+  for (const membership::NodeId node : nodes_) {
+    const membership::Member* const member = configuration.find(node);
+    if (member == nullptr || member->state == membership::MemberState::kDead) going.durable = false;
+    if (member == nullptr || !member->live()) going.checkpoints = false;
+  }
+  return going;
+}
+
 void LeaderThread::follow(const membership::Configuration& configuration) {
-  dist::LeaderOptions options{.configuration = configuration.version, .period_us = period_us_};
+  dist::LeaderOptions options{
+      .configuration = configuration.version, .going = going(configuration), .period_us = period_us_};
   const membership::Member* const leader = configuration.leader();
   const bool leads = leader != nullptr && leader->id == fabric_.node().node;
   for (const membership::Member& member : configuration.members) {
-    if (member.state == membership::MemberState::kDead) options.going.durable = false;
-    if (!member.live()) options.going.checkpoints = false;
     if (!leads || !member.live()) continue;
     options.members.push_back(
         {.node = member.id, .region = dist::kControlRegion, .generation = member.generation, .offset = 0});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "cluster_config/membership/configuration.h"
 #include "rdma/fabric.h"
@@ -14,8 +15,8 @@ namespace granary::db {
 
 class LeaderThread {
  public:
-  /// `buffer`: registered memory for so many members, on a cache line's boundary.
-  LeaderThread(rdma::Fabric& fabric, std::uint64_t period_us, void* buffer);
+  /// `nodes`: all of the cluster, ascending. `buffer`: registered memory for so many, on a cache line's boundary.
+  LeaderThread(rdma::Fabric& fabric, std::vector<membership::NodeId> nodes, std::uint64_t period_us, void* buffer);
   ~LeaderThread();
   LeaderThread(const LeaderThread&) = delete;
   LeaderThread& operator=(const LeaderThread&) = delete;
@@ -30,7 +31,10 @@ class LeaderThread {
   void lead(const dist::LeaderOptions& options);
   bool superseded(const dist::LeaderOptions& options) const;
 
+  dist::Going going(const membership::Configuration& configuration) const;
+
   rdma::Fabric& fabric_;
+  const std::vector<membership::NodeId> nodes_;
   const std::uint64_t period_us_;
   void* const buffer_;
 

@@ -12,14 +12,14 @@ namespace granary::db {
 
 class NodeClock {
  public:
-  static Result<std::unique_ptr<NodeClock>> open(const cluster_config::ClockConfig& config);
+  static Result<std::unique_ptr<NodeClock>> open(const cluster_config::ClusterConfig& config);
 
   /// Lives as long as this.
   const base::SoftTime& time() const { return clock_.time(); }
   cluster_config::clock::ClockReport report() const { return clock_.report(); }
 
  private:
-  explicit NodeClock(std::unique_ptr<cluster_config::clock::TimeSource> source);
+  NodeClock(std::unique_ptr<cluster_config::clock::TimeSource> source, std::uint64_t longest_lease_us);
 
   cluster_config::clock::Clock clock_;
   const cluster_config::clock::ClockThread thread_{clock_};

@@ -13,11 +13,17 @@
 
 namespace granary::db {
 
-/// For a member that nobody steps meanwhile; `nodes`: all of the cluster, `own`: of this one, which may have no directory. Waits for
+/// Of the node that takes part, which may have no directory.
+struct OwnDirectory {
+  Options options;
+  bool served = false;  ///< membership::Life::served
+};
+
+/// For a member that nobody steps meanwhile; `nodes`: all of the cluster. Waits for
 /// `timeout_ms` while some are no members, and for those that are as long as their logs take. Nodes that end meanwhile may come
-/// back, until this has returned to another: then that start comes to nothing, without harm.
+/// back, until this has returned to another: then that start comes to nothing, without harm. kDamaged if the data of one are gone.
 /// Returns where E may begin (ClusterPart::first_epoch).
 Result<epoch::Epoch> recover_across_hosts(membership::Membership& membership, std::span<const membership::NodeId> nodes,
-                                          const Options& own, std::uint64_t timeout_ms, base::FileSystem& files);
+                                          const OwnDirectory& own, std::uint64_t timeout_ms, base::FileSystem& files);
 
 }  // namespace granary::db

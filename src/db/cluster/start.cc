@@ -50,7 +50,7 @@ Status ClusterNode::start() {
   if (Status status = begin_service(); !status.ok()) return status;
   static_assert(dist::EpochLeader::buffer_bytes(cluster_config::kMostNodes) <= dist::BufferPool::kChunkBytes);
   constexpr std::uint64_t kMicroseconds = 1000;
-  leader_ = std::make_unique<LeaderThread>(*fabric_, std::uint64_t{config_.epoch_ms} * kMicroseconds,
+  leader_ = std::make_unique<LeaderThread>(*fabric_, nodes(), std::uint64_t{config_.epoch_ms} * kMicroseconds,
                                            pool_->take(dist::BufferPool::kChunkBytes));
   follow(
       *membership_->configuration());  // which the membership may have told of before there was a leader, or an engine
@@ -62,12 +62,22 @@ Status ClusterNode::start() {
   if (!own.ok()) return own.status();
   own_thread_ = std::move(own).value();
   status = take_from_others();
+  if (status.ok()) status = database_->engine().cover_losses();
   if (status.ok()) status = learn_tables();
   if (status.ok()) status = begin_call_workers();
   if (!status.ok()) return status;
   start_id_ = start_id_of(*membership_->configuration());
   started_ = true;
-  return barrier();
+  status = barrier();
+  return status.ok() ? note_served() : status;
+}
+
+/// All have opened what they keep by now: from then on a directory without data has lost them.
+Status ClusterNode::note_served() {
+  if (own_.data_directory.empty() || served_) return {};
+  membership::Life life = membership_->life();
+  life.served = served_ = true;
+  return membership::write_life(base::system_files(), own_.data_directory, life);
 }
 
 Status ClusterNode::begin_service() {

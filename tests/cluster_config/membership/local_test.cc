@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "cluster_config/membership/local/local_board.h"
@@ -68,7 +69,7 @@ TEST(MembershipFiles, ADocumentOutlivesItsWritersDeathRightAfterItWasMade) {
   const MembershipFiles files = files_in(directory);
   ASSERT_TRUE(*files.add(0, "first", 1));
   const std::string document = files.directory() + "/configuration.1";
-  std::filesystem::create_hard_link(document, files.directory() + "/node-1.new");
+  std::filesystem::create_hard_link(document, fmt::format("{}/draft-{}", files.directory(), ::gettid()));
   ASSERT_TRUE(*files.add(1, "second", 1));
   std::string text;
   std::ifstream(document) >> text;
