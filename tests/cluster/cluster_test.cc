@@ -4,7 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <stdexcept>
 
 #include <granary/cluster.h>
 #include <gmock/gmock.h>
@@ -162,6 +165,8 @@ TEST_P(Clusters, ProceduresRunWhereTheirDataIs) {
           (void)t.put(accounts, deposit.account, now);
         });
     ASSERT_TRUE(added.ok());
+    const auto throws = [](Transaction&, const Deposit&, Account&) { throw std::out_of_range("no such account"); };
+    ASSERT_TRUE((cluster.procedures().add<Deposit, Account>("throw", throws).ok()));
     ASSERT_TRUE(cluster.start().ok());
     auto worker = cluster.register_worker().value();
     load(cluster, *worker, accounts);
@@ -176,6 +181,11 @@ TEST_P(Clusters, ProceduresRunWhereTheirDataIs) {
       EXPECT_EQ(worker->call(home, "withdraw", std::string_view(), reply).status().code(), StatusCode::kNotFound);
       EXPECT_EQ(worker->call(home, "deposit", std::string_view("short"), reply).status().code(),
                 StatusCode::kInvalidArgument);
+      if (home == cluster.node()) continue;  // where the caller gets the exception
+      EXPECT_THAT(worker->call(home, "throw", Deposit{}, now).status().message(), testing::HasSubstr("no such account"));
+      std::array<Account, 2> larger{};
+      EXPECT_THAT(worker->call(home, "deposit", Deposit{node * kAccounts + cluster.node(), 0}, larger).status().message(),
+                  testing::HasSubstr("has run, and its reply has 8 bytes, not 16"));
     }
     ASSERT_TRUE(cluster.barrier().ok());
     EXPECT_EQ(total(*worker, accounts), std::int64_t{kNodes * kAccounts} * kMoney + kNodes * kNodes * 5);
@@ -263,6 +273,26 @@ TEST(ClusterErrors, AMissingNodeIsNamed) {
 TEST(ClusterErrors, ANodeOutsideOfTheFileIsRefused) {
   const ClusterFile file(2);
   EXPECT_EQ(Cluster::join(node_options(file, 3)).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(ClusterNodes, WhatMayPassIsTriedAgainForAsLongAsIsWanted) {
+  const ClusterFile file(2);
+  on_each_node(file, 2, [](Cluster& cluster) {
+    const auto accounts = make_accounts(cluster, IndexKind::kHash);
+    ASSERT_TRUE(cluster.start().ok());
+    if (cluster.node() == 2) return;
+    auto worker = cluster.register_worker().value();
+    const auto put = [&](Transaction& t) { (void)t.put(accounts, kAccounts, {1}); };
+    while (worker->run(put).committed()) std::this_thread::yield();  // until node 2 has left
+    EXPECT_EQ(worker->run(put).attempts, 1u);
+    constexpr std::chrono::milliseconds kPatience(100);
+    const auto begin = std::chrono::steady_clock::now();
+    const RunResult patient =
+        worker->run(put, {.patience_us = std::chrono::microseconds(kPatience).count()});
+    EXPECT_EQ(patient.reason, AbortReason::kNodeUnreachable);
+    EXPECT_GT(patient.attempts, 1u);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, kPatience);
+  });
 }
 
 TEST(ClusterNodes, RunOnTheCpusOfTheFile) {

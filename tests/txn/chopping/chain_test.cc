@@ -179,9 +179,16 @@ TEST(ChainLog, RecoveryFinishesWhatACrashCutInTwo) {
     EXPECT_EQ(life.procedures.keep_chains(*life.database, *life.worker).value(), 0U);
     (void)life.worker->run([&](Transaction& t) { (void)t.put(life.bank->first, 1, 10); });
     Moved moved;
-    EXPECT_TRUE(life.procedures.call(*life.worker, life.procedure, Move{1, 1, 2}, moved).committed());
+    const RunResult whole = life.procedures.call(*life.worker, life.procedure, Move{1, 1, 2}, moved);
+    EXPECT_TRUE(whole.committed());
+    EXPECT_EQ(whole.pieces_left, 0U);
+    const RunResult nothing = life.procedures.call(*life.worker, life.procedure, Move{1, 1, 100}, moved);
+    EXPECT_FALSE(nothing.committed());
+    EXPECT_EQ(nothing.pieces_left, 0U) << "it has not begun";
     life.bank->fails = true;
-    EXPECT_FALSE(life.procedures.call(*life.worker, life.procedure, Move{1, 1, 3}, moved).committed());
+    const RunResult half = life.procedures.call(*life.worker, life.procedure, Move{1, 1, 3}, moved);
+    EXPECT_FALSE(half.committed());
+    EXPECT_EQ(half.pieces_left, 1U);
     life.worker.reset();
   }
   for (const std::size_t left : {1U, 0U}) {
