@@ -28,6 +28,47 @@ TEST_F(MembershipSuite, WhoLeavesIsGoneInOrder) {
   EXPECT_EQ(lost.load(), 0) << "it is no loss";
 }
 
+/// What it had under way is taken over by a life that serves, not by one that only came and went.
+TEST_F(MembershipSuite, WhoDiedIsDeadUntilALaterLifeHasServed) {
+  Node one(world(), 1);
+  const auto ends = [&one](Generation generation, MemberState state) {
+    return one->wait_until(
+        [=](const Configuration& configuration) {
+          const Member* const zero = configuration.find(0);
+          return zero != nullptr && zero->generation == generation && zero->state == state;
+        },
+        kPatienceUs);
+  };
+  {
+    Node zero(world(), 0);
+    ASSERT_TRUE(zero->serve().ok());
+  }
+  ASSERT_TRUE(ends(1, MemberState::kDead));
+  ASSERT_TRUE(Node(world(), 0)->leave().ok());
+  EXPECT_TRUE(ends(2, MemberState::kDead)) << "it has not served";
+  {
+    Node zero(world(), 0);
+    ASSERT_TRUE(zero->serve().ok());
+    ASSERT_TRUE(zero->leave().ok());
+  }
+  EXPECT_TRUE(ends(3, MemberState::kLeft));
+  ASSERT_TRUE(Node(world(), 0)->leave().ok());
+  EXPECT_TRUE(ends(4, MemberState::kLeft)) << "there is nothing to take over";
+  ASSERT_TRUE(Node(world(), 0)->die().ok());
+  EXPECT_TRUE(ends(5, MemberState::kDead));
+}
+
+/// So nobody joins a cluster that serves by the look of its own former life.
+TEST_F(MembershipSuite, WhoBeginsTogetherEndsItsFormerLifeFirst) {
+  Node zero(world(), 0);
+  ASSERT_TRUE(zero->serve().ok());
+  { Node one(world(), 1); }
+  MembershipOptions again = options_of(1);
+  again.together_us = 0;
+  EXPECT_FALSE(Node(world(), again).joined());
+  EXPECT_TRUE(zero.sees(1, MemberState::kDead));
+}
+
 TEST_F(MembershipSuite, ADeathIsSeenAndSaid) {
   Node one(world(), 1);
   Node two(world(), 2);
