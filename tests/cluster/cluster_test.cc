@@ -549,6 +549,27 @@ TEST_F(ClusterRestart, ADirectoryThatIsEmptyNowIsMissed) {
       [](ClusterOptions& options) { options.database.salvage = true; });
 }
 
+TEST_F(ClusterRestart, ADeadNodeThatTheFileHasNoMoreHoldsNothingBack) {
+  crash_after_writes();
+  const std::filesystem::path smaller = folder() / "smaller.toml";
+  std::ofstream(smaller) << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n[[node]]\nid = 1\n"
+                            "memory = \"64MiB\"\ndata_directory = \"smaller\"\nreliable_directory = \"rings\"\n";
+  ClusterOptions options = node_options(file_, 1);
+  options.file = smaller;
+  auto cluster = Cluster::join(options).value();
+  const auto accounts = make_accounts(*cluster, IndexKind::kHash);
+  ASSERT_TRUE(cluster->start().ok());
+  EXPECT_EQ(state_of(2), membership::MemberState::kDead);
+  auto worker = cluster->register_worker().value();
+  const RunResult done = worker->run([&](Transaction& t) { (void)t.put(accounts, 0, {7}); });
+  ASSERT_TRUE(done.committed());
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (cluster->database().released_epoch() < done.ticket.epoch && std::chrono::steady_clock::now() < patience)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(cluster->database().released_epoch(), done.ticket.epoch);
+  worker.reset();
+}
+
 TEST_F(ClusterRestart, ADirectoryOfANodeIsNotOpenedAlone) {
   write_to_both();
   Options alone;
