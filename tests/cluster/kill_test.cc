@@ -122,6 +122,38 @@ TEST_P(KilledHolding, WhatItHeldIsNotWaitedForForEver) {
   }
 }
 
+/// D stands still from the death on, for which a checkpoint waits.
+TEST(ClusterKill, ACheckpointThatCannotCountYetKeepsNobodyFromEnding) {
+  const ClusterFile file(kBankNodes, 2, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+  auto& dead = tests::map_shared<std::atomic<bool>>();
+  const auto survivor = [&](NodeNumber node) {
+    return [&, node](const CrashChild::Report& report) {
+      ClusterOptions options = tests::node_options(file, node);
+      options.database.checkpoint_interval_s = 1;
+      Branch branch(options);
+      report("runs");
+      (void)tests::comes_true([&] { return dead.load(); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+      const auto told = Clock::now();
+      branch.worker.reset();
+      const Status left = branch.cluster->leave();
+      branch.cluster.reset();
+      const bool soon = Clock::now() - told < std::chrono::seconds(5);
+      report(left.ok() && soon ? "ended" : "late: " + left.message());
+    };
+  };
+  CrashChild first(survivor(1));
+  CrashChild third(survivor(3));
+  CrashChild victim([&](const CrashChild::Report& report) { be_victim(file, report); });
+  for (CrashChild* const child : {&victim, &first, &third}) ASSERT_TRUE(child->run_until("runs"));
+  victim.kill();
+  dead = true;
+  for (CrashChild* const child : {&first, &third}) {
+    EXPECT_EQ(child->wait().exit_code, 0);
+    EXPECT_THAT(child->lines(), testing::ElementsAre("runs", "ended"));
+  }
+}
+
 TEST(ClusterKill, OneNodeDoesNotComeBackAlone) {
   const ClusterFile file(kBankNodes);
   auto& late = tests::map_shared<std::atomic<bool>>();
