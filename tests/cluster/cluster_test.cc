@@ -182,10 +182,12 @@ TEST_P(Clusters, ProceduresRunWhereTheirDataIs) {
       EXPECT_EQ(worker->call(home, "deposit", std::string_view("short"), reply).status().code(),
                 StatusCode::kInvalidArgument);
       if (home == cluster.node()) continue;  // where the caller gets the exception
-      EXPECT_THAT(worker->call(home, "throw", Deposit{}, now).status().message(), testing::HasSubstr("no such account"));
+      EXPECT_THAT(worker->call(home, "throw", Deposit{}, now).status().message(),
+                  testing::HasSubstr("no such account"));
       std::array<Account, 2> larger{};
-      EXPECT_THAT(worker->call(home, "deposit", Deposit{node * kAccounts + cluster.node(), 0}, larger).status().message(),
-                  testing::HasSubstr("has run, and its reply has 8 bytes, not 16"));
+      EXPECT_THAT(
+          worker->call(home, "deposit", Deposit{node * kAccounts + cluster.node(), 0}, larger).status().message(),
+          testing::HasSubstr("has run, and its reply has 8 bytes, not 16"));
     }
     ASSERT_TRUE(cluster.barrier().ok());
     EXPECT_EQ(total(*worker, accounts), std::int64_t{kNodes * kAccounts} * kMoney + kNodes * kNodes * 5);
@@ -275,6 +277,34 @@ TEST(ClusterErrors, ANodeOutsideOfTheFileIsRefused) {
   EXPECT_EQ(Cluster::join(node_options(file, 3)).status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST(ClusterNodes, MayHaveNumbersFarApart) {
+  const ClusterFile file(1);
+  const std::filesystem::path apart = std::filesystem::path(file.path()).parent_path() / "apart.toml";
+  std::ofstream(apart)
+      << "[cluster]\nname = \"apart\"\nrun_directory = \"apart\"\nepoch_ms = 5\n[defaults]\nmemory = \"64MiB\"\n"
+         "[[node]]\nid = 7\n[[node]]\nid = 1003\n[[node]]\nid = 4095\n";
+  const std::vector<NodeNumber> numbers = {7, 1003, 4095};
+  const auto home = [&](std::string_view key) { return numbers[static_cast<std::size_t>(key.back() - '0')]; };
+  std::vector<std::thread> threads;
+  for (const NodeNumber number : numbers) {
+    threads.emplace_back([&, number] {
+      ClusterOptions options = node_options(file, number);
+      options.file = apart;
+      auto cluster = Cluster::join(options).value();
+      const Table table = cluster->create_table("t", {.max_value_bytes = 8}, {home}).value();
+      ASSERT_TRUE(cluster->start().ok());
+      auto worker = cluster->register_worker().value();
+      const auto put_everywhere = [&](Transaction& t) {
+        for (const char node : {'0', '1', '2'}) (void)t.put(table, std::to_string(number) + node, "value");
+      };
+      EXPECT_TRUE(worker->run(put_everywhere).committed());
+      EXPECT_TRUE(cluster->barrier().ok());
+      worker.reset();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(ClusterNodes, WhatMayPassIsTriedAgainForAsLongAsIsWanted) {
   const ClusterFile file(2);
   on_each_node(file, 2, [](Cluster& cluster) {
@@ -287,8 +317,7 @@ TEST(ClusterNodes, WhatMayPassIsTriedAgainForAsLongAsIsWanted) {
     EXPECT_EQ(worker->run(put).attempts, 1u);
     constexpr std::chrono::milliseconds kPatience(100);
     const auto begin = std::chrono::steady_clock::now();
-    const RunResult patient =
-        worker->run(put, {.patience_us = std::chrono::microseconds(kPatience).count()});
+    const RunResult patient = worker->run(put, {.patience_us = std::chrono::microseconds(kPatience).count()});
     EXPECT_EQ(patient.reason, AbortReason::kNodeUnreachable);
     EXPECT_GT(patient.attempts, 1u);
     EXPECT_GE(std::chrono::steady_clock::now() - begin, kPatience);

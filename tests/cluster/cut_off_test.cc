@@ -61,7 +61,9 @@ class Stranger {
  private:
   static constexpr std::uint64_t kTag = 77;
   /// As nodes of two workers have it.
-  static constexpr dist::messages::MailboxLayout kLayout{.region = dist::kMailRegion, .nodes = 3, .workers = 5};
+  static constexpr rdma::NodeId kIds[] = {1, 2};
+  static constexpr dist::messages::MailboxLayout kLayout{
+      .region = dist::kMailRegion, .nodes = 2, .ids = kIds, .workers = 5};
 
   const std::unique_ptr<memory::Region> mail_ =
       memory::Region::map({.reserve_bytes = kLayout.region_bytes(), .huge_pages = HugePages::kOff, .shared = true})

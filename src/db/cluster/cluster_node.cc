@@ -100,8 +100,10 @@ ClusterNode::ClusterNode(const ClusterOptions& options, ClusterConfig config)
     : options_(options),
       config_(std::move(config)),
       own_(*config_.find(options.node)),
+      ids_(nodes()),
       layout_{.region = dist::kMailRegion,
-              .nodes = static_cast<rdma::NodeId>(config_.nodes.back().id + 1),
+              .nodes = static_cast<rdma::NodeId>(ids_.size()),
+              .ids = ids_,
               .workers = asking_workers(config_)} {
   for (std::uint32_t i = own_.workers; i > 0; --i) free_numbers_.push_back(i - 1);
 }

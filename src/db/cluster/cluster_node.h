@@ -95,7 +95,8 @@ class ClusterNode {
   const ClusterOptions options_;
   const cluster_config::ClusterConfig config_;
   const cluster_config::NodeConfig& own_;
-  dist::messages::MailboxLayout layout_;
+  const std::vector<NodeNumber> ids_;  ///< of all nodes
+  const dist::messages::MailboxLayout layout_;
   Procedures procedures_;
 
   std::unique_ptr<NodeClock> clock_;

@@ -156,7 +156,8 @@ std::uint64_t Messenger::Link::most_sleep_us() const {
 }
 
 Messenger::Messenger(MessengerPlace place) : place_(std::move(place)) {
-  for (NodeId node = 0; node < place_.layout.nodes; ++node) links_.push_back(std::make_unique<Link>(place_, node));
+  for (std::size_t at = 0; at < place_.layout.nodes; ++at)
+    links_.push_back(std::make_unique<Link>(place_, place_.layout.id_at(at)));
 }
 
 Messenger::~Messenger() = default;
@@ -164,8 +165,9 @@ Messenger::~Messenger() = default;
 void Messenger::ask(std::span<Question* const> questions) {
   Asking asking;
   for (Question* const question : questions) {
-    if (question->node() < links_.size()) {
-      links_[question->node()]->add(*question, asking);
+    const std::size_t place = place_.layout.place_of(question->node());
+    if (place < links_.size()) {
+      links_[place]->add(*question, asking);
     } else {
       question->end(AskOutcome::kBroken);
     }
@@ -182,8 +184,8 @@ void Messenger::step() {
 }
 
 void Messenger::completed(const rdma::Completion& completion) {
-  const std::uint64_t node = completion.tag >> 1 & 0xffff;
-  if (node < links_.size()) links_[node]->completed(completion);
+  const std::size_t place = place_.layout.place_of(static_cast<NodeId>(completion.tag >> 1));
+  if (place < links_.size()) links_[place]->completed(completion);
 }
 
 std::vector<Receiver*> Messenger::receivers() {

@@ -71,7 +71,7 @@ class Messenger {
   class Link;
 
   const MessengerPlace place_;
-  std::vector<std::unique_ptr<Link>> links_;  ///< by node
+  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places
 };
 
 }  // namespace granary::dist::messages

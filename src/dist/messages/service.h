@@ -73,7 +73,7 @@ class Service {
   const ServicePlace place_;
   rdma::fiber::Peers peers_;
   ServiceCounts counts_;
-  std::vector<std::unique_ptr<Link>> links_;  ///< by node, then by worker
+  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places, then by worker
 };
 
 }  // namespace granary::dist::messages

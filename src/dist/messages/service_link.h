@@ -32,7 +32,7 @@ class Service::Link {
   static constexpr unsigned kNumberBits = 24;
   static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
 
-  std::size_t number() const { return std::size_t{node_} * place_.layout.workers + worker_; }
+  std::size_t number() const { return place_.layout.place_of(node_) * place_.layout.workers + worker_; }
   void meet_new_session(std::uint64_t now_us);
   bool open(std::uint64_t now_us);
   void close();
