@@ -94,7 +94,7 @@ Status Membership::begin_together(std::uint64_t patience_us) {
   if (!*unmarked) {
     if (Status marked = board_->mark(options_.node, options_.address); !marked.ok()) return marked;
   }
-  if (Status ended = end_former_life(); !ended.ok()) return ended;
+  if (Status ended = end_former_life(/*marked=*/!*unmarked); !ended.ok()) return ended;
   std::string serving;
   const auto together = await_marks(patience_us, [&](const Configuration& found, const Marks& marks) {
     const auto member = std::ranges::find_if(found.members, [&](const Member& other) {
@@ -113,11 +113,13 @@ Status Membership::begin_together(std::uint64_t patience_us) {
   return *unmarked ? board_->mark(options_.node, options_.address) : Status();
 }
 
-/// As whoever sees its mark missing would say.
-Status Membership::end_former_life() {
-  return amend([this](Configuration& configuration) -> Status {
+/// As whoever sees its mark missing would say; a mark that has come meanwhile is another process's, which lives.
+Status Membership::end_former_life(bool marked) {
+  return amend([this, marked](Configuration& configuration) -> Status {
+    const Result<Marks> marks = board_->marks();
+    if (!marks.ok()) return marks.status();
     Member* const own = configuration.find(options_.node);
-    if (own != nullptr && own->live()) own->state = MemberState::kDead;
+    if (own != nullptr && own->live() && (marked || !has(*marks, options_.node))) own->state = MemberState::kDead;
     return {};
   });
 }

@@ -122,7 +122,7 @@ class Membership {
   Status admit(Configuration& configuration) const;
   Status compare(Configuration& configuration) const;
   Status begin_together(std::uint64_t patience_us);
-  Status end_former_life();
+  Status end_former_life(bool marked);
   template <typename Over>
   Result<bool> await_marks(std::uint64_t patience_us, const Over& over);
   Status change_own(const std::function<void(Member&)>& edit);

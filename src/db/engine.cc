@@ -94,8 +94,9 @@ void Engine::stop() {
   stop_signal_.notify_all();
   if (storage_ != nullptr)
     storage_->cancel_checkpoints();  // a large one takes minutes, as it leaves the cores to others
-  if (background_.joinable()) background_.join();
+  // A node's epochs are told to the others until the last moment, as theirs stand still without.
   if (checkpoints_.joinable()) checkpoints_.join();
+  if (background_.joinable()) background_.join();
 }
 
 Status Engine::close() {
@@ -130,10 +131,9 @@ Status Engine::recover() {
   for (txn::WorkerCore* const worker : idle_workers_) {
     if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
   }
-  return epochs_.in_cluster() ? Status() : cover_losses();
+  // In a cluster that has to wait until all nodes serve (checkpoint_now_and_then).
+  return storage_->lost() && !epochs_.in_cluster() ? checkpoint() : Status();
 }
-
-Status Engine::cover_losses() { return storage_ != nullptr && storage_->lost() ? checkpoint() : Status(); }
 
 Status Engine::take_from(base::FileSystem& files, const std::string& directory) {
   auto worker = take_worker();

@@ -73,9 +73,6 @@ class Engine {
   Status take_from(base::FileSystem& files, const std::string& directory);
   /// All has been taken: there may be checkpoints.
   Status have_all();
-  /// Where stored data was given up (Options::salvage), a checkpoint makes the next opening possible without. Of a node of a cluster,
-  /// once it serves.
-  Status cover_losses();
   /// Ends the background work and makes everything durable. The second call does nothing.
   Status close();
 

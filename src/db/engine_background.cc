@@ -16,14 +16,17 @@ constexpr unsigned kPublishings = 8;
 
 }  // namespace
 
+/// Where a node's stored data was given up (Options::salvage), the first comes soon: it makes the next opening possible without.
 void Engine::checkpoint_now_and_then() {
-  const auto period = std::chrono::seconds(options_.checkpoint_interval_s);
+  const std::chrono::seconds period(options_.checkpoint_interval_s), soon(1);
+  bool lost = epochs_.in_cluster() && storage_->lost();
   std::unique_lock lock(stop_mutex_);
-  while (!stop_signal_.wait_for(lock, period, [this] { return stopping_; })) {
+  while (!stop_signal_.wait_for(lock, lost ? soon : period, [this] { return stopping_; })) {
     if (!storage_->has_all()) continue;
     lock.unlock();
     const Status done = checkpoint();
     lock.lock();
+    lost = lost && !done.ok();
     if (!done.ok() && !stopping_)  // else it was cancelled
       std::fprintf(stderr, "granary: warning: checkpoint: %s\n", done.message().c_str());
   }

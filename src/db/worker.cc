@@ -15,9 +15,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// RetryPolicy::patience_us.
-bool may_pass(AbortReason reason) {
+bool may_pass(AbortReason reason, const cc::Shared& shared) {
+  if (reason == AbortReason::kMembershipLost)  // not if it is for good
+    return shared.fence != nullptr && shared.fence->version() != membership::Fence::kClosed;
   return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kTooMuchUndelivered ||
-         reason == AbortReason::kMembershipLost || reason == AbortReason::kOutOfMemory;
+         reason == AbortReason::kOutOfMemory;
 }
 
 /// Waits a random part of an interval that doubles with every lost attempt, so that rivals come apart.
@@ -84,7 +86,7 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
       result.reason = commit.reason;
       result.ticket = commit.ticket;
     }
-    const bool again = is_retryable(result.reason) || (may_pass(result.reason) && Clock::now() < end);
+    const bool again = is_retryable(result.reason) || (may_pass(result.reason, core_->shared()) && Clock::now() < end);
     if (!again || result.attempts == policy.max_attempts) return result;
     back_off(*core_, policy, result.attempts);
   }

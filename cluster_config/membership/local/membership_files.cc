@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <random>
 #include <string_view>
 
 #include "src/base/file.h"
@@ -166,7 +167,8 @@ Result<Document> MembershipFiles::newest() const {
 }
 
 Result<bool> MembershipFiles::add(std::uint64_t version, const std::string& text, NodeId writer) const {
-  const std::string draft = path(fmt::format("draft-{}", ::gettid()));
+  std::random_device random;
+  const std::string draft = path(fmt::format("draft-{:08x}{:08x}", random(), random()));
   const std::string added = path(document_name(version + 1));
   if (Status status = write_file(draft, text); !status.ok()) return status;
   if (::link(draft.c_str(), added.c_str()) != 0) {

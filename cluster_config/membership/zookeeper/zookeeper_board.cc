@@ -51,8 +51,6 @@ class ZookeeperBoard final : public Board {
  private:
   Status make_root();
   Result<bool> try_replace(std::uint64_t version, const std::string& text);
-  /// How long to try again what failed because the connection was lost.
-
   const std::unique_ptr<Session> session_;
   const std::string servers_;
   const std::string root_;

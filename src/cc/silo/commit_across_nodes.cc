@@ -82,12 +82,13 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   if (writes.empty() && remote.writes().empty()) return {.epoch = epoch};
 
   reason = remote.prepare(epoch);
-  if (reason == AbortReason::kNone) reason = prepare(writes, worker, epoch);
   if (reason == AbortReason::kNone) reason = find_log_room(access, worker, remote);
   if (reason != AbortReason::kNone) return {.reason = reason};
   // Behind the last wait, in which another transaction of the worker may have taken a TID.
   const TidWord tid = choose_tid(access, writes, worker, epoch, remote.greatest_tid());
   if (tid == 0) return {.reason = AbortReason::kTidsUsedUp};
+  reason = prepare(writes, worker, epoch);
+  if (reason != AbortReason::kNone) return {.reason = reason};
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
   const bool log_last = injected(Bug::kLogAfterWriteBack);

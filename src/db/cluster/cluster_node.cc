@@ -291,7 +291,10 @@ Result<Index> ClusterNode::create_index(const Table& table, std::string_view nam
   return index;
 }
 
-ClusterNode::~ClusterNode() { (void)leave(); }
+ClusterNode::~ClusterNode() {
+  if (const Status left = leave(); !left.ok())
+    std::fprintf(stderr, "granary: warning: leaving the cluster: %s\n", left.message().c_str());
+}
 
 Status ClusterNode::leave() {
   const bool member = membership_ != nullptr && membership_->status().ok();

@@ -88,10 +88,12 @@ Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_
 }  // namespace
 
 Status lost_data(const std::string& whose) {
-  return Status(StatusCode::kDamaged,
-                fmt::format("{} holds no data, but the cluster has served with some there: mount or restore it; with "
-                            "--salvage (Options::salvage) on every node the cluster starts without them",
-                            whose));
+  return Status(
+      StatusCode::kDamaged,
+      fmt::format("{} holds no data, but the cluster has served with some there: mount or restore it. If the node "
+                  "is new to the cluster file, or they are lost, --salvage (Options::salvage) on every node "
+                  "starts the cluster without them",
+                  whose));
 }
 
 Result<epoch::Epoch> recover_directories(std::span<const NodeDirectory> nodes, const std::string& lock,

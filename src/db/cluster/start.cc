@@ -62,7 +62,6 @@ Status ClusterNode::start() {
   if (!own.ok()) return own.status();
   own_thread_ = std::move(own).value();
   status = take_from_others();
-  if (status.ok()) status = database_->engine().cover_losses();
   if (status.ok()) status = learn_tables();
   if (status.ok()) status = begin_call_workers();
   if (!status.ok()) return status;

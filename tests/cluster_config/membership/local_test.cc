@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "cluster_config/membership/local/local_board.h"
@@ -61,20 +60,6 @@ TEST(MembershipFiles, WhoWasStoppedForLongChangesNothing) {
   }
   EXPECT_EQ(documents, 1) << "who is alone removes the old ones";
   ::close(*busy);
-}
-
-/// Its draft then is the document, by another name.
-TEST(MembershipFiles, ADocumentOutlivesItsWritersDeathRightAfterItWasMade) {
-  const TemporaryDirectory directory;
-  const MembershipFiles files = files_in(directory);
-  ASSERT_TRUE(*files.add(0, "first", 1));
-  const std::string document = files.directory() + "/configuration.1";
-  std::filesystem::create_hard_link(document, fmt::format("{}/draft-{}", files.directory(), ::gettid()));
-  ASSERT_TRUE(*files.add(1, "second", 1));
-  std::string text;
-  std::ifstream(document) >> text;
-  EXPECT_EQ(text, "first");
-  EXPECT_EQ(files.newest()->text, "second");
 }
 
 TEST(MembershipFiles, AreTheirUsersAlone) {
