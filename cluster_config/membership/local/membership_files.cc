@@ -64,9 +64,8 @@ Status write_whole(const std::string& path, int file, std::string_view text) {
   return {};
 }
 
-/// A new file with this text in the place of any that is there. That one is left as it is: it may have another name, too.
+/// A new file with this text, where there is none.
 Status write_file(const std::string& path, std::string_view text) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return base::file_error("remove", path, errno);
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return base::file_error("create", path, errno);
   Status status = write_whole(path, file, text);
@@ -170,12 +169,12 @@ Result<bool> MembershipFiles::add(std::uint64_t version, const std::string& text
   std::random_device random;
   const std::string draft = path(fmt::format("draft-{:08x}{:08x}", random(), random()));
   const std::string added = path(document_name(version + 1));
-  if (Status status = write_file(draft, text); !status.ok()) return status;
-  if (::link(draft.c_str(), added.c_str()) != 0) {
-    if (errno == EEXIST) return false;
-    return base::file_error("create", added, errno);
-  }
+  const Status written = write_file(draft, text);
+  const int error = !written.ok() || ::link(draft.c_str(), added.c_str()) == 0 ? 0 : errno;
   ::unlink(draft.c_str());
+  if (!written.ok()) return written;
+  if (error == EEXIST) return false;
+  if (error != 0) return base::file_error("create", added, error);
   remove_before(version + 1, writer);
   return true;
 }

@@ -5,14 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 
 #include "cluster_config/membership/local/local_board.h"
 #include "cluster_config/membership/local/membership_files.h"
-#include "src/base/sanitizers.h"
 #include "src/base/sanitizers.h"
 #include "tests/cluster_config/membership/world.h"
 #include "tests/support/crash_child.h"
@@ -30,6 +33,13 @@ MembershipFiles files_in(const TemporaryDirectory& directory) {
   return std::move(*files);
 }
 
+std::size_t drafts_in(const MembershipFiles& files) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(files.directory()))
+    count += entry.path().filename().string().starts_with("draft") ? 1 : 0;
+  return count;
+}
+
 TEST(MembershipFiles, OneOfTwoChangesIsMade) {
   const TemporaryDirectory directory;
   const MembershipFiles files = files_in(directory);
@@ -39,6 +49,7 @@ TEST(MembershipFiles, OneOfTwoChangesIsMade) {
   EXPECT_TRUE(*files.add(1, "second", 2));
   EXPECT_EQ(files.newest()->version, 2u);
   EXPECT_EQ(files.newest()->text, "second");
+  EXPECT_EQ(drafts_in(files), 0u) << "who comes too late leaves nothing";
 }
 
 TEST(MembershipFiles, WhoWasStoppedForLongChangesNothing) {
@@ -60,6 +71,35 @@ TEST(MembershipFiles, WhoWasStoppedForLongChangesNothing) {
   }
   EXPECT_EQ(documents, 1) << "who is alone removes the old ones";
   ::close(*busy);
+}
+
+/// Before a node has its mark the files do not know its number, and two may write at once.
+TEST(MembershipFiles, WritersDoNotMixWhatTheyWrite) {
+  constexpr unsigned kWriters = 4;
+  constexpr std::uint64_t kEach = 50;
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  std::atomic<std::uint64_t> added = 0;
+  std::vector<std::thread> threads;
+  for (unsigned writer = 0; writer < kWriters; ++writer) {
+    threads.emplace_back([&, text = std::string(2000, static_cast<char>('a' + writer))] {
+      for (std::uint64_t mine = 0; mine < kEach;) {
+        const auto before = files.newest();
+        const std::uint64_t version = before.ok() ? before->version : 0;
+        if (before.ok()) {
+          ASSERT_EQ(before->text, std::string(2000, before->text.front())) << "of two writers";
+        }
+        const auto done = files.add(version, text, 0);
+        ASSERT_TRUE(done.ok()) << done.status().message();
+        if (!*done) continue;
+        ++mine;
+        ++added;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(files.newest()->version, added.load());
+  EXPECT_EQ(drafts_in(files), 0u);
 }
 
 TEST(MembershipFiles, AreTheirUsersAlone) {
