@@ -24,8 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr NodeNumber kVictim = 2;
 
 /// A node that moves money all over until somebody is dead, then shows that the rest goes on. No transaction that needs the dead node,
-/// or what it held, is tried for ever.
-void survive(const ClusterFile& file, NodeNumber node, const CrashChild::Report& report) {
+/// or what it held, is tried for ever. `done` counts the survivors that have shown it: each needs the other until then.
+void survive(const ClusterFile& file, NodeNumber node, std::atomic<int>& done, const CrashChild::Report& report) {
   Branch branch(tests::node_options(file, node));
   report("runs");
   std::uint64_t turn = node;
@@ -46,13 +46,15 @@ void survive(const ClusterFile& file, NodeNumber node, const CrashChild::Report&
   const auto until = Clock::now() + std::chrono::seconds(10);
   for (std::uint64_t tried = 0; last_epoch == first_epoch && Clock::now() < until; ++tried) {
     const NodeNumber there = node == 1 ? 3 : 1;
-    const RunResult done = branch.transfer(first_of(node) + tried % kKeys, first_of(there) + tried % kKeys);
-    if (!done.committed()) continue;  // what the dead held is locked until it is recovered
+    const RunResult ran = branch.transfer(first_of(node) + tried % kKeys, first_of(there) + tried % kKeys);
+    if (!ran.committed()) continue;  // what the dead held is locked until it is recovered
     ++moved;
-    if (first_epoch == 0) first_epoch = done.ticket.epoch;
-    last_epoch = done.ticket.epoch;
+    if (first_epoch == 0) first_epoch = ran.ticket.epoch;
+    last_epoch = ran.ticket.epoch;
   }
   report(soon && moved > 0 && last_epoch > first_epoch ? "goes on" : "stuck: " + std::to_string(moved));
+  ++done;
+  (void)tests::comes_true([&] { return done == 2; });
 }
 
 void be_victim(const ClusterFile& file, const CrashChild::Report& report) {
@@ -64,8 +66,9 @@ void be_victim(const ClusterFile& file, const CrashChild::Report& report) {
 
 TEST(ClusterKill, TheOthersGoOnWithoutADeadNode) {
   const ClusterFile file(kBankNodes);
-  CrashChild first([&](const CrashChild::Report& report) { survive(file, 1, report); });
-  CrashChild third([&](const CrashChild::Report& report) { survive(file, 3, report); });
+  auto& done = tests::map_shared<std::atomic<int>>();
+  CrashChild first([&](const CrashChild::Report& report) { survive(file, 1, done, report); });
+  CrashChild third([&](const CrashChild::Report& report) { survive(file, 3, done, report); });
   CrashChild victim([&](const CrashChild::Report& report) { be_victim(file, report); });
   for (CrashChild* const child : {&victim, &first, &third}) ASSERT_TRUE(child->run_until("runs"));
   victim.run_for(std::chrono::milliseconds(100));
