@@ -125,15 +125,6 @@ ordered_json table_json(const TableEntry& table) {
   return out;
 }
 
-std::uint32_t version_for(const Manifest& manifest) {
-  const bool newer = std::any_of(manifest.tables.begin(), manifest.tables.end(),
-                                 [](const TableEntry& table) { return table.hash_keys || table.shared; });
-  const bool cluster = std::any_of(
-      manifest.generations.begin(), manifest.generations.end(),
-      [](const Generation& generation) { return generation.agreed || generation.end || generation.life != 0; });
-  return newer || cluster ? kManifestVersion : kOldestManifestVersion;
-}
-
 std::string checksum_line(std::string_view text) {
   return fmt::format("{}{:08x}\n", kChecksumWord, base::crc32c(0, text.data(), text.size()));
 }
@@ -355,7 +346,7 @@ CheckpointEntry parse_checkpoint(const json& value, const std::string& place, Co
 Manifest parse_fields(const json& document, Complaint& complaint) {
   Fields fields(document, "it", complaint);
   Manifest manifest;
-  const std::uint64_t version = fields.number("format", kManifestVersion, kOldestManifestVersion);
+  fields.number("format", kManifestVersion, kManifestVersion);
   manifest.database = parse_id(fields.bytes("database"), complaint);
   fields.array("log_directories", [&](const json& directory, const std::string& where) {
     manifest.log_directories.push_back(fields.bytes_of(directory, where));
@@ -377,8 +368,6 @@ Manifest parse_fields(const json& document, Complaint& complaint) {
     });
   }
   fields.end();
-  if (version != version_for(manifest))
-    complaint.add(fmt::format("format is {}; its tables need {}", version, version_for(manifest)));
   return manifest;
 }
 
@@ -393,7 +382,7 @@ std::optional<std::uint64_t> version_of(const json& document) {
 }  // namespace
 
 std::string manifest_text(const Manifest& manifest) {
-  ordered_json document = {{"format", version_for(manifest)},
+  ordered_json document = {{"format", kManifestVersion},
                            {"database", to_text(manifest.database)},
                            {"log_directories", ordered_json::array()},
                            {"reliable_directory", escape(manifest.reliable_directory)},
@@ -430,11 +419,8 @@ Result<Manifest> parse_manifest(std::string_view text, const std::string& path) 
   }
   const json document = json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return damaged("it is no JSON, although its checksum is right");
-  if (const auto version = version_of(document);
-      version && (*version < kOldestManifestVersion || *version > kManifestVersion)) {
-    return damaged(
-        fmt::format("it has format version {}, expected {} to {}", *version, kOldestManifestVersion, kManifestVersion));
-  }
+  if (const auto version = version_of(document); version && *version != kManifestVersion)
+    return damaged(fmt::format("it has format version {}, expected {}", *version, kManifestVersion));
   Complaint complaint;
   Manifest manifest = parse_fields(document, complaint);
   if (!complaint.what.empty()) return damaged(complaint.what);

@@ -1,11 +1,8 @@
 #pragma once
 // The manifest as text: JSON, and behind it one line with the checksum of all before it.
 //
-//   { "format": 1, ... }
+//   { "format": 3, ... }
 //   crc32c 0123abcd
-//
-// The format is the least that says it all, so that a program which does not know hash or shared tables (format 2) reads, and
-// writes, every directory that has none.
 //
 // Names and paths are byte strings: whatever is no printable ASCII character, and '%' itself, stands as %XX.
 
@@ -16,8 +13,7 @@
 
 namespace granary::recovery {
 
-inline constexpr std::uint32_t kOldestManifestVersion = 1;
-inline constexpr std::uint32_t kManifestVersion = 2;  ///< with hash tables, shared ones, or agreed cuts
+inline constexpr std::uint32_t kManifestVersion = 3;
 
 std::string manifest_text(const Manifest& manifest);
 /// kDamaged for anything that manifest_text() does not write; `path` is for the message. Safe on any bytes.

@@ -43,6 +43,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kOutOfMemory,      ///< the memory limit was reached while installing or inserting
   kUniqueViolation,  ///< a unique secondary index already holds the key
   kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
+  kEpochsUsedUp,  ///< E has come to the last epoch there can be, 2^34 (21 years of 40 ms): nothing is written any more, reads go on
   kLogEntryTooLarge,  ///< what it writes, or locks elsewhere, does not fit into the worker's log ring (Options::ring_bytes)
   kLogFailed,         ///< the log could not be written: nothing commits any more, reads go on (Database::log_status())
   kRemotelyLocked,  ///< a record of a shared table, to be written, stayed locked by another node (bounded wait)
@@ -58,7 +59,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
                     ///< for too long to know whether it is (Cluster::status() tells which)
   kMisuse,  ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 23;
+inline constexpr std::size_t kAbortReasons = 24;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);
@@ -67,8 +68,8 @@ std::string_view meaning(AbortReason reason);
 /// Short lower-case name, e.g. "not_found".
 std::string_view name(Outcome outcome);
 
-/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory, kUniqueViolation, kLogEntryTooLarge,
-/// kLogFailed, kNodeUnreachable, kMessageTooLarge, kTooMuchUndelivered, kMembershipLost and kMisuse.
+/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory, kUniqueViolation, kEpochsUsedUp,
+/// kLogEntryTooLarge, kLogFailed, kNodeUnreachable, kMessageTooLarge, kTooMuchUndelivered, kMembershipLost and kMisuse.
 bool is_retryable(AbortReason reason);
 
 }  // namespace granary

@@ -20,7 +20,7 @@
 
 namespace granary::recovery::checkpoint {
 
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
 inline constexpr std::uint32_t kMaxPartitions = 1024;
 
 struct FileHeader {

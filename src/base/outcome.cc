@@ -26,6 +26,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"out_of_memory", "the memory limit is reached; delete data or raise memory_limit_bytes", false},
     {"unique_violation", "a unique secondary index already holds the key", false},
     {"tids_used_up", "the epoch has no greater TID left; retry in the next epoch", true},
+    {"epochs_used_up", "E has come to the last epoch there can be: nothing is written any more, reads go on", false},
     {"log_entry_too_large",
      "the transaction writes more, or locks more at other nodes, than a log ring holds; split it, or raise ring_bytes",
      false},

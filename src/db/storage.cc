@@ -51,6 +51,13 @@ Status Storage::scan() {
   scan_.greatest_epoch = std::max(scan_.greatest_epoch, *in_rings);
   // Behind every epoch there was, and so far that the first snapshots see all that is recovered.
   first_epoch_ = std::max(first_epoch_, scan_.greatest_epoch + 1 + 2 * options_.snapshot_epochs);
+  if (first_epoch_ >= epoch::kLastEpoch) {
+    return {
+        StatusCode::kResourceExhausted,
+        fmt::format("the database in '{}' has used up its epochs: it would go on in epoch {}, and the last in which "
+                    "something can be written is {}; its data go into a new database only",
+                    options_.directory, first_epoch_, epoch::kLastEpoch - 1)};
+  }
   return {};
 }
 

@@ -15,6 +15,10 @@ namespace granary::epoch {
 
 using Epoch = std::uint64_t;
 
+/// E never goes further: a TID has 34 bits for it (src/record/tid.h). No transaction may write in the last epoch, which
+/// never becomes complete; a database that came so far does not open again.
+inline constexpr Epoch kLastEpoch = (Epoch{1} << 34) - 1;
+
 /// Counts the configurations of a cluster, which say who is a member and who leads. Never 0.
 using Configuration = std::uint64_t;
 

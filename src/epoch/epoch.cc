@@ -145,7 +145,7 @@ void EpochManager::raise_reclamation(const Oldest& oldest) {
 }
 
 bool EpochManager::advance(const Oldest& oldest) {
-  if (oldest.open < oldest.now) return false;
+  if (oldest.open < oldest.now || oldest.now == kLastEpoch) return false;
   std::atomic<Epoch>& epoch = control_->by_leader.epoch;
   const base::lines::Store seen(&epoch);  // by regions: a commit's reads E
   epoch.store(oldest.now + 1, std::memory_order_release);

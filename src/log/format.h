@@ -20,9 +20,10 @@
 
 namespace granary::log {
 
-/// Of what a node alone writes, and of what a node of a cluster does, whose transactions also write records of others.
-inline constexpr std::uint32_t kFormatVersion = 1;
-inline constexpr std::uint32_t kClusterFormatVersion = 2;
+/// Format versions of segments and rings: of a database alone, and of a node of a cluster, whose transactions also write
+/// records of other nodes, and whose rings have a lock-ahead record.
+inline constexpr std::uint32_t kFormatVersion = 4;
+inline constexpr std::uint32_t kClusterFormatVersion = 5;
 inline constexpr std::size_t kAlignment = 8;
 inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
 

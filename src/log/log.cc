@@ -14,11 +14,8 @@ std::uint64_t spares(const LogOptions& options) {
   return (options.reserve_bytes + all - 1) / all;
 }
 
-/// Of what this log writes.
+/// The format version of this log's segments and rings.
 std::uint32_t version(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
-std::uint32_t ring_version(const LogOptions& options) {
-  return options.cluster ? kLockAheadRingVersion : kFormatVersion;
-}
 
 }  // namespace
 
@@ -87,7 +84,7 @@ void Log::run(Logger& logger) {
 Result<Ring*> Log::add_worker(std::uint32_t worker) {
   const std::string path = options_.reliable_directory + "/" + ring_name(worker);
   auto ring =
-      Ring::create(path, {options_.database, options_.generation, worker, ring_version(options_)}, options_.ring_bytes);
+      Ring::create(path, {options_.database, options_.generation, worker, version(options_)}, options_.ring_bytes);
   if (!ring.ok()) return ring.status();
   const std::lock_guard lock(mutex_);
   rings_.push_back(std::move(*ring));

@@ -23,9 +23,6 @@
 
 namespace granary::log {
 
-/// Of a ring with a lock-ahead record, which the rings of nodes of clusters have; before, those were of kClusterFormatVersion.
-inline constexpr std::uint32_t kLockAheadRingVersion = 3;
-
 struct RingHeader {
   static constexpr std::array<char, 8> kMagic = {'G', 'R', 'A', 'N', 'R', 'N', 'G', '\n'};
 

@@ -1,13 +1,17 @@
 #pragma once
 // The TID word (Silo 4.2): the version and the lock of a record in one 64-bit word.
 //
-//   63                      24 23                3   2      1       0
-//  +--------------------------+-------------------+------+------+------+
-//  |        epoch (40)        |   sequence (21)   |absent|latest|locked|
-//  +--------------------------+-------------------+------+------+------+
+//   63                   30 29                   3   2      1       0
+//  +-----------------------+----------------------+------+------+------+
+//  |      epoch (34)       |    sequence (27)     |absent|latest|locked|
+//  +-----------------------+----------------------+------+------+------+
 //
 // The TID proper is epoch and sequence; comparing whole TIDs (>> kStatusBits) orders versions of one
 // record (I1). Every atomic that holds such a word says who writes it.
+//
+// The split: 2^27 TIDs last for ten seconds of ten million commits each, so an epoch may stand still for as long as the
+// cluster needs to remove a stopped node, and local writes go on meanwhile. 2^34 epochs of 40 ms are 21 years; E
+// stops at the last of them (epoch::kLastEpoch).
 
 #include <cstdint>
 
@@ -16,8 +20,8 @@ namespace granary::record {
 using TidWord = std::uint64_t;
 
 inline constexpr unsigned kStatusBits = 3;
-inline constexpr unsigned kSequenceBits = 21;
-inline constexpr unsigned kEpochBits = 40;
+inline constexpr unsigned kSequenceBits = 27;
+inline constexpr unsigned kEpochBits = 34;
 inline constexpr unsigned kEpochShift = kStatusBits + kSequenceBits;
 
 inline constexpr TidWord kLocked = 1;

@@ -47,6 +47,7 @@ TEST(AbortReason, OnlyConflictsAreRetried) {
   EXPECT_FALSE(is_retryable(AbortReason::kUser));
   EXPECT_FALSE(is_retryable(AbortReason::kOutOfMemory));
   EXPECT_FALSE(is_retryable(AbortReason::kUniqueViolation));
+  EXPECT_FALSE(is_retryable(AbortReason::kEpochsUsedUp));
   for (const AbortReason reason : {AbortReason::kReadChanged, AbortReason::kReadLocked, AbortReason::kNodeChanged,
                                    AbortReason::kWriteLocked, AbortReason::kRecordBusy, AbortReason::kRecordReplaced,
                                    AbortReason::kTidsUsedUp, AbortReason::kRemotelyLocked}) {

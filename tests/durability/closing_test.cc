@@ -1,5 +1,5 @@
 // Covers a database that is closed while it writes a checkpoint of its own accord. Not how a checkpoint is cancelled
-// (recovery/checkpoint/writer_test.cc).
+// (recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be.
 
 #include <atomic>
 #include <chrono>
@@ -7,9 +7,13 @@
 #include <string>
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recovery/manifest.h"
+#include "src/base/file.h"
 #include "src/base/test_hooks.h"
+#include "src/epoch/control_block.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
@@ -71,6 +75,58 @@ TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
     for (std::uint64_t i = 0; i < kRecords; ++i) found += t.get(table, key(i), value) == Outcome::kOk ? 1 : 0;
   });
   EXPECT_EQ(found, kRecords);
+}
+
+/// A database whose manifest says that it had come to `epoch`, opened again.
+class LateDatabase : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.directory = directory_.path() + "/db";
+    options_.reliable_directory = rings_.path();
+    const auto database = Database::open(options_).value();
+    const Table table = database->create_table("t").value();
+    Worker worker = database->register_worker().value();
+    ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "key", "early")); }));
+    ASSERT_TRUE(database->close().ok());
+  }
+  Result<std::unique_ptr<Database>> open_at(epoch::Epoch epoch) {
+    auto manifest = recovery::read_manifest(base::system_files(), options_.directory).value();
+    manifest.generations.front().first_epoch = epoch;
+    EXPECT_TRUE(recovery::write_manifest(base::system_files(), options_.directory, manifest).ok());
+    return Database::open(options_);
+  }
+
+  const TemporaryDirectory directory_;
+  const RingDirectory rings_;
+  Options options_ = manual_options();
+  const epoch::Epoch kBegin = 1 + 2 * options_.snapshot_epochs;  ///< so far behind all epochs there were E begins
+};
+
+TEST_F(LateDatabase, WritesNothingInTheLastEpochAndReadsOn) {
+  {
+    ManualDatabase database(std::move(open_at(epoch::kLastEpoch - kBegin - 2)).value(), 1);
+    const Table table = database->table("t").value();
+    database.put(table, "key", "late");
+    while (database->step()) {
+    }
+    EXPECT_EQ(database->statistics().epoch, epoch::kLastEpoch);
+    EXPECT_EQ(database.value(table, "key"), "late");
+    Transaction t = database.begin();
+    EXPECT_EQ(t.put(table, "key", "too late"), Outcome::kOk);
+    EXPECT_EQ(t.commit().reason, AbortReason::kEpochsUsedUp);
+    EXPECT_EQ(database.value(table, "key"), "late");
+  }
+  const auto again = Database::open(options_);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(again.status().message(), testing::HasSubstr("has used up its epochs"));
+}
+
+TEST_F(LateDatabase, DoesNotOpenWithoutAnEpochToWriteIn) {
+  EXPECT_TRUE(open_at(epoch::kLastEpoch - kBegin - 1).ok());
+  const auto refused = open_at(epoch::kLastEpoch - kBegin);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.status().message(), testing::HasSubstr(std::to_string(epoch::kLastEpoch - 1)));
 }
 
 }  // namespace

@@ -30,6 +30,16 @@ TEST(Epoch, AdvancesWhenNobodyIsInside) {
   EXPECT_TRUE(epochs.tick());
 }
 
+TEST(Epoch, StopsAtTheLastEpochThatATidCanName) {
+  EpochOptions options = kSmall;
+  options.first_epoch = kLastEpoch - 1;
+  EpochManager epochs(options);
+  EXPECT_TRUE(epochs.tick());
+  EXPECT_FALSE(epochs.tick());
+  EXPECT_EQ(epochs.current(), kLastEpoch);
+  EXPECT_EQ(epochs.complete(), kLastEpoch - 1) << "all that may have written in it";
+}
+
 TEST(Epoch, IsAtMostOneAheadOfAnOpenTransaction) {
   EpochManager epochs(kSmall);
   Slot* slot = epochs.acquire_slot();

@@ -140,25 +140,24 @@ TEST_F(RingTest, RefusesATruncatedFile) {
 TEST_F(RingTest, RefusesAnotherVersionByNumber) {
   made();
   const std::string message =
-      refusal([](std::string& file) { file[offsetof(RingHeader, version)] = kLockAheadRingVersion + 1; });
-  EXPECT_THAT(message, HasSubstr("format version 4, expected 1 to 3"));
+      refusal([](std::string& file) { file[offsetof(RingHeader, version)] = kFormatVersion - 1; });
+  EXPECT_THAT(message, HasSubstr("format version 3, expected 4 to 5"));
 }
 
-/// Rings of clusters have one since their version 3; those of before are read as ever.
-TEST_F(RingTest, HasALockAheadRecordFromItsVersionOn) {
-  for (const std::uint32_t version : {kFormatVersion, kClusterFormatVersion, kLockAheadRingVersion}) {
+TEST_F(RingTest, OnlyThatOfANodeOfAClusterHasALockAheadRecord) {
+  for (const std::uint32_t version : {kFormatVersion, kClusterFormatVersion}) {
     for (const std::uint64_t capacity : {kCapacity, std::uint64_t{4} << 20}) {
       {
         const auto ring = Ring::create(path_, {kDatabase, 5, 7, version}, capacity);
         ASSERT_TRUE(ring.ok()) << ring.status().message();
         publish(**ring, std::string(80, 'x'));
-        if (version == kLockAheadRingVersion) std::memset((*ring)->lock_ahead()->block(0), 'y', kLockBlockBytes);
+        if (version == kClusterFormatVersion) std::memset((*ring)->lock_ahead()->block(0), 'y', kLockBlockBytes);
       }
       const auto ring = Ring::open(path_, kDatabase);
       ASSERT_TRUE(ring.ok()) << ring.status().message();
       EXPECT_EQ((*ring)->pending(), std::string(80, 'x'));
-      EXPECT_EQ((*ring)->lock_ahead() != nullptr, version == kLockAheadRingVersion);
-      const std::uint64_t bytes = version == kLockAheadRingVersion ? lock_area_bytes(capacity) : 0;
+      EXPECT_EQ((*ring)->lock_ahead() != nullptr, version == kClusterFormatVersion);
+      const std::uint64_t bytes = version == kClusterFormatVersion ? lock_area_bytes(capacity) : 0;
       EXPECT_EQ((*ring)->lock_area().size(), bytes);
       ASSERT_TRUE(base::system_files().remove(path_).ok());
     }
@@ -168,7 +167,7 @@ TEST_F(RingTest, HasALockAheadRecordFromItsVersionOn) {
 TEST_F(RingTest, RefusesALockAheadRecordWhereThereIsNone) {
   made();
   EXPECT_THAT(refusal([](std::string& file) { file.resize(file.size() + lock_area_bytes(kCapacity)); }),
-              HasSubstr("do not fit format version 1"));
+              HasSubstr("do not fit format version 4"));
 }
 
 TEST_F(RingTest, RefusesGarbage) {

@@ -25,6 +25,14 @@ TEST(Tid, FieldsComeBack) {
   }
 }
 
+/// The figures of the documents, and of docs/log-format.md for readers of others.
+TEST(Tid, HasThirtyFourBitsOfEpochAndTwentySevenOfSequence) {
+  EXPECT_EQ(make_tid(1, 0), TidWord{1} << 30);
+  EXPECT_EQ(make_tid(0, 1), TidWord{1} << 3);
+  EXPECT_EQ(kMaxEpoch, (std::uint64_t{1} << 34) - 1);
+  EXPECT_EQ(kMaxSequence, (std::uint64_t{1} << 27) - 1);
+}
+
 TEST(Tid, ExtremesFit) {
   EXPECT_EQ(make_tid(kMaxEpoch, kMaxSequence) | kStatusMask, ~TidWord{0});
   EXPECT_EQ(make_tid(0, 0), 0u);

@@ -77,7 +77,7 @@ TEST(Manifest, ReadsWhatWasWritten) {
 
 TEST(Manifest, KeepsHashTables) {
   const std::string text = manifest_text(example_with_hash());
-  EXPECT_THAT(text, HasSubstr("\"format\": 2"));
+  EXPECT_THAT(text, HasSubstr("\"format\": 3"));
   const auto read = parse_manifest(text, "M");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->tables[2].kind(), IndexKind::kHash);
@@ -90,7 +90,7 @@ TEST(Manifest, KeepsWhichTablesAreShared) {
   Manifest manifest = example();
   manifest.tables.push_back({.id = 2, .name = "shared", .max_value_bytes = 8, .base = {}, .shared = true});
   const std::string text = manifest_text(manifest);
-  EXPECT_THAT(text, HasSubstr("\"format\": 2"));
+  EXPECT_THAT(text, HasSubstr("\"format\": 3"));
   const auto read = parse_manifest(text, "M");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_TRUE(read->tables[2].shared);
@@ -101,10 +101,10 @@ TEST(Manifest, KeepsWhichTablesAreShared) {
               HasSubstr("tables[2] describes no shared table"));
 }
 
-/// Byte for byte what was written before there were hash tables; still written where there are none.
-TEST(Manifest, ReadsAndWritesTheFirstFormat) {
+/// Byte for byte: other programs may read it.
+TEST(Manifest, WritesItsFormat) {
   const std::string text = R"({
- "format": 1,
+ "format": 3,
  "database": "01000000000000000000000000000000",
  "log_directories": [
   "/db"
@@ -126,7 +126,7 @@ TEST(Manifest, ReadsAndWritesTheFirstFormat) {
   }
  ]
 }
-crc32c ba20f58c
+crc32c 17371e3e
 )";
   const auto read = parse_manifest(text, "M");
   ASSERT_TRUE(read.ok()) << read.status().message();
@@ -180,8 +180,7 @@ TEST(Manifest, SaysWhatIsWrong) {
     replace(changed, from, to);
     return parse_manifest(sealed(changed), "M").status().message();
   };
-  EXPECT_THAT(with("\"format\": 2", "\"format\": 3"), HasSubstr("format version 3, expected 1 to 2"));
-  EXPECT_THAT(with("\"format\": 2", "\"format\": 1"), HasSubstr("format is 1; its tables need 2"));
+  EXPECT_THAT(with("\"format\": 3", "\"format\": 2"), HasSubstr("format version 2, expected 3"));
   EXPECT_THAT(with("\"keys\": 1000", "\"keys\": 0"), HasSubstr("tables[2].hash.keys is 0; expected 1 to"));
   EXPECT_THAT(with("\"keys\": 1000", "\"kezs\": 1000"), HasSubstr("tables[2].hash.keys is missing"));
   EXPECT_THAT(with("\"base\": 0", "\"hash\": {\"keys\": 1}, \"base\": 0"), HasSubstr("tables[1] is an index of"));

@@ -161,7 +161,7 @@ TEST(SegmentReader, RefusesOtherSegments) {
   EXPECT_THAT(message(read(bytes, tests::kDatabase, {3, 2, 6})), HasSubstr("sequence 5, expected 6"));
   std::string other = bytes;
   other[8] = 3;
-  EXPECT_THAT(message(read(other)), HasSubstr("format version 3, expected 1 to 2"));
+  EXPECT_THAT(message(read(other)), HasSubstr("format version 3, expected 4 to 5"));
   std::swap(other[12], other[15]);
   EXPECT_THAT(message(read(other)), HasSubstr("byte order"));
 }

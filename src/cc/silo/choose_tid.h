@@ -10,8 +10,15 @@
 
 namespace granary::cc::silo {
 
+static_assert(record::kMaxEpoch == epoch::kLastEpoch, "E stops at the last epoch that a TID can name");
+
+/// Tells why choose_tid() found none in the epoch.
+inline AbortReason no_tid_left(epoch::Epoch epoch) {
+  return epoch >= epoch::kLastEpoch ? AbortReason::kEpochsUsedUp : AbortReason::kTidsUsedUp;
+}
+
 /// I1: greater than every TID read or overwritten (`elsewhere`: the greatest of those of other nodes) and than this worker's last,
-/// in the given epoch; 0 if the epoch has none left.
+/// in the given epoch; 0 if the epoch has none left, or is the last, in which nobody writes (no_tid_left() tells which).
 inline TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker,
                           epoch::Epoch epoch, TidWord elsewhere = 0) {
   TidWord greatest = std::max(worker.last_tid, record::tid_of(elsewhere));
@@ -28,9 +35,10 @@ inline TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>
     do {
       next = std::max({last, greatest, record::make_tid(epoch, 0)}) + record::make_tid(0, 1);
     } while (!worker.shared.global_tid.compare_exchange_weak(last, next, std::memory_order_relaxed));
-    return record::epoch_of(next) == epoch ? next : 0;
+    return record::epoch_of(next) == epoch && epoch < epoch::kLastEpoch ? next : 0;
   }
-  if (record::epoch_of(greatest) < epoch) return record::make_tid(epoch, 1);
+  // The worker's first TID of the epoch: the only place where the last epoch has to be noticed.
+  if (record::epoch_of(greatest) < epoch) return epoch < epoch::kLastEpoch ? record::make_tid(epoch, 1) : 0;
   const bool left = record::epoch_of(greatest) == epoch && record::sequence_of(greatest) < record::kMaxSequence;
   return left ? greatest + record::make_tid(0, 1) : 0;
 }

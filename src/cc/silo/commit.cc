@@ -167,7 +167,7 @@ namespace {
   base::sync_point("commit.validated");
 
   const TidWord tid = choose_tid(access, writes, worker, epoch);
-  const AbortReason unprepared = tid == 0 ? AbortReason::kTidsUsedUp : prepare(writes, worker, epoch);
+  const AbortReason unprepared = tid == 0 ? no_tid_left(epoch) : prepare(writes, worker, epoch);
   if (unprepared != AbortReason::kNone) [[unlikely]] {
     unlock_writes(access);
     return {.reason = unprepared};

@@ -86,7 +86,7 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   if (reason != AbortReason::kNone) return {.reason = reason};
   // Behind the last wait, in which another transaction of the worker may have taken a TID.
   const TidWord tid = choose_tid(access, writes, worker, epoch, remote.greatest_tid());
-  if (tid == 0) return {.reason = AbortReason::kTidsUsedUp};
+  if (tid == 0) return {.reason = no_tid_left(epoch)};
   reason = prepare(writes, worker, epoch);
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);

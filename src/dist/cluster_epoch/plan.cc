@@ -134,6 +134,7 @@ Plan plan_turn(Configuration configuration, std::span<const MemberView> members,
                            [&](const MemberView& member) { return !serves(member, configuration); });
   const std::size_t holder = held_by(goal, members);
   if (holder != members.size()) return stop(Turn::kWaiting, holder);
+  if (goal.epoch >= epoch::kLastEpoch) return stop(Turn::kWaiting, 0);
   const Goal to = next(goal, configuration, members, going);
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (serves(members[i], configuration)) plan.raises[i] = raise_to(to, members[i]);

@@ -51,9 +51,9 @@ struct Raise {
 };
 
 enum class Turn : std::uint8_t {
-  kAdvanced,     ///< E is one more
-  kSettling,     ///< members were brought to the same E, or admitted: there is more to do at once
-  kWaiting,      ///< a member holds E back: it has a transaction open, or does not act in the configuration yet
+  kAdvanced,  ///< E is one more
+  kSettling,  ///< members were brought to the same E, or admitted: there is more to do at once
+  kWaiting,  ///< a member holds E back: it has a transaction open, or does not act in the configuration yet; or E is the last
   kUnreachable,  ///< a member does not answer: E stays as it is
   kSuperseded,   ///< a member acts in a later configuration: this leader is none any more
 };

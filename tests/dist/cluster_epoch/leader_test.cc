@@ -2,6 +2,8 @@
 
 #include "src/dist/cluster_epoch/leader.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "tests/dist/cluster_epoch/epoch_world.h"
@@ -26,6 +28,18 @@ void run_seeds(const char* name, WorldOptions options, std::uint64_t seeds = kSe
 }
 
 TEST(ClusterEpoch, AdvancesEverywhereWithOpenTransactions) { run_seeds("calm", {}); }
+
+TEST(ClusterEpoch, StopsAtTheLastEpochThatATidCanName) {
+  const auto plan_at = [](epoch::Epoch epoch) {
+    MemberView member{.epoch = epoch, .admitted = 1};
+    member.own = {.oldest = epoch, .durable = epoch - 1, .configuration = 1, .serving = true};
+    return plan_turn(1, std::array{member, member}, {});
+  };
+  EXPECT_EQ(plan_at(epoch::kLastEpoch - 1).turn, Turn::kAdvanced);
+  EXPECT_EQ(plan_at(epoch::kLastEpoch - 1).raises.at(1).epoch, epoch::kLastEpoch);
+  EXPECT_EQ(plan_at(epoch::kLastEpoch).turn, Turn::kWaiting);
+  EXPECT_TRUE(plan_at(epoch::kLastEpoch).raises.empty());
+}
 
 TEST(ClusterEpoch, OneNodeIsAClusterToo) { run_seeds("one", {.nodes = 1}); }
 

@@ -191,6 +191,15 @@ TEST_F(Damage, TheManyPartitionsThatAHeaderPromisesAreCounted) {
   expect_refused("partition 0 of 1025");
 }
 
+TEST_F(Damage, AnotherVersionIsRefusedByItsNumber) {
+  FileHeader header;
+  std::memcpy(&header, files_.bytes(path(0)).data(), sizeof header);
+  header.version = checkpoint::kFormatVersion - 1;
+  header.seal();
+  std::memcpy(files_.bytes(path(0)).data(), &header, sizeof header);
+  expect_refused("checkpoint format version 1, expected 2");
+}
+
 TEST_F(Damage, AnotherDatabaseOrEpochThanExpected) {
   auto wanted = options();
   wanted.database = log::DatabaseId{9};
