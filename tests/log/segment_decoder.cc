@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kEntryBytes = 16;
-constexpr unsigned kEpochShift = 24;
+constexpr unsigned kEpochShift = 30;
 
 template <typename Number>
 Number number_at(std::string_view bytes, std::size_t offset) {
