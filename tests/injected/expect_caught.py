@@ -5,7 +5,7 @@
 
 Runs the GoogleTest programs in turn, with --inject_bug=NAME, until that many tests have failed. A crash counts as the
 failure of the case it happened in; so does a hang, but only of a bug that is said to make tests hang (--hangs), as a
-slow machine looks the same. Prints who noticed; exit code 1 if too few did.
+slow machine looks the same. Prints who noticed; exit code 1 if too few did, 77 if that is because some were skipped.
 """
 
 import argparse
@@ -14,6 +14,8 @@ import subprocess
 import sys
 
 RUN = re.compile(r"^\[ RUN      \] (\S+)", re.MULTILINE)
+SKIPPED = re.compile(r"^\[  SKIPPED \] (\S+)", re.MULTILINE)
+SKIPPED_CODE = 77
 FAILED = re.compile(r"^\[  FAILED  \] (\S+\.\S+?),? ", re.MULTILINE)
 
 
@@ -33,7 +35,8 @@ def failed_cases(program, gtest_filter, bug, more, timeout):
         output, code, ended = (expired.stdout or b"").decode(errors="replace"), None, "hung"
     if code == 2:
         sys.exit(f"{program} does not know the bug '{bug}', or is a build without test hooks")
-    cases = {without_parameters(case): "failed" for case in FAILED.findall(output)}
+    cases = {without_parameters(case): "skipped" for case in SKIPPED.findall(output)}
+    cases |= {without_parameters(case): "failed" for case in FAILED.findall(output)}
     runs = RUN.findall(output)
     if code not in (0, 1) and runs:
         cases.setdefault(without_parameters(runs[-1]), ended)
@@ -42,7 +45,7 @@ def failed_cases(program, gtest_filter, bug, more, timeout):
 
 def counting(cases, hangs):
     """Those by which the bug is noticed."""
-    return {case: how for case, how in cases.items() if how != "hung" or hangs}
+    return {case: how for case, how in cases.items() if how in ("failed", "crashed") or (how == "hung" and hangs)}
 
 
 def main():
@@ -67,7 +70,8 @@ def main():
         print(f"{arguments.bug}: {how}: {case}")
     noticed = counting(ended, arguments.hangs)
     if len(noticed) < arguments.at_least:
-        sys.exit(f"{arguments.bug}: noticed by {len(noticed)} tests, expected at least {arguments.at_least}")
+        print(f"{arguments.bug}: noticed by {len(noticed)} tests, expected at least {arguments.at_least}", file=sys.stderr)
+        sys.exit(SKIPPED_CODE if "skipped" in ended.values() else 1)
 
 
 if __name__ == "__main__":

@@ -64,13 +64,11 @@ class CrashChild {
   }
   /// Gathers reports until this line is among them; false if the child ended, or did not report it within a minute.
   bool run_until(std::string_view line) {
-    std::size_t seen = 0;
-    const auto there = [&] {
-      while (seen < lines_.size() && lines_[seen] != line) ++seen;
-      return seen < lines_.size();
-    };
-    read_until(std::chrono::steady_clock::now() + kPatience, there);
-    return there();
+    return run_until([&](const std::string& reported) { return reported == line; }, kPatience);
+  }
+  /// The same for a line that begins so, with another limit.
+  bool run_until_beginning(std::string_view beginning, std::chrono::microseconds longest) {
+    return run_until([&](const std::string& reported) { return reported.starts_with(beginning); }, longest);
   }
   /// SIGKILL; afterwards lines() is complete.
   void kill() {
@@ -117,6 +115,16 @@ class CrashChild {
   static constexpr int kCannotExec = 127;
   static constexpr auto kPatience = std::chrono::seconds(60);
 
+  template <typename IsIt>
+  bool run_until(IsIt&& is_it, std::chrono::microseconds longest) {
+    std::size_t seen = 0;
+    const auto there = [&] {
+      while (seen < lines_.size() && !is_it(lines_[seen])) ++seen;
+      return seen < lines_.size();
+    };
+    read_until(std::chrono::steady_clock::now() + longest, there);
+    return there();
+  }
   template <typename Run>
   void start(Run&& run) {
     int ends[2] = {-1, -1};
