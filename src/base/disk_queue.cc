@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "src/base/file_sync.h"
 #include "src/base/region_mark.h"
 
 namespace granary::base {
@@ -39,7 +40,7 @@ int DiskQueue::finish() {
 
 int DiskQueue::sync() {
   outside_region();
-  if (!ring_) return ::fdatasync(descriptor_) == 0 ? 0 : errno;
+  if (!ring_) return sync_data(descriptor_);
   io_uring_sqe* const sqe = request(kSync);
   ::io_uring_prep_fsync(sqe, descriptor_, IORING_FSYNC_DATASYNC);
   sqe->flags |= IOSQE_IO_DRAIN;
@@ -49,7 +50,7 @@ int DiskQueue::sync() {
   const bool whole = !writing || written_ == static_cast<int>(bytes_.size());
   if (const int error = complete_write(); error != 0) return error;
   if (synced_ < 0) return -synced_;  // must not be tried again: what was not synced may be gone
-  return whole || ::fdatasync(descriptor_) == 0 ? 0 : errno;
+  return whole ? confirm_sync(descriptor_) : sync_data(descriptor_);
 }
 
 /// There is always room: at most a write and a sync are under way.

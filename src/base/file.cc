@@ -15,6 +15,7 @@
 #include <filesystem>
 
 #include "src/base/direct_file.h"
+#include "src/base/file_sync.h"
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 
@@ -73,7 +74,8 @@ class SystemFile final : public File {
 
   Status sync() override {
     outside_region();
-    return ::fdatasync(descriptor_) == 0 ? Status() : failed("sync", path_);
+    const int error = sync_data(descriptor_);
+    return error == 0 ? Status() : file_error("sync", path_, error);
   }
 
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> bytes) override {
@@ -176,9 +178,9 @@ class SystemFiles final : public FileSystem {
   Status sync_directory(const std::string& path) override {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return failed("open the directory", path);
-    const Status synced = ::fsync(descriptor) == 0 ? Status() : failed("sync the directory", path);
+    const int error = sync_all(descriptor);
     ::close(descriptor);
-    return synced;
+    return error == 0 ? Status() : file_error("sync the directory", path, error);
   }
 
  private:
