@@ -2,6 +2,7 @@
 # package to find them with: find_package(granary), target granary::granary.
 
 include(CMakePackageConfigHelpers)
+include(GranaryPlainArchive)
 
 set(GRANARY_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/granary)
 
@@ -20,6 +21,11 @@ foreach(library ${GRANARY_LIBRARIES})
     target_link_libraries(granary_library PRIVATE ${links})
   endif()
 endforeach()
+
+if(GRANARY_LTO)
+  granary_plain_archive(granary_library)
+endif()
+add_dependencies(granary_package granary_command granary_library)
 
 install(TARGETS granary_library EXPORT granary ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/granary DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)

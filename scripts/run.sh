@@ -99,7 +99,7 @@ scripts/setup.sh
 mkdir -p build
 log=build/release.log
 echo "run: building build/release"
-if ! { cmake --preset release && cmake --build --preset release --parallel "$(nproc)" --target granary_command; } > "$log" 2>&1; then
+if ! { cmake --preset release && cmake --build --preset release --parallel "$(nproc)" --target granary_package; } > "$log" 2>&1; then
   tail -n 40 "$log" >&2
   echo "run.sh: the build failed; all of its output is in $PWD/$log" >&2
   exit 3

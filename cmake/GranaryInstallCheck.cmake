@@ -1,0 +1,15 @@
+# Included before anything that has something to install, since `cmake --install` works in that order: it then copies nothing unless all
+# programs and libraries that it is going to copy have been built.
+
+# Everything that is built and installed.
+add_custom_target(granary_package)
+
+string(CONFIGURE [[
+  foreach(file "$<TARGET_FILE:granary_command>" "$<TARGET_FILE:granary_library>")
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "'${file}' has not been built, so nothing has been installed. "
+                          "Build first: cmake --build '@PROJECT_BINARY_DIR@' --target granary_package")
+    endif()
+  endforeach()
+]] check @ONLY)
+install(CODE "${check}")
