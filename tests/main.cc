@@ -5,10 +5,14 @@
 //   --list_bugs         prints the names
 //   --htm=sim           databases of tests commit in simulated HTM regions (tests/support/htm_setting.h)
 //   --tables=shared     their tables are shared ones (tests/support/table_setting.h)
+//   --seed=N            tests that go through many seeds run this one alone (tests/support/seeds.h)
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -16,6 +20,7 @@
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 #include "tests/support/htm_setting.h"
+#include "tests/support/seeds.h"
 #include "tests/support/table_setting.h"
 
 /// LeakSanitizer's one suppression here. Options::simple_allocator takes records and nodes from malloc to measure what that
@@ -46,12 +51,48 @@ bool inject(std::string_view name) {
   return true;
 }
 
+bool ask_for_seed(std::string_view text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  granary::tests::asked_seed = seed;
+  return true;
+}
+
+/// Prints, for the first failure of each seed, the command that runs this seed of this test alone.
+class ReplayPrinter final : public testing::EmptyTestEventListener {
+ public:
+  explicit ReplayPrinter(std::string command) : command_(std::move(command)) {}
+
+ private:
+  void OnTestStart(const testing::TestInfo& test) override {
+    test_ = &test;  // GoogleTest holds its lock while it tells of a failure, so it cannot be asked then
+    granary::tests::running_seed.reset();
+    told_.reset();
+  }
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    const std::optional<std::uint64_t> seed = granary::tests::running_seed;
+    if (!result.failed() || !seed || told_ == seed || test_ == nullptr) return;
+    told_ = seed;
+    std::printf("replay: %s --seed=%llu --gtest_filter='%s.%s'\n", command_.c_str(),
+                static_cast<unsigned long long>(*seed), test_->test_suite_name(), test_->name());
+  }
+
+  const std::string command_;
+  const testing::TestInfo* test_ = nullptr;
+  std::optional<std::uint64_t> told_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  std::string command = argv[0];
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
+    constexpr std::string_view kSeed = "--seed=";
+    if (argument.starts_with(kSeed) && ask_for_seed(argument.substr(kSeed.size()))) continue;
+    command += std::string(" ") + argv[i];
     if (argument == "--htm=sim") {
       granary::tests::asked_htm = granary::Htm::kSim;
       continue;
@@ -70,5 +111,6 @@ int main(int argc, char** argv) {
       return kUsage;
     }
   }
+  testing::UnitTest::GetInstance()->listeners().Append(new ReplayPrinter(std::move(command)));
   return RUN_ALL_TESTS();
 }

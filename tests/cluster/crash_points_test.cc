@@ -17,6 +17,7 @@
 
 #include "tests/cluster/crash.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary {
 namespace {
@@ -73,7 +74,7 @@ class CrashPoints : public testing::TestWithParam<std::pair<std::uint64_t, Point
   /// Two settings that differ in the rings; others at other points, and all of them if there is time.
   void in_settings(const std::function<void(const Setting&)>& run) const {
     const std::uint64_t first = 2 * GetParam().first;
-    for (std::uint64_t seed = first; seed < first + tests::scaled(2); ++seed) {
+    for (const std::uint64_t seed : tests::seeds(tests::scaled(2), first)) {
       const Setting setting(seed);
       SCOPED_TRACE(tests::name_of(point().death) + ", " + setting.text());
       run(setting);
@@ -169,7 +170,7 @@ TEST_P(ParticipantDies, TheCoordinatorKnowsWhatBecameOfIt) {
 /// Durable at its coordinator, not at a participant: without rings it is nowhere.
 TEST(CrashOfAllNodes, WhatOneLogDoesNotHaveYetIsGivenUpEverywhere) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
-  for (const std::uint64_t seed : {0, 1}) {
+  for (const std::uint64_t seed : tests::seeds(2, 0)) {
     const Setting setting(seed);
     SCOPED_TRACE(setting.text());
     constexpr NodeNumber kLate = 3;

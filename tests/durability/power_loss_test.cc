@@ -8,6 +8,7 @@
 
 #include "tests/durability/crash_rig.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary::tests {
 namespace {
@@ -30,8 +31,7 @@ void run_until_crash(CrashRig& rig) {
 class PowerLoss : public testing::TestWithParam<int> {};
 
 TEST_P(PowerLoss, LeavesExactlyWhatIsDurable) {
-  for (std::uint64_t round = 0; round < sampled(25); ++round) {
-    const std::uint64_t seed = 1 + static_cast<std::uint64_t>(GetParam()) + 8 * round;
+  for (const std::uint64_t seed : seeds(sampled(25), 1 + sampled(25) * static_cast<std::uint64_t>(GetParam()))) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     CrashRig rig(seed);
     ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
@@ -46,7 +46,7 @@ TEST_P(PowerLoss, LeavesExactlyWhatIsDurable) {
 INSTANTIATE_TEST_SUITE_P(Seeds, PowerLoss, testing::Range(0, 8));
 
 TEST(PowerLossTwice, WhileRecovering) {
-  for (std::uint64_t seed = 1; seed <= sampled(60); ++seed) {
+  for (const std::uint64_t seed : seeds(sampled(60))) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     CrashRig rig(seed);
     ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
@@ -65,7 +65,7 @@ TEST(PowerLossTwice, WhileRecovering) {
 }
 
 TEST(PowerLossTwice, AtEveryCallOfARecovery) {
-  for (std::uint64_t seed = 1; seed <= sampled(6); ++seed) {
+  for (const std::uint64_t seed : seeds(sampled(6))) {
     bool reached = true;
     for (std::uint64_t call = 1; reached; ++call) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(call));
@@ -84,7 +84,7 @@ TEST(PowerLossTwice, AtEveryCallOfARecovery) {
 }
 
 TEST(PowerLossTwice, AnOpeningThatIsLeftAtOnceChangesNothing) {
-  for (std::uint64_t seed = 1; seed <= sampled(20); ++seed) {
+  for (const std::uint64_t seed : seeds(sampled(20))) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     CrashRig rig(seed);
     ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));

@@ -5,6 +5,7 @@
 
 #include "tests/durability/crash_rig.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary::tests {
 namespace {
@@ -24,7 +25,7 @@ void run_until_crash(CrashRig& rig, Crash crash) {
 }
 
 TEST(ProcessCrash, LosesNothingThatCommitted) {
-  for (std::uint64_t seed = 1; seed <= sampled(80); ++seed) {
+  for (const std::uint64_t seed : seeds(sampled(80))) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     CrashRig rig(seed);
     ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
@@ -39,7 +40,7 @@ TEST(ProcessCrash, LosesNothingThatCommitted) {
 
 TEST(ProcessCrash, BetweenPowerLossesAndWhileRecovering) {
   const auto either = [](CrashRig& rig) { return rig.random().below(2) == 0 ? Crash::kProcess : Crash::kPowerLoss; };
-  for (std::uint64_t seed = 1; seed <= sampled(80); ++seed) {
+  for (const std::uint64_t seed : seeds(sampled(80))) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     CrashRig rig(seed);
     ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));

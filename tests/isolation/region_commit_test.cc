@@ -3,6 +3,7 @@
 
 #include "tests/isolation/isolation_test.h"
 #include "tests/support/at_sync_point.h"
+#include "tests/support/seeds.h"
 
 #include <random>
 #include <vector>
@@ -289,7 +290,8 @@ std::string story_of(unsigned seed, const Options& options) {
 }
 
 TEST_F(RegionCommit, MakesNoDifferenceToTheResult) {
-  for (unsigned seed = 0; seed < 10; ++seed) {
+  for (const std::uint64_t one : seeds(10, 0)) {
+    const auto seed = static_cast<unsigned>(one);
     Options off = manual_options();
     off.htm = Htm::kOff;
     const std::string expected = story_of(seed, off);

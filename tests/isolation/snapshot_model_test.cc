@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/support/manual_database.h"
+#include "tests/support/seeds.h"
 
 namespace granary::tests {
 namespace {
@@ -128,9 +129,10 @@ TEST_P(SnapshotModel, AgreesWithTheMapOfEachEpoch) {
   if (variant == "SimpleAllocator") options.simple_allocator = true;
   if (variant == "GlobalTids") options.tid_source = TidSource::kGlobal;
   if (variant == "SnapshotEveryEpoch") options.snapshot_epochs = 1;
-  for (unsigned seed = 0; seed < 10 && !HasFailure(); ++seed) {
+  for (const std::uint64_t seed : seeds(10, 0)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Model(seed, options, table).run(1200);
+    Model(static_cast<unsigned>(seed), options, table).run(1200);
+    if (HasFailure()) return;
   }
 }
 INSTANTIATE_TEST_SUITE_P(Variants, SnapshotModel,

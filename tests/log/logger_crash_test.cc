@@ -7,6 +7,7 @@
 
 #include "tests/log/logger_rig.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary::tests {
 namespace {
@@ -21,7 +22,9 @@ class LoggerCrash : public testing::TestWithParam<Case> {};
 TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
   std::uint64_t images = 0;
   epoch::Epoch epochs = 0;
-  for (std::uint64_t seed = 1; seed <= sampled(12) && !HasFailure(); ++seed) {
+  for (const std::uint64_t seed : seeds(sampled(12))) {
+    if (HasFailure()) break;
+    std::uint64_t images_of_seed = 0;
     base::Random random(seed);
     LoggerRig rig(GetParam().options);
     ASSERT_TRUE(rig.open().ok());
@@ -29,7 +32,8 @@ TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
       if (HasFailure()) return;
       constexpr int kRandomImages = 3;
       images += kRandomImages;
-      EXPECT_EQ(rig.judge_power_loss(seed * 1'000'000 + images, kRandomImages), "")
+      images_of_seed += kRandomImages;
+      EXPECT_EQ(rig.judge_power_loss(seed * 1'000'000 + images_of_seed, kRandomImages), "")
           << "seed " << seed << ", before call kind " << static_cast<int>(call) << " for " << path;
       EXPECT_EQ(rig.judge_process_crash(), "") << "seed " << seed << ", before a call for " << path;
       // Others go on while a logger is at it.

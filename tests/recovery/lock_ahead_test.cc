@@ -14,6 +14,7 @@
 #include "src/record/state_word.h"
 #include "tests/support/crash_child.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::recovery {
@@ -142,7 +143,7 @@ TEST(LockAhead, TheLocksOfARecordThatHasEndedStay) {
 
 /// Transactions that come, lock more, are decided and end, in any order.
 TEST(LockAhead, RandomTransactionsAreFoundExactly) {
-  for (std::uint64_t seed = 1; seed <= tests::scaled(20); ++seed) {
+  for (const std::uint64_t seed : tests::seeds(tests::scaled(20))) {
     base::Random random(seed, 1);
     Area area(64);
     std::map<unsigned, LockRecord> open;

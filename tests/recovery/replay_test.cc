@@ -15,6 +15,7 @@
 #include "tests/recovery/segment_builder.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary::recovery {
 namespace {
@@ -86,7 +87,7 @@ class ReplayThreads : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Threads, ReplayThreads, testing::Values(1, 3));
 
 TEST_P(ReplayThreads, NewestWinsInWhateverOrder) {
-  for (std::uint64_t seed = 1; seed <= tests::sampled(12); ++seed) {
+  for (const std::uint64_t seed : tests::seeds(tests::sampled(12))) {
     base::Random random(seed);
     constexpr std::uint32_t kLoggers = 4;
     std::vector<SegmentBuilder> segments;

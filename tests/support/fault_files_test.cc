@@ -2,6 +2,7 @@
 // real files behave no worse than this model.
 
 #include "tests/support/fault_files.h"
+#include "tests/support/seeds.h"
 
 #include <set>
 
@@ -29,7 +30,7 @@ TEST(FaultFiles, PowerLossKeepsWhatWasSynced) {
   ASSERT_TRUE(file->append(std::string(3000, 'y')).ok());
   EXPECT_EQ(files.power_loss_image(Survives::kSynced)->contents("/d/a"), std::string(700, 'x'));
   EXPECT_EQ(files.power_loss_image(Survives::kAll)->contents("/d/a"), std::string(700, 'x') + std::string(3000, 'y'));
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (const std::uint64_t seed : seeds(kSeeds, 0)) {
     EXPECT_TRUE(files.power_loss_image(Survives::kRandom, seed)->contents("/d/a").starts_with(std::string(700, 'x')))
         << "seed " << seed;
   }
@@ -42,7 +43,7 @@ TEST(FaultFiles, RandomImagesDifferAndReorder) {
   ASSERT_TRUE(file->append(std::string(std::size_t{8} * 512, 'y')).ok());
   std::set<std::string> seen;
   bool later_without_earlier = false;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (const std::uint64_t seed : seeds(kSeeds, 0)) {
     const std::string left = files.power_loss_image(Survives::kRandom, seed)->contents("/d/a");
     EXPECT_EQ(left, files.power_loss_image(Survives::kRandom, seed)->contents("/d/a")) << "not a function of its seed";
     later_without_earlier |= left.find(std::string(512, '\0') + "y") != std::string::npos;
@@ -60,7 +61,7 @@ TEST(FaultFiles, NamesAreLostOneByOneUntilTheDirectoryIsSynced) {
   ASSERT_TRUE(files.rename("/d/b", "/d/a").ok());
   made(files, "/d/c");
   std::set<std::vector<std::string>> seen;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (const std::uint64_t seed : seeds(kSeeds, 0)) {
     const auto image = files.power_loss_image(Survives::kRandom, seed);
     EXPECT_FALSE(image->paths().empty()) << "a was there before and after, seed " << seed;
     seen.insert(image->paths());

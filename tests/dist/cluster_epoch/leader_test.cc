@@ -8,6 +8,7 @@
 
 #include "tests/dist/cluster_epoch/epoch_world.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary::dist {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::uint64_t kSeeds = 25;
 
 /// The same world with other chance, again and again.
 void run_seeds(const char* name, WorldOptions options, std::uint64_t seeds = kSeeds) {
-  for (std::uint64_t seed = 1; seed <= tests::scaled(seeds); ++seed) {
+  for (const std::uint64_t seed : tests::seeds(tests::scaled(seeds))) {
     options.network.seed = seed;
     EpochWorld world(options);
     const std::string wrong = world.run();

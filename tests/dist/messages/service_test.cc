@@ -7,12 +7,13 @@
 #include "src/base/crc32c.h"
 #include "src/base/random.h"
 #include "tests/dist/messages/sim_nodes.h"
+#include "tests/support/seeds.h"
 
 namespace granary::dist::messages {
 namespace {
 
 TEST(Service, ManyFibersAskAtOnce) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(10)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     SimNodes nodes(seed);
     nodes.begin(2, 1);
@@ -100,7 +101,7 @@ TEST(Service, ALateAnswerIsTakenForNoOther) {
 }
 
 TEST(Service, ANodeThatEndsBreaksWhatWasAskedAndItsNextLifeAnswers) {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(3)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     CallQueue calls(2);
     SimNodes nodes(seed, &calls);
@@ -120,7 +121,7 @@ TEST(Service, ANodeThatEndsBreaksWhatWasAskedAndItsNextLifeAnswers) {
 }
 
 TEST(Service, AnAskingNodeBeginsAnew) {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(3)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     SimNodes nodes(seed);
     for (rdma::Generation life = 2; life < 5; ++life) {
@@ -134,7 +135,7 @@ TEST(Service, AnAskingNodeBeginsAnew) {
 
 /// An answer to a question of the connection before must not pass for one to a new question.
 TEST(Service, LostConnectionsLoseQuestionsNotOrder) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(20)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     SimNodes nodes(seed);
     base::Random random(seed);

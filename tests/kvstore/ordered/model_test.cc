@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tests/kvstore/ordered/tree_fixture.h"
+#include "tests/support/seeds.h"
 
 namespace granary::kvstore::ordered::test {
 namespace {
@@ -148,11 +149,13 @@ class OrderedModel : public EachWidth<AnyTree> {};
 TYPED_TEST_SUITE(OrderedModel, Widths);
 
 TYPED_TEST(OrderedModel, RandomOperationsGrowing) {
-  for (std::uint32_t seed = 1; seed <= 6; ++seed) random_operations<TypeParam>(seed, 6000, 60);
+  for (const std::uint64_t seed : tests::seeds(6))
+    random_operations<TypeParam>(static_cast<std::uint32_t>(seed), 6000, 60);
 }
 
 TYPED_TEST(OrderedModel, RandomOperationsShrinking) {
-  for (std::uint32_t seed = 11; seed <= 16; ++seed) random_operations<TypeParam>(seed, 6000, 30);
+  for (const std::uint64_t seed : tests::seeds(6, 11))
+    random_operations<TypeParam>(static_cast<std::uint32_t>(seed), 6000, 30);
 }
 
 TYPED_TEST(OrderedModel, InOrderBothWaysAndOutAgain) {

@@ -1,29 +1,22 @@
-// The suite over the simulator, in virtual time; its seed is GRANARY_SIM_SEED (1 if not set).
+// The suite over the simulator, in virtual time; its seed is 1, or what --seed says.
 
-#include <cstdlib>
-#include <iostream>
 #include <map>
 
 #include <gtest/gtest.h>
 
 #include "rdma/sim/sim_network.h"
 #include "tests/rdma/conformance/mail_worker.h"
+#include "tests/support/seeds.h"
 
 namespace granary::rdma::conformance {
 namespace {
 
-std::uint64_t chosen_seed() {
-  const char* text = std::getenv("GRANARY_SIM_SEED");
-  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
-}
+std::uint64_t chosen_seed() { return *tests::seeds(1).begin(); }
 
 class SimWorld final : public World {
  public:
   SimWorld() {
     network_.set_wait([this] { advance(); });
-  }
-  ~SimWorld() override {
-    if (testing::Test::HasFailure()) std::cerr << "replay with GRANARY_SIM_SEED=" << network_.options().seed << "\n";
   }
   std::unique_ptr<Fabric> open_fabric(const NodeOptions& node) override { return network_.open_fabric(node).value(); }
   void start_peer(const NodeOptions& node) override {

@@ -5,6 +5,7 @@
 
 #include "src/base/shared_words.h"
 #include "tests/rdma/mailbox/sim_mailbox.h"
+#include "tests/support/seeds.h"
 
 namespace granary::rdma::mailbox {
 namespace {
@@ -22,7 +23,7 @@ std::string receive(MailboxPair& pair) {
 }
 
 TEST(Mailbox, MessagesOfAllSizesArriveWholeAndInOrder) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(kSeeds)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     MailboxPair pair(seed);
     constexpr std::uint64_t kMessages = 60;
@@ -99,7 +100,7 @@ TEST(Mailbox, ASenderWithABrokenConnectionSaysSo) {
 
 /// The sender crashes in the middle of everything and comes back: what then arrives is of its new life only, and whole.
 TEST(Mailbox, NothingOfAnEarlierLifeArrivesAfterAMessageOfTheNext) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(kSeeds)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     MailboxPair pair(seed);
     const std::uint64_t steps = pair.network.random().below(200);

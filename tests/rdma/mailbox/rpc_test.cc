@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/rdma/mailbox/sim_mailbox.h"
+#include "tests/support/seeds.h"
 
 namespace granary::rdma::mailbox {
 namespace {
@@ -40,7 +41,7 @@ struct RpcPair : MailboxPair {
 };
 
 TEST(Rpc, BothSidesAskAndAreAnsweredThroughFullRings) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(20)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     RpcPair pair(seed);
     const std::string large(700, 'q');

@@ -7,6 +7,7 @@
 #include "rdma/fiber/scheduler.h"
 #include "rdma/mailbox/sleeper.h"
 #include "tests/rdma/mailbox/sim_mailbox.h"
+#include "tests/support/seeds.h"
 
 namespace granary::rdma::mailbox {
 namespace {
@@ -48,7 +49,7 @@ struct Player {
 
 TEST(SleepingMailbox, NoMessageIsSleptOver) {
   constexpr std::uint64_t kMessages = 60;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(kSeeds)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     MailboxPair pair(seed);
     base::ThreadWaiter idle;

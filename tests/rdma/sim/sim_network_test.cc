@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seeds.h"
+
 namespace granary::rdma::sim {
 namespace {
 
@@ -65,7 +67,7 @@ struct Cluster {
 /// In how many of the seeds `happens` is true.
 std::uint64_t count_seeds(const std::function<bool(Cluster& cluster)>& happens) {
   std::uint64_t count = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(kSeeds)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Cluster cluster(seed);
     count += happens(cluster) ? 1 : 0;
@@ -86,8 +88,12 @@ TEST(Sim, AnUnfencedWriteOvertakesAReadOnlySometimesAndAFencedOneNever) {
     });
   };
   const std::uint64_t unfenced = overtakes(false);
-  EXPECT_GT(unfenced, kSeeds / 10);
-  EXPECT_LT(unfenced, kSeeds);
+  if (tests::all_seeds()) {
+    EXPECT_GT(unfenced, kSeeds / 10);
+  }
+  if (tests::all_seeds()) {
+    EXPECT_LT(unfenced, kSeeds);
+  }
   EXPECT_EQ(overtakes(true), 0u);
 }
 
@@ -134,8 +140,12 @@ TEST(Sim, ConnectionsAreNotOrderedAmongEachOther) {
     c.network.run_for(kLong);
     return *c.a.word(0) == 1;
   });
-  EXPECT_GT(second_first, kSeeds / 10);
-  EXPECT_LT(second_first, kSeeds);
+  if (tests::all_seeds()) {
+    EXPECT_GT(second_first, kSeeds / 10);
+  }
+  if (tests::all_seeds()) {
+    EXPECT_LT(second_first, kSeeds);
+  }
 }
 
 TEST(Sim, ABrokenConnectionLeavesABeginningOfItsWritesAndReportsAll) {
@@ -178,7 +188,9 @@ TEST(Sim, ACompletionIsLostAfterTheOperationTookEffect) {
     EXPECT_FALSE(c.a.endpoint->status(c.to_b).ok());
     return *c.b.word(0) == 5;
   });
-  EXPECT_GT(lost, kSeeds * 9 / 10) << "all but where the loss was noticed before the request arrived";
+  if (tests::all_seeds()) {
+    EXPECT_GT(lost, kSeeds * 9 / 10) << "all but where the loss was noticed before the request arrived";
+  }
 }
 
 TEST(Sim, RequestsDoNotPassACutLinkAndConnectingTakesAHealedOne) {
@@ -199,13 +211,15 @@ TEST(Sim, RequestsDoNotPassACutLinkAndConnectingTakesAHealedOne) {
 
 TEST(Sim, ChainsBreakAtRandomAsOftenAsAskedFor) {
   std::uint64_t broken = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (const std::uint64_t seed : tests::seeds(kSeeds)) {
     Cluster c({.seed = seed, .loss = 0.5});
     EXPECT_EQ(c.a.post(c.to_b, {Operation::read(c.a.word(0), c.b.at(0), 8)}), PostResult::kPosted);
     c.network.run_for(kLong);
     broken += c.a.endpoint->status(c.to_b).ok() ? 0 : 1;
   }
-  EXPECT_NEAR(static_cast<double>(broken), kSeeds / 2.0, kSeeds / 5.0);
+  if (tests::all_seeds()) {
+    EXPECT_NEAR(static_cast<double>(broken), kSeeds / 2.0, kSeeds / 5.0);
+  }
 }
 
 TEST(Sim, ACrashDestroysWhatIsNotReliable) {

@@ -9,6 +9,7 @@
 
 #include "kvstore/ordered/tree.h"
 #include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
@@ -106,7 +107,7 @@ TEST_F(SplitTest, OneKeyIsNotCut) {
 }
 
 TEST_F(SplitTest, RandomKeysAreEachInOneRange) {
-  for (std::uint64_t seed = 0; seed < tests::scaled(20); ++seed) {
+  for (const std::uint64_t seed : tests::seeds(tests::scaled(20), 0)) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     for (int i = 0; i < 50; ++i) insert(random_key(random));
