@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -83,7 +85,20 @@ bool is_place(const std::string& text) {
   std::uint16_t port = 0;
   const char* const end = text.data() + text.size();
   const auto [last, error] = std::from_chars(text.data() + colon + 1, end, port);
-  return error == std::errc() && last == end && port != 0;
+  if (error != std::errc() || last != end || port == 0) return false;
+  const std::string host = text.substr(0, colon);
+  const bool number =
+      host.find_first_not_of("0123456789.") == std::string::npos;  // no name, so it has to be an address
+  in_addr four{};
+  return !number || ::inet_pton(AF_INET, host.c_str(), &four) == 1;
+}
+
+const std::string* named_twice(const std::vector<std::string>& list) {
+  std::set<std::string_view> seen;
+  for (const std::string& one : list) {
+    if (!seen.insert(one).second) return &one;
+  }
+  return nullptr;
 }
 
 bool is_own_address(const std::string& text) {

@@ -2,6 +2,7 @@
 // What must hold of the nodes of a cluster file together.
 
 #include <string>
+#include <vector>
 
 #include "cluster_config/config.h"
 #include "cluster_config/problems.h"
@@ -11,7 +12,10 @@ namespace granary::cluster_config {
 /// No id, place or directory belongs to two nodes, and the kinds of membership and provider fit the hosts.
 void check_nodes(const ClusterConfig& config, Problems& problems);
 
-/// "host:port".
+/// The first that stands in the list a second time; nullptr if all differ.
+const std::string* named_twice(const std::vector<std::string>& list);
+
+/// "host:port"; a host of digits and dots has to be an IP address.
 bool is_place(const std::string& text);
 /// An IP address that one host can have.
 bool is_own_address(const std::string& text);

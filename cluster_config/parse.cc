@@ -114,6 +114,8 @@ void Parser::read_membership() {
     for (const std::string& server : membership.servers) {
       if (!is_place(server)) section.complain("servers", fmt::format(": '{}': expected host:port", server));
     }
+    if (const std::string* const twice = named_twice(membership.servers))
+      section.complain("servers", fmt::format(": '{}' is named twice", *twice));
     if (!membership.chroot.empty() && membership.chroot.front() != '/') section.complain("chroot", ": begins with '/'");
     if (membership.user.empty() != membership.password_file.empty()) {
       section.complain(membership.user.empty() ? "password_file" : "user",
@@ -177,12 +179,9 @@ NodeConfig Parser::read_node(Section& section) {
   node.port = static_cast<std::uint16_t>(section.integer("port", {1, 65'535}, 18'515));
   node.device = section.text("device");
   node.device_port = static_cast<std::uint8_t>(section.integer("device_port", {1, 255}, 0));
-  if (config_.provider == Provider::kVerbs) {
-    section.require("address", "the IP address where it listens");
-    if (!node.address.empty() && !is_own_address(node.address)) {
-      section.complain("address", fmt::format(" = \"{}\": expected the IP address of one host", node.address));
-    }
-  }
+  if (config_.provider == Provider::kVerbs) section.require("address", "the IP address where it listens");
+  if (!node.address.empty() && !is_own_address(node.address))
+    section.complain("address", fmt::format(" = \"{}\": expected the IP address of one host", node.address));
   node.cpus = read_cpus(section);
   node.numa_node = static_cast<int>(section.integer("numa_node", {0, 1023}, ~std::uint64_t{0}));
   node.workers = static_cast<std::uint32_t>(section.integer("workers", {1, kMostWorkers}, 1));

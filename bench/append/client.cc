@@ -25,7 +25,9 @@ std::uint64_t Client::now() const {
 }
 
 void Client::note(EventType type, std::vector<MicroOp> ops, bool snapshot) {
-  noted_.push_back({{type, process_, now(), std::move(ops)}, snapshot});
+  history::Event event{type, process_, now(), std::move(ops), snapshot};
+  if (place_.journal != nullptr) place_.journal->write(event);
+  if (place_.keep) noted_.push_back(std::move(event));
 }
 
 void Client::run_one() {
@@ -44,7 +46,8 @@ Client::Plan Client::make_plan() {
   while (plan.ops.size() < count) {
     const auto slot = static_cast<std::uint32_t>(random_.below(slots_.size()));
     if (random_.chance(options_.read_share)) {
-      plan.ops.push_back(MicroOp::read(slots_.current(slot)));
+      const bool last = options_.last_share != 0 && random_.chance(options_.last_share);
+      plan.ops.push_back(last ? MicroOp::last(slots_.current(slot)) : MicroOp::read(slots_.current(slot)));
     } else {
       const KeySlots::Append append = slots_.next(slot);
       plan.ops.push_back(MicroOp::append(append.key, append.element));
@@ -84,8 +87,15 @@ bool Client::execute(Transaction& transaction, Plan& plan) {
 }
 
 bool Client::execute_one(Transaction& transaction, MicroOp& op) {
+  if (op.kind == MicroOp::Kind::kReadLast) {
+    auto last = lists_.last(transaction, op.key);
+    if (!last) return false;
+    op = MicroOp::last(op.key, std::move(*last));
+    return true;
+  }
   const bool appends = op.kind == MicroOp::Kind::kAppend;
-  auto list = appends ? lists_.append(transaction, op.key, op.element) : lists_.read(transaction, op.key);
+  const bool moves = appends && options_.move_share != 0 && random_.chance(options_.move_share);
+  auto list = appends ? lists_.append(transaction, op.key, op.element, moves) : lists_.read(transaction, op.key);
   if (!list) return false;
   slots_.found(op.key, list->size());
   if (!appends) op = MicroOp::read(op.key, std::move(*list));
@@ -141,18 +151,23 @@ void Client::run_snapshot() {
 }
 
 Status Client::read_quietly(const std::vector<Key>& keys) {
-  for (;;) {
+  constexpr auto kPatience = std::chrono::seconds(10);
+  for (const auto end = Clock::now() + kPatience;;) {
     Plan plan;
-    for (const Key key : keys) plan.ops.push_back(MicroOp::read(key));
+    for (const Key key : keys) {
+      plan.ops.push_back(MicroOp::read(key));
+      if (lists_.layout().lasts) plan.ops.push_back(MicroOp::last(key));
+    }
     const std::vector<MicroOp> asked = plan.ops;
     note(EventType::kInvoke, asked);
     Transaction transaction = worker_.begin();
     const bool executed = execute(transaction, plan);
+    if (!executed) transaction.abort();  // only then it tells why it could not go on
     const AbortReason reason = executed ? transaction.commit().reason : transaction.aborted();
     const bool committed = executed && reason == AbortReason::kNone;
     note(committed ? EventType::kOk : EventType::kFail, committed ? std::move(plan.ops) : asked);
     if (committed) return {};
-    if (is_retryable(reason)) continue;
+    if (is_retryable(reason) && Clock::now() < end) continue;
     return Status(reason == AbortReason::kMembershipLost ? StatusCode::kMembershipLost : StatusCode::kUnavailable,
                   "the lists cannot be read at the end: " + std::string(meaning(reason)));
   }

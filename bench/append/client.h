@@ -9,18 +9,13 @@
 #include <granary/granary.h>
 
 #include "bench/append/history/history.h"
+#include "bench/append/journal.h"
 #include "bench/append/key_slots.h"
 #include "bench/append/lists.h"
 #include "bench/append/options.h"
 #include "src/base/random.h"
 
 namespace granary::bench::append {
-
-/// One line of the record. Snapshots are kept apart: they are serializable, but not strictly.
-struct Noted {
-  history::Event event;
-  bool snapshot = false;
-};
 
 /// What all clients of a process have in common.
 struct ClientPlace {
@@ -30,6 +25,8 @@ struct ClientPlace {
   const AppendOptions& options;
   std::chrono::steady_clock::time_point start = {};  ///< what times count from
   std::uint32_t clients = 0;                         ///< of all nodes
+  Journal* journal = nullptr;                        ///< gets all events as they happen, if there is one
+  bool keep = true;                                  ///< clients keep what they have noted
 };
 
 class Client {
@@ -41,10 +38,11 @@ class Client {
 
   /// Runs one transaction, whatever comes of it.
   void run_one();
-  /// A transaction that reads these lists, again and again until it commits, or it is no conflict that keeps it from that.
+  /// A transaction that reads these lists, again and again until it commits. An error if it is no conflict that keeps it from that, or
+  /// conflicts have kept it from that for ten seconds.
   Status read_quietly(const std::vector<history::Key>& keys);
 
-  std::vector<Noted>& noted() { return noted_; }
+  history::History& noted() { return noted_; }
 
  private:
   /// Some micro-operations of one kind of access: one get or append each, or one scan for all.
@@ -72,7 +70,7 @@ class Client {
   const AppendOptions& options_;
   base::Random random_;
   std::uint64_t process_;
-  std::vector<Noted> noted_;
+  history::History noted_;
 };
 
 }  // namespace granary::bench::append

@@ -1,59 +1,96 @@
 #include "bench/append/command.h"
 
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
-#include "bench/append/history/check.h"
+#include <fmt/format.h>
+
 #include "bench/append/history/edn.h"
 #include "bench/append/node_run.h"
 #include "bench/append/run.h"
+#include "bench/append/verdicts.h"
 #include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/fresh_database.h"
 #include "bench/harness/json_report.h"
 #include "bench/harness/stop_signals.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
+#include "cluster_config/load.h"
+#include "src/base/build_info.h"
+#include "src/base/print.h"
 
 namespace granary::bench {
 namespace {
 
 using append::AppendOptions;
 using history::History;
+using Json = nlohmann::ordered_json;
 
-ExitCode fail(ExitCode code, const std::string& text) {
-  std::fprintf(stderr, "granary bench append: %s\n", text.c_str());
-  return code;
-}
+ExitCode fail(ExitCode code, const std::string& text) { return refuse(code, "bench append: " + text); }
 
-/// Judges one history and prints the verdict.
-ExitCode judge(const std::string& what, const History& history, bool strict) {
-  const history::Verdict verdict = history::check(history, {.strict = strict});
-  std::printf("%s, %s: %s\n", what.c_str(), strict ? "strictly serializable" : "serializable", verdict.text().c_str());
-  return verdict.valid() ? ExitCode::kOk : ExitCode::kCheckFailed;
-}
-
-ExitCode judge_file(const std::string& path, bool strict) {
+/// Of the file at --check. A history that a killed process has left ends where it was killed.
+Result<History> read_history(const std::string& path) {
   std::ifstream in(path);
-  if (!in) return fail(ExitCode::kEnvironment, "cannot open " + path);
-  const auto history = history::read_edn(in);
-  if (!history.ok()) return fail(ExitCode::kDamagedData, path + ": " + history.status().message());
-  return judge(path, *history, strict);
+  std::error_code ignored;
+  if (!in || std::filesystem::is_directory(path, ignored))
+    return Status(StatusCode::kUnavailable, fmt::format("cannot read '{}'", path));
+  bool torn = false;
+  Result<History> history = history::read_edn(in, &torn);
+  if (!history.ok()) return Status(history.status().code(), fmt::format("{}: {}", path, history.status().message()));
+  if (torn) base::print("{}: the last line is not whole, as its process was killed meanwhile; it is left out\n", path);
+  return history;
 }
 
+/// Whole, or not at all where a file can be put into another's place.
 ExitCode write_file(const std::string& path, const History& history) {
-  std::ofstream out(path);
+  std::error_code error;
+  const bool plain = !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
+  const std::string draft = plain ? path + ".draft" : path;
+  std::ofstream out(draft);
   history::write_edn(out, history);
   out.close();
-  return out ? ExitCode::kOk : fail(ExitCode::kEnvironment, "cannot write " + path);
+  const bool written = static_cast<bool>(out);
+  if (written && plain) std::filesystem::rename(draft, path, error);
+  if (written && !error) return ExitCode::kOk;
+  if (plain) std::filesystem::remove(draft, error);
+  return fail(ExitCode::kEnvironment, fmt::format("cannot write '{}'", path));
 }
 
 /// The same if there is a path, and says so.
 ExitCode write_wanted(const std::string& path, const History& history) {
   if (path.empty()) return ExitCode::kOk;
   const ExitCode code = write_file(path, history);
-  if (code == ExitCode::kOk) std::printf("%zu events written to %s\n", history.size(), path.c_str());
+  if (code == ExitCode::kOk) base::print("{} events written to {}\n", history.size(), path);
   return code;
+}
+
+/// What --json gets, if it was given; `more` are members of "granary" beside the verdicts.
+ExitCode write_report(const FlagValues& flags, const append::Verdicts& verdicts, Json more = Json::object()) {
+  const std::string& path = flags.text("json");
+  if (path.empty()) return ExitCode::kOk;
+  Json ours{{"schema_version", kJsonSchemaVersion}, {"verdicts", verdicts.json()}};
+  ours.update(more);
+  const Status written = write_json(path, {{"Benchmark Type", "append"},
+                                           {"DBMS Type", "granary"},
+                                           {"DBMS Version", base::version_text()},
+                                           {"granary", std::move(ours)}});
+  return written.ok() ? ExitCode::kOk : fail(exit_code_of(written), written.message());
+}
+
+ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::kOk ? b : a; }
+
+/// --check: judges a file and runs nothing.
+ExitCode judge_file(const FlagValues& flags) {
+  const std::string& path = flags.text("check");
+  if (const Status writable = check_writable(flags.text("json")); !writable.ok())
+    return fail(ExitCode::kEnvironment, writable.message());
+  const auto history = read_history(path);
+  if (!history.ok()) return fail(exit_code_of(history.status()), history.status().message());
+  const bool strict = !flags.enabled("serializable");
+  append::Verdicts verdicts;
+  verdicts.judge(path, strict ? history::without_snapshots(*history) : *history, strict);
+  return worse(verdicts.code(/*given=*/true), write_report(flags, verdicts));
 }
 
 AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
@@ -67,6 +104,8 @@ AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   options.max_ops = static_cast<std::uint32_t>(flags.integer("max_ops"));
   options.max_length = static_cast<std::uint32_t>(flags.integer("max_length"));
   options.read_share = flags.real("reads");
+  options.last_share = flags.real("lasts");
+  options.move_share = flags.real("moves");
   options.scan_share = flags.real("scans");
   options.snapshot_share = flags.real("snapshots");
   options.abort_share = flags.real("user_aborts");
@@ -78,12 +117,36 @@ AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   return options;
 }
 
+/// Without a log everything that has committed counts as released, so a client would not wait for anything.
+Status check_released(const Settings& settings) {
+  const auto usage = [](std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); };
+  if (!settings.share.in_cluster) {
+    if (settings.options.directory.empty())
+      return usage("--outcomes=released: there is no log to release anything; add --durability=disk or tmpfs");
+    if (settings.options.release == Release::kCommit)
+      return usage("--outcomes=released: with --release=commit results are released at commit; leave one of them out");
+    return {};
+  }
+  const auto config = cluster_config::load(settings.cluster.file);
+  if (!config.ok()) return config.status();
+  if (!has_logs(*config))
+    return usage(
+        fmt::format("--outcomes=released: no node of '{}' has a log; give them a data_directory", config->file));
+  if (config->release == cluster_config::ReleaseKind::kCommit)
+    return usage(fmt::format("--outcomes=released: by '{}' results are released at commit (release = \"commit\")",
+                             config->file));
+  return {};
+}
+
 Status check(const AppendOptions& options, const Settings& settings) {
   const auto usage = [](std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); };
   if (options.min_ops > options.max_ops) return usage("--min_ops exceeds --max_ops");
   if (options.snapshot_share != 0 && !settings.options.snapshots)
     return usage("--snapshots needs a variant with snapshots");
   if (options.hash && options.scan_share != 0) return usage("--index=hash cannot scan; use --scans=0");
+  if (options.released) {
+    if (Status logged = check_released(settings); !logged.ok()) return logged;
+  }
   if (settings.share.in_cluster && settings.rendezvous == nullptr)
     return usage("events of nodes are put in order by one host's clock; use 'granary cluster run append'");
   if (!settings.share.alone() &&
@@ -92,56 +155,69 @@ Status check(const AppendOptions& options, const Settings& settings) {
   return {};
 }
 
-ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::kOk ? b : a; }
-
-/// Writes the histories that were asked for, and judges them with --verify.
-ExitCode conclude(const append::AppendRun& done, const FlagValues& flags) {
-  ExitCode code = write_wanted(flags.text("history"), done.transactions);
-  code = worse(code, write_wanted(flags.text("snapshot_history"), done.with_snapshots));
-  if (!flags.enabled("verify")) return code;
-  code = worse(code, judge("transactions", done.transactions, true));
-  if (!done.with_snapshots.empty()) code = worse(code, judge("with snapshots", done.with_snapshots, false));
-  return code;
+/// Writes the histories that were asked for, judges them with --verify, and reports.
+ExitCode conclude(const append::AppendRun& done, const FlagValues& flags, Json more = Json::object()) {
+  ExitCode written = write_wanted(flags.text("history"), done.transactions);
+  if (!done.with_snapshots.empty() || !flags.text("snapshot_history").empty()) {
+    const History& all = done.with_snapshots.empty() ? done.transactions : done.with_snapshots;
+    written = worse(written, write_wanted(flags.text("snapshot_history"), all));
+  }
+  append::Verdicts verdicts;
+  if (flags.enabled("verify")) {
+    verdicts.judge("transactions", done.transactions, true);
+    if (!done.with_snapshots.empty()) verdicts.judge("with snapshots", done.with_snapshots, false);
+  }
+  written = worse(written, write_report(flags, verdicts, std::move(more)));
+  return worse(verdicts.code(/*given=*/false), written);
 }
 
-/// Beside a node's history, with the snapshots in it.
-std::string snapshots_of(const std::string& file) { return file + ".snapshots"; }
-/// Beside it, too: what the node's transactions did at others.
+/// Files that are going to be written, before anything else.
+Status check_files(const FlagValues& flags) {
+  for (const char* flag : {"history", "snapshot_history", "json"}) {
+    if (Status writable = check_writable(flags.text(flag), flag); !writable.ok()) return writable;
+  }
+  return {};
+}
+
+/// Beside a node's history: what the node's transactions did at others.
 std::string figures_of(const std::string& file) { return file + ".figures"; }
 
-/// What this node's clients noted is left for join().
+/// Leaves what this node's clients note for join(), as it happens.
 ExitCode run_node(const Settings& settings, const AppendOptions& options, const std::string& file) {
   StopSignals signals;
   signals.ask_first(true);
-  const append::NodePlace place{settings.cluster, settings.share, *settings.rendezvous};
+  const auto journal = append::Journal::create(file);
+  if (!journal.ok()) return fail(exit_code_of(journal.status()), journal.status().message());
+  const append::NodePlace place{settings.cluster, settings.share, *settings.rendezvous, **journal};
   const auto done = append::run_append_on_node(place, options, [&] { return signals.requested(); });
   if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
   if (const Status written = write_json(figures_of(file), cluster_json(done->elsewhere)); !written.ok())
     return fail(exit_code_of(written), written.message());
-  const ExitCode code = write_file(file, done->transactions);
-  return worse(code, write_file(snapshots_of(file), done->with_snapshots));
+  return done->ended.ok() ? ExitCode::kOk : fail(exit_code_of(done->ended), done->ended.message());
 }
 
-/// The nodes' events as one history.
-Result<History> join_files(const std::vector<std::string>& files) {
+/// The nodes' events as one history. A node that has died may have left nothing.
+Result<History> join_files(const NodesLeft& left) {
   History all;
-  for (const std::string& file : files) {
-    std::ifstream in(file);
-    Result<History> part = history::read_edn(in);
-    if (!part.ok()) return Status(part.status().code(), file + ": " + part.status().message());
+  for (const std::string& file : left.files) {
+    std::error_code ignored;
+    if (!left.whole && !std::filesystem::exists(file, ignored)) continue;
+    Result<History> part = read_history(file);
+    if (!part.ok()) return part;
     all.insert(all.end(), std::make_move_iterator(part->begin()), std::make_move_iterator(part->end()));
   }
   history::sort_by_time(all);
   return all;
 }
 
-/// What the transactions of all nodes did at others.
-Result<ClusterFigures> add_figures(const std::vector<std::string>& files) {
+/// What the transactions of all nodes did at others, if all have told.
+Result<std::optional<ClusterFigures>> add_figures(const NodesLeft& left) {
   std::optional<ClusterFigures> all;
-  for (const std::string& file : files) {
+  for (const std::string& file : left.files) {
     std::ifstream in(figures_of(file));
+    if (!in && !left.whole) return std::optional<ClusterFigures>();
     try {
-      const ClusterFigures part = cluster_figures_of(nlohmann::ordered_json::parse(in));
+      const ClusterFigures part = cluster_figures_of(Json::parse(in));
       if (all.has_value()) {
         all->add(part);
       } else {
@@ -151,43 +227,63 @@ Result<ClusterFigures> add_figures(const std::vector<std::string>& files) {
       return Status(StatusCode::kDamaged, figures_of(file) + ": " + error.what());
     }
   }
-  return all.value_or(ClusterFigures{});
+  return all;
 }
 
-ExitCode join(const FlagValues& flags, const std::vector<std::string>& files) {
-  std::vector<std::string> with_snapshots;
-  for (const std::string& file : files) with_snapshots.push_back(snapshots_of(file));
-  Result<History> transactions = join_files(files);
-  Result<History> snapshots = join_files(with_snapshots);
-  for (const Result<History>* part : {&transactions, &snapshots}) {
-    if (!part->ok()) return fail(exit_code_of(part->status()), part->status().message());
-  }
-  const Result<ClusterFigures> elsewhere = add_figures(files);
+ExitCode join(const FlagValues& flags, const NodesLeft& left) {
+  Result<History> all = join_files(left);
+  if (!all.ok()) return fail(exit_code_of(all.status()), all.status().message());
+  if (all->empty() && !left.whole) return ExitCode::kOk;  // they ended before anything began, and have said why
+  const auto elsewhere = add_figures(left);
   if (!elsewhere.ok()) return fail(exit_code_of(elsewhere.status()), elsewhere.status().message());
-  const ExitCode code = conclude({std::move(*transactions), std::move(*snapshots), {}}, flags);
-  std::fputs(cluster_text(*elsewhere).c_str(), stdout);
+  Json more{{"whole", left.whole}};
+  if (elsewhere->has_value()) more["cluster"] = cluster_json(**elsewhere);
+  const ExitCode code = conclude(append::runs_of(std::move(*all)), flags, std::move(more));
+  if (elsewhere->has_value()) base::print("{}", cluster_text(**elsewhere));
   return code;
 }
 
-ExitCode run(const Settings& settings, const FlagValues& flags) {
-  if (!flags.text("check").empty()) return judge_file(flags.text("check"), !flags.enabled("serializable"));
-  const AppendOptions options = options_from(settings, flags);
-  if (const Status fits = check(options, settings); !fits.ok()) return fail(ExitCode::kUsage, fits.message());
-  if (!settings.share.alone()) return run_node(settings, options, flags.text("json"));
+/// One process, one database.
+ExitCode run_alone(const Settings& settings, const AppendOptions& options, const FlagValues& flags) {
+  std::unique_ptr<append::Journal> journal;
+  if (const std::string& path = flags.text("history"); !path.empty()) {
+    auto created = append::Journal::create(path);
+    if (!created.ok()) return fail(exit_code_of(created.status()), created.status().message());
+    journal = std::move(*created);
+  }
   Options engine = settings.options;
   if (engine.max_workers <= options.workers) engine.max_workers = options.workers + 1;  // the quiet reader
   auto database = open_fresh(engine);
   if (!database.ok()) return fail(exit_code_of(database.status()), database.status().message());
-  const auto done = append::run_append(**database, options);
+  StopSignals signals;
+  signals.ask_first(true);
+  const auto done = append::run_append(
+      **database, options, [&] { return signals.requested(); }, journal.get());
   if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
-  if (const Status log = (*database)->log_status(); !log.ok()) return fail(exit_code_of(log), log.message());
-  return conclude(*done, flags);
+  const ExitCode code = conclude(*done, flags, {{"interrupted", signals.requested()}});
+  if (done->ended.ok()) return code;
+  const ExitCode ended = fail(exit_code_of(done->ended), done->ended.message());
+  return code == ExitCode::kCheckFailed ? code : ended;
+}
+
+ExitCode run(const Settings& settings, const FlagValues& flags) {
+  if (!flags.text("check").empty()) return judge_file(flags);
+  if (flags.enabled("serializable")) return fail(ExitCode::kUsage, "--serializable goes with --check");
+  const AppendOptions options = options_from(settings, flags);
+  if (const Status fits = check(options, settings); !fits.ok()) return fail(exit_code_of(fits), fits.message());
+  if (!settings.share.alone()) return run_node(settings, options, flags.text("json"));
+  if (const Status writable = check_files(flags); !writable.ok())
+    return fail(ExitCode::kEnvironment, writable.message());
+  return run_alone(settings, options, flags);
 }
 
 std::vector<Flag> append_flags() {
   const AppendOptions initial;
   return {
-      text_flag("history", "", "FILE", "write the history there, in the form that Jepsen writes and Elle reads"),
+      text_flag(
+          "history", "", "FILE",
+          "write the history there, in the form that Jepsen writes and Elle reads; on one node event by event, so that "
+          "a process that is killed leaves what has happened"),
       text_flag("snapshot_history", "", "FILE",
                 "the same with the snapshot reads in it, which are serializable but not strictly so"),
       text_flag("check", "", "FILE", "run nothing; judge the history in FILE"),
@@ -204,6 +300,11 @@ std::vector<Flag> append_flags() {
       integer_flag("max_length", initial.max_length, 1, 100'000, "elements",
                    "appends to a list before a fresh key takes its place"),
       real_flag("reads", initial.read_share, 0, 1, "", "share of reads among micro-operations"),
+      real_flag("lasts", initial.last_share, 0, 1, "",
+                "share of reads that read a list's last element alone, which each append then writes blindly into a "
+                "record of its own; Elle does not know such reads"),
+      real_flag("moves", initial.move_share, 0, 1, "",
+                "share of appends that move the list, so that one record is removed and another is born"),
       real_flag("scans", initial.scan_share, 0, 1, "", "share of transactions that read by a range scan"),
       real_flag("snapshots", initial.snapshot_share, 0, 1, "", "share of snapshot transactions"),
       real_flag("user_aborts", initial.abort_share, 0, 1, "", "share of transactions that the client gives up"),
@@ -234,6 +335,7 @@ const BenchCommand& append_command() {
       .verify = true,
       .run_instead = run,
       .join = join,
+      .alone_flags = {"check", "serializable"},
   };
   return command;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "bench/harness/database_figures.h"
@@ -19,31 +18,36 @@ class NodeRun {
         stop_(stop),
         slots_(options.keys * place.share.nodes, options.max_length, place.share) {}
 
-  Result<AppendRun> run() {
+  Result<NodeEnd> run() {
     const Status ready = open();
     if (!ready.ok()) return ready;
     if (Status met = place_.rendezvous.await(Meeting::kLoaded); !met.ok()) return met;
-    if (Status done = run_clients(); !done.ok()) return done;
-    if (Status met = place_.rendezvous.await(Meeting::kMeasured); !met.ok()) return met;
-    Status read;
-    const Status worked = on_worker(options_.workers * place_.share.nodes + place_.share.node,
-                                    [&](Client& reader) { read = read_everything(reader, slots_); });
-    if (!worked.ok() || !read.ok()) return worked.ok() ? read : worked;
-    if (Status met = place_.rendezvous.await(Meeting::kChecked); !met.ok()) return met;
-    AppendRun done = merge(clients_);
-    done.elsewhere = figures_of(*cluster_);
-    return done;
+    Status ended = work_to_the_end();
+    if (ended.ok()) ended = place_.journal.status();
+    return NodeEnd{.elsewhere = figures_of(*cluster_), .ended = std::move(ended)};
   }
 
  private:
+  Status work_to_the_end() {
+    if (Status done = run_clients(); !done.ok()) return done;
+    // Without the nodes that do not come any more, reading shows whether what they have left is still right.
+    const Status met = place_.rendezvous.await(Meeting::kMeasured);
+    Status read;
+    const Status worked = on_worker(options_.workers * place_.share.nodes + place_.share.node,
+                                    [&](Client& reader) { read = read_everything(reader, slots_); });
+    for (const Status& each : {met, worked, read}) {
+      if (!each.ok()) return each;
+    }
+    return place_.rendezvous.await(Meeting::kChecked);
+  }
+
   Status open() {
     auto joined = Cluster::join(place_.cluster);
     if (!joined.ok()) return joined.status();
     cluster_ = std::move(*joined);
     const auto home = [nodes = cluster_->nodes()](std::string_view bytes) {
-      std::uint64_t key = 0;
-      static_cast<void>(decode_key(bytes, key));
-      return nodes[std::min<std::size_t>(KeySlots::home(static_cast<history::Key>(key)), nodes.size() - 1)];
+      const auto key = static_cast<history::Key>(Lists::number_of(bytes));
+      return nodes[std::min<std::size_t>(KeySlots::home(key), nodes.size() - 1)];
     };
     TableOptions layout{.max_value_bytes = static_cast<std::uint32_t>(slots_.longest() * sizeof(Element))};
     if (options_.hash) {
@@ -53,10 +57,12 @@ class NodeRun {
     const auto table = cluster_->create_table("lists", layout, Placement{home});
     if (!table.ok()) return table.status();
     clients_place_ = std::make_unique<ClientPlace>(ClientPlace{.database = cluster_->database(),
-                                                               .lists = Lists(*table),
+                                                               .lists = Lists(*table, layout_for(options_)),
                                                                .slots = slots_,
                                                                .options = options_,
-                                                               .clients = options_.workers * place_.share.nodes});
+                                                               .clients = options_.workers * place_.share.nodes,
+                                                               .journal = &place_.journal,
+                                                               .keep = false});
     return cluster_->start();
   }
 
@@ -79,19 +85,17 @@ class NodeRun {
   void work(Client& client) {
     const auto end = Client::Clock::now() + std::chrono::duration<double>(options_.seconds);
     const std::uint64_t share = (options_.transactions + place_.share.nodes - 1) / place_.share.nodes;
-    while (begun_.fetch_add(1, std::memory_order_relaxed) < share && !stop_() &&
+    while (begun_.fetch_add(1, std::memory_order_relaxed) < share && !stop_() && place_.journal.status().ok() &&
            (options_.seconds == 0 || Client::Clock::now() < end))
       client.run_one();
   }
 
-  /// On a worker of this thread's own, for a client with this number. The client's notes are kept.
+  /// On a worker of this thread's own, for a client with this number.
   Status on_worker(std::uint32_t id, const std::function<void(Client&)>& body) {
     auto worker = cluster_->register_worker();
     if (!worker.ok()) return worker.status();
-    auto client = std::make_unique<Client>((*worker)->worker(), *clients_place_, id);
-    body(*client);
-    const std::lock_guard lock(mutex_);
-    clients_.push_back(std::move(client));
+    Client client((*worker)->worker(), *clients_place_, id);
+    body(client);
     return {};
   }
 
@@ -102,14 +106,12 @@ class NodeRun {
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<ClientPlace> clients_place_;
   std::atomic<std::uint64_t> begun_{0};  // all workers count up; only the sum matters, so relaxed
-  std::mutex mutex_;
-  Clients clients_;  // whose workers may be gone; under mutex_
 };
 
 }  // namespace
 
-Result<AppendRun> run_append_on_node(const NodePlace& place, const AppendOptions& options,
-                                     const std::function<bool()>& stop) {
+Result<NodeEnd> run_append_on_node(const NodePlace& place, const AppendOptions& options,
+                                   const std::function<bool()>& stop) {
   return NodeRun(place, options, stop).run();
 }
 

@@ -7,6 +7,7 @@
 #include <granary/cluster.h>
 
 #include "bench/append/run.h"
+#include "bench/harness/cluster_figures.h"
 #include "bench/harness/rendezvous.h"
 
 namespace granary::bench::append {
@@ -15,11 +16,17 @@ struct NodePlace {
   ClusterOptions cluster;
   NodeShare share;
   Rendezvous& rendezvous;  ///< of the nodes
+  Journal& journal;        ///< gets the events of this node's clients
+};
+
+struct NodeEnd {
+  ClusterFigures elsewhere;  ///< what the node's transactions did at others
+  Status ended;              ///< why the run could not come to its end; the journal is good up to there
 };
 
 /// As run_append(); `options` are those of all nodes, but for the workers, which are this node's. Each node reads every list in the
-/// end.
-Result<AppendRun> run_append_on_node(const NodePlace& place, const AppendOptions& options,
-                                     const std::function<bool()>& stop);
+/// end, also when another node has died meanwhile: then as far as it can. An error if the node could not begin.
+Result<NodeEnd> run_append_on_node(const NodePlace& place, const AppendOptions& options,
+                                   const std::function<bool()>& stop);
 
 }  // namespace granary::bench::append

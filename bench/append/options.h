@@ -15,6 +15,8 @@ struct AppendOptions {
   std::uint32_t max_ops = 6;
   std::uint32_t max_length = 64;  ///< appends to a list before a fresh key takes its place
   double read_share = 0.5;        ///< of the micro-operations
+  double last_share = 0;          ///< of the reads: of a list's last element alone, which appends write blindly
+  double move_share = 0;          ///< of the appends: move the list, so that a record goes and another is born
   double scan_share = 0.1;        ///< of the transactions: read their lists by one range scan
   double snapshot_share = 0;      ///< of the transactions: a snapshot that reads lists; judged apart, not strictly
   double abort_share = 0.02;      ///< of the transactions: given up by the client

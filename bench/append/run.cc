@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <thread>
 
@@ -12,7 +13,7 @@ namespace {
 
 using Clock = Client::Clock;
 
-void run_threads(Clients& clients, const ClientPlace& place, const std::atomic<bool>* stop) {
+void run_threads(Clients& clients, const ClientPlace& place, const std::function<bool()>& stop) {
   const AppendOptions& options = place.options;
   std::atomic<std::uint64_t> begun{0};  // all workers count up; only the sum matters, so relaxed
   const auto end =
@@ -22,7 +23,9 @@ void run_threads(Clients& clients, const ClientPlace& place, const std::atomic<b
   std::vector<std::thread> threads;
   for (auto& client : clients) {
     threads.emplace_back([&] {
-      const auto stopped = [&] { return stop != nullptr && stop->load(std::memory_order_relaxed); };
+      const auto stopped = [&] {
+        return (stop && stop()) || (place.journal != nullptr && !place.journal->status().ok());
+      };
       while (begun.fetch_add(1, std::memory_order_relaxed) < options.transactions && Clock::now() < end && !stopped())
         client->run_one();
     });
@@ -35,43 +38,48 @@ void run_threads(Clients& clients, const ClientPlace& place, const std::atomic<b
 Status read_everything(Client& reader, const KeySlots& slots) {
   constexpr std::size_t kKeysAtOnce = 8;
   const std::vector<history::Key> keys = slots.all();
+  Status first_error;
   for (std::size_t at = 0; at < keys.size(); at += kKeysAtOnce) {
     const auto first = keys.begin() + static_cast<std::ptrdiff_t>(at);
     const auto last = first + static_cast<std::ptrdiff_t>(std::min(kKeysAtOnce, keys.size() - at));
-    if (Status read = reader.read_quietly({first, last}); !read.ok()) return read;
+    if (Status read = reader.read_quietly({first, last}); !read.ok() && first_error.ok()) first_error = std::move(read);
   }
-  return {};
+  return first_error;
+}
+
+ListLayout layout_for(const AppendOptions& options) {
+  return {.moves = options.move_share != 0, .lasts = options.last_share != 0};
 }
 
 AppendRun merge(Clients& clients) {
-  AppendRun run;
-  bool snapshots = false;
-  for (const auto& client : clients) {
-    snapshots = snapshots || std::any_of(client->noted().begin(), client->noted().end(),
-                                         [](const Noted& one) { return one.snapshot; });
-  }
+  history::History all;
   for (auto& client : clients) {
-    for (Noted& one : client->noted()) {
-      if (snapshots) run.with_snapshots.push_back(one.event);
-      if (!one.snapshot) run.transactions.push_back(std::move(one.event));
-    }
+    std::move(client->noted().begin(), client->noted().end(), std::back_inserter(all));
     client->noted() = {};
   }
-  history::sort_by_time(run.transactions);
-  history::sort_by_time(run.with_snapshots);
+  history::sort_by_time(all);
+  return runs_of(std::move(all));
+}
+
+AppendRun runs_of(history::History all) {
+  AppendRun run;
+  run.transactions = history::without_snapshots(all);
+  if (run.transactions.size() != all.size()) run.with_snapshots = std::move(all);
   return run;
 }
 
-Result<AppendRun> run_append(Database& database, const AppendOptions& options, const std::atomic<bool>* stop) {
+Result<AppendRun> run_append(Database& database, const AppendOptions& options, const std::function<bool()>& stop,
+                             Journal* journal) {
   const auto table = database.create_table("lists", {.index = options.hash ? IndexKind::kHash : IndexKind::kOrdered});
   if (!table.ok()) return table.status();
   KeySlots slots(options.keys, options.max_length);
   const ClientPlace place{.database = database,
-                          .lists = Lists(*table),
+                          .lists = Lists(*table, layout_for(options)),
                           .slots = slots,
                           .options = options,
                           .start = Clock::now(),
-                          .clients = options.workers};
+                          .clients = options.workers,
+                          .journal = journal};
   std::vector<Worker> workers(options.workers + std::size_t{1});  // the last one reads at the end
   Clients clients;
   for (std::uint32_t id = 0; id < workers.size(); ++id) {
@@ -83,10 +91,13 @@ Result<AppendRun> run_append(Database& database, const AppendOptions& options, c
   std::unique_ptr<Client> reader = std::move(clients.back());
   clients.pop_back();
   run_threads(clients, place, stop);
-  static_cast<void>(
-      read_everything(*reader, slots));  // only a failed log keeps it from that, of which the database tells
+  const Status read = read_everything(*reader, slots);
   clients.push_back(std::move(reader));
-  return merge(clients);
+  AppendRun run = merge(clients);
+  run.ended = database.log_status();  // explains why lists cannot be read
+  if (run.ended.ok()) run.ended = read;
+  if (run.ended.ok() && journal != nullptr) run.ended = journal->status();
+  return run;
 }
 
 }  // namespace granary::bench::append

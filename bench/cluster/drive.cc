@@ -18,7 +18,7 @@ namespace {
 
 class Driver {
  public:
-  Driver(const StopSignals& signals, int patience_ms) : signals_(signals), patience_ms_(patience_ms) {}
+  Driver(const StopSignals& signals, const DriveOptions& options) : signals_(signals), options_(options) {}
 
   DriveResult run(const std::vector<NodeCommand>& commands) {
     for (const NodeCommand& command : commands) {
@@ -56,6 +56,10 @@ class Driver {
     }
     meet();
     if (signals_.requested() && !asked_to_stop_) stop_all(SIGINT);
+    if (stop_ns_ != 0 && base::monotonic_ns() > stop_ns_) {
+      stop_ns_ = 0;
+      stop_all(SIGTERM);
+    }
     if (give_up_ns_ != 0 && base::monotonic_ns() > give_up_ns_) {
       for (Node& node : nodes_) node.process->signal(SIGKILL);
     }
@@ -83,7 +87,12 @@ class Driver {
                             ? fmt::format("{} ended with exit code {}", node.process->label(), code)
                             : fmt::format("{} was killed by signal {}", node.process->label(), code - kSignals);
     }
-    if (code != static_cast<int>(ExitCode::kCheckFailed)) stop_all(SIGTERM);
+    if (code == static_cast<int>(ExitCode::kCheckFailed)) return;
+    if (options_.go_on_ms == 0) {
+      stop_all(SIGTERM);
+    } else if (stop_ns_ == 0) {
+      stop_ns_ = after_ms(options_.go_on_ms);
+    }
   }
 
   /// Lets the nodes go on when all have come; if one has ended, they would wait for ever.
@@ -104,22 +113,26 @@ class Driver {
       for (Node& node : nodes_) node.process->signal(signal);
     }
     asked_to_stop_ = true;
-    if (signal == SIGTERM && give_up_ns_ == 0)
-      give_up_ns_ = base::monotonic_ns() + static_cast<std::uint64_t>(patience_ms_) * 1'000'000;
+    if (signal == SIGTERM && give_up_ns_ == 0) give_up_ns_ = after_ms(options_.patience_ms);
+  }
+
+  static std::uint64_t after_ms(int milliseconds) {
+    return base::monotonic_ns() + static_cast<std::uint64_t>(milliseconds) * 1'000'000;
   }
 
   const StopSignals& signals_;
-  const int patience_ms_;
+  const DriveOptions options_;
   std::vector<Node> nodes_;
   DriveResult result_;
   bool asked_to_stop_ = false;
+  std::uint64_t stop_ns_ = 0;     // when the others are asked to stop, as one has failed; 0: not at any time
   std::uint64_t give_up_ns_ = 0;  // 0: not yet
 };
 
 }  // namespace
 
-DriveResult drive(const std::vector<NodeCommand>& commands, const StopSignals& signals, int patience_ms) {
-  return Driver(signals, patience_ms).run(commands);
+DriveResult drive(const std::vector<NodeCommand>& commands, const StopSignals& signals, const DriveOptions& options) {
+  return Driver(signals, options).run(commands);
 }
 
 }  // namespace granary::bench::cluster

@@ -20,8 +20,14 @@ struct DriveResult {
   std::string message = {};       ///< which one, and how
 };
 
+struct DriveOptions {
+  int patience_ms = 10'000;  ///< for nodes that were asked to stop, before they are killed
+  int go_on_ms = 0;          ///< for which the others go on after a node has failed, before they are asked to stop
+};
+
 /// Returns when all have ended. If one fails other than by a failed check (kCheckFailed), the others are asked to stop
-/// (SIGTERM), and killed if they have not within `patience_ms`. A stop signal is passed on once.
-DriveResult drive(const std::vector<NodeCommand>& commands, const StopSignals& signals, int patience_ms = 10'000);
+/// (SIGTERM) after `go_on_ms`, and killed if they have not within `patience_ms` more. A stop signal is passed on once.
+DriveResult drive(const std::vector<NodeCommand>& commands, const StopSignals& signals,
+                  const DriveOptions& options = {});
 
 }  // namespace granary::bench::cluster

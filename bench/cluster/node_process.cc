@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/rendezvous.h"
+#include "src/base/print.h"
 
 namespace granary::bench::cluster {
 
@@ -91,7 +92,7 @@ bool NodeProcess::forward_output() {
   if (got < 0) return errno == EINTR;
   line_.append(bytes, static_cast<std::size_t>(got));
   for (std::size_t end; (end = line_.find('\n')) != std::string::npos; line_.erase(0, end + 1))
-    fmt::print(stderr, "{}: {}\n", label_, line_.substr(0, end));
+    base::print(stderr, "{}: {}\n", label_, line_.substr(0, end));
   return got != 0;
 }
 

@@ -71,8 +71,8 @@ struct Reports {
   std::vector<std::string> paths;
 };
 
-/// Runs all nodes once. `*code` tells how they ended.
-Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, ExitCode* code) {
+/// Runs all nodes once. `*driven` tells how they ended.
+Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, DriveResult* driven) {
   auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string());
   if (!directory.ok()) return directory.status();
   Reports reports{std::move(*directory), {}};
@@ -81,11 +81,14 @@ Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, ExitCo
     reports.paths.push_back(fmt::format("{}/node-{}.json", reports.directory->path(), node));
     commands.push_back({run.labels[node], run.words(node, reports.paths.back())});
   }
-  const DriveResult driven = drive(commands, signals);
-  *code = driven.code;
-  if (driven.code != ExitCode::kOk && driven.code != ExitCode::kCheckFailed)
-    return Status(StatusCode::kUnavailable, driven.message);
+  // What a command joins by itself, it also wants of nodes that go on after another's death.
+  constexpr int kGoOn_ms = 2'000;
+  *driven = drive(commands, signals, {.go_on_ms = run.command.join ? kGoOn_ms : 0});
   return reports;
+}
+
+bool came_to_an_end(const DriveResult& driven) {
+  return driven.code == ExitCode::kOk || driven.code == ExitCode::kCheckFailed;
 }
 
 /// How a run ended that has no result.
@@ -93,11 +96,17 @@ ExitCode failed(const Status& status, ExitCode code) {
   return refuse(code == ExitCode::kOk ? exit_code_of(status) : code, status.message());
 }
 
-/// One run, of which the command itself makes something.
+/// One run, of which the command itself makes something, also of what is left when nodes have died: a check that fails then counts for
+/// more than their death.
 ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
-  ExitCode code = ExitCode::kOk;
-  const Result<Reports> reports = run_once(run, signals, &code);
-  return reports.ok() ? run.command.join(run.flags, reports->paths) : failed(reports.status(), code);
+  DriveResult driven;
+  const Result<Reports> reports = run_once(run, signals, &driven);
+  if (!reports.ok()) return failed(reports.status(), driven.code);
+  const bool whole = came_to_an_end(driven);
+  const ExitCode joined = run.command.join(run.flags, {.files = reports->paths, .whole = whole});
+  if (whole) return joined;
+  const ExitCode ended = refuse(driven.code, driven.message);
+  return joined == ExitCode::kCheckFailed ? joined : ended;
 }
 
 Json nodes_json(const NodesRun& run, const std::vector<Repeat>& repeats) {
@@ -143,11 +152,12 @@ ExitCode run_nodes(const NodesRun& run) {
   if (run.command.join) return run_and_join(run, signals);
   std::vector<Repeat> repeats;
   for (std::uint64_t i = 0; i < run.flags.integer("repeat") && !signals.requested(); ++i) {
-    ExitCode code = ExitCode::kOk;
-    const Result<Reports> reports = run_once(run, signals, &code);
-    if (!reports.ok()) return failed(reports.status(), code);
+    DriveResult driven;
+    const Result<Reports> reports = run_once(run, signals, &driven);
+    if (!reports.ok()) return failed(reports.status(), driven.code);
+    if (!came_to_an_end(driven)) return refuse(driven.code, driven.message);
     Result<Repeat> repeat = read_reports(run, reports->paths);
-    if (!repeat.ok()) return failed(repeat.status(), code);
+    if (!repeat.ok()) return failed(repeat.status(), driven.code);
     repeats.push_back(std::move(*repeat));
   }
   return report(run, repeats);

@@ -10,6 +10,7 @@
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"
+#include "src/base/print.h"
 
 namespace granary::bench::factor {
 
@@ -23,7 +24,7 @@ Status measure_bar(Bar& bar, const BenchCommand& workload, Settings settings, co
   apply(bar.variants, settings.options);
   Result<LoadedWorkload> loaded = make_loaded(workload, settings, flags);
   if (!loaded.ok()) return loaded.status();
-  if (flags.enabled("progress")) fmt::print(stderr, "[{}]\n", bar.name);
+  if (flags.enabled("progress")) base::print(stderr, "[{}]\n", bar.name);
   Result<Measurement> measured = measure(*loaded->workload, plan_from(settings, flags), clock, signals);
   if (!measured.ok()) return measured.status();
   if (measured->elapsed_ns == 0) return {};  // interrupted before it measured anything
@@ -82,8 +83,8 @@ nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchComm
 
 ExitCode report(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings,
                 const FlagValues& flags) {
-  fmt::print("granary bench factor on {}, {} worker{}, {}\n\n{}", workload.name, settings.workers,
-             settings.workers == 1 ? "" : "s", base::version_text(), text_of(measured));
+  base::print("granary bench factor on {}, {} worker{}, {}\n\n{}", workload.name, settings.workers,
+              settings.workers == 1 ? "" : "s", base::version_text(), text_of(measured));
   std::fflush(stdout);
   if (const std::string& path = flags.text("json"); !path.empty() && !measured.front().runs.empty()) {
     const Status written = write_json(path, json_of(measured, workload, settings, flags));

@@ -10,6 +10,7 @@
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"
+#include "src/base/print.h"
 
 namespace granary::bench {
 
@@ -64,9 +65,9 @@ Status Bench::measure_one(std::uint64_t repeat) {
   if (Status met = meet(Meeting::kLoaded); !met.ok()) return met;
   if (signals_.requested()) return {};  // while reloading: report the repeats there are
   if (plan_.progress) {
-    fmt::print(stderr, "[run {} of {}]  {} worker{}, {} s after {} s of warm-up; loaded in {:.1f} s\n", repeat + 1,
-               repeats_, plan_.workers, plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds,
-               loaded_.load_seconds);
+    base::print(stderr, "[run {} of {}]  {} worker{}, {} s after {} s of warm-up; loaded in {:.1f} s\n", repeat + 1,
+                repeats_, plan_.workers, plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds,
+                loaded_.load_seconds);
   }
   RunPlan plan = plan_;
   if (!loaded_.workload->reload_each_repeat()) plan.runs_on_this_data = repeats_ - repeat;
@@ -83,7 +84,7 @@ Status Bench::measure_one(std::uint64_t repeat) {
 }
 
 void Bench::verify() {
-  if (plan_.progress) fmt::print(stderr, "[verifying]\n");
+  if (plan_.progress) base::print(stderr, "[verifying]\n");
   runs_.back().findings = loaded_.workload->verify();
   runs_.back().verified = !runs_.back().findings.empty();
 }

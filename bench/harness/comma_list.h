@@ -1,21 +1,15 @@
 #pragma once
-// "a,b" as words.
+// Flags whose value is a list: --variant=a,b.
 
-#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <granary/status.h>
 
 namespace granary::bench {
 
-/// The parts between commas; empty ones are left out.
-inline std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t to = std::min(text.find(',', from), text.size());
-    if (to != from) parts.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  return parts;
-}
+/// The words between the commas of --`flag`=`text`; none if the text is empty. kInvalidArgument if a word is empty, or there twice.
+Result<std::vector<std::string>> comma_list(std::string_view flag, std::string_view text);
 
 }  // namespace granary::bench

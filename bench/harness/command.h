@@ -36,6 +36,12 @@ struct Settings {
 
 using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Settings&, const FlagValues&)>;
 
+/// What the nodes of a run have left.
+struct NodesLeft {
+  std::vector<std::string> files = {};  ///< one for each node, which may be missing unless `whole`
+  bool whole = true;                    ///< all nodes came to their end
+};
+
 struct BenchCommand {
   std::string name = {};                               ///< "ycsb"
   std::string summary = {};                            ///< one line for `granary help bench`
@@ -54,8 +60,10 @@ struct BenchCommand {
   /// Set by a command that does not fit the runner: gets everything, prints and returns by itself.
   std::function<ExitCode(const Settings&, const FlagValues&)> run_instead = nullptr;
   /// Set beside it if that runs on nodes, each of which leaves what it has to tell in the file that --json names for it: makes one
-  /// result of these files.
-  std::function<ExitCode(const FlagValues&, const std::vector<std::string>& files)> join = nullptr;
+  /// result of these files. Nodes that died, or gave up, have left what they had until then, or nothing at all.
+  std::function<ExitCode(const FlagValues&, const NodesLeft&)> join = nullptr;
+  /// Flags that make no sense on nodes: `granary cluster run` refuses them.
+  std::vector<std::string> alone_flags = {};
 };
 
 /// Flags that every bench command has: workers, seconds, warmup, repeat, json, ...

@@ -75,7 +75,7 @@ std::string allowed_values(const Flag& flag) {
     case FlagKind::kChoice: return fmt::format("{}", fmt::join(flag.choices, ", "));
     case FlagKind::kText: break;
   }
-  return "text";
+  return flag.unit.empty() ? "text" : flag.unit;
 }
 
 const FlagValues::Entry& FlagValues::find(std::string_view name, FlagKind kind) const {

@@ -36,7 +36,7 @@ Flag choice_flag(std::string name, std::string initial, std::vector<std::string>
 /// A size such as "8GiB", "512MiB" or plain bytes; "0" where `low` is 0.
 Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::uint64_t high, std::string help);
 
-/// "1 to 256", "0 to 0.999", "silo, a, b": what a value may be.
+/// "1 to 256", "0 to 0.999", "silo, a, b", "FILE": what a value may be.
 std::string allowed_values(const Flag& flag);
 
 /// The values of a parsed command line. Asking for a name that the command does not declare is a

@@ -11,6 +11,7 @@
 #include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"
+#include "src/base/print.h"
 
 namespace granary::bench {
 
@@ -236,7 +237,7 @@ Status write_json(const std::string& path, const Json& json) {
 }
 
 ExitCode report(const std::string& text, const std::string& path, const Json& json) {
-  fmt::print("{}", text);
+  base::print("{}", text);
   std::fflush(stdout);
   const Status written = path.empty() ? Status() : write_json(path, json);
   return written.ok() ? ExitCode::kOk : refuse(exit_code_of(written), written.message());

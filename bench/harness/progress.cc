@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::bench {
@@ -33,10 +34,10 @@ void print_progress(const Sample& sample, double length_seconds) {
   const double attempts = static_cast<double>(sample.requests + sample.aborts);
   const double aborted = attempts == 0 ? 0 : 100 * static_cast<double>(sample.aborts) / attempts;
   const std::string when = sample.seconds <= 0 ? "warm-up" : fmt::format("{:.0f} s", sample.seconds);
-  fmt::print(stderr, "[{:>7}]  {:>11} /s   aborts {:6.3f} %   records {}  index {}  old versions {}  RSS {}\n", when,
-             with_commas(static_cast<std::uint64_t>(rate)), aborted, human_bytes(sample.store.records_bytes),
-             human_bytes(sample.store.index_bytes), human_bytes(sample.store.version_bytes),
-             human_bytes(sample.resident_bytes));
+  base::print(stderr, "[{:>7}]  {:>11} /s   aborts {:6.3f} %   records {}  index {}  old versions {}  RSS {}\n", when,
+              with_commas(static_cast<std::uint64_t>(rate)), aborted, human_bytes(sample.store.records_bytes),
+              human_bytes(sample.store.index_bytes), human_bytes(sample.store.version_bytes),
+              human_bytes(sample.resident_bytes));
 }
 
 LoadProgress::LoadProgress(std::string what, std::uint64_t units, bool print)
@@ -53,8 +54,8 @@ void LoadProgress::add(std::uint64_t done) {
   std::uint64_t due = next_line_ns_.load(std::memory_order_relaxed);
   if (now < due || !next_line_ns_.compare_exchange_strong(due, now + base::kSecondNs, std::memory_order_relaxed))
     return;
-  fmt::print(stderr, "[loading {:4.0f} s]  {}: {:3.0f} % of {}\n", static_cast<double>(now - start_ns_) / 1e9, what_,
-             100 * static_cast<double>(sum) / static_cast<double>(units_), with_commas(units_));
+  base::print(stderr, "[loading {:4.0f} s]  {}: {:3.0f} % of {}\n", static_cast<double>(now - start_ns_) / 1e9, what_,
+              100 * static_cast<double>(sum) / static_cast<double>(units_), with_commas(units_));
 }
 
 }  // namespace granary::bench

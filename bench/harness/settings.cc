@@ -69,7 +69,9 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   auto rings = scratch_below("/dev/shm", settings);
   if (!rings.ok()) return rings.status();
   options.reliable_directory = *rings + "/rings";
-  for (const std::string& parent : split(flags.text("log_dirs"))) {
+  const auto log_parents = comma_list("log_dirs", flags.text("log_dirs"));
+  if (!log_parents.ok()) return log_parents.status();
+  for (const std::string& parent : *log_parents) {
     auto logs = scratch_below(parent, settings);
     if (!logs.ok()) return logs.status();
     options.log_directories.push_back(*logs + "/log");

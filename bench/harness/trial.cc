@@ -1,5 +1,7 @@
 #include "bench/harness/trial.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "src/base/build_info.h"
+#include "src/base/print.h"
 
 namespace granary::bench {
 
@@ -68,7 +71,7 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
 }
 
 ExitCode refuse(ExitCode code, const std::string& message) {
-  fmt::print(stderr, "granary: {}\n", message);
+  base::print(stderr, "granary: {}\n", message);
   return code;
 }
 
@@ -107,19 +110,21 @@ ExitCode exit_code_of(const Status& status) {
   }
 }
 
-Status check_writable(const std::string& path) {
+Status check_writable(const std::string& path, std::string_view flag) {
   if (path.empty()) return {};
+  const bool there = ::access(path.c_str(), F_OK) == 0;
   std::FILE* file = std::fopen(path.c_str(), "a");
   if (file == nullptr)
-    return Status(StatusCode::kUnavailable, fmt::format("--json={}: cannot write: {}", path, std::strerror(errno)));
+    return Status(StatusCode::kUnavailable, fmt::format("--{}={}: cannot write: {}", flag, path, std::strerror(errno)));
   std::fclose(file);
+  if (!there) ::unlink(path.c_str());
   return {};
 }
 
 void note_build_type() {
   if (base::build_info().build_type == "Release") return;
-  fmt::print(stderr, "granary: note: this is a {} build; its figures say little about speed\n",
-             base::build_info().build_type);
+  base::print(stderr, "granary: note: this is a {} build; its figures say little about speed\n",
+              base::build_info().build_type);
 }
 
 }  // namespace granary::bench

@@ -29,8 +29,9 @@ ExitCode check_findings(const std::vector<Measurement>& runs);
 /// kEnvironment, said on standard error, if requests were given up because memory ran out.
 ExitCode check_memory_sufficed(const std::vector<Measurement>& runs);
 
-/// Whether the file can be written (or none is named), found out before a run and not after it.
-Status check_writable(const std::string& path);
+/// Whether the file that --`flag` names can be written (or none is named), found out before a run and not after it. Leaves nothing
+/// where there was no file.
+Status check_writable(const std::string& path, std::string_view flag = "json");
 
 /// Says so on standard error if this is no build to measure.
 void note_build_type();

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bench/harness/comma_list.h"
+
 namespace granary::bench {
 
 namespace {
@@ -79,11 +81,10 @@ std::vector<Variant> VariantSet::list() const {
 }
 
 Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed) {
+  const auto words = comma_list("variant", text);
+  if (!words.ok()) return words.status();
   VariantSet set;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    const std::string_view word = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  for (const std::string& word : *words) {
     const std::optional<Variant> variant = variant_by_name(word);
     if (!variant) {
       return Status(StatusCode::kInvalidArgument,

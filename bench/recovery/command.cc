@@ -18,6 +18,7 @@
 #include "bench/recovery/verify.h"
 #include "bench/recovery/victim.h"
 #include "src/base/build_info.h"
+#include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::bench::recovery {
@@ -127,7 +128,7 @@ Result<Outcome> measure(const Options& options, const Load& load, CheckpointAt c
   if (!written.ok()) return written.status();
   outcome.written = *written;
   const std::uint64_t checkpoint_bytes = bytes_below(options.directory);
-  if (progress) fmt::print(stderr, "[killed; recovering]\n");
+  if (progress) base::print(stderr, "[killed; recovering]\n");
   const std::uint64_t start = base::monotonic_ns();
   const double processor = processor_seconds();
   auto database = Database::open(options);
@@ -135,7 +136,7 @@ Result<Outcome> measure(const Options& options, const Load& load, CheckpointAt c
   const double opening = static_cast<double>(base::monotonic_ns() - start) / 1e9;
   outcome.report = (*database)->recovery_report();
   add_phases(outcome, opening, processor_seconds() - processor, checkpoint_bytes);
-  if (progress) fmt::print(stderr, "[verifying]\n");
+  if (progress) base::print(stderr, "[verifying]\n");
   auto finding = verify(**database, load);
   if (!finding.ok()) return finding.status();
   outcome.finding = std::move(*finding);
@@ -221,7 +222,7 @@ ExitCode run(const Settings& given, const FlagValues& flags) {
   const auto outcome = measure(settings->options, *load, checkpoint, flags.enabled("progress"));
   if (!outcome.ok()) return fail(outcome.status());
   note_build_type();
-  fmt::print("{}", text_of(*outcome));
+  base::print("{}", text_of(*outcome));
   std::fflush(stdout);
   if (!path.empty()) {
     if (const Status written = write_json(path, json_of(*outcome)); !written.ok()) return fail(written);

@@ -10,6 +10,7 @@
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "recovery/checkpoint/reader.h"
+#include "src/base/print.h"
 #include "src/cli/inspected_database.h"
 #include "src/cli/tool.h"
 
@@ -75,14 +76,14 @@ bench::ExitCode run(const std::string& directory, const bench::FlagValues&) {
   const auto subject = subject_in(directory);
   if (!subject.ok()) return bench::refuse(bench::exit_code_of(subject.status()), subject.status().message());
   if (subject->none) {
-    fmt::print("ok: the database in '{}' has no checkpoint yet\n", directory);
+    base::print("ok: the database in '{}' has no checkpoint yet\n", directory);
     return bench::ExitCode::kOk;
   }
   const auto contents =
       recovery::checkpoint::verify_checkpoint(subject->read, std::max(1u, std::thread::hardware_concurrency()));
   if (!contents.ok()) return bench::refuse(code_of(contents.status()), contents.status().message());
-  fmt::print("{}\nok: '{}' holds all transactions of epochs below {}; {} files, {}\n", table_of(*subject, *contents),
-             subject->read.directory, contents->epoch, contents->partitions, bench::human_bytes(contents->file_bytes));
+  base::print("{}\nok: '{}' holds all transactions of epochs below {}; {} files, {}\n", table_of(*subject, *contents),
+              subject->read.directory, contents->epoch, contents->partitions, bench::human_bytes(contents->file_bytes));
   return bench::ExitCode::kOk;
 }
 

@@ -10,6 +10,7 @@
 #include "cluster_config/key_file.h"
 #include "cluster_config/load.h"
 #include "src/base/build_info.h"
+#include "src/base/print.h"
 #include "src/cli/cluster_check/directory_checks.h"
 #include "src/cli/cluster_check/machine_checks.h"
 #include "src/cli/cluster_check/member_checks.h"
@@ -62,13 +63,13 @@ bench::ExitCode show(const ClusterConfig& config, const std::vector<NodeConfig>&
                                 {"here", ids},
                                 {"ok", !bad},
                                 {"findings", json_of(findings)}};
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    base::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("cluster '{}', {} nodes over {}, fingerprint {} (must be alike on all hosts)\n", config.name,
-               config.nodes.size(), name(config.provider), fingerprint);
-    fmt::print("on this host: {}; granary {}\n\n{}", ids.empty() ? "no node" : fmt::format("{}", fmt::join(ids, ", ")),
-               base::version_text(), cluster_check::text_of(findings));
-    fmt::print("\n{}\n", bad ? "not ok: nodes would not start here, or would not work" : "ok");
+    base::print("cluster '{}', {} nodes over {}, fingerprint {} (must be alike on all hosts)\n", config.name,
+                config.nodes.size(), name(config.provider), fingerprint);
+    base::print("on this host: {}; granary {}\n\n{}", ids.empty() ? "no node" : fmt::format("{}", fmt::join(ids, ", ")),
+                base::version_text(), cluster_check::text_of(findings));
+    base::print("\n{}\n", bad ? "not ok: nodes would not start here, or would not work" : "ok");
   }
   return bad ? bench::ExitCode::kCheckFailed : bench::ExitCode::kOk;
 }
@@ -78,7 +79,7 @@ bench::ExitCode check(const std::string& file, const bench::FlagValues& flags) {
   const auto config = cluster_config::examine(file, problems);
   if (!config.ok()) return bench::refuse(bench::exit_code_of(config.status()), config.status().message());
   if (!problems.empty()) {
-    for (const std::string& line : problems.lines()) fmt::print(stderr, "granary: {}\n", line);
+    for (const std::string& line : problems.lines()) base::print(stderr, "granary: {}\n", line);
     return bench::ExitCode::kUsage;
   }
   const bool verbs = config->provider == cluster_config::Provider::kVerbs;
@@ -96,8 +97,8 @@ bench::ExitCode check(const std::string& file, const bench::FlagValues& flags) {
 bench::ExitCode make_key(const std::string& file, const bench::FlagValues&) {
   const Status status = cluster_config::make_key(file);
   if (!status.ok()) return bench::refuse(bench::exit_code_of(status), status.message());
-  fmt::print("'{}' holds a new cluster key; copy it to each host of the cluster, readable by the nodes' user only\n",
-             file);
+  base::print("'{}' holds a new cluster key; copy it to each host of the cluster, readable by the nodes' user only\n",
+              file);
   return bench::ExitCode::kOk;
 }
 

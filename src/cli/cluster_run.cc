@@ -59,6 +59,12 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   if (flags.given("node") || flags.given("reports") || flags.text("cluster").empty())
     return bench::refuse(bench::ExitCode::kUsage,
                          fmt::format("{}: expected --cluster=FILE, no --node and no --reports", words));
+  for (const std::string& flag : command.alone_flags) {
+    if (!flags.given(flag)) continue;
+    return bench::refuse(
+        bench::ExitCode::kUsage,
+        fmt::format("{}: --{} runs nothing on nodes; use it with 'granary bench {}'", words, flag, command.name));
+  }
   if (const Status followed = bench::check_cluster_flags(flags); !followed.ok())
     return bench::refuse(bench::ExitCode::kUsage, followed.message());
   if (const auto protocol = bench::protocol_from(command, flags); !protocol.ok())
@@ -104,7 +110,9 @@ bench::ExitCode merge_reports(const bench::BenchCommand& command, const bench::F
   if (!nodes.ok()) return bench::refuse(bench::exit_code_of(nodes.status()), nodes.status().message());
   std::vector<std::uint16_t> ids;
   for (const cluster_config::NodeConfig& node : nodes->config.nodes) ids.push_back(node.id);
-  return bench::cluster::merge_nodes({command, flags, {}, nodes->labels, {}}, ids, bench::split(flags.text("reports")));
+  const auto reports = bench::comma_list("reports", flags.text("reports"));
+  if (!reports.ok()) return refuse(reports.status().message());
+  return bench::cluster::merge_nodes({command, flags, {}, nodes->labels, {}}, ids, *reports);
 }
 
 std::string cluster_merge_help() {

@@ -53,10 +53,18 @@ Status bad_value(const Flag& flag, const std::string& value) {
   return usage_error(fmt::format("--{}={}: expected {}", flag.name, value, expected));
 }
 
+/// Digits, for a real number also with a point and an exponent. gflags takes more: signs, blanks, hexadecimal numbers, infinity.
+bool is_plain_number(const Flag& flag, const std::string& value) {
+  if (flag.kind != FlagKind::kInteger && flag.kind != FlagKind::kReal) return true;
+  const char* const allowed = flag.kind == FlagKind::kInteger ? "0123456789" : "0123456789.eE+-";
+  return !value.empty() && value.find_first_not_of(allowed) == std::string::npos && value[0] != '+' && value[0] != '-';
+}
+
 /// One flag's value from its text, through gflags.
 Result<FlagValues::Entry> evaluate(const Flag& flag, const std::string& value, bool given) {
   Storage& storage = define(flag);
   FlagValues::Entry entry{.kind = flag.kind, .given = given, .text = value};
+  if (!is_plain_number(flag, value)) return bad_value(flag, value);
   if (gflags::SetCommandLineOption(flag.name.c_str(), value.c_str()).empty()) return bad_value(flag, value);
   switch (flag.kind) {
     case FlagKind::kSwitch: entry.on = storage.on[0]; break;
@@ -130,7 +138,7 @@ class ArgumentReader {
   Result<Given> with_value(const Flag& flag, std::optional<std::string> value) {
     if (!value && flag.kind == FlagKind::kSwitch) value = "true";
     if (!value && !at_end() && !arguments_[next_].starts_with("--")) value = arguments_[next_++];
-    if (!value || (value->empty() && flag.kind != FlagKind::kText)) {
+    if (!value || value->empty()) {
       return usage_error(fmt::format("--{}: a value is missing; expected {}", flag.name, bench::allowed_values(flag)));
     }
     return Given{&flag, *value};

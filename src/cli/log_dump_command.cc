@@ -10,6 +10,7 @@
 #include "recovery/lock_ahead.h"
 #include "recovery/segment_reader.h"
 #include "recovery/surviving_rings.h"
+#include "src/base/print.h"
 #include "src/cli/inspected_database.h"
 #include "src/cli/printable.h"
 #include "src/cli/tool.h"
@@ -35,7 +36,8 @@ class Dump {
   Status segment(const SegmentFile& file);
   /// What a node of a cluster that died may hold at others.
   void lock_ahead(const std::string& path, const log::Ring& ring);
-  bool full() const { return wanted_.limit != 0 && lines_ == wanted_.limit; }
+  /// No more lines are wanted, or none can be printed any more.
+  bool full() const { return (wanted_.limit != 0 && lines_ == wanted_.limit) || std::ferror(stdout) != 0; }
   bool damaged() const { return damaged_; }
 
  private:
@@ -49,7 +51,7 @@ class Dump {
     line(fmt::format("{} {}", path, offset), text);
   }
   void line(const std::string& where, const std::string& text) {
-    fmt::print("{} {}\n", where, text);
+    base::print("{} {}\n", where, text);
     ++lines_;
   }
 

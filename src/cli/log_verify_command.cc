@@ -6,6 +6,7 @@
 
 #include "bench/harness/progress.h"
 #include "bench/harness/trial.h"
+#include "src/base/print.h"
 #include "src/cli/log_damage.h"
 #include "src/cli/tool.h"
 
@@ -17,17 +18,17 @@ bench::ExitCode run(const std::string& directory, const bench::FlagValues&) {
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
   const auto report = examine_logs(*database);
   if (!report.ok()) return bench::refuse(bench::exit_code_of(report.status()), report.status().message());
-  for (const recovery::DroppedTail& tail : report->scan.tails) fmt::print("torn tail: {}\n", text_of(tail));
-  for (const std::string& damage : report->damages) fmt::print("DAMAGED: {}\n", damage);
+  for (const recovery::DroppedTail& tail : report->scan.tails) base::print("torn tail: {}\n", text_of(tail));
+  for (const std::string& damage : report->damages) base::print("DAMAGED: {}\n", damage);
   if (!report->damages.empty()) {
     std::fflush(stdout);
     return bench::refuse(bench::ExitCode::kDamagedData,
                          fmt::format("the log in '{}' is damaged in {} place{}", directory, report->damages.size(),
                                      report->damages.size() == 1 ? "" : "s"));
   }
-  fmt::print("ok: {} segments, {} transactions, {}, durable epoch {}\n", report->scan.segments.size(),
-             bench::with_commas(report->scan.transactions), bench::human_bytes(report->scan.bytes),
-             report->scan.durable);
+  base::print("ok: {} segments, {} transactions, {}, durable epoch {}\n", report->scan.segments.size(),
+              bench::with_commas(report->scan.transactions), bench::human_bytes(report->scan.bytes),
+              report->scan.durable);
   return bench::ExitCode::kOk;
 }
 

@@ -15,6 +15,8 @@
 #include "src/cli/flag_parser.h"
 #include "src/cli/help.h"
 #include "src/base/nearest.h"
+#include "src/cli/standard_streams.h"
+#include "src/base/print.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -27,7 +29,7 @@ using Words = std::vector<std::string>;
 constexpr std::string_view kCluster = "cluster";
 
 ExitCode wrong_usage(const std::string& message) {
-  fmt::print(stderr, "granary: {}\n", message);
+  base::print(stderr, "granary: {}\n", message);
   return ExitCode::kUsage;
 }
 
@@ -180,5 +182,12 @@ ExitCode run(const Words& words) {
 }  // namespace granary::cli
 
 int main(int argc, char** argv) {
-  return static_cast<int>(granary::cli::run(std::vector<std::string>(argv + 1, argv + argc)));
+  using namespace granary::cli;
+  const bool output = prepare_streams();
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  // All commands but a node end with a report. A node serves, whether or not anybody reads what it says of that.
+  const bool reports = words.empty() || words[0] != "node";
+  if (!output && reports) return static_cast<int>(refuse_closed_output());
+  const granary::bench::ExitCode code = run(words);
+  return static_cast<int>(reports ? finish_output(code) : code);
 }

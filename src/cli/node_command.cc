@@ -10,6 +10,7 @@
 #include "bench/harness/stop_signals.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/config.h"
+#include "src/base/print.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -29,7 +30,7 @@ bench::ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_
 Status serve(Cluster& cluster) {
   bench::StopSignals signals;
   signals.ask_first(true);
-  fmt::print("node {} of {} serves\n", cluster.node(), cluster.nodes().size());
+  base::print("node {} of {} serves\n", cluster.node(), cluster.nodes().size());
   std::fflush(stdout);
   while (cluster.status().ok() && !signals.wait_until(now_ns() + kLook_ns)) {
   }
@@ -50,7 +51,7 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
     // The cluster has said why it was lost.
     return status.code() == StatusCode::kMembershipLost ? bench::ExitCode::kMembershipLost : refuse(status);
   }
-  fmt::print("node {} has left\n", (*cluster)->node());
+  base::print("node {} has left\n", (*cluster)->node());
   return bench::ExitCode::kOk;
 }
 
@@ -64,7 +65,8 @@ const Tool& node_tool() {
       .description =
           "Joins the cluster of a cluster file as one of its nodes, opens or recovers the node's database, waits for "
           "the "
-          "other nodes, and says 'node N of M serves'. SIGTERM or SIGINT makes it leave in order (exit code 0). A "
+          "other nodes, and says 'node N of M serves'. SIGTERM, SIGINT or SIGHUP makes it leave in order (exit code "
+          "0). A "
           "node that loses its membership ends with exit code 6. An application with tables of its own is such a node "
           "by "
           "granary::Cluster (granary/cluster.h).",

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/progress.h"
+#include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::cli {
@@ -46,7 +47,7 @@ void ProgressBar::show(const RecoveryProgress& progress) {
   if (now < next_ns_ && !(terminal_ && end)) return;
   next_ns_ = now + (terminal_ ? kRedrawNs : kLineNs);
   const std::string text = progress_text(progress, static_cast<double>(now - start_ns_) / base::kSecondNs);
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[K" : "", text, terminal_ ? "" : "\n");
+  base::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[K" : "", text, terminal_ ? "" : "\n");
   std::fflush(stderr);
   drawn_ = true;
 }

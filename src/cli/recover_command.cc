@@ -10,6 +10,7 @@
 
 #include "bench/harness/progress.h"
 #include "bench/harness/trial.h"
+#include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 #include "src/cli/log_damage.h"
 #include "src/cli/progress_bar.h"
@@ -27,7 +28,7 @@ struct Fact {
 };
 
 void print_facts(const std::vector<Fact>& facts) {
-  for (const auto& [name, value] : facts) fmt::print("{:<20} {}\n", name, value);
+  for (const auto& [name, value] : facts) base::print("{:<20} {}\n", name, value);
 }
 
 ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
@@ -64,8 +65,8 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
        fmt::format("{}, of an opening that did not come to its end", report.scan.abandoned.size())},
   };
   print_facts(facts);
-  if (!report.rings.note.empty()) fmt::print("{}\n", report.rings.note);
-  for (const recovery::DroppedTail& tail : report.scan.tails) fmt::print("torn tail: {}\n", text_of(tail));
+  if (!report.rings.note.empty()) base::print("{}\n", report.rings.note);
+  for (const recovery::DroppedTail& tail : report.scan.tails) base::print("torn tail: {}\n", text_of(tail));
 }
 
 /// With --salvage damage is listed as what would be lost, and is no reason to fail.
@@ -73,7 +74,7 @@ ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
   const auto report = examine_logs(database);
   if (!report.ok()) return refuse(report.status());
   print_plan(database, *report);
-  for (const std::string& damage : report->damages) fmt::print("{}: {}\n", salvage ? "LOST" : "DAMAGED", damage);
+  for (const std::string& damage : report->damages) base::print("{}: {}\n", salvage ? "LOST" : "DAMAGED", damage);
   std::fflush(stdout);
   if (report->damages.empty() || salvage) return ExitCode::kOk;
   return bench::refuse(ExitCode::kDamagedData,
@@ -95,7 +96,7 @@ void print_report(const RecoveryReport& report, double opening_seconds) {
       {"seconds", fmt::format("{:.2f} to load and replay, {:.2f} to open", report.seconds, opening_seconds)},
   };
   print_facts(facts);
-  for (const std::string& note : report.notes) fmt::print("{}\n", note);
+  for (const std::string& note : report.notes) base::print("{}\n", note);
 }
 
 /// The directories stay as they are: those that the manifest names.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "src/base/print.h"
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
 #include "src/db/released.h"
@@ -38,8 +39,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
                                      .shared = options.shared_memory});
   if (!region.ok()) return region.status();
   if (options.huge_pages == HugePages::kTry && (*region)->page_kind() == "4 KiB") {
-    fmt::print(stderr, "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower (mend: {})\n",
-               memory::transparent_pages_command(options.shared_memory));
+    base::print(stderr, "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower (mend: {})\n",
+                memory::transparent_pages_command(options.shared_memory));
   }
   std::unique_ptr<Engine> engine(
       new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), part.control));

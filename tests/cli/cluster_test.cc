@@ -92,13 +92,15 @@ TEST_F(Nodes, ServeUntilTheyAreToldToStop) {
   const Ran again = granary("node --cluster=" + file_ + " --id=1");
   EXPECT_EQ(again.exit_code, 3) << again.err;
   EXPECT_THAT(again.err, HasSubstr("node 1"));
-  for (const auto& node : {first.get(), second.get()}) {
+  for (const auto& [node, signal] : {std::pair(first.get(), SIGTERM), std::pair(second.get(), SIGHUP)}) {
     const auto begin = std::chrono::steady_clock::now();
-    node->signal(SIGTERM);
+    node->signal(SIGPIPE);  // ends nobody
+    node->signal(signal);
     EXPECT_EQ(node->wait().exit_code, 0);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   }
   EXPECT_EQ(first->lines().back(), "node 1 has left");
+  EXPECT_EQ(second->lines().back(), "node 2 has left");
 }
 
 TEST_F(Nodes, WithADifferentFileAreRefused) {

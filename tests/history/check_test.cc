@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/history/history_builder.h"
+#include "tests/support/seeds.h"
 
 namespace granary::bench::history {
 namespace {
@@ -28,6 +29,51 @@ TEST(HistoryCheck, EmptyAndSerialHistoriesAreValid) {
   serial.run({a(x, 1), r(x, {1})}).run({r(x, {1}), a(x, 2), a(y, 1)}).run({r(x, {1, 2}), r(y, {1})});
   expect_only(serial, {});
   EXPECT_EQ(check(serial.history()).elements, 3u);
+}
+
+TEST(HistoryCheck, WithoutACommittedWriteThereIsNothingToJudge) {
+  HistoryBuilder builder;
+  EXPECT_FALSE(check(builder.history()).valid());
+  builder.run({a(x, 1)}, EventType::kFail).run({a(x, 2)}, EventType::kInfo).run({r(x, {})});
+  expect_only(builder, {});
+  EXPECT_FALSE(check(builder.history()).valid());
+  EXPECT_NE(check(builder.history()).text().find("NOTHING TO JUDGE"), std::string::npos);
+  builder.run({a(x, 3)});
+  EXPECT_TRUE(check(builder.history()).valid());
+}
+
+TEST(HistoryCheck, MalformedHistoriesAreToldFromWrongOnes) {
+  History history = HistoryBuilder().run({a(x, 1)}).history();
+  history.push_back(history.back());  // a completion without an invocation
+  EXPECT_TRUE(check(history).malformed()) << check(history).text();
+  EXPECT_FALSE(check(HistoryBuilder().run({a(x, 1)}).run({r(x, {})}).history()).malformed());
+}
+
+/// A last element tells the version as a whole list does.
+TEST(HistoryCheck, LastElements) {
+  HistoryBuilder good;
+  good.run({last(x, 0), a(x, 1), last(x, 1)}).run({a(x, 2)}).run({last(x, 2), r(x, {1, 2})}).run({a(x, 3)});
+  expect_only(good, {});
+  EXPECT_TRUE(check(good.history()).valid());
+  expect_only(HistoryBuilder().run({a(x, 1), last(x, 2)}).run({r(x, {1})}),
+              {Anomaly::kInternal, Anomaly::kUnknownElement});
+  expect_only(HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({r(x, {1, 2}), last(x, 1)}),
+              {Anomaly::kInternal, Anomaly::kGSingle}, false);
+  expect_only(HistoryBuilder().run({a(x, 1)}, EventType::kFail).run({last(x, 1)}), {Anomaly::kG1a});
+  expect_only(HistoryBuilder().run({a(x, 1)}).run({last(x, 5)}), {Anomaly::kUnknownElement});
+}
+
+TEST(HistoryCheck, LastElementsShowCycles) {
+  // Stale by real time alone.
+  expect_only(HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({last(x, 1)}).run({r(x, {1, 2})}),
+              {Anomaly::kGSingleRealTime});
+  expect_only(HistoryBuilder().overlap({{last(x, 0), a(y, 1)}, {last(y, 0), a(x, 1)}}).run({r(x, {1}), r(y, {1})}),
+              {Anomaly::kG2Item});
+  expect_only(HistoryBuilder().overlap({{a(x, 1), a(x, 2)}, {last(x, 1)}}).run({r(x, {1, 2})}),
+              {Anomaly::kG1b, Anomaly::kGSingle});
+  expect_only(
+      HistoryBuilder().run({a(x, 1)}).overlap({{last(x, 1), a(x, 2)}, {last(x, 1), a(x, 3)}}).run({r(x, {1, 2, 3})}),
+      {Anomaly::kLostUpdate, Anomaly::kGSingle});
 }
 
 TEST(HistoryCheck, OverlappingTransactionsMayTakeAnyOrder) {
@@ -175,8 +221,8 @@ TEST(HistoryCheck, PrintsAShortestCycle) {
 /// A serial execution, whose transactions are stretched in time so that they overlap, is always valid; the same with
 /// one read made stale is not.
 TEST(HistoryCheck, RandomSerialExecutionsPassAndOneStaleReadFails) {
-  for (unsigned seed = 0; seed < 30; ++seed) {
-    std::mt19937 random(seed);
+  for (const std::uint64_t seed : tests::seeds(30, 0)) {
+    std::mt19937 random(static_cast<unsigned>(seed));
     std::vector<std::vector<Element>> lists(4);
     HistoryBuilder builder;
     for (int i = 0; i < 300; ++i) {

@@ -11,6 +11,10 @@ namespace granary::bench::history {
 
 inline MicroOp a(Key key, Element element) { return MicroOp::append(key, element); }
 inline MicroOp r(Key key, std::vector<Element> list) { return MicroOp::read(key, std::move(list)); }
+/// Reads the last element; 0: of an empty list.
+inline MicroOp last(Key key, Element element) {
+  return MicroOp::last(key, element == 0 ? std::vector<Element>{} : std::vector<Element>{element});
+}
 
 /// Each transaction has a process of its own, so any of them may overlap.
 class HistoryBuilder {
@@ -22,7 +26,7 @@ class HistoryBuilder {
     const std::uint64_t process = processes_++;
     asked_.push_back(ops);
     for (MicroOp& op : ops) {
-      if (op.kind == MicroOp::Kind::kRead) op = MicroOp::read(op.key);
+      if (op.kind != MicroOp::Kind::kAppend) op.known = false, op.list.clear();
     }
     add(EventType::kInvoke, process, std::move(ops));
     return process;

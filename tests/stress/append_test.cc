@@ -32,15 +32,25 @@ void run(const AppendOptions& shape) {
   limited.seconds = 2.5;
   const auto done = run_append(*database, limited);
   ASSERT_TRUE(done.ok()) << done.status().message();
+  EXPECT_TRUE(done->ended.ok()) << done->ended.message();
   expect_valid(done->transactions, true);
   if (shape.snapshot_share != 0) expect_valid(done->with_snapshots, false);
 }
 
-TEST(AppendStress, HotListsWithYields) { run({.workers = 4, .transactions = 60'000, .keys = 3, .yield_share = 0.5}); }
+/// Lists move, and have last elements that are written blindly.
+TEST(AppendStress, HotListsWithYields) {
+  run({.workers = 4, .transactions = 60'000, .keys = 3, .last_share = 0.3, .move_share = 0.3, .yield_share = 0.5});
+}
 
 TEST(AppendStress, ManyShortListsAndScans) {
   // New keys all the time: inserts, misses and phantoms.
-  run({.workers = 4, .transactions = 60'000, .keys = 6, .max_length = 4, .scan_share = 0.5, .yield_share = 0.3});
+  run({.workers = 4,
+       .transactions = 60'000,
+       .keys = 6,
+       .max_length = 4,
+       .move_share = 0.2,
+       .scan_share = 0.5,
+       .yield_share = 0.3});
 }
 
 TEST(AppendStress, SnapshotsAndForgottenOutcomes) {

@@ -34,8 +34,15 @@ bool Verdict::has(Anomaly anomaly) const {
   return std::any_of(found.begin(), found.end(), [&](const Found& one) { return one.anomaly == anomaly; });
 }
 
+bool Verdict::malformed() const {
+  return !found.empty() &&
+         std::all_of(found.begin(), found.end(), [](const Found& one) { return one.anomaly == Anomaly::kMalformed; });
+}
+
 std::string Verdict::text() const {
-  std::string text = valid() ? "valid: " : "INVALID: ";
+  std::string text = valid()         ? "valid: "
+                     : found.empty() ? "NOTHING TO JUDGE, as nothing that appends has committed: "
+                                     : "INVALID: ";
   text += std::to_string(committed) + " committed, " + std::to_string(aborted) + " aborted, " +
           std::to_string(unknown) + " unknown, " + std::to_string(keys) + " keys, " + std::to_string(elements) +
           " versions";
@@ -47,11 +54,21 @@ std::string Verdict::text() const {
   return text;
 }
 
+namespace {
+
+bool appends(const Txn& txn) {
+  return std::any_of(txn.ops->begin(), txn.ops->end(),
+                     [](const MicroOp& op) { return op.kind == MicroOp::Kind::kAppend; });
+}
+
+}  // namespace
+
 Verdict check(const History& history, const CheckOptions& options) {
   Interpretation all = interpret(history);
   Verdict verdict;
   for (const Txn& txn : all.txns) {
     if (txn.ending == EventType::kOk) ++verdict.committed;
+    if (txn.ending == EventType::kOk && appends(txn)) ++verdict.writers;
     if (txn.ending == EventType::kFail) ++verdict.aborted;
     if (txn.ending == EventType::kInfo) ++verdict.unknown;
   }

@@ -42,9 +42,13 @@ struct Found {
 
 struct Verdict {
   std::size_t committed = 0, aborted = 0, unknown = 0;
+  std::size_t writers = 0;             ///< of the committed ones, those that appended something
   std::size_t keys = 0, elements = 0;  ///< of known version orders
   std::vector<Found> found;            ///< at most a few of each kind
-  bool valid() const { return found.empty(); }
+  /// A history in which nothing was written shows nothing, so it is not valid, even if nothing is wrong with it.
+  bool valid() const { return found.empty() && writers != 0; }
+  /// All that is wrong is that it is no history.
+  bool malformed() const;
   bool has(Anomaly anomaly) const;
   /// One line, or one for each anomaly.
   std::string text() const;

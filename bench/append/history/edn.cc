@@ -23,8 +23,13 @@ void append_op(std::string& line, const MicroOp& op) {
     line += "[:append " + std::to_string(op.key) + " " + std::to_string(op.element) + "]";
     return;
   }
-  line += "[:r " + std::to_string(op.key);
-  if (!op.known) {
+  const bool last = op.kind == MicroOp::Kind::kReadLast;
+  line += (last ? "[:last " : "[:r ") + std::to_string(op.key);
+  if (last && op.known && !op.list.empty()) {
+    line += " " + std::to_string(op.list.back()) + "]";
+    return;
+  }
+  if (!op.known || last) {
     line += " nil]";
     return;
   }
@@ -49,13 +54,20 @@ class LineReader {
       if (!keyword(key) || !field(key, event, ours)) return false;
     }
     skip_space();
+    if (event.type == EventType::kOk) know_all(event.ops);
     return rest_.empty();
   }
 
  private:
+  /// Whoever has read something knows it, so nil is an empty list.
+  static void know_all(std::vector<MicroOp>& ops) {
+    for (MicroOp& op : ops) op.known = op.known || op.kind != MicroOp::Kind::kAppend;
+  }
+
   bool field(std::string_view key, Event& event, bool& ours) {
     if (key == ":type") return type(event.type);
     if (key == ":value") return value(event.ops);
+    if (key == ":f") return function(event.snapshot);
     std::int64_t number = 0;
     if (key == ":time") return integer(number) && store(number, event.time_ns);
     if (key != ":process") return skip_value();
@@ -80,6 +92,12 @@ class LineReader {
     return false;
   }
 
+  bool function(bool& snapshot) {
+    skip_space();
+    snapshot = rest_.starts_with(":snapshot");
+    return skip_value();
+  }
+
   bool value(std::vector<MicroOp>& ops) {
     if (nil()) return true;
     if (!take('[')) return skip_value();  // another process's event may carry anything
@@ -98,6 +116,12 @@ class LineReader {
       op.kind = MicroOp::Kind::kAppend;
       return integer(op.element);
     }
+    if (word == ":last") {
+      op.kind = MicroOp::Kind::kReadLast;
+      if (nil()) return true;
+      op.known = true;
+      return integer(op.list.emplace_back());
+    }
     if (word != ":r") return false;
     if (nil()) return true;
     op.known = true;
@@ -113,6 +137,7 @@ class LineReader {
   void skip_space() {
     while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == ',' || rest_[0] == '\t' || rest_[0] == '\r'))
       rest_.remove_prefix(1);
+    if (!rest_.empty() && rest_[0] == ';') rest_ = {};  // a comment, to the end of the line
   }
   bool take(char wanted) {
     skip_space();
@@ -171,30 +196,38 @@ class LineReader {
 
 }  // namespace
 
-void write_edn(std::ostream& out, const History& history) {
-  std::string line;
-  for (std::size_t index = 0; index < history.size(); ++index) {
-    const Event& event = history[index];
-    line = "{:type ";
-    line += type_name(event.type);
-    line += ", :process " + std::to_string(event.process) + ", :f :txn, :value [";
-    for (std::size_t i = 0; i < event.ops.size(); ++i) {
-      if (i != 0) line += ' ';
-      append_op(line, event.ops[i]);
-    }
-    line += "], :time " + std::to_string(event.time_ns) + ", :index " + std::to_string(index) + "}\n";
-    out << line;
+std::string edn_line(const Event& event, std::optional<std::size_t> index) {
+  std::string line = "{:type ";
+  line += type_name(event.type);
+  line +=
+      ", :process " + std::to_string(event.process) + ", :f " + (event.snapshot ? ":snapshot" : ":txn") + ", :value [";
+  for (std::size_t i = 0; i < event.ops.size(); ++i) {
+    if (i != 0) line += ' ';
+    append_op(line, event.ops[i]);
   }
+  line += "], :time " + std::to_string(event.time_ns);
+  if (index) line += ", :index " + std::to_string(*index);
+  return line + "}\n";
 }
 
-Result<History> read_edn(std::istream& in) {
+void write_edn(std::ostream& out, const History& history) {
+  for (std::size_t index = 0; index < history.size(); ++index) out << edn_line(history[index], index);
+}
+
+Result<History> read_edn(std::istream& in, bool* torn) {
   History history;
   std::string line;
+  if (torn != nullptr) *torn = false;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::size_t begin = line.find_first_not_of(" \t\r,");
+    if (begin == std::string::npos || line[begin] == ';') continue;
     Event event;
     bool ours = true;
     if (!LineReader(line).event(event, ours)) {
+      if (torn != nullptr && in.eof()) {  // getline() has met the end of the file before that of the line
+        *torn = true;
+        break;
+      }
       return Status(StatusCode::kInvalidArgument,
                     "line " + std::to_string(number) + " is no event of a list-append history: " + line.substr(0, 120));
     }

@@ -99,6 +99,10 @@ class Interpreter {
       }
       check_elements(txn, op);
       const auto& mine = own[op.key];
+      if (op.kind == MicroOp::Kind::kReadLast) {
+        read_last(txn, op, mine, seen);
+        continue;
+      }
       if (op.list.size() < mine.size() || !std::equal(mine.rbegin(), mine.rend(), op.list.rbegin())) {
         report(Anomaly::kInternal, "own appends are not at the end of " + describe(op) + " in " + describe(all_, txn));
         continue;
@@ -110,6 +114,27 @@ class Interpreter {
       }
       read_external(txn, op, external);
     }
+  }
+
+  /// The last element of a list tells the version, if that element's place in the list is known.
+  void read_last(TxnId txn, const MicroOp& op, const std::vector<Element>& mine, std::map<Key, std::size_t>& seen) {
+    if (!mine.empty()) {
+      if (op.list != std::vector<Element>{mine.back()})
+        report(Anomaly::kInternal,
+               "the last element is not the own one: " + describe(op) + " in " + describe(all_, txn));
+      return;
+    }
+    std::size_t length = 0;
+    if (!op.list.empty()) {
+      const std::vector<Element>& order = all_.keys[op.key].order;
+      const auto place = std::find(order.begin(), order.end(), op.list.back());
+      if (place == order.end()) return;
+      length = static_cast<std::size_t>(place - order.begin()) + 1;
+    }
+    const auto [before, first] = seen.emplace(op.key, length);
+    if (!first && before->second != length)
+      report(Anomaly::kInternal, "two reads of one key differ: " + describe(all_, txn));
+    note_read(txn, op.key, length);
   }
 
   void check_elements(TxnId txn, const MicroOp& op) {
@@ -138,15 +163,21 @@ class Interpreter {
                                               describe(MicroOp::read(op.key, versions.order)));
       return;
     }
+    note_read(txn, op.key, length);
+  }
+
+  /// A read of the first `length` elements of the key's order.
+  void note_read(TxnId txn, Key key, std::size_t length) {
     if (length != 0) {
-      const auto origin = versions.origins.find(op.list[length - 1]);
+      const KeyVersions& versions = all_.keys[key];
+      const Element last = versions.order[length - 1];
+      const auto origin = versions.origins.find(last);
       if (origin != versions.origins.end() && !origin->second.last && origin->second.txn != txn) {
-        report(Anomaly::kG1b, describe(all_, txn) + " read " + std::to_string(op.list[length - 1]) + " of key " +
-                                  std::to_string(op.key) + ", not the last append of " +
-                                  describe(all_, origin->second.txn));
+        report(Anomaly::kG1b, describe(all_, txn) + " read " + std::to_string(last) + " of key " + std::to_string(key) +
+                                  ", not the last append of " + describe(all_, origin->second.txn));
       }
     }
-    all_.reads.push_back({txn, op.key, length});
+    all_.reads.push_back({txn, key, length});
   }
 
   void find_lost_updates() {
@@ -175,7 +206,8 @@ class Interpreter {
 std::string describe(const MicroOp& op) {
   if (op.kind == MicroOp::Kind::kAppend)
     return "append(" + std::to_string(op.key) + ", " + std::to_string(op.element) + ")";
-  std::string text = "read(" + std::to_string(op.key) + ") = ";
+  std::string text = op.kind == MicroOp::Kind::kReadLast ? "last(" : "read(";
+  text += std::to_string(op.key) + ") = ";
   if (!op.known) return text + "?";
   text += "[";
   constexpr std::size_t kShown = 12;  // the end of a long list is what matters

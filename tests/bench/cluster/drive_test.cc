@@ -20,7 +20,7 @@ const std::string kMeet = "printf 0 >&3; test \"$(dd bs=1 count=1 <&3 2>/dev/nul
 class DriveTest : public testing::Test {
  protected:
   DriveResult run(const std::vector<NodeCommand>& commands, int patience_ms = 10'000) {
-    return drive(commands, signals_, patience_ms);
+    return drive(commands, signals_, {.patience_ms = patience_ms});
   }
   std::string file(const std::string& name) const { return directory_.path() + "/" + name; }
   std::string contents(const std::string& name) const {

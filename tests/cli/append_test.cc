@@ -1,0 +1,154 @@
+// `granary bench append` and `granary cluster run append`: what is left on disk of runs that are interrupted or killed, what is judged of
+// it, and what --check takes. Not here: whether the judge is right (tests/history), and whether the engine is (tests/stress, cluster_run_test.cc).
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command_line.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class Append : public testing::Test {
+ protected:
+  Ran check(const std::string& text, const std::string& flags = "") {
+    std::ofstream(history_) << text;
+    return granary("bench append --check=" + history_ + " " + flags);
+  }
+  nlohmann::json report() { return nlohmann::json::parse(contents(json_), nullptr, false); }
+
+  const tests::TemporaryDirectory directory_;
+  const std::string history_ = directory_ / "history.edn";
+  const std::string json_ = directory_ / "report.json";
+  /// More transactions than there is time for.
+  const std::string endless_ = "append --transactions=100000000 --history=" + history_ + " --json=" + json_ + " ";
+};
+
+constexpr const char* kGood =
+    "; one after the other\n"
+    "{:process 0, :type :invoke, :f :txn, :value [[:append 1 1]]}\n"
+    "{:process 0, :type :ok, :f :txn, :value [[:append 1 1]]}\n"
+    "{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil]]}\n"
+    "{:process 0, :type :ok, :f :txn, :value [[:r 1 [1]]]}\n";
+
+TEST_F(Append, CheckTellsGoodWrongEmptyAndMalformedHistoriesApart) {
+  const Ran good = check(kGood, "--json=" + json_);
+  EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
+  EXPECT_THAT(good.out, HasSubstr("strictly serializable: valid: 2 committed"));
+  EXPECT_EQ(report()["Benchmark Type"], "append");
+  EXPECT_TRUE(report()["granary"]["verdicts"][0]["valid"]);
+  std::string stale = kGood;
+  stale.replace(stale.find("[:r 1 [1]]"), 10, "[:r 1 []]");
+  const Ran wrong = check(stale, "--json=" + json_);
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_FALSE(report()["granary"]["verdicts"][0]["valid"]);
+  EXPECT_FALSE(report()["granary"]["verdicts"][0]["anomalies"].empty());
+  EXPECT_EQ(check(stale, "--serializable").exit_code, 0);
+  for (const char* empty : {"", "\n; nothing\n", "{:process 0, :type :invoke, :f :txn, :value [[:append 1 1]]}\n"}) {
+    const Ran nothing = check(empty);
+    EXPECT_EQ(nothing.exit_code, 1) << empty;
+    EXPECT_THAT(nothing.out, HasSubstr("NOTHING TO JUDGE"));
+  }
+  const Ran nonsense = check(std::string(kGood) + "nonsense\n");
+  EXPECT_EQ(nonsense.exit_code, 2);
+  EXPECT_THAT(nonsense.err, HasSubstr("line 6 is no event"));
+  EXPECT_EQ(check("{:process 0, :type :ok, :f :txn, :value [[:append 1 1]]}\n").exit_code, 2)
+      << "without an invocation";
+  EXPECT_EQ(granary("bench append --check=" + directory_.path()).exit_code, 3);
+}
+
+TEST_F(Append, CheckLeavesOutATornEndAndSnapshots) {
+  const Ran torn = check(std::string(kGood) + "{:process 0, :type :inv");
+  EXPECT_EQ(torn.exit_code, 0) << torn.out << torn.err;
+  EXPECT_THAT(torn.out, HasSubstr("the last line is not whole"));
+  const std::string old =
+      "{:process 9, :type :invoke, :f :snapshot, :value [[:r 1 nil]]}\n"
+      "{:process 9, :type :ok, :f :snapshot, :value [[:r 1 []]]}\n";
+  EXPECT_EQ(check(kGood + old).exit_code, 0) << "a snapshot is not strictly serializable";
+  EXPECT_THAT(check(kGood + old, "--serializable").out, HasSubstr("valid: 3 committed"));
+}
+
+TEST_F(Append, FilesThatCannotBeWrittenAreToldBeforeTheRun) {
+  for (const std::string flag : {"history", "snapshot_history", "json"}) {
+    const Ran ran = granary("bench append --transactions=100000000 --" + flag + "=/nonexistent/x");
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_THAT(ran.err, HasSubstr("--" + flag + "=/nonexistent/x: cannot write")) << ran.err;
+  }
+  const Ran full = granary("bench append --transactions=100000000 --history=/dev/full");
+  EXPECT_EQ(full.exit_code, 5) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("the history '/dev/full' is not whole: No space left on device"));
+}
+
+TEST_F(Append, AKilledProcessLeavesItsHistory) {
+  granary("bench " + endless_, "timeout --signal=KILL 2");
+  const Ran checked = granary("bench append --check=" + history_);
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("valid: "));
+}
+
+TEST_F(Append, AnInterruptedRunIsJudgedAndReported) {
+  const Ran ran = granary("bench " + endless_ + "--moves=0.3 --lasts=0.3", "timeout --preserve-status --signal=INT 2");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("transactions, strictly serializable: valid: "));
+  EXPECT_TRUE(report()["granary"]["interrupted"]);
+  EXPECT_TRUE(report()["granary"]["verdicts"][0]["valid"]);
+  EXPECT_EQ(granary("bench append --check=" + history_).exit_code, 0);
+}
+
+/// Records are removed and born again, and written without being read.
+TEST_F(Append, ListsThatMoveAndBlindWrites) {
+  for (const char* index : {"ordered", "hash --scans=0"}) {
+    const Ran ran =
+        granary(std::string("bench append --transactions=20000 --keys=3 --max_length=12 --yields=0.1 --moves=0.5 "
+                            "--lasts=0.4 --index=") +
+                index);
+    EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  }
+}
+
+class AppendOnNodes : public Append {
+ protected:
+  AppendOnNodes() {
+    std::ofstream(file_) << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n"
+                            "[defaults]\nmemory = \"64MiB\"\n[[node]]\nid = 1\n[[node]]\nid = 2\n[[node]]\nid = 3\n";
+  }
+  const std::string file_ = directory_ / "cluster.toml";
+};
+
+TEST_F(AppendOnNodes, MovesAndBlindWritesAreReportedInJson) {
+  const Ran ran =
+      granary("cluster run append --cluster=" + file_ +
+              " --workers=1 --transactions=1500 --keys=2 --max_length=20 --moves=0.4 --lasts=0.4 --json=" + json_);
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  EXPECT_TRUE(report()["granary"]["whole"]);
+  EXPECT_TRUE(report()["granary"]["verdicts"][0]["valid"]);
+  EXPECT_GT(report()["granary"]["cluster"]["attempts"].get<std::uint64_t>(), 0u);
+}
+
+/// One of three nodes is killed while all work.
+TEST_F(AppendOnNodes, HistoriesAreKeptAndJudgedWhenANodeDies) {
+  const std::string out = directory_ / "out";
+  const std::string script =
+      "export TMPDIR=" + directory_.path() + "; " GRANARY_COMMAND " cluster run " + endless_ +
+      "--workers=1 --cluster=" + file_ + " >" + out + " 2>&1 & run=$!; " +
+      // Until all of them have noted something.
+      "for turn in $(seq 600); do sleep 0.1; [ $(find " + directory_.path() +
+      "/granary-bench-$run -name 'node-?.json' -size +40k 2>/dev/null | wc -l) = 3 ] && break; done; "
+      "kill -9 $(pgrep -P $run -f -- --node=2); wait $run";
+  const int status = std::system(("bash -c '" + script + "'").c_str());
+  const std::string said = contents(out);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3) << said;
+  EXPECT_THAT(said, HasSubstr("node 2 was killed by signal 9"));
+  EXPECT_THAT(said, HasSubstr("transactions, strictly serializable: valid: "));
+  EXPECT_FALSE(report()["granary"]["whole"]);
+  EXPECT_TRUE(report()["granary"]["verdicts"][0]["valid"]);
+  EXPECT_LE(report()["granary"]["verdicts"][0]["unknown"].get<int>(), 1) << "no more than the dead node had open";
+  EXPECT_EQ(granary("bench append --check=" + history_).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace granary::cli

@@ -1,0 +1,59 @@
+// Standard streams that cannot be written, signals that end other programs, and little stack. Not here: nodes (cluster_test.cc).
+
+#include "tests/cli/command_line.h"
+
+namespace granary::cli {
+namespace {
+
+/// The exit code of a shell's script; `$granary` is the command.
+int run_script(const std::string& script) {
+  const int status = std::system(("granary=" GRANARY_COMMAND "; " + script).c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+constexpr const char* kRun = "bench ycsb --keys=1000 --seconds=0.1 --warmup=0 --repeat=1 ";
+
+class Output : public testing::Test {
+ protected:
+  /// What was said on standard error, of a script that directs it to `$err`.
+  std::string said() {
+    std::string text = contents(err_);
+    std::remove(err_.c_str());
+    return text;
+  }
+  const std::string err_ = scratch(".said");
+  const std::string to_err_ = "err=" + err_ + "; ";
+};
+
+TEST_F(Output, OfAFullDiskIsNoSuccess) {
+  for (const std::string command : {"help", "--version", "bench tpcc --help", "help log", kRun}) {
+    EXPECT_EQ(run_script(to_err_ + "$granary " + command + " >/dev/full 2>$err"), 3) << command;
+    EXPECT_NE(said().find("standard output could not be written"), std::string::npos) << command;
+  }
+  EXPECT_EQ(run_script("$granary bnech >/dev/full 2>/dev/null"), 2) << "what went wrong first counts";
+}
+
+TEST_F(Output, ThatIsClosedIsRefusedAtOnce) {
+  for (const std::string command : {"help", kRun}) {
+    EXPECT_EQ(run_script(to_err_ + "$granary " + command + " >&- 2>$err"), 3) << command;
+    EXPECT_EQ(said(),
+              "granary: standard output is closed, so nothing could be reported; direct it to a file, or to "
+              "/dev/null\n");
+  }
+}
+
+TEST_F(Output, WhoseReaderHasGoneIsNoSuccess) {
+  const std::string code = scratch(".code");
+  run_script("{ sleep 0.2; $granary help 2>/dev/null; echo $? >" + code + "; } | true");
+  EXPECT_EQ(contents(code), "3\n");
+  std::remove(code.c_str());
+}
+
+/// Nobody reads what it says meanwhile; the report is there all the same.
+TEST_F(Output, OfErrorsMayBeLost) {
+  for (const char* where : {"2>/dev/full", "2>&-", "2>&- <&-"})
+    EXPECT_EQ(run_script(std::string("$granary ") + kRun + "--durability=tmpfs >/dev/null " + where), 0) << where;
+}
+
+}  // namespace
+}  // namespace granary::cli
