@@ -24,7 +24,8 @@ struct Document {
 
 struct Marks {
   std::vector<NodeId> nodes;
-  /// Until then, by lifetime_us(), nobody finds this node's mark missing, whatever happens to its process or its network.
+  /// Until then, by lifetime_us(), nobody counts this node as dead, whatever happens to its process or its network. It is at
+  /// most fence_lasts_us() after a moment at which the mark was there for certain.
   std::uint64_t own_valid_until_us = 0;
 };
 
@@ -56,6 +57,8 @@ class Board {
   virtual void wake() = 0;
   /// How long a mark may outlive its process.
   virtual std::uint64_t linger_us() const = 0;
+  /// How long a node may go on committing after its mark has gone: nobody counts it as dead before it has missed the mark for so long.
+  virtual std::uint64_t fence_lasts_us() const { return 0; }
   /// How long wait() may last at most, so that own_valid_until_us does not run out.
   virtual std::uint64_t pulse_us() const = 0;
 };

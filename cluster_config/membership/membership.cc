@@ -66,6 +66,9 @@ Status Membership::enter() {
   const Status marked = options_.together_us ? begin_together(std::max(*options_.together_us, board_->linger_us()))
                                              : board_->mark(options_.node, options_.address);
   if (!marked.ok()) return marked;
+  if (!options_.together_us) {
+    if (Status over = await_former_fence(); !over.ok()) return over;
+  }
   const Status entered = amend([this](Configuration& configuration) -> Status {
     if (Status refused = admit(configuration); !refused.ok()) return refused;
     Member& own = configuration.add(options_.node);
@@ -95,6 +98,7 @@ Status Membership::begin_together(std::uint64_t patience_us) {
   if (!*unmarked) {
     if (Status marked = board_->mark(options_.node, options_.address); !marked.ok()) return marked;
   }
+  if (Status over = await_former_fence(); !over.ok()) return over;
   if (Status ended = end_former_life(/*marked=*/!*unmarked); !ended.ok()) return ended;
   std::string serving;
   const auto together = await_marks(patience_us, [&](const Configuration& found, const Marks& marks) {
@@ -106,12 +110,22 @@ Status Membership::begin_together(std::uint64_t patience_us) {
   });
   if (!together.ok()) return together.status();
   if (!*together) {
-    return refuse(fmt::format(
-        "{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End all nodes "
-        "of the cluster, then start all of them",
-        serving, options_.node));
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End "
+                    "all nodes of the cluster, then start all of them",
+                    serving, options_.node));
   }
   return *unmarked ? board_->mark(options_.node, options_.address) : Status();
+}
+
+/// This node's former life has no mark any more, and may commit until its fence has shut by the clock; unless others have waited for that.
+Status Membership::await_former_fence() {
+  if (base::injected(base::Bug::kDeathBeforeFence)) return {};
+  const auto ended = await_marks(board_->fence_lasts_us(), [this](const Configuration& found, const Marks&) {
+    return !found.lives(options_.node);
+  });
+  return ended.status();
 }
 
 /// As whoever sees its mark missing would say; a mark that has come meanwhile is another process's, which lives.
@@ -295,8 +309,38 @@ void Membership::step(std::uint64_t most_us) {
   if (!status().ok()) return tell();
   const Status followed = amend([this](Configuration& configuration) { return follow(configuration); });
   const bool for_good = followed.code() == StatusCode::kMembershipLost || followed.code() == StatusCode::kDamaged;
-  if (for_good) lose(followed.message());  // else the board cannot be reached: the fence shuts when its time is up
+  if (for_good) {
+    lose(followed.message());
+  } else {
+    heed(followed);
+  }
   tell();
+}
+
+/// A board that cannot be used is no loss: the fence shuts when its time is up. Nobody else would say so, however.
+void Membership::heed(const Status& followed) {
+  const std::uint64_t now = lifetime_us();
+  const auto seconds = [now](std::uint64_t from_us) { return static_cast<double>(now - from_us) / 1e6; };
+  if (followed.ok()) {
+    if (std::exchange(warned_us_, 0) != 0) {
+      listener_.warn(fmt::format("{} answers again after {:.1f} s: node {} is still a member, and goes on",
+                                 board_->name(), seconds(heard_us_), options_.node));
+    }
+    heard_us_ = now;
+    return;
+  }
+  if (heard_us_ == 0) heard_us_ = now;
+  if (warned_us_ != 0 && now - warned_us_ < kWarnEvery_us) return;
+  warned_us_ = now;
+  const std::uint64_t until_us = fence_.valid_until_us();
+  const std::string commits = until_us == kForever ? "goes on, and does not hear who dies"
+                              : now < until_us
+                                  ? fmt::format("commits for another {} ms, and then nothing", (until_us - now) / 1000)
+                                  : "commits nothing";
+  listener_.warn(
+      fmt::format("{} has not been heard from for {:.1f} s ({}). Node {} {} until it is. If its membership is gone "
+                  "by then, that is lost (exit code 6)",
+                  board_->name(), seconds(heard_us_), followed.message(), options_.node, commits));
 }
 
 /// What a member does with a configuration it has read: sees whether it is still in it, and says who died. The marks are
@@ -306,10 +350,48 @@ Status Membership::follow(Configuration& configuration) {
   if (!marks.ok()) return marks.status();
   if (Status lost = check_own(configuration); !lost.ok()) return lost;
   for (Member& member : configuration.members) {
-    if (member.live() && !has(*marks, member.id)) member.state = MemberState::kDead;
+    if (member.live() && is_over(member, *marks)) member.state = MemberState::kDead;
   }
+  extend(marks->own_valid_until_us);
+  return die_with(configuration);
+}
+
+/// Whether the member's mark has been missing for so long that its fence has shut, which was last extended before the mark went.
+bool Membership::is_over(const Member& member, const Marks& marks) {
+  if (has(marks, member.id)) {
+    missed_.erase(member.id);
+    return false;
+  }
+  const std::uint64_t now = lifetime_us();
+  Missed& missed = missed_.try_emplace(member.id, Missed{member.generation, now}).first->second;
+  if (missed.generation != member.generation) missed = {member.generation, now};
+  return now - missed.since_us >= board_->fence_lasts_us() || base::injected(base::Bug::kDeathBeforeFence);
+}
+
+void Membership::extend(std::uint64_t valid_until_us) {
   const std::lock_guard lock(mutex_);
-  if (status_.ok()) fence_.extend(marks->own_valid_until_us);
+  const std::uint64_t before_us = fence_.valid_until_us();
+  const std::uint64_t now = lifetime_us();
+  if (warned_us_ != 0 && before_us <= now && now < valid_until_us) reopened_us_ = now;
+  if (status_.ok()) fence_.extend(valid_until_us);
+}
+
+/// MembershipOptions::ends_with_others. A board that was silent for all lets go of some members soon after it is back, and perhaps of others not.
+Status Membership::die_with(const Configuration& configuration) const {
+  if (!options_.ends_with_others || reopened_us_ == 0) return {};
+  const std::shared_ptr<const Configuration> before = this->configuration();
+  for (const Member& member : configuration.members) {
+    const Member* const former = before->find(member.id);
+    const bool died = former != nullptr && former->live() && former->generation == member.generation &&
+                      member.state == MemberState::kDead;
+    if (!died) continue;
+    const auto missed = missed_.find(member.id);
+    const std::uint64_t since_us = missed == missed_.end() ? lifetime_us() : missed->second.since_us;
+    if (since_us > reopened_us_ + board_->fence_lasts_us()) continue;
+    return Status(StatusCode::kMembershipLost,
+                  fmt::format("{} was silent for so long that {} died of it: all nodes start again together",
+                              board_->name(), who(member)));
+  }
   return {};
 }
 

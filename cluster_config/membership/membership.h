@@ -3,7 +3,8 @@
 // kind (`local`, `zookeeper`) is the Board's; the rules are here:
 //
 // - Who joins makes its mark first and enters the configuration then; so a member that lives by the configuration and has
-//   no mark has died, if the configuration was read before the marks. Whoever sees it says so in the configuration.
+//   no mark has died, if the configuration was read before the marks. Whoever has missed it for as long as its fence may be
+//   open (Board::fence_lasts_us()) says so in the configuration.
 // - Who died is dead until a later life of it has served: one that joined and left again has taken nothing over.
 // - A member that finds its mark gone, or itself dead in the configuration, or another cluster's configuration in the
 //   place of its own, has lost its membership for good: its process ends (exit code 6).
@@ -15,6 +16,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +31,9 @@
 #include "cluster_config/membership/living.h"
 
 namespace granary::membership {
+
+/// How often a silent board is spoken of.
+inline constexpr std::uint64_t kWarnEvery_us = 10'000'000;
 
 struct MembershipOptions {
   NodeId node = 0;
@@ -52,6 +57,9 @@ struct MembershipOptions {
   /// Nobody joins while others serve already: all begin together. Those that seem to are waited for so long, or as marks may outlive
   /// their process, as they may be about to leave. Empty: one may join at any time.
   std::optional<std::uint64_t> together_us = {};
+  /// A member that could not commit for a while, since the board was silent, and then finds that others died of that, gives up its
+  /// membership as well. For clusters that go on only when all nodes have started again together: who serves is in their way.
+  bool ends_with_others = false;
 };
 
 class Membership {
@@ -62,10 +70,12 @@ class Membership {
   struct Listener {
     std::function<void(const Configuration&)> changed = [](const Configuration&) {};
     std::function<void(const Status&)> lost = [](const Status&) {};  ///< the last call
+    /// For whoever looks after the node: the board cannot be used, again every kWarnEvery_us, and when that is over.
+    std::function<void(const std::string&)> warn = [](const std::string&) {};
   };
 
   /// Joins as kJoining, in a generation of its own. kAlreadyExists if the node is a member already, kFailedPrecondition if
-  /// the cluster there is another one, or serves already (together_us), kUnavailable if the board cannot be reached.
+  /// the cluster there is another one, kUnavailable if it serves already (together_us) or the board cannot be reached.
   static Result<std::unique_ptr<Membership>> join(std::unique_ptr<Board> board, MembershipOptions options,
                                                   Listener listener);
   /// Without leave(), this is a death: the mark goes, and others say so.
@@ -127,6 +137,11 @@ class Membership {
   Result<bool> await_marks(std::uint64_t patience_us, const Over& over);
   Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);
+  Status await_former_fence();
+  bool is_over(const Member& member, const Marks& marks);
+  void extend(std::uint64_t valid_until_us);
+  Status die_with(const Configuration& configuration) const;
+  void heed(const Status& followed);
   Status end_as(MemberState state);
   Status follow(Configuration& configuration);
   Status check_own(const Configuration& configuration) const;
@@ -145,13 +160,23 @@ class Membership {
   Living living_;
 
   std::mutex board_mutex_;  ///< one conversation with the board at a time; taken before mutex_
+  struct Missed {
+    Generation generation;
+    std::uint64_t since_us;
+  };
+  std::map<NodeId, Missed> missed_;  ///< members without a mark, since they were found so; guarded by board_mutex_
+  std::uint64_t reopened_us_ =
+      0;  ///< when the fence opened again that a silent board had shut; guarded by board_mutex_
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::shared_ptr<const Configuration> configuration_;  ///< guarded by mutex_
   Status status_;                                       ///< guarded by mutex_
   bool stopped_ = false;                                ///< guarded by mutex_
   bool told_lost_ = false;                              ///< guarded by mutex_
-  std::uint64_t told_version_ = 0;                      ///< the stepping thread's
+  // The stepping thread's.
+  std::uint64_t told_version_ = 0;
+  std::uint64_t heard_us_ = 0;   ///< when the board was last used
+  std::uint64_t warned_us_ = 0;  ///< when it was last said that it cannot be; 0: it can
 };
 
 }  // namespace granary::membership

@@ -38,6 +38,12 @@ void MemoryPlace::set_valid_until(std::uint64_t time_us) {
   change();
 }
 
+void MemoryPlace::set_fence_lasts(std::uint64_t time_us) {
+  const std::lock_guard lock(mutex_);
+  fence_lasts_us_ = time_us;
+  change();
+}
+
 MemoryBoard::~MemoryBoard() {
   const std::lock_guard lock(place_->mutex_);
   if (!has_own_mark()) return;
@@ -100,6 +106,11 @@ Result<bool> MemoryBoard::replace(std::uint64_t version, const std::string& text
   place_->document_ = {version + 1, text};
   place_->change();
   return true;
+}
+
+std::uint64_t MemoryBoard::fence_lasts_us() const {
+  const std::lock_guard lock(place_->mutex_);
+  return place_->fence_lasts_us_;
 }
 
 void MemoryBoard::wait(std::uint64_t timeout_us) {

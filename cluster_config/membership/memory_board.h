@@ -24,6 +24,8 @@ class MemoryPlace {
   void set_reachable(bool reachable);
   /// Another end for own_valid_until_us, which is kForever otherwise.
   void set_valid_until(std::uint64_t time_us);
+  /// Another value of fence_lasts_us(), which is 0 otherwise.
+  void set_fence_lasts(std::uint64_t time_us);
 
  private:
   friend class MemoryBoard;
@@ -32,6 +34,7 @@ class MemoryPlace {
   std::uint64_t changes_ = 0;
   bool reachable_ = true;
   std::uint64_t valid_until_us_ = kForever;
+  std::uint64_t fence_lasts_us_ = 0;
   Document document_;
   struct Mark {
     const void* owner;
@@ -56,6 +59,7 @@ class MemoryBoard final : public Board {
   void wait(std::uint64_t timeout_us) override;
   void wake() override;
   std::uint64_t linger_us() const override { return 0; }
+  std::uint64_t fence_lasts_us() const override;
   std::uint64_t pulse_us() const override { return 100'000; }
 
  private:

@@ -75,6 +75,9 @@ enum class Bug : std::uint8_t {
   kLeaseIgnoresLockBit,     ///< a lease does not wait for the owner's lock bit to go
   kFenceMovesLate,          ///< a member tells of a configuration before its fence has moved to it (I11)
   kFenceStaysOpen,          ///< the fence does not close when the membership is lost
+  kFenceExtendedByRead,     ///< what a ZooKeeper server answers from its memory keeps the fence open
+  kDeathBeforeFence,        ///< a member counts as dead as soon as its mark is missed, when its fence may still be open
+  kFenceBeforeLastWait,     ///< a commit does not ask for its node's right behind the last wait
   kChangeAnyVersion,        ///< a change to the configuration does not look whether it is still the one that was seen
   kAdvanceUnseen,           ///< the leader advances E without a look at the nodes' open transactions
   kAdvanceUnfinished,       ///< nor does it wait for nodes where E is not there yet

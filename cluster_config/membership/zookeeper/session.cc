@@ -78,6 +78,8 @@ Status Session::error(int code, const std::string& what) const {
       break;
     default: break;
   }
+  if (::zoo_state(handle_) == ZOO_AUTH_FAILED_STATE)
+    return status(StatusCode::kMembershipLost, "the servers do not accept the configured user and password any more");
   return status(StatusCode::kUnavailable, ::zerror(code));
 }
 
@@ -124,6 +126,38 @@ Result<bool> Session::set(const std::string& path, const std::string& text, std:
   if (code == ZBADVERSION) return false;
   if (code != ZOK) return error(code, fmt::format("write '{}'", path));
   return true;
+}
+
+Status Session::confirm(const std::string& path, const std::string& text, std::uint64_t patience_us) {
+  const std::string what = fmt::format("write '{}'", path);
+  Confirmation* asked = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(confirmations_, [](const Confirmation& past) { return past.answered; });
+    asked = &confirmations_.emplace_back(*this);
+  }
+  const stat_completion_t answer = [](int code, const Stat* stat, const void* data) {
+    Confirmation& confirmation = *static_cast<Confirmation*>(const_cast<void*>(data));
+    Session& session = confirmation.session;
+    const std::lock_guard lock(session.mutex_);
+    confirmation.answered = true;
+    confirmation.code = code;
+    if (code == ZOK) confirmation.owner = stat->ephemeralOwner;
+    session.changed_.notify_all();
+  };
+  const int sent = ::zoo_aset(handle_, path.c_str(), text.data(), static_cast<int>(text.size()), -1, answer, asked);
+  std::unique_lock lock(mutex_);
+  if (sent != ZOK) {
+    asked->answered = true;  // nobody will
+    return error(sent, what);
+  }
+  if (!changed_.wait_for(lock, std::chrono::microseconds(patience_us), [asked] { return asked->answered; })) {
+    return Status(StatusCode::kUnavailable,
+                  fmt::format("ZooKeeper at '{}': no quorum of the servers has confirmed a write within {} ms",
+                              options_.servers, patience_us / 1000));
+  }
+  if (asked->code != ZOK) return error(asked->code, what);
+  return asked->owner == id() ? Status() : error(ZNONODE, what);
 }
 
 Status Session::remove(const std::string& path) {

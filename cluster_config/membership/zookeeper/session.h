@@ -7,6 +7,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -49,6 +50,10 @@ class Session {
   Status create(const std::string& path, const std::string& text, Kind kind, Access access);
   /// False if the node is not of this version.
   Result<bool> set(const std::string& path, const std::string& text, std::int32_t version);
+  /// Writes the text of an ephemeral node of this session again. OK: a quorum of the servers has committed that since this call
+  /// began, while the session and its node were there. kNotFound if the node is not there, or is another session's; kUnavailable
+  /// also if no answer has come after `patience_us` (the write may still be made).
+  Status confirm(const std::string& path, const std::string& text, std::uint64_t patience_us);
   Status remove(const std::string& path);
   /// Whether users without the session's digest may change the node.
   Result<bool> open_to_all(const std::string& path);
@@ -60,6 +65,13 @@ class Session {
  private:
   explicit Session(const ZookeeperOptions& options) : options_(options) {}
   static void watch(_zhandle* handle, int type, int state, const char* path, void* session);
+  /// The answer to a confirm(), which may have stopped waiting for it. Written under the session's mutex.
+  struct Confirmation {
+    Session& session;
+    bool answered = false;
+    int code = 0;
+    std::int64_t owner = 0;
+  };
   Status connect();
   Status error(int code, const std::string& what) const;
 
@@ -68,6 +80,8 @@ class Session {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;  ///< guarded by mutex_
+  std::list<Confirmation>
+      confirmations_;  ///< guarded by mutex_; the client's threads have the addresses of those that are not answered
 };
 
 }  // namespace granary::membership

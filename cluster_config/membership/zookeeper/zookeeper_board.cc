@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cluster_config/membership/zookeeper/session.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::membership {
 namespace {
@@ -28,13 +29,12 @@ class ZookeeperBoard final : public Board {
  public:
   ZookeeperBoard(std::unique_ptr<Session> session, const ZookeeperOptions& options)
       : session_(std::move(session)),
-        servers_(options.servers),
+        options_(options),
         root_(options.root),
-        restricted_(!options.digest.empty()),
         document_(root_ + "/configuration"),
         members_(root_ + "/members") {}
 
-  std::string name() const override { return fmt::format("ZooKeeper at '{}' below '{}'", servers_, root_); }
+  std::string name() const override { return fmt::format("ZooKeeper at '{}' below '{}'", options_.servers, root_); }
 
   Status mark(NodeId id, const std::string& who) override;
   Status unmark() override;
@@ -46,18 +46,24 @@ class ZookeeperBoard final : public Board {
   void wake() override { session_->wake(); }
   /// The servers may have granted another time-out than was wanted, and end a session a little late.
   std::uint64_t linger_us() const override { return session_->timeout_us() * 3 / 2; }
-  std::uint64_t pulse_us() const override { return session_->timeout_us() / 9; }
+  std::uint64_t fence_lasts_us() const override { return session_->timeout_us() / 2; }
+  std::uint64_t pulse_us() const override { return session_->timeout_us() / 6; }
 
  private:
   Status make_root();
+  Status confirm_mark();
+  Status look_anew();
   Result<bool> try_replace(std::uint64_t version, const std::string& text);
   const std::unique_ptr<Session> session_;
-  const std::string servers_;
+  const ZookeeperOptions options_;
   const std::string root_;
-  const bool restricted_;
   const std::string document_;
   const std::string members_;
-  std::string mark_;  ///< the path of this process's mark; empty if it has none
+  std::string mark_;                ///< the path of this process's mark; empty if it has none
+  std::string mark_text_;           ///< what it says
+  std::uint64_t confirmed_us_ = 0;  ///< when the last write of the mark was sent that a quorum has committed
+  std::uint64_t cut_off_us_ =
+      0;  ///< since when the session has reached no server, or was last compared with a new one; 0: it does
 };
 
 Status ZookeeperBoard::make_root() {
@@ -68,7 +74,7 @@ Status ZookeeperBoard::make_root() {
     if (!made.ok() && made.code() != StatusCode::kAlreadyExists) return made;
     if (whole) break;
   }
-  if (restricted_) {
+  if (!options_.digest.empty()) {
     const Result<bool> open = session_->open_to_all(root_);
     if (!open.ok()) return open.status();
     if (*open) {
@@ -77,7 +83,7 @@ Status ZookeeperBoard::make_root() {
           fmt::format(
               "a user and password are configured, but all may change '{}' at ZooKeeper '{}': remove it there, or "
               "choose another root",
-              root_, servers_));
+              root_, options_.servers));
     }
   }
   const Status made = session_->create(members_, "", Session::Kind::kPersistent, Session::Access::kOwn);
@@ -86,10 +92,11 @@ Status ZookeeperBoard::make_root() {
 
 Status ZookeeperBoard::mark(NodeId id, const std::string& who) {
   const std::string mark = fmt::format("{}/{}", members_, id);
+  const std::string text = this_process(who);
   const std::uint64_t end = lifetime_us() + linger_us();
   while (true) {
     Status made = make_root();
-    if (made.ok()) made = session_->create(mark, this_process(who), Session::Kind::kEphemeral, Session::Access::kOwn);
+    if (made.ok()) made = session_->create(mark, text, Session::Kind::kEphemeral, Session::Access::kOwn);
     if (made.code() == StatusCode::kAlreadyExists) {
       const Result<Session::Node> there = session_->get(mark);
       if (there.ok() && there->owner == session_->id()) made = {};  // made when the connection was lost
@@ -99,11 +106,12 @@ Status ZookeeperBoard::mark(NodeId id, const std::string& who) {
             fmt::format(
                 "node {} is a member already: {}, session {:x} at ZooKeeper '{}'; give this node another id, or end "
                 "that one",
-                id, there->text, there->owner, servers_));
+                id, there->text, there->owner, options_.servers));
       }
     }
     if (made.ok()) {
       mark_ = mark;
+      mark_text_ = text;
       return {};
     }
     const bool may_change = made.code() == StatusCode::kAlreadyExists || made.code() == StatusCode::kUnavailable;
@@ -119,12 +127,24 @@ Status ZookeeperBoard::unmark() {
   return removed.code() == StatusCode::kNotFound ? Status() : removed;
 }
 
+/// Has a quorum commit that the mark is there, unless one did a moment ago. What is not answered soon is asked again in the next turn.
+Status ZookeeperBoard::confirm_mark() {
+  const std::uint64_t now = lifetime_us();
+  const std::uint64_t timeout_us = session_->timeout_us();
+  if (mark_.empty() || now - confirmed_us_ < timeout_us / 8) return {};
+  const bool by_reading = base::injected(base::Bug::kFenceExtendedByRead);
+  const Status confirmed = by_reading ? Status() : session_->confirm(mark_, mark_text_, timeout_us / 3);
+  if (confirmed.ok()) confirmed_us_ = now;
+  if (confirmed.code() != StatusCode::kNotFound) return confirmed;
+  return Status(StatusCode::kMembershipLost, "its mark is gone from " + name());
+}
+
 Result<Marks> ZookeeperBoard::marks() {
-  const std::uint64_t asked_us = lifetime_us();
+  if (Status confirmed = confirm_mark(); !confirmed.ok()) return confirmed;
   const Result<std::vector<std::string>> names = session_->children(members_);
   const bool none = names.status().code() == StatusCode::kNotFound;
   if (!names.ok() && !none) return names.status();
-  Marks marks{.nodes = {}, .own_valid_until_us = asked_us + session_->timeout_us() * 2 / 3};
+  Marks marks{.nodes = {}, .own_valid_until_us = confirmed_us_ + fence_lasts_us()};
   bool own = false;
   for (const std::string& name : none ? std::vector<std::string>() : *names) {
     NodeId id = 0;
@@ -137,8 +157,34 @@ Result<Marks> ZookeeperBoard::marks() {
   return marks;
 }
 
+/// When this session has reached no server for a time-out: is the mark still there? kMembershipLost if it is not; otherwise OK, also if
+/// nobody can say.
+Status ZookeeperBoard::look_anew() {
+  const std::uint64_t now = lifetime_us();
+  const std::uint64_t timeout_us = session_->timeout_us();
+  if (cut_off_us_ == 0) cut_off_us_ = now;
+  if (mark_.empty() || now - cut_off_us_ < timeout_us) return {};
+  cut_off_us_ = now;
+  ZookeeperOptions options = options_;
+  options.connect_ms = static_cast<std::uint32_t>(timeout_us / 2000);
+  const Result<std::unique_ptr<Session>> anew = Session::open(options);
+  if (!anew.ok()) return {};
+  const Result<Session::Node> mark = (*anew)->get(mark_);
+  const bool gone = mark.ok() ? mark->owner != session_->id() : mark.status().code() == StatusCode::kNotFound;
+  if (!gone) return {};
+  const bool wiped = (*anew)->get(document_).status().code() == StatusCode::kNotFound;
+  return Status(StatusCode::kMembershipLost,
+                wiped ? name() + " was wiped: it has no configuration any more"
+                      : "its mark is gone from " + name() + ", which does not accept its session any more");
+}
+
 Result<Document> ZookeeperBoard::read() {
   Result<Session::Node> node = session_->get(document_);
+  if (node.status().code() == StatusCode::kUnavailable) {
+    if (Status gone = look_anew(); !gone.ok()) return gone;
+  } else {
+    cut_off_us_ = 0;
+  }
   if (!node.ok()) return node.status();
   return Document{.version = static_cast<std::uint64_t>(node->version) + 1, .text = std::move(node->text)};
 }

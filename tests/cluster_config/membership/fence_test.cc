@@ -1,6 +1,11 @@
 // A member that cannot reach the board: its fence shuts by the time, not by a message, and opens again. With time and
 // reach told by the test.
 
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "cluster_config/membership/memory_board.h"
@@ -69,6 +74,81 @@ TEST_F(Fenced, ALostMarkClosesItForGood) {
   member_->step(0);
   EXPECT_EQ(member_->fence().version(), Fence::kClosed);
   EXPECT_EQ(lost_, 1);
+}
+
+/// Whoever misses the mark cannot know when the fence was extended for the last time; but that was before the mark went.
+TEST_F(Fenced, NobodyIsDeadBeforeItsFenceHasShut) {
+  constexpr std::uint64_t kLasts_us = 200'000;
+  const Result<std::unique_ptr<Membership>> other =
+      Membership::join(std::make_unique<MemoryBoard>(place_), options_of(4), {});
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  place_->set_fence_lasts(kLasts_us);
+  const std::uint64_t gone_us = lifetime_us();
+  place_->remove_mark(3);
+  const std::uint64_t end = gone_us + kPatienceUs;
+  while ((*other)->configuration()->lives(3) && lifetime_us() < end) (*other)->step(1000);
+  EXPECT_FALSE((*other)->configuration()->lives(3));
+  EXPECT_GE(lifetime_us() - gone_us, kLasts_us);
+}
+
+TEST_F(Fenced, ALaterLifeWaitsUntilTheFenceOfTheEarlierOneHasShut) {
+  constexpr std::uint64_t kLasts_us = 200'000;
+  place_->set_fence_lasts(kLasts_us);
+  const std::uint64_t gone_us = lifetime_us();
+  place_->remove_mark(3);
+  const Result<std::unique_ptr<Membership>> later =
+      Membership::join(std::make_unique<MemoryBoard>(place_), options_of(3), {});
+  ASSERT_TRUE(later.ok()) << later.status().message();
+  EXPECT_GE(lifetime_us() - gone_us, kLasts_us);
+}
+
+/// Whoever looks after the node learns that it does nothing, and why, and when that is over.
+TEST_F(Fenced, ASilentBoardIsSpokenOf) {
+  std::vector<std::string> warnings;
+  Membership::Listener listener;
+  listener.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  const Result<std::unique_ptr<Membership>> joined =
+      Membership::join(std::make_unique<MemoryBoard>(place_), options_of(5), listener);
+  ASSERT_TRUE(joined.ok()) << joined.status().message();
+  (*joined)->step(0);
+  place_->set_reachable(false);
+  for (int turn = 0; turn < 3; ++turn) (*joined)->step(0);
+  ASSERT_EQ(warnings.size(), 1u) << "at once, and not in every turn";
+  EXPECT_NE(warnings[0].find("the board in memory has not been heard from"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find("Node 5 commits nothing until it is"), std::string::npos) << warnings[0];
+  place_->set_reachable(true);
+  for (int turn = 0; turn < 3; ++turn) (*joined)->step(0);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_NE(warnings[1].find("answers again after"), std::string::npos) << warnings[1];
+}
+
+/// Whoever serves on is in the way of those that died, if all come back only together; not of one that dies on another day.
+TEST_F(Fenced, WhoCouldNotCommitEitherEndsWithThoseThatDiedOfIt) {
+  constexpr std::uint64_t kLasts_us = 100'000;
+  for (const bool of_it : {true, false}) {
+    const auto place = std::make_shared<MemoryPlace>();
+    place->set_valid_until(1);
+    place->set_fence_lasts(kLasts_us);
+    MembershipOptions options = options_of(5);
+    options.ends_with_others = true;
+    const auto one = Membership::join(std::make_unique<MemoryBoard>(place), options, {});
+    const auto other = Membership::join(std::make_unique<MemoryBoard>(place), options_of(6), {});
+    ASSERT_TRUE(one.ok() && other.ok());
+    (*one)->step(0);
+    place->set_reachable(false);
+    (*one)->step(0);
+    place->set_reachable(true);
+    place->set_valid_until(lifetime_us() + kPatienceUs);
+    if (!of_it) {
+      (*one)->step(0);
+      std::this_thread::sleep_for(std::chrono::microseconds(2 * kLasts_us));
+    }
+    place->remove_mark(6);
+    const std::uint64_t end = lifetime_us() + kPatienceUs;
+    while ((*one)->status().ok() && (*one)->configuration()->lives(6) && lifetime_us() < end) (*one)->step(1000);
+    EXPECT_EQ((*one)->status().ok(), !of_it) << (*one)->status().message();
+    EXPECT_EQ((*one)->configuration()->lives(6), of_it);
+  }
 }
 
 TEST_F(Fenced, ALaterLifeEndsAnEarlierOne) {

@@ -114,6 +114,18 @@ TEST_F(Zookeeper, AServersRestartIsSurvived) {
   EXPECT_TRUE((*member)->wait_until(both, kPatienceUs));
 }
 
+/// It refuses the old sessions for ever, and never says that they have expired.
+TEST_F(Zookeeper, AServerThatHasForgottenEverythingIsALoss) {
+  const Result<std::unique_ptr<Membership>> member = join(0);
+  ASSERT_TRUE(member.ok()) << member.status().message();
+  const MembershipThread thread(**member);
+  ASSERT_TRUE((*member)->serve().ok());
+  ASSERT_TRUE(wipe_zookeeper());
+  (void)(*member)->wait_until([](const Configuration&) { return false; }, kPatienceUs);
+  EXPECT_EQ((*member)->status().code(), StatusCode::kMembershipLost);
+  EXPECT_THAT((*member)->status().message(), HasSubstr("was wiped"));
+}
+
 TEST_F(Zookeeper, WhatBecameOfAnOperationIsFoundOut) {
   using Loss = LossyProxy::Loss;
   using Operation = LossyProxy::Operation;

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "cluster_config/membership/zookeeper/session.h"
@@ -16,6 +17,12 @@
 namespace granary::membership::tests {
 namespace {
 
+int run_script(const std::string& action, const std::string& directory, const std::string& more = "") {
+  const std::string command = std::string(ZOOKEEPER_SCRIPT) + " " + action + " '" + directory + "' " + more;
+  const int status = std::system((command + " > /dev/null").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /// Starts the server once, and stops it after the last case.
 class Server {
  public:
@@ -25,9 +32,12 @@ class Server {
   }
   ~Server() { run("stop"); }
   int run(const std::string& action, const std::string& more = "") {
-    const std::string command = std::string(ZOOKEEPER_SCRIPT) + " " + action + " '" + directory_.path() + "' " + more;
-    const int status = std::system((command + " > /dev/null").c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return run_script(action, directory_.path(), more);
+  }
+  bool wipe() {
+    run("stop");
+    std::filesystem::remove_all(directory_ / "0/data/version-2");
+    return run("start") == 0;
   }
   const std::string& address() const { return address_; }
 
@@ -64,6 +74,8 @@ class ZookeeperWorld final : public World {
 }  // namespace
 
 int zookeeper(const std::string& action) { return server().run(action); }
+int zookeeper(const std::string& action, const std::string& directory) { return run_script(action, directory); }
+bool wipe_zookeeper() { return server().wipe(); }
 const std::string& zookeeper_server() { return server().address(); }
 
 ZookeeperOptions zookeeper_options() {

@@ -9,6 +9,10 @@ namespace granary::membership::tests {
 
 /// scripts/zookeeper.sh with this action on the server's directory; its exit code.
 int zookeeper(const std::string& action);
+/// The same on another directory.
+int zookeeper(const std::string& action, const std::string& directory);
+/// Restarts the server without what it knew. False if it does not start.
+bool wipe_zookeeper();
 /// "host:port" of the server that runs; empty if there is no ZooKeeper to be had.
 const std::string& zookeeper_server();
 
