@@ -45,7 +45,7 @@ class RemotePart {
   virtual base::LeaseEnd held_until() const = 0;
   /// The greatest TID that was read or is overwritten (I1).
   virtual record::TidWord greatest_tid() const = 0;
-  /// The last thing that can fail: old versions are kept where a snapshot needs them (I12), and this node may still commit.
+  /// Old versions are kept where a snapshot needs them (I12). The last thing that can fail at other nodes.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
   /// Step 3, right before the log gets the transaction: its entry will end at `log_end` of the worker's ring, and it is decided
   /// when the ring has come so far (I8).

@@ -64,6 +64,21 @@ inline AbortReason fenced(const membership::Fence& fence, std::uint64_t noted) {
                                                            : AbortReason::kMembershipLost;
 }
 
+/// What a transaction of a node of a cluster needs to commit (I11): its node's fence, open at the version that it noted when it began.
+struct Right {
+  const membership::Fence* fence = nullptr;  ///< none: there is no cluster
+  std::uint64_t noted = 0;
+
+  /// Why it may not commit now; kNone if it may. Asked behind the last wait, where nothing can come between but a stop of the process.
+  AbortReason refused() const { return fence == nullptr ? AbortReason::kNone : fenced(*fence, noted); }
+};
+
+/// That of a transaction of a database that is no node of a cluster, known when the program is compiled: it costs nothing.
+struct EveryRight {
+  static constexpr AbortReason refused() { return AbortReason::kNone; }
+  operator Right() const { return {}; }
+};
+
 /// Whether this node may not commit anything now. It may not hear either that what it waits for has come, or never will.
 inline bool shut_out(const Shared& shared) {
   return shared.fence != nullptr && !shared.fence->open(shared.fence->version());

@@ -60,18 +60,11 @@ CommitResult Context::commit(std::uint64_t serial) {
     state_ = State::kIdle;
     return {.reason = doom_, .ticket = {}};
   }
-  if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]] {
-    const AbortReason refused = cc::fenced(*fence, configuration_);
-    if (refused != AbortReason::kNone) {
-      (void)doom_with(refused);
-      state_ = State::kIdle;
-      return {.reason = doom_, .ticket = {}};
-    }
-  }
   if (base::injected(base::Bug::kLeaveBeforeCommit)) worker_.shared().epochs.leave(slot_);
-  const bool across = remote_ != nullptr && remote_->used();
-  cc::silo::CommitOutcome outcome = across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_)
-                                           : cc::silo::commit(access_, worker_.state());
+  const membership::Fence* const fence = worker_.shared().fence;
+  const bool clustered = remote_ != nullptr || fence != nullptr;
+  cc::silo::CommitOutcome outcome = clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
+                                              : cc::silo::commit(access_, worker_.state());
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release(/*over=*/true);
     worker_.count_commit();
@@ -85,6 +78,16 @@ CommitResult Context::commit(std::uint64_t serial) {
   state_ = State::kIdle;  // only now: what is released elsewhere lets other fibers run, which look for an idle context
   worker_.collect_some(epoch_);
   return {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
+}
+
+cc::silo::CommitOutcome Context::commit_in_cluster(cc::Right right) {
+  if (base::injected(base::Bug::kFenceBeforeLastWait)) {
+    if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) return {.reason = refused};
+    right = {};
+  }
+  const bool across = remote_ != nullptr && remote_->used();
+  return across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_, right)
+                : cc::silo::commit_fenced(access_, worker_.state(), right);
 }
 
 void Context::abort(std::uint64_t serial) {

@@ -137,7 +137,8 @@ AbortReason validate(const AccessSet& access) {
 namespace {
 
 /// All phases. Not inlined, so that the way of a transaction that only reads stays short.
-[[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker) {
+template <typename TheRight>
+[[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker, const TheRight& right) {
   std::vector<WriteEntry>& writes = access.writes.entries();
   if (injected(Bug::kInstallBeforeLocks)) install_unlocked(writes);
   if (worker.ring != nullptr) {
@@ -147,7 +148,7 @@ namespace {
   }
 
   if (worker.region != nullptr) [[unlikely]] {
-    const std::optional<CommitOutcome> ended = commit_in_region(access, worker);
+    const std::optional<CommitOutcome> ended = commit_in_region(access, worker, right);
     if (ended) return *ended;
   }
 
@@ -172,6 +173,12 @@ namespace {
     unlock_writes(access);
     return {.reason = unprepared};
   }
+  base::sync_point("commit.prepared");
+  if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) [[unlikely]] {
+    unprepare(writes, worker);
+    unlock_writes(access);
+    return {.reason = refused};
+  }
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
   // In the ring before it is visible (I8): whoever sees a write of this transaction finds it logged, if it is of the same
@@ -184,20 +191,31 @@ namespace {
 }
 
 /// Phase 2 alone, at a serialization point without locks: E is read before the first validation load (acquire).
-CommitOutcome commit_reads(const AccessSet& access, const WorkerState& worker) {
+template <typename TheRight>
+CommitOutcome commit_reads(const AccessSet& access, const WorkerState& worker, const TheRight& right) {
   base::sync_point("commit.locked");
   const epoch::Epoch epoch = worker.shared.epochs.current();
   const AbortReason invalid = validate(access);
   if (invalid != AbortReason::kNone) [[unlikely]]
     return {.reason = invalid};
   base::sync_point("commit.validated");
+  if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) [[unlikely]]
+    return {.reason = refused};
   return {.epoch = epoch};
+}
+
+/// `TheRight`: Right or EveryRight.
+template <typename TheRight>
+inline CommitOutcome commit_by(AccessSet& access, WorkerState& worker, const TheRight& right) {
+  return access.writes.empty() ? commit_reads(access, worker, right) : commit_writes(access, worker, right);
 }
 
 }  // namespace
 
-CommitOutcome commit(AccessSet& access, WorkerState& worker) {
-  return access.writes.empty() ? commit_reads(access, worker) : commit_writes(access, worker);
+CommitOutcome commit(AccessSet& access, WorkerState& worker) { return commit_by(access, worker, EveryRight()); }
+
+CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right) {
+  return commit_by(access, worker, right);
 }
 
 void abandon(AccessSet& access, WorkerState& worker) {

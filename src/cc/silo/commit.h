@@ -19,6 +19,9 @@ struct CommitOutcome {
 /// Commits or aborts. The caller's epoch slot is entered and stays so. On abort no record is locked or changed;
 /// placeholders stay in the tree, for abandon() to register.
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
+/// The same on a node of a cluster, which may lose its right to commit at any time. The transaction needs it behind the last wait of
+/// the commit, and, if it has only read, behind its validation: what it reports must have held while nobody counted the node as dead.
+CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right);
 
 /// Phase 2 alone: would the reads pass now? For reporting an error only if it was seen in a consistent state.
 AbortReason validate(const AccessSet& access);

@@ -48,7 +48,8 @@ AbortReason agree_and_validate_elsewhere(WorkerState& worker, RemotePart& remote
 /// Steps 2 to 4 with the local part in an HTM region, which sees for itself that E is still the agreed one (I7). What other nodes
 /// have must stay as it was seen until the region ends, so it is held; what is only read optimistically is not, and nothing is
 /// returned then, or if the region was in vain: the transaction goes on with locks.
-std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerState& worker, RemotePart& remote,
+                                                     const Right& right) {
   if (worker.region == nullptr || access.writes.empty()) return std::nullopt;
   HeldElsewhere held{.until = remote.held_until(), .part = &remote};
   if (held.until.end_us == 0) return std::nullopt;
@@ -57,7 +58,7 @@ std::optional<CommitOutcome> commit_in_region_across(AccessSet& access, WorkerSt
   if (reason == AbortReason::kNone) reason = remote.prepare(held.epoch);
   if (reason == AbortReason::kNone) reason = find_log_room(access, worker, remote);
   if (reason != AbortReason::kNone) return CommitOutcome{.reason = reason};
-  const std::optional<CommitOutcome> outcome = commit_in_region(access, worker, held);
+  const std::optional<CommitOutcome> outcome = commit_in_region(access, worker, right, held);
   if (outcome && outcome->reason == AbortReason::kNone) remote.write_back(outcome->tid);
   return outcome;
 }
@@ -72,14 +73,14 @@ void log_decision(const std::vector<WriteEntry>& writes, WorkerState& worker, Re
 }
 
 /// Steps 2 to 4, everything locked. On an abort the local locks are still held.
-CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right) {
   std::vector<WriteEntry>& writes = access.writes.entries();
   epoch::Epoch epoch = 0;
   AbortReason reason = agree_and_validate_elsewhere(worker, remote, epoch);
   if (reason == AbortReason::kNone) reason = validate(access);
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::sync_point("across.validated");
-  if (writes.empty() && remote.writes().empty()) return {.epoch = epoch};
+  if (writes.empty() && remote.writes().empty()) return {.reason = right.refused(), .epoch = epoch};
 
   reason = remote.prepare(epoch);
   if (reason == AbortReason::kNone) reason = find_log_room(access, worker, remote);
@@ -89,6 +90,12 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   if (tid == 0) return {.reason = no_tid_left(epoch)};
   reason = prepare(writes, worker, epoch);
   if (reason != AbortReason::kNone) return {.reason = reason};
+  base::sync_point("across.prepared");
+  reason = right.refused();
+  if (reason != AbortReason::kNone) {
+    unprepare(writes, worker);
+    return {.reason = reason};
+  }
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
   const bool log_last = injected(Bug::kLogAfterWriteBack);
@@ -103,28 +110,28 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
 }
 
 /// Local records are locked last.
-CommitOutcome commit_with_locks(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+CommitOutcome commit_with_locks(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right) {
   const AbortReason reason = lock_writes(access, worker);
   if (reason != AbortReason::kNone) return {.reason = reason};
-  const CommitOutcome outcome = commit_locked(access, worker, remote);
+  const CommitOutcome outcome = commit_locked(access, worker, remote, right);
   if (outcome.reason != AbortReason::kNone) unlock_writes(access);
   return outcome;
 }
 
 }  // namespace
 
-CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote) {
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right) {
   const bool writes = !access.writes.empty() || !remote.writes().empty();
-  AbortReason reason = AbortReason::kNone;
-  if (writes) reason = find_log_room(access, worker, remote);
+  AbortReason reason = right.refused();  // now as well, before anybody else is troubled
+  if (reason == AbortReason::kNone && writes) reason = find_log_room(access, worker, remote);
   // What would fail here is not locked elsewhere before.
   if (reason == AbortReason::kNone && lease_in_way_us(access, worker.shared) != 0)
     reason = AbortReason::kRemotelyLocked;
   if (reason == AbortReason::kNone) reason = remote.lock();
   if (reason != AbortReason::kNone) return {.reason = reason};
   base::sync_point("across.locked");
-  const std::optional<CommitOutcome> ended = commit_in_region_across(access, worker, remote);
-  const CommitOutcome outcome = ended ? *ended : commit_with_locks(access, worker, remote);
+  const std::optional<CommitOutcome> ended = commit_in_region_across(access, worker, remote, right);
+  const CommitOutcome outcome = ended ? *ended : commit_with_locks(access, worker, remote, right);
   if (outcome.reason != AbortReason::kNone) remote.release();
   return outcome;
 }

@@ -7,8 +7,8 @@
 
 namespace granary::cc::silo {
 
-/// As commit(). On abort nothing is locked on any node; after success everything is written back, or, where a node does not
+/// As commit_fenced(). On abort nothing is locked on any node; after success everything is written back, or, where a node does not
 /// answer, in the log.
-CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote);
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
 
 }  // namespace granary::cc::silo

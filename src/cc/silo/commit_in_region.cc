@@ -202,13 +202,20 @@ std::optional<CommitOutcome> with_locks(WorkerState& worker) {
 
 }  // namespace
 
-std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker, const HeldElsewhere& elsewhere) {
+std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker, const Right& right,
+                                              const HeldElsewhere& elsewhere) {
   std::vector<WriteEntry>& writes = access.writes.entries();
   if (!note_words(writes, worker.planned_words, worker.shared.time)) return with_locks(worker);
   Plan plan{.epoch = elsewhere.epoch != 0 ? elsewhere.epoch : worker.shared.epochs.current(),
             .leases_end = elsewhere.until};
   plan.tid = choose_tid(access, writes, worker, plan.epoch, elsewhere.greatest_tid);
   if (plan.tid == 0 || !prepare_in_place(writes, worker, plan.epoch)) return with_locks(worker);
+  base::sync_point("region.prepared");
+  // Not in the region, whose attempts end soon: nothing in it waits (I6), and a clock is no memory that it could subscribe to.
+  if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) [[unlikely]] {
+    unprepare(writes, worker);
+    return CommitOutcome{.reason = refused};
+  }
   base::invariant("I1", plan.tid > worker.last_tid && record::epoch_of(plan.tid) == plan.epoch);
   if (worker.ring != nullptr) plan_log_entry(plan, writes, worker, elsewhere.part);
   base::sync_point("region.planned");

@@ -20,7 +20,7 @@ struct HeldElsewhere {
 
 /// Commits or aborts a transaction that writes here; nothing if it has to be done with locks, and then nothing has happened.
 /// Room in the log was reserved.
-std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker,
+std::optional<CommitOutcome> commit_in_region(AccessSet& access, WorkerState& worker, const Right& right,
                                               const HeldElsewhere& elsewhere = {});
 
 }  // namespace granary::cc::silo

@@ -358,9 +358,7 @@ AbortReason RemoteTransaction::prepare(epoch::Epoch epoch) {
     if (reason != AbortReason::kNone) return reason;
     if (!question.answer().held) return AbortReason::kRecordReplaced;
   }
-  // I11: the last look before the decision; what was locked and agreed on counts in its own configuration only.
-  const membership::Fence* const fence = reach_.worker.shared.fence;
-  return fence == nullptr ? AbortReason::kNone : cc::fenced(*fence, configuration_);
+  return AbortReason::kNone;
 }
 
 // --- Step 4 ---

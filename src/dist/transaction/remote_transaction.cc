@@ -47,9 +47,6 @@ AbortReason RemoteTransaction::touch(rdma::NodeId node) {
   for (const Participant& known : participants_) {
     if (known.node == node) return AbortReason::kNone;
   }
-  if (participants_.empty() && reach_.worker.shared.fence != nullptr) {
-    configuration_ = reach_.worker.shared.fence->version();
-  }
   if (!reach_.connect(node)) return AbortReason::kNodeUnreachable;
   const rdma::Generation life = reach_.peers.endpoint().peer_generation(*reach_.peers.find(node));
   participants_.push_back(

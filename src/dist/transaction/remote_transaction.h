@@ -141,6 +141,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   void run(Phase phase, std::span<Step* const> steps);
   void ask_all(std::span<messages::Question* const> questions);
   /// Asks again, for a bounded time, where the owner met a record that somebody holds.
+  /// What became of a snapshot's question.
+  granary::Outcome told(const messages::Question& question) const;
   void ask_patiently(std::vector<messages::Question*> questions);
   /// Registered memory until the transaction ends; nullptr if the node's is used up.
   void* buffer(std::size_t bytes) { return buffers_.allocate(bytes); }
@@ -161,7 +163,6 @@ class RemoteTransaction final : public txn::RemoteAccess {
   bool validated_ = false;                    ///< by agree()
   std::optional<std::uint64_t> lease_jumps_;  ///< of the clock, before the first lease was taken
   std::uint64_t lease_in_way_us_ = 0;         ///< the end of one that kept this transaction from a lock
-  std::uint64_t configuration_ = 0;           ///< when the first other node was touched
 };
 
 }  // namespace granary::dist

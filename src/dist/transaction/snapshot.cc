@@ -42,6 +42,13 @@ void RemoteTransaction::ask_patiently(std::vector<messages::Question*> questions
   }
 }
 
+/// Owners keep what the snapshots of members may need. When this node was a member behind the answer, it was so while the owner gave it.
+granary::Outcome RemoteTransaction::told(const messages::Question& question) const {
+  const granary::Outcome outcome = outcome_of(question);
+  return outcome == granary::Outcome::kOk && cc::shut_out(reach_.worker.shared) ? granary::Outcome::kUnreachable
+                                                                                : outcome;
+}
+
 void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
   std::deque<Ask<messages::SnapshotGet>> questions;
   std::vector<messages::Question*> all;
@@ -51,7 +58,7 @@ void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSn
   }
   ask_patiently(std::move(all));
   for (std::size_t i = 0; i < gets.size(); ++i) {
-    gets[i].outcome = outcome_of(questions[i]);
+    gets[i].outcome = told(questions[i]);
     if (gets[i].outcome != granary::Outcome::kOk) continue;
     messages::SnapshotGetAnswer& answer = questions[i].answer();
     if (!answer.found) gets[i].outcome = granary::Outcome::kNotFound;
@@ -68,7 +75,7 @@ ScanResult RemoteTransaction::snapshot_scan(epoch::Epoch epoch, const txn::Table
     rest.limit = range.limit - result.count;
     Ask<messages::SnapshotScan> ask(home, {.table = table.id(), .range = rest, .epoch = epoch});
     ask_patiently({&ask});
-    result.outcome = outcome_of(ask);
+    result.outcome = told(ask);
     if (!result) return result;
     const messages::SnapshotScanAnswer& piece = ask.answer();
     for (const messages::SnapshotEntry& entry : piece.entries) {

@@ -241,6 +241,57 @@ TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreCommitsNothing) {
   EXPECT_EQ(at(1, "1x"), "old") << "and nothing stays locked";
 }
 
+/// The node loses its right at the last moment: behind every wait of the commit, or, for one that only reads, behind its validation.
+TEST_P(AcrossNodes, TheRightToCommitIsAskedForBehindTheLastWait) {
+  membership::Fence fence;
+  fence.extend(membership::kForever);
+  cluster_.node(0).database().engine().set_fence(fence);
+  const auto lost_at = [&](std::string_view last, const std::vector<std::string>& reads,
+                           const std::vector<std::string>& writes) {
+    SCOPED_TRACE(last);
+    fence.move(1);
+    bool reached = false;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point != last && point != "region.prepared") return;
+      fence.move(2);
+      reached = true;
+    });
+    Transaction t = begin(0);
+    for (const std::string& key : reads) EXPECT_EQ(value_of(t, table(0), key), "old");
+    for (const std::string& key : writes) EXPECT_EQ(t.put(table(0), key, "new"), Outcome::kOk);
+    EXPECT_EQ(t.commit().reason, AbortReason::kConfigurationChanged);
+    base::set_sync_hook({});
+    EXPECT_TRUE(reached);
+  };
+  lost_at("commit.prepared", {}, {"0x"});
+  lost_at("commit.validated", {"0x"}, {});
+  lost_at("across.prepared", {}, {"1x"});
+  lost_at("across.prepared", {"2x"}, {"0x", "1x"});
+  lost_at("across.validated", {"0x", "1x"}, {});
+  fence.move(3);
+  for (const char* key : {"0x", "1x"}) {
+    EXPECT_EQ(at(1, key), "old");
+    commit(0, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk); });
+  }
+}
+
+/// Other nodes keep old versions for the snapshots of members only, so what they say to others may be of another time.
+TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreReadsNoSnapshotOfOthers) {
+  cluster_.pass_epochs(9);
+  membership::Fence fence;
+  fence.extend(membership::kForever);
+  fence.move(1);
+  cluster_.node(0).database().engine().set_fence(fence);
+  std::string value;
+  Snapshot snapshot = cluster_.node(0).worker().snapshot();
+  EXPECT_EQ(snapshot.get(table(0), "1x", value), Outcome::kOk);
+  fence.move(2);
+  EXPECT_EQ(snapshot.get(table(0), "1x", value), Outcome::kOk) << "it is a member still";
+  fence.close();
+  EXPECT_EQ(snapshot.get(table(0), "1x", value), Outcome::kUnreachable);
+  EXPECT_EQ(snapshot.get(table(0), "0x", value), Outcome::kOk) << "its own are whole, if old";
+}
+
 /// What it waits for may have ended long ago without its hearing of it.
 TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreDoesNotTryAgain) {
   membership::Fence fence;
