@@ -146,7 +146,9 @@ class ClusterWorker {
 class Cluster {
  public:
   /// Reads the cluster file, becomes a member, opens the node's database. kFailedPrecondition if the cluster runs with another
-  /// file or another version, or serves already: all nodes start together. kAlreadyExists if this node runs already.
+  /// file or another version. kUnavailable if it serves already, as all nodes start together, or if its membership cannot be reached.
+  /// kAlreadyExists if this node runs already. A node whose membership was lost (status()) may join again in the same process, once its
+  /// Cluster is gone.
   static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
   /// Leaves, if leave() was not called. Precondition: all workers are gone.
   ~Cluster();

@@ -2,7 +2,10 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <granary/cluster.h>
@@ -10,6 +13,7 @@
 #include "bench/harness/stop_signals.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/config.h"
+#include "cluster_config/load.h"
 #include "src/base/print.h"
 #include "src/cli/tool.h"
 
@@ -37,6 +41,68 @@ Status serve(Cluster& cluster) {
   return cluster.status().ok() ? cluster.leave() : cluster.status();
 }
 
+/// One life of the node: it joins, starts, serves and leaves. Its directory is free when this returns. `served_ns`: for how long it served.
+Status live(const ClusterOptions& options, std::uint64_t& served_ns) {
+  auto cluster = Cluster::join(options);
+  if (!cluster.ok()) return cluster.status();
+  if (Status status = (*cluster)->start(); !status.ok()) return status;
+  const std::uint64_t from_ns = now_ns();
+  Status status = serve(**cluster);
+  served_ns = now_ns() - from_ns;
+  if (status.ok()) base::print("node {} has left\n", (*cluster)->node());
+  return status;
+}
+
+/// Whether the same may go well in a while: others still have to end, or to start, or the membership cannot be reached.
+bool may_pass(const Status& status) {
+  return status.code() == StatusCode::kMembershipLost || status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kAlreadyExists;
+}
+
+/// How a node that has lost its membership starts again by itself. Waits double, so that the nodes of a cluster that have all lost theirs find each other.
+class Rejoining {
+ public:
+  Rejoining(std::uint64_t most, bool has_data) : most_(most), has_data_(has_data) {}
+
+  /// Waits before the next life and returns true; or says why there is none, and returns false.
+  bool go_on(NodeNumber node, const Status& ended, std::uint64_t served_ns) {
+    if (served_ns >= kServedLong_ns) tries_ = 0;
+    const std::string why = refusal(ended);
+    if (!why.empty()) {
+      base::print(stderr, "granary: node {} does not start again by itself: {}\n", node, why);
+      return false;
+    }
+    const std::uint64_t pause_s = std::min(std::uint64_t{1} << tries_, kLongestPause_s);
+    ++tries_;
+    base::print(stderr, "granary: node {} starts again with its data in {} s (try {} of {}), after: {}\n", node,
+                pause_s, tries_, most_, ended.message());
+    bench::StopSignals signals;
+    signals.ask_first(true);
+    return !signals.wait_until(now_ns() + pause_s * 1'000'000'000);
+  }
+
+ private:
+  std::string refusal(const Status& ended) const {
+    if (most_ == 0) return "--rejoin=0";
+    if (!has_data_) return "it has no data_directory, and what it had in memory is lost with its membership";
+    if (!may_pass(ended)) return ended.message();
+    if (tries_ == most_) return fmt::format("{} tries were in vain, the last one: {}", tries_, ended.message());
+    return "";
+  }
+
+  static constexpr std::uint64_t kServedLong_ns = 60'000'000'000;  ///< after so long, tries are counted anew
+  static constexpr std::uint64_t kLongestPause_s = 16;
+
+  const std::uint64_t most_;
+  const bool has_data_;
+  std::uint64_t tries_ = 0;
+};
+
+bool has_data_directory(const ClusterOptions& options) {
+  const auto config = cluster_config::load(options.file);
+  return config.ok() && !config->find(options.node)->data_directory.empty();
+}
+
 bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   if (!flags.given("cluster")) return bench::refuse(bench::ExitCode::kUsage, "node: --cluster is missing");
   if (flags.integer("id") == 0) return bench::refuse(bench::ExitCode::kUsage, "node: --id is missing");
@@ -44,15 +110,21 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
                          .node = static_cast<NodeNumber>(flags.integer("id")),
                          .start_timeout_ms = static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000)};
   options.database.salvage = flags.enabled("salvage");
-  auto cluster = Cluster::join(options);
-  if (!cluster.ok()) return refuse(cluster.status());
-  if (const Status status = (*cluster)->start(); !status.ok()) return refuse(status);
-  if (const Status status = serve(**cluster); !status.ok()) {
-    // The cluster has said why it was lost.
-    return status.code() == StatusCode::kMembershipLost ? bench::ExitCode::kMembershipLost : refuse(status);
+  std::uint64_t served_ns = 0;
+  Status ended = live(options, served_ns);
+  if (ended.ok()) return bench::ExitCode::kOk;
+  if (ended.code() != StatusCode::kMembershipLost) return refuse(ended);
+  options.database.salvage = false;  // that was for what had been there before
+  Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data_directory(options));
+  while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0))) {
+    ended = live(options, served_ns);
+    if (ended.ok()) return bench::ExitCode::kOk;
   }
-  base::print("node {} has left\n", (*cluster)->node());
-  return bench::ExitCode::kOk;
+  // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
+  const bench::ExitCode code = bench::exit_code_of(ended);
+  return code == bench::ExitCode::kDamagedData || code == bench::ExitCode::kDiskFault
+             ? code
+             : bench::ExitCode::kMembershipLost;
 }
 
 }  // namespace
@@ -67,14 +139,19 @@ const Tool& node_tool() {
           "the "
           "other nodes, and says 'node N of M serves'. SIGTERM, SIGINT or SIGHUP makes it leave in order (exit code "
           "0). A "
-          "node that loses its membership ends with exit code 6. An application with tables of its own is such a node "
-          "by "
-          "granary::Cluster (granary/cluster.h).",
+          "node that loses its membership starts again with its data, a few times (--rejoin), or ends with exit code "
+          "6. An "
+          "application with tables of its own is such a node "
+          "by granary::Cluster (granary/cluster.h).",
       .examples = {"--cluster=cluster.toml --id=1"},
       .flags = {bench::text_flag("cluster", "", "FILE", "The cluster file; the same on all hosts."),
                 bench::integer_flag("id", 0, 0, cluster_config::kGreatestNodeId, "",
                                     "Which of its nodes this one is; 0 is none."),
                 bench::integer_flag("start_timeout", 60, 1, 3600, "seconds", "How long to wait for the other nodes."),
+                bench::integer_flag(
+                    "rejoin", 8, 0, 1000, "",
+                    "How often in a row a node with a data_directory starts again by itself when it has "
+                    "lost its membership; 0: it ends with exit code 6 at once."),
                 bench::switch_flag(
                     "salvage", false,
                     "Open what is left of damaged or missing data, and say what is lost; on every node.")},

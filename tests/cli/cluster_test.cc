@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -71,9 +72,10 @@ TEST(Cluster, WhatKeepsANodeFromStartingIsExitCodeOne) {
 class Nodes : public testing::Test {
  protected:
   Nodes() { write(40); }
-  void write(int epoch_ms) {
+  void write(int epoch_ms, const std::string& defaults = "") {
     std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\nkey_file = \"key\"\nepoch_ms = "
-                         << epoch_ms << "\n[defaults]\nmemory = \"64MiB\"\n[[node]]\nid = 1\n[[node]]\nid = 2\n";
+                         << epoch_ms << "\n[defaults]\nmemory = \"64MiB\"\n"
+                         << defaults << "[[node]]\nid = 1\n[[node]]\nid = 2\n";
   }
   std::unique_ptr<tests::CrashChild> start(int id) {
     return std::make_unique<tests::CrashChild>(std::vector<std::string>{
@@ -120,7 +122,27 @@ TEST_F(Nodes, ThatLoseTheirMembershipEndWithExitCodeSix) {
   ASSERT_TRUE(second->run_until("node 2 of 2 serves"));
   // In one step: the nodes may be writing into it.
   std::filesystem::rename(directory_ / "run/membership", directory_ / "run/gone");
-  EXPECT_EQ(first->wait().exit_code, 6);
+  EXPECT_EQ(first->wait().exit_code, 6) << "without a data directory there is nothing to come back with";
+}
+
+TEST_F(Nodes, ThatLoseTheirMembershipAndHaveDataComeBackByThemselves) {
+  write(40, "data_directory = \"data\"\n");
+  ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
+  const auto first = start(1), second = start(2);
+  ASSERT_TRUE(first->run_until("node 1 of 2 serves"));
+  ASSERT_TRUE(second->run_until("node 2 of 2 serves"));
+  std::filesystem::rename(directory_ / "run/membership", directory_ / "run/gone");
+  const auto serves = [](const tests::CrashChild& node) {
+    return std::count_if(node.lines().begin(), node.lines().end(),
+                         [](const std::string& line) { return line.ends_with("serves"); });
+  };
+  for (const auto& node : {first.get(), second.get()}) {
+    for (int turn = 0; serves(*node) < 2 && turn < 600; ++turn) node->run_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(serves(*node), 2);
+  }
+  for (const auto& node : {first.get(), second.get()}) node->signal(SIGTERM);
+  EXPECT_EQ(first->wait().exit_code, 0);
+  EXPECT_EQ(second->wait().exit_code, 0);
 }
 
 }  // namespace

@@ -87,7 +87,8 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
                                         .address = node.address,
                                         .protocol = cluster_protocol(),
                                         .release = base::version_text(),
-                                        .together_us = kLeaving_us};
+                                        .together_us = kLeaving_us,
+                                        .ends_with_others = cluster_config::has_logs(config)};
   options.remember(life);
   // The run directory of a host may be gone after a restart of the machine, which must not keep nodes from starting.
   if (config.membership.kind == cluster_config::MembershipKind::kLocal) options.known_cluster_id = 0;
@@ -143,6 +144,7 @@ Status ClusterNode::become_member() {
     if (control_ != nullptr) dist::stop_serving(control_block());
     std::fprintf(stderr, "granary: %s\n", why.message().c_str());
   };
+  listener.warn = [](const std::string& warning) { std::fprintf(stderr, "granary: warning: %s\n", warning.c_str()); };
   auto joined = membership::Membership::join(std::move(board).value(), membership_options(config_, own_, *former),
                                              std::move(listener));
   if (!joined.ok()) return joined.status();
