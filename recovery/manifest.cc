@@ -13,17 +13,39 @@ namespace {
 
 std::string path_in(const std::string& directory) { return directory + "/" + std::string(kManifestName); }
 
+std::string absolute_from(const std::string& directory, const std::string& path) {
+  if (path.starts_with('/')) return path;
+  return path == "." ? directory : directory + "/" + path;
+}
+
+std::string relative_to(const std::string& directory, const std::string& path) {
+  if (!is_inside(directory, path)) return path;
+  return path == directory ? "." : path.substr(directory.size() + 1);
+}
+
 }  // namespace
 
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory) {
   const std::string path = path_in(directory);
   auto text = base::read_file(files, path);
   if (!text.ok()) return text.status();
-  return parse_manifest(*text, path);
+  auto manifest = parse_manifest(*text, path);
+  if (!manifest.ok()) return manifest;
+  for (std::string& each : manifest->log_directories) each = absolute_from(directory, each);
+  if (!manifest->reliable_directory.empty())
+    manifest->reliable_directory = absolute_from(directory, manifest->reliable_directory);
+  return manifest;
 }
 
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest) {
-  return base::replace_file(files, path_in(directory), manifest_text(manifest));
+  Manifest written = manifest;
+  for (std::string& each : written.log_directories) each = relative_to(directory, each);
+  written.reliable_directory = relative_to(directory, written.reliable_directory);
+  return base::replace_file(files, path_in(directory), manifest_text(written));
+}
+
+bool is_inside(const std::string& directory, const std::string& path) {
+  return path == directory || path.starts_with(directory + "/");
 }
 
 epoch::Epoch greatest_epoch(const Manifest& manifest) {
@@ -33,7 +55,7 @@ epoch::Epoch greatest_epoch(const Manifest& manifest) {
   return greatest;
 }
 
-log::DatabaseId new_database_id() {
+log::DatabaseId new_id() {
   std::random_device random;
   log::DatabaseId id;
   for (unsigned char& byte : id) byte = static_cast<unsigned char>(random());

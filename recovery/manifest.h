@@ -14,6 +14,7 @@
 #include <granary/status.h>
 #include <granary/table.h>
 
+#include "src/base/directory.h"
 #include "src/base/file.h"
 #include "src/epoch/epoch.h"
 #include "src/log/format.h"
@@ -53,8 +54,19 @@ struct CheckpointEntry {
   std::string directory;   ///< below the database's
 };
 
+/// Where a database was when its manifest was written: what tells a copy, and a directory that was moved, from the original.
+struct Residence {
+  std::string directory;  ///< canonical
+  base::DirectoryIdentity identity;
+};
+
+/// Directories are absolute here. In the file, those inside the database's directory are relative to it, so that they move
+/// and are copied with it.
 struct Manifest {
   log::DatabaseId database{};
+  /// Which of the copies of the database this is: a new one when a copy is opened. Rings belong to an instance.
+  log::DatabaseId instance{};
+  std::optional<Residence> residence;  ///< none: a backup, which resides wherever it is opened
   std::vector<std::string> log_directories;
   std::string reliable_directory;
   std::string boot;  ///< of the system when the last generation began: rings of another boot are none
@@ -64,17 +76,21 @@ struct Manifest {
 };
 
 inline constexpr std::string_view kManifestName = "MANIFEST";
-inline constexpr std::string_view kLockName = "LOCK";  ///< held by who has the directory open
+inline constexpr std::string_view kLockName = "LOCK";                 ///< held by who has the directory open
+inline constexpr std::string_view kRingDirectoryPrefix = "granary-";  ///< of a directory of rings; its instance follows
 
 /// kNotFound if the directory has none; kDamaged, naming file and cause, if it is not whole or of another version.
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory);
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest);
 
+/// True if the path is the directory or something below it. Both are canonical.
+bool is_inside(const std::string& directory, const std::string& path);
+
 /// The greatest epoch that it names.
 epoch::Epoch greatest_epoch(const Manifest& manifest);
 
-/// A new random id.
-log::DatabaseId new_database_id();
+/// A new random id, of a database or of an instance.
+log::DatabaseId new_id();
 using log::to_text;  // an id is an array, in whose namespace nobody looks for it
 /// The system's boot id, or "" if it has none.
 std::string boot_id();

@@ -13,7 +13,7 @@
 
 #include <granary/limits.h>
 
-#include "src/base/crc32c.h"
+#include "recovery/checked_text.h"
 #include "src/record/tid.h"
 #include "src/txn/index_key.h"
 
@@ -23,8 +23,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::string_view kChecksumWord = "crc32c ";
-constexpr std::size_t kChecksumLine = kChecksumWord.size() + 8 + 1;
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
 
 /// The words that stand for an enum's values.
@@ -50,42 +48,6 @@ std::string word_of(Enum wanted, Words<Enum> words) {
     if (value == wanted) return std::string(word);
   }
   return "?";
-}
-
-// --- byte strings ---
-
-bool stands_for_itself(char c) { return c >= ' ' && c <= '~' && c != '%'; }
-
-std::string escape(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    if (stands_for_itself(c)) {
-      text += c;
-    } else {
-      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return text;
-}
-
-/// The value of an upper-case hexadecimal digit, or -1.
-int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
-
-std::optional<std::string> unescape(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (stands_for_itself(text[i])) {
-      bytes += text[i];
-      continue;
-    }
-    if (text[i] != '%' || text.size() - i < 3) return std::nullopt;
-    const int high = digit_of(text[i + 1]);
-    const int low = digit_of(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    bytes += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return bytes;
 }
 
 // --- writing ---
@@ -123,10 +85,6 @@ ordered_json table_json(const TableEntry& table) {
   if (table.hash_keys) out["hash"] = {{"keys", *table.hash_keys}};
   if (table.shared) out["shared"] = true;
   return out;
-}
-
-std::string checksum_line(std::string_view text) {
-  return fmt::format("{}{:08x}\n", kChecksumWord, base::crc32c(0, text.data(), text.size()));
 }
 
 // --- reading ---
@@ -242,15 +200,30 @@ class Fields {
   std::size_t taken_ = 0;
 };
 
-log::DatabaseId parse_id(const std::string& text, Complaint& complaint) {
-  log::DatabaseId id{};
-  for (std::size_t i = 0; i < id.size() && text.size() == 2 * id.size(); ++i) {
-    const auto digit = [](char c) { return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= '0' && c <= '9' ? c - '0' : 0; };
-    id[i] = static_cast<unsigned char>(digit(text[2 * i]) * 16 + digit(text[2 * i + 1]));
+log::DatabaseId parse_id(const std::string& text, const char* field, Complaint& complaint) {
+  const auto id = id_of(text);
+  if (!id) complaint.add(fmt::format("{} is \"{}\"; expected 32 hexadecimal digits", field, escape(text)));
+  return id.value_or(log::DatabaseId());
+}
+
+/// A directory that is not absolute is inside the database's.
+void check_directory(const std::string& directory, const std::string& where, Complaint& complaint) {
+  const std::string bounded = "/" + directory + "/";
+  if (directory.empty() || (!directory.starts_with('/') && bounded.find("/../") != std::string::npos)) {
+    complaint.add(fmt::format("{} is \"{}\"; expected an absolute path, or one inside the database's directory", where,
+                              escape(directory)));
   }
-  if (to_text(id) != text)
-    complaint.add(fmt::format("database is \"{}\"; expected 32 hexadecimal digits", escape(text)));
-  return id;
+}
+
+Residence parse_residence(const json& value, const std::string& place, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  Residence residence;
+  residence.directory = fields.bytes("directory");
+  residence.identity.device = fields.number("device", kAny);
+  residence.identity.inode = fields.number("inode", kAny);
+  residence.identity.born_ns = fields.number("born_ns", kAny);
+  fields.end();
+  return residence;
 }
 
 Generation parse_generation(const json& value, const std::string& place, Complaint& complaint) {
@@ -347,11 +320,20 @@ Manifest parse_fields(const json& document, Complaint& complaint) {
   Fields fields(document, "it", complaint);
   Manifest manifest;
   fields.number("format", kManifestVersion, kManifestVersion);
-  manifest.database = parse_id(fields.bytes("database"), complaint);
+  manifest.database = parse_id(fields.bytes("database"), "database", complaint);
+  manifest.instance = parse_id(fields.bytes("instance"), "instance", complaint);
+  if (fields.has("residence")) {
+    fields.object("residence", [&](const json& residence, const std::string& where) {
+      manifest.residence = parse_residence(residence, where, complaint);
+    });
+  }
   fields.array("log_directories", [&](const json& directory, const std::string& where) {
     manifest.log_directories.push_back(fields.bytes_of(directory, where));
+    check_directory(manifest.log_directories.back(), where, complaint);
   });
   manifest.reliable_directory = fields.bytes("reliable_directory");
+  if (!manifest.reliable_directory.empty())
+    check_directory(manifest.reliable_directory, "reliable_directory", complaint);
   manifest.boot = fields.bytes("boot");
   fields.array("generations", [&](const json& generation, const std::string& where) {
     manifest.generations.push_back(parse_generation(generation, where, complaint));
@@ -384,11 +366,19 @@ std::optional<std::uint64_t> version_of(const json& document) {
 std::string manifest_text(const Manifest& manifest) {
   ordered_json document = {{"format", kManifestVersion},
                            {"database", to_text(manifest.database)},
+                           {"instance", to_text(manifest.instance)},
                            {"log_directories", ordered_json::array()},
                            {"reliable_directory", escape(manifest.reliable_directory)},
                            {"boot", escape(manifest.boot)},
                            {"generations", ordered_json::array()},
                            {"tables", ordered_json::array()}};
+  if (manifest.residence) {
+    const auto& [directory, identity] = *manifest.residence;
+    document["residence"] = {{"directory", escape(directory)},
+                             {"device", identity.device},
+                             {"inode", identity.inode},
+                             {"born_ns", identity.born_ns}};
+  }
   for (const std::string& directory : manifest.log_directories)
     document["log_directories"].push_back(escape(directory));
   for (const Generation& generation : manifest.generations)
@@ -398,26 +388,16 @@ std::string manifest_text(const Manifest& manifest) {
     document["checkpoint"] = {{"epoch", manifest.checkpoint->epoch},
                               {"directory", escape(manifest.checkpoint->directory)}};
   }
-  std::string text = document.dump(1) + "\n";
-  text += checksum_line(text);
-  return text;
+  return with_checksum(document.dump(1) + "\n");
 }
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& path) {
   const auto damaged = [&](std::string_view why) {
     return Status(StatusCode::kDamaged, fmt::format("the manifest '{}' is damaged: {}", path, why));
   };
-  if (text.size() < kChecksumLine || text.substr(text.size() - kChecksumLine, kChecksumWord.size()) != kChecksumWord)
-    return damaged(fmt::format("its {} bytes do not end with a checksum line", text.size()));
-  const std::string_view body = text.substr(0, text.size() - kChecksumLine);
-  const std::string_view found = text.substr(body.size());
-  const std::string computed = checksum_line(body);
-  if (found != computed) {
-    const std::string_view digits = found.substr(kChecksumWord.size(), 8);
-    return damaged(fmt::format("its checksum line says '{}', its content has {}", escape(digits),
-                               computed.substr(kChecksumWord.size(), 8)));
-  }
-  const json document = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const CheckedText checked = check_text(text);
+  if (!checked.error.empty()) return damaged(checked.error);
+  const json document = json::parse(checked.body, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return damaged("it is no JSON, although its checksum is right");
   if (const auto version = version_of(document); version && *version != kManifestVersion)
     return damaged(fmt::format("it has format version {}, expected {}", *version, kManifestVersion));

@@ -43,4 +43,17 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
   return found;
 }
 
+Result<std::uint64_t> greatest_ring_generation(const Manifest& manifest) {
+  if (manifest.reliable_directory.empty() || manifest.boot.empty() || manifest.boot != boot_id()) return 0;
+  const auto names = base::system_files().list(manifest.reliable_directory);
+  if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Result<std::uint64_t>(0) : names.status();
+  std::uint64_t greatest = 0;
+  for (const std::string& name : *names) {
+    if (!is_ring_name(name)) continue;
+    const auto ring = log::Ring::open(manifest.reliable_directory + "/" + name, manifest.database);
+    if (ring.ok()) greatest = std::max(greatest, (*ring)->header().generation);  // find_rings() tells what is wrong
+  }
+  return greatest;
+}
+
 }  // namespace granary::recovery

@@ -30,4 +30,7 @@ bool is_ring_name(std::string_view name);
 /// kDamaged if something is in a ring's place that is none of this database.
 Result<SurvivingRings> find_rings(const Manifest& manifest);
 
+/// The latest generation that any ring in the manifest's directory is of; 0 if there are none of this boot.
+Result<std::uint64_t> greatest_ring_generation(const Manifest& manifest);
+
 }  // namespace granary::recovery

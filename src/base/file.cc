@@ -30,7 +30,11 @@ Status file_error(const char* operation, const std::string& path, int error) {
     case EDQUOT: return {StatusCode::kDiskFull, message};
     case EACCES:
     case EPERM:
-    case EROFS: return {StatusCode::kUnavailable, message};
+    case EROFS:
+    case ENOTDIR:  // the path is wrong, not the disk
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG: return {StatusCode::kUnavailable, message};
     default: return {StatusCode::kIoError, message};
   }
 }

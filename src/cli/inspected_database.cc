@@ -3,27 +3,83 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <thread>
 
 namespace granary::cli {
 
+/// Without a change to anything: the file system may be read-only, and what is looked at may be damaged.
+Status InspectedDatabase::lock(const std::string& where) {
+  const std::string path = fmt::format("{}/{}", where, recovery::kLockName);
+  auto locked = base::lock_to_read(path);
+  if (locked.ok()) {
+    locks.push_back(std::move(*locked));
+  } else if (locked.status().code() == StatusCode::kIoError) {
+    fmt::print(stderr, "granary: {}: nobody can tell whether a process has the database open; read all the same\n",
+               locked.status().message());
+  } else if (locked.status().code() != StatusCode::kNotFound) {
+    return locked.status();
+  }
+  return {};
+}
+
 Result<InspectedDatabase> InspectedDatabase::open(const std::string& directory) {
   base::FileSystem& files = base::system_files();
+  const auto none = [&](std::string_view why) {
+    return Status(StatusCode::kNotFound, fmt::format("'{}' holds no database: {}", directory, why));
+  };
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error)) return none("there is no such directory");
+  if (!std::filesystem::is_directory(directory, error)) return none("it is no directory");
   InspectedDatabase database;
-  database.directory = directory;
-  const std::string lock = fmt::format("{}/{}", directory, recovery::kLockName);
-  if (files.open(lock).ok()) {  // locking would make the file
-    auto locked = files.lock(lock);
-    if (!locked.ok()) return locked.status();
-    database.lock = std::move(*locked);
-  }
-  auto manifest = recovery::read_manifest(files, directory);
+  database.directory = base::canonical(directory);
+  if (const Status locked = database.lock(database.directory); !locked.ok()) return locked;
+  auto manifest = recovery::read_manifest(files, database.directory);
   if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound)
-    return Status(StatusCode::kNotFound, fmt::format("'{}' holds no database: there is no file '{}/{}'", directory,
-                                                     directory, recovery::kManifestName));
+    return none(fmt::format("there is no file '{}/{}'", directory, recovery::kManifestName));
   if (!manifest.ok()) return manifest.status();
   database.manifest = std::move(*manifest);
   return database;
+}
+
+Status InspectedDatabase::settle(const recovery::Wishes& wishes) {
+  auto found = recovery::settle(base::system_files(), manifest, directory, wishes);
+  if (!found.ok()) return found.status();
+  settled = std::move(*found);
+  manifest = settled.manifest;
+  if (!settled.note.empty()) fmt::print(stderr, "granary: {}\n", settled.note);
+  for (const std::string& each : manifest.log_directories) {
+    if (recovery::is_inside(directory, each)) continue;
+    if (const Status locked = lock(each); !locked.ok()) return locked;
+  }
+  return {};
+}
+
+Result<InspectedDatabase> open_with_logs(const std::string& directory, const bench::FlagValues& flags) {
+  auto database = InspectedDatabase::open(directory);
+  if (!database.ok()) return database;
+  const Status settled = database->settle(wishes_from(flags));
+  return settled.ok() ? std::move(database) : Result<InspectedDatabase>(settled);
+}
+
+bench::Flag log_dirs_flag() {
+  return bench::text_flag(
+      "log_dirs", "", "DIR,...",
+      "Of a copy: where the copies are of log directories that were outside of the database's; of any "
+      "database: where they are now.");
+}
+
+recovery::Wishes wishes_from(const bench::FlagValues& flags) {
+  recovery::Wishes wishes;
+  std::string_view rest = flags.text("log_dirs");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    if (end != 0) wishes.log_directories.push_back(base::canonical(std::string(rest.substr(0, end))));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  wishes.moved = flags.declared("moved") && flags.enabled("moved");
+  return wishes;
 }
 
 std::string InspectedDatabase::table_name(std::uint32_t id) const {

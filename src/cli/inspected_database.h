@@ -9,24 +9,42 @@
 #include <granary/status.h>
 
 #include "recovery/log_scan.h"
+#include "bench/harness/flags.h"
 #include "recovery/manifest.h"
+#include "recovery/settle.h"
 #include "src/base/file.h"
 
 namespace granary::cli {
 
 struct InspectedDatabase {
-  std::string directory;
-  std::unique_ptr<base::File> lock;  ///< none if the directory has no LOCK file, so that nobody can hold it
+  std::string directory;  ///< canonical
+  /// Shared ones, so that several may look, also on a read-only file system; none where there is no LOCK file, so that nobody
+  /// can hold it.
+  std::vector<std::shared_ptr<void>> locks;
   recovery::Manifest manifest;
+  recovery::Settled settled;  ///< after settle()
 
   /// kNotFound if there is no database, kUnavailable if a process has it open.
   static Result<InspectedDatabase> open(const std::string& directory);
+
+  /// Finds whose the log directories are that the manifest names, and locks them; `wishes` are those of the command line.
+  /// Tells on standard error if the database is a copy. Before anything below.
+  Status settle(const recovery::Wishes& wishes);
 
   /// "accounts", or "table 7" if the manifest does not know it.
   std::string table_name(std::uint32_t id) const;
   /// The scan of its logs that opening would do.
   Result<recovery::LogScan> scan(bool salvage) const;
+
+ private:
+  Status lock(const std::string& directory);
 };
+
+/// The database in `directory`, settled by the flags below. Commands that read logs begin with it.
+Result<InspectedDatabase> open_with_logs(const std::string& directory, const bench::FlagValues& flags);
+/// --log_dirs, for copies of log directories outside of the database's.
+bench::Flag log_dirs_flag();
+recovery::Wishes wishes_from(const bench::FlagValues& flags);
 
 /// One segment file of the log directories.
 struct SegmentFile {

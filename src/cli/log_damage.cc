@@ -28,7 +28,7 @@ Result<LogReport> examine_logs(const InspectedDatabase& database) {
   }
   if (!scan.ok()) return first;
   report.scan = std::move(*scan);
-  auto rings = recovery::find_rings(database.manifest);
+  auto rings = database.settled.rings();
   if (!rings.ok() && rings.status().code() != StatusCode::kDamaged) return rings.status();
   if (rings.ok()) {
     report.rings = std::move(*rings);

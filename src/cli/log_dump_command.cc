@@ -192,7 +192,7 @@ Status dump(const InspectedDatabase& database, Dump& lines) {
     if (lines.full()) break;
     if (const Status printed = lines.segment(file); !printed.ok()) return printed;
   }
-  const auto rings = recovery::find_rings(database.manifest);
+  const auto rings = database.settled.rings();
   if (!rings.ok()) return rings.status();
   for (const auto& ring : rings->rings) {
     lines.lock_ahead(database.manifest.reliable_directory + "/" + log::ring_name(ring->header().worker), *ring);
@@ -201,7 +201,7 @@ Status dump(const InspectedDatabase& database, Dump& lines) {
 }
 
 bench::ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
-  const auto database = InspectedDatabase::open(directory);
+  const auto database = open_with_logs(directory, flags);
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
   const auto wanted = wanted_from(*database, flags);
   if (!wanted.ok()) return bench::refuse(bench::exit_code_of(wanted.status()), wanted.status().message());
@@ -228,7 +228,8 @@ const Tool& log_dump_tool() {
           "What is not as it was written is named where it stands, and ends in exit code 4.",
       .examples = {"/var/lib/bank --limit=20",
                    "/var/lib/bank --table=accounts --from_epoch=100 --to_epoch=120 --values"},
-      .flags = {bench::text_flag("table", "", "ID", "Only writes to this table, by name or by number in the log."),
+      .flags = {log_dirs_flag(),
+                bench::text_flag("table", "", "ID", "Only writes to this table, by name or by number in the log."),
                 bench::integer_flag("from_epoch", 0, 0, record::kMaxEpoch, "", "First epoch that is shown."),
                 bench::integer_flag("to_epoch", 0, 0, record::kMaxEpoch, "",
                                     "Last epoch that is shown; 0 = to the end."),

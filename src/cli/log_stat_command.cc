@@ -112,7 +112,7 @@ std::string text_of(const InspectedDatabase& database, const LogScan& scan) {
 }
 
 bench::ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
-  const auto database = InspectedDatabase::open(directory);
+  const auto database = open_with_logs(directory, flags);
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
   const auto scan = database->scan(/*salvage=*/true);  // shows what is there, damaged or not
   if (!scan.ok()) return bench::refuse(bench::exit_code_of(scan.status()), scan.status().message());
@@ -140,7 +140,7 @@ const Tool& log_stat_tool() {
           "epochs, its markers, up to which epoch it is complete before the first fault, the durable epoch D "
           "that it names, and up to which epoch it counts.",
       .examples = {"/var/lib/bank", "/var/lib/bank --json"},
-      .flags = {bench::switch_flag("json", false, "Prints JSON instead of tables.")},
+      .flags = {log_dirs_flag(), bench::switch_flag("json", false, "Prints JSON instead of tables.")},
       .run = run,
   };
   return tool;

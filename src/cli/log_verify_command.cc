@@ -13,8 +13,8 @@
 namespace granary::cli {
 namespace {
 
-bench::ExitCode run(const std::string& directory, const bench::FlagValues&) {
-  const auto database = InspectedDatabase::open(directory);
+bench::ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
+  const auto database = open_with_logs(directory, flags);
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
   const auto report = examine_logs(*database);
   if (!report.ok()) return bench::refuse(bench::exit_code_of(report.status()), report.status().message());
@@ -45,6 +45,7 @@ const Tool& log_verify_tool() {
           "of writes. Prints a line with file, offset and cause for each damage and ends in exit code 4 if "
           "there is any. A torn tail, where nothing durable is lost, is reported and no damage.",
       .examples = {"/var/lib/bank"},
+      .flags = {log_dirs_flag()},
       .run = run,
   };
   return tool;

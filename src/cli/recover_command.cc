@@ -100,15 +100,17 @@ void print_report(const RecoveryReport& report, double opening_seconds) {
 }
 
 /// The directories stay as they are: those that the manifest names.
-Options options_for(const std::string& directory, const recovery::Manifest& manifest, bool salvage) {
+Options options_for(const InspectedDatabase& database, const bench::FlagValues& flags) {
+  const recovery::Manifest& manifest = database.manifest;
   Options options;
-  options.directory = directory;
+  options.directory = database.directory;
   options.log_directories = manifest.log_directories;
-  if (!manifest.reliable_directory.empty())
+  const bool own = !database.settled.copy || recovery::is_inside(database.directory, manifest.reliable_directory);
+  if (!manifest.reliable_directory.empty() && own)
     options.reliable_directory = std::filesystem::path(manifest.reliable_directory).parent_path();
   if (!manifest.generations.empty()) options.loggers = manifest.generations.back().loggers;
   options.checkpoint_interval_s = 0;
-  options.salvage = salvage;
+  options.salvage = flags.enabled("salvage");
   return options;
 }
 
@@ -127,13 +129,20 @@ ExitCode recover(Options options) {
   return closed.ok() ? ExitCode::kOk : refuse(closed);
 }
 
+Status take_over(const std::string& directory, const bench::FlagValues& flags) {
+  const auto lock = base::system_files().lock(fmt::format("{}/{}", directory, recovery::kLockName));
+  return lock.ok() ? recovery::take_residence(base::system_files(), directory, wishes_from(flags)) : lock.status();
+}
+
 ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
-  auto database = InspectedDatabase::open(directory);
+  auto database = open_with_logs(directory, flags);
   if (!database.ok()) return refuse(database.status());
-  const bool salvage = flags.enabled("salvage");
-  if (flags.enabled("dry_run")) return dry_run(*database, salvage);
-  const Options options = options_for(directory, database->manifest, salvage);
-  database->lock.reset();  // opening takes it
+  if (flags.enabled("dry_run")) return dry_run(*database, flags.enabled("salvage"));
+  const Options options = options_for(*database, flags);
+  database->locks.clear();  // opening takes them
+  if (flags.enabled("moved")) {
+    if (const Status taken = take_over(database->directory, flags); !taken.ok()) return refuse(taken);
+  }
   return recover(options);
 }
 
@@ -150,7 +159,11 @@ const Tool& recover_tool() {
       .examples = {"/var/lib/bank --dry-run", "/var/lib/bank", "/var/lib/bank --salvage"},
       .flags = {bench::switch_flag("dry_run", false, "Says what opening would do, and changes nothing."),
                 bench::switch_flag("salvage", false,
-                                   "Recovers although durable data is damaged, and prints what is lost.")},
+                                   "Recovers although durable data is damaged, and prints what is lost."),
+                bench::switch_flag("moved", false,
+                                   "The database was moved here, and is not where it was: its log rings, and log "
+                                   "directories that stayed where they were, are still its own."),
+                log_dirs_flag()},
       .run = run,
   };
   return tool;

@@ -31,6 +31,8 @@ const Tool& log_dump_tool();
 const Tool& log_verify_tool();
 const Tool& checkpoint_verify_tool();
 const Tool& recover_tool();
+const Tool& backup_tool();
+const Tool& rings_tool();
 const Tool& cluster_check_tool();
 const Tool& cluster_key_tool();
 const Tool& node_tool();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "recovery/owner.h"
 #include "recovery/replay.h"
 #include "src/base/private_directory.h"
 #include "src/base/test_hooks.h"
@@ -61,20 +62,28 @@ Status Storage::scan() {
   return {};
 }
 
+/// Before anything in their directory is replayed or removed: whoever made it could have had this process do so with anything.
 Status Storage::open_rings() {
-  if (const Status checked = check_ring_directory(); !checked.ok()) return checked;
-  auto found = recovery::find_rings(manifest_);
+  const std::string& directory = manifest_.reliable_directory;
+  if (directory.empty()) return {};
+  const Status checked = base::check_private_directory(directory);
+  if (checked.code() == StatusCode::kNotFound) return {};
+  if (!checked.ok()) return checked;
+  if (const Status locked = lock_rings(directory); !locked.ok()) return locked;
+  auto found = settled_.rings();
   if (!found.ok()) return found.status();
   if (!found->note.empty()) report_.notes.push_back(found->note);
   rings_ = std::move(*found);
   return {};
 }
 
-/// Before anything in it is replayed or removed: who made it could have had this process do so with anything.
-Status Storage::check_ring_directory() const {
-  if (manifest_.reliable_directory.empty()) return {};
-  const Status checked = base::check_private_directory(manifest_.reliable_directory);
-  return checked.code() == StatusCode::kNotFound ? Status() : checked;
+Status Storage::lock_rings(const std::string& directory) {
+  if (ring_lock_ != nullptr && ring_lock_path_ == directory) return {};
+  auto locked = base::system_files().lock(fmt::format("{}/{}", directory, recovery::kLockName));
+  if (!locked.ok()) return locked.status();
+  ring_lock_ = std::move(*locked);
+  ring_lock_path_ = directory;
+  return {};
 }
 
 void Storage::report_progress(std::uint64_t bytes) {
@@ -129,6 +138,11 @@ Status Storage::take_from(base::FileSystem& files, const std::string& directory,
                           std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   auto manifest = recovery::read_manifest(files, directory);
   if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? Status() : manifest.status();
+  if (&files == &files_) {  // where it can be seen whose its log directories are
+    auto settled = recovery::settle(files, std::move(*manifest), base::canonical(directory), {});
+    if (!settled.ok()) return settled.status();
+    manifest = std::move(settled->manifest);
+  }
   if (!manifest->generations.empty() && !manifest->generations.back().cut) manifest->generations.pop_back();
   if (manifest->generations.empty()) return {};
   if (manifest->checkpoint) manifest->checkpoint->epoch = std::min(manifest->checkpoint->epoch, checkpoint_epoch());
@@ -211,6 +225,10 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
     next.generations.back().end = true;
   }
   if (const Status made = base::make_private_directory(next.reliable_directory); !made.ok()) return made;
+  if (const Status locked = lock_rings(next.reliable_directory); !locked.ok()) return locked;
+  const Status owned = recovery::write_owner(
+      base::system_files(), {next.database, next.instance, options_.directory, next.reliable_directory});
+  if (!owned.ok()) return owned;
 
   std::vector<std::string_view> adopted;
   for (const auto& ring : rings_.rings) adopted.push_back(ring->pending());
@@ -237,7 +255,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   lost_ = !scan_.losses.empty();
   scan_ = {};
   if (const Status removed = remove_stale_checkpoints(); !removed.ok()) return removed;
-  return remove_rings(former);
+  return remove_rings(former.reliable_directory);
 }
 
 /// Makes sure that the segments of the generation that was running are on the device, as its cut will say. A logger's last
@@ -272,9 +290,12 @@ Status Storage::remove_files(const std::vector<std::string>& directories,
   return {};
 }
 
-Status Storage::remove_rings(const recovery::Manifest& former) {
+/// Of the former process, and those that were copied with the database's directory, which nobody uses.
+Status Storage::remove_rings(const std::string& former) {
   rings_.rings.clear();
-  for (const std::string& directory : {former.reliable_directory, manifest_.reliable_directory}) {
+  const std::string& copied = settled_.manifest.reliable_directory;
+  const bool is_copied = settled_.copy && recovery::is_inside(options_.directory, copied);
+  for (const std::string& directory : {former, manifest_.reliable_directory, is_copied ? copied : std::string()}) {
     if (directory.empty()) continue;
     const auto names = base::system_files().list(directory);
     if (!names.ok() && names.status().code() == StatusCode::kNotFound) continue;
@@ -283,8 +304,19 @@ Status Storage::remove_rings(const recovery::Manifest& former) {
       if (!name.starts_with(kRingPrefix)) continue;
       if (const Status removed = base::system_files().remove(directory + "/" + name); !removed.ok()) return removed;
     }
+    if (directory != manifest_.reliable_directory) remove_ring_directory(directory);
   }
   return {};
+}
+
+/// One without rings; the next opening makes it again. What an application put there may stay.
+void Storage::remove_ring_directory(const std::string& directory) {
+  base::FileSystem& files = base::system_files();
+  const auto names = files.list(directory);
+  if (!names.ok() || std::any_of(names->begin(), names->end(), recovery::is_ring_name)) return;
+  for (const std::string_view name : {recovery::kOwnerName, recovery::kLockName})
+    static_cast<void>(files.remove(fmt::format("{}/{}", directory, name)));
+  static_cast<void>(files.remove(directory));
 }
 
 Status Storage::add_table(const recovery::TableEntry& entry) {
@@ -332,8 +364,7 @@ Status Storage::close() {
   if (const Status closed = log_->close(); !closed.ok()) return closed;
   if (const Status noted = note_clean_end(); !noted.ok()) return noted;
   if (const Status removed = remove_files(log_directories(), log::is_spare_name); !removed.ok()) return removed;
-  // Empty now, and the next opening makes it again; what an application put there may stay.
-  static_cast<void>(base::system_files().remove(manifest_.reliable_directory));
+  remove_ring_directory(manifest_.reliable_directory);
   return {};
 }
 

@@ -27,6 +27,7 @@
 #include "recovery/log_scan.h"
 #include "recovery/manifest.h"
 #include "recovery/replay.h"
+#include "recovery/settle.h"
 #include "recovery/surviving_rings.h"
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
@@ -115,12 +116,15 @@ class Storage {
   Status refuse_member() const;
   Status lock_and_read();
   Status create_new();
+  Status settle(recovery::Manifest manifest);
   Status check_new_directories() const;
+  Status check_unowned(const std::vector<std::string>& fresh) const;
   Result<std::string> find(const std::vector<std::string>& directories, bool (*matches)(const std::string& name)) const;
   Status know_log_directories();
   Status scan();
   Status open_rings();
-  Status check_ring_directory() const;
+  Status lock_rings(const std::string& directory);
+  void remove_ring_directory(const std::string& directory);
   epoch::Epoch cut() const;
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   void report_progress(std::uint64_t bytes);
@@ -132,14 +136,18 @@ class Storage {
   Status sync_segments();
   Status remove_files(const std::vector<std::string>& directories,
                       const std::function<bool(const std::string& name)>& needless);
-  Status remove_rings(const recovery::Manifest& former);
+  Status remove_rings(const std::string& former);
   std::vector<std::string> log_directories() const;
   std::string ring_directory() const;
 
   const Options options_;
   base::FileSystem& files_;
   const ClusterPart part_;
-  std::unique_ptr<base::File> lock_;
+  std::vector<std::unique_ptr<base::File>> locks_;  // of the directory and of log directories outside of it
+  std::unique_ptr<base::File> ring_lock_;
+  std::string ring_lock_path_;
+  bool unsettled_ = false;     // the manifest on the device says other places than manifest_
+  recovery::Settled settled_;  // with the manifest as the former opening left it
   recovery::Manifest manifest_;
   mutable std::mutex manifest_mutex_;                  // guards manifest_ once the database serves
   std::mutex checkpoint_mutex_;                        // one checkpoint at a time; guards doubtful_

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "cluster_config/membership/life.h"
+#include "recovery/owner.h"
 #include "src/db/storage.h"
 
 namespace granary::db {
@@ -28,18 +28,12 @@ bool add_missing(std::vector<std::string>& names, const std::vector<std::string>
   return names.size() != before;
 }
 
-/// Where the path points to, whatever the working directory will be; one name for each way to write it.
-std::string absolute(const std::string& path) {
-  if (path.empty()) return path;
-  const std::filesystem::path normal = std::filesystem::absolute(path).lexically_normal();
-  return normal.has_filename() ? normal.string() : normal.parent_path().string();  // "/db/" is "/db", "/" itself
-}
-
 /// The manifest keeps its directories, and they must mean the same to the next opening.
 Options with_absolute_paths(Options options) {
-  options.directory = absolute(options.directory);
-  options.reliable_directory = absolute(options.reliable_directory);
-  for (std::string& directory : options.log_directories) directory = absolute(directory);
+  const auto settle = [](std::string& path) { path = path.empty() ? path : base::canonical(path); };
+  settle(options.directory);
+  settle(options.reliable_directory);
+  for (std::string& directory : options.log_directories) settle(directory);
   return options;
 }
 
@@ -85,30 +79,69 @@ std::vector<std::string> Storage::log_directories() const {
   return options_.log_directories.empty() ? std::vector{options_.directory} : options_.log_directories;
 }
 
-/// One of the database's own: several may share Options::reliable_directory.
+/// One of this instance's own: several databases may share Options::reliable_directory, and a copy has the original's id.
 std::string Storage::ring_directory() const {
   const std::string& parent = options_.reliable_directory.empty() ? kSharedMemory : options_.reliable_directory;
-  return parent + "/granary-" + recovery::to_text(manifest_.database);
+  return fmt::format("{}/{}{}", parent, recovery::kRingDirectoryPrefix, recovery::to_text(manifest_.instance));
 }
 
 Status Storage::lock_and_read() {
   if (const Status made = files_.make_directory(options_.directory); !made.ok()) return made;
   auto locked = files_.lock(options_.directory + "/" + std::string(recovery::kLockName));
   if (!locked.ok()) return locked.status();
-  lock_ = std::move(*locked);
+  locks_.push_back(std::move(*locked));
+  auto manifest = recovery::read_manifest(files_, options_.directory);
+  const bool none = !manifest.ok() && manifest.status().code() == StatusCode::kNotFound;
+  if (!manifest.ok() && !none) return manifest.status();
+  if (!none) {
+    if (const Status settled = settle(std::move(*manifest)); !settled.ok()) return settled;
+  }
   for (const std::string& directory : log_directories()) {
     if (const Status made = files_.make_directory(directory); !made.ok()) return made;
   }
-  auto manifest = recovery::read_manifest(files_, options_.directory);
-  if (manifest.ok()) {
-    manifest_ = std::move(*manifest);
-    return check_new_directories();
+  if (const Status fresh = none ? create_new() : check_new_directories(); !fresh.ok()) return fresh;
+  std::vector<std::string> directories = manifest_.log_directories;
+  add_missing(directories, log_directories());
+  for (const std::string& directory : directories) {
+    if (recovery::is_inside(options_.directory, directory)) continue;
+    auto lock = files_.lock(directory + "/" + std::string(recovery::kLockName));
+    if (!lock.ok()) return lock.status();
+    locks_.push_back(std::move(*lock));
   }
-  return manifest.status().code() == StatusCode::kNotFound ? create_new() : manifest.status();
+  return none ? know_log_directories() : Status();
+}
+
+/// Where the database is, and whose the directories are that it names.
+Status Storage::settle(recovery::Manifest manifest) {
+  const std::vector<std::string> named = manifest.log_directories;
+  auto settled =
+      recovery::settle(files_, std::move(manifest), options_.directory, {.log_directories = options_.log_directories});
+  if (!settled.ok()) return settled.status();
+  if (!settled->note.empty()) report_.notes.push_back(settled->note);
+  settled_ = std::move(*settled);
+  manifest_ = settled_.manifest;
+  const recovery::Residence& now = settled_.residence;
+  unsettled_ = settled_.copy || manifest_.log_directories != named || manifest_.residence->directory != now.directory ||
+               manifest_.residence->identity != now.identity;
+  manifest_.residence = now;
+  if (!settled_.copy) return {};
+  manifest_.instance = recovery::new_id();
+  manifest_.reliable_directory.clear();
+  manifest_.boot.clear();
+  return {};
+}
+
+Status Storage::check_unowned(const std::vector<std::string>& fresh) const {
+  for (const std::string& directory : fresh) {
+    const Status unowned = recovery::check_unowned(files_, manifest_, options_.directory, directory);
+    if (!unowned.ok()) return unowned;
+  }
+  return {};
 }
 
 /// A directory without a manifest is a new database, unless there is something that only a database leaves.
 Status Storage::create_new() {
+  if (const Status unowned = check_unowned(log_directories()); !unowned.ok()) return unowned;
   const auto found = find(log_directories(), [](const std::string& name) {
     return is_segment(name) || name.starts_with(kCheckpointPrefix);
   });
@@ -118,21 +151,27 @@ Status Storage::create_new() {
             fmt::format("'{}' has no {}, but '{}' is of a database; put the {} back, or choose an empty directory",
                         options_.directory, recovery::kManifestName, *found, recovery::kManifestName)};
   }
-  manifest_.database = recovery::new_database_id();
-  return know_log_directories();
+  const auto identity = base::identity(files_, options_.directory);
+  if (!identity.ok()) return identity.status();
+  manifest_.database = recovery::new_id();
+  manifest_.instance = recovery::new_id();
+  manifest_.residence = {options_.directory, *identity};
+  return {};
 }
 
-/// A directory that the manifest does not know cannot hold a segment of this database.
+/// A directory that the manifest does not know cannot hold a segment of this database, nor be another database's.
 Status Storage::check_new_directories() const {
   std::vector<std::string> fresh = log_directories();
   std::erase_if(fresh, [this](const std::string& name) { return is_among(manifest_.log_directories, name); });
+  if (const Status unowned = check_unowned(fresh); !unowned.ok()) return unowned;
   const auto found = find(fresh, is_segment);
   if (!found.ok()) return found.status();
   if (found->empty()) return {};
-  return {StatusCode::kFailedPrecondition,
-          fmt::format("the log of '{}' cannot move to where '{}' is, which is of another database; choose an empty "
-                      "directory",
-                      options_.directory, *found)};
+  return {
+      StatusCode::kFailedPrecondition,
+      fmt::format("the log of '{}' cannot move to where '{}' is, which is of another database, or of another life of "
+                  "this one; choose an empty directory",
+                  options_.directory, *found)};
 }
 
 /// The path of the first name in them that `matches`; "" if there is none.
@@ -147,12 +186,20 @@ Result<std::string> Storage::find(const std::vector<std::string>& directories,
   return std::string();
 }
 
-/// Before the first segment is made in them: what this opening leaves there if it is cut short, the next ones find.
+/// Before the first segment is made in them: what this opening leaves there if it is cut short, the next ones find, and nobody
+/// else takes for his own.
 Status Storage::know_log_directories() {
   recovery::Manifest next = manifest_;
-  if (!add_missing(next.log_directories, log_directories())) return {};
+  const bool more = add_missing(next.log_directories, log_directories());
+  for (const std::string& directory : next.log_directories) {
+    if (recovery::is_inside(options_.directory, directory)) continue;
+    const Status owned = recovery::write_owner(files_, {next.database, next.instance, options_.directory, directory});
+    if (!owned.ok()) return owned;
+  }
+  if (!more && !unsettled_) return {};
   if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
   manifest_ = std::move(next);
+  unsettled_ = false;
   return {};
 }
 

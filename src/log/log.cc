@@ -1,8 +1,12 @@
 #include "src/log/log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <map>
 
+#include "src/base/directory.h"
 #include "src/base/region_mark.h"
 
 namespace granary::log {
@@ -17,15 +21,61 @@ std::uint64_t spares(const LogOptions& options) {
 /// The format version of this log's segments and rings.
 std::uint32_t version(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
 
+/// Refuses what the disks have no room for, before any of it is taken: a disk that was filled up is of no use to others.
+Status check_room(const LogOptions& options) {
+  struct Need {
+    std::string directory;
+    std::uint64_t bytes = 0;
+  };
+  std::map<std::uint64_t, Need> by_device;
+  for (std::uint32_t logger = 0; logger < options.loggers && options.reserve_bytes != 0; ++logger) {
+    const std::string& directory = options.directories[logger % options.directories.size()];
+    const auto identity = base::identity(*options.files, directory);
+    if (!identity.ok()) return identity.status();
+    Need& need = by_device[identity->device];
+    need.directory = directory;
+    need.bytes += spares(options) * options.segment_bytes;
+  }
+  for (const auto& [device, need] : by_device) {
+    const auto free = base::free_bytes(*options.files, need.directory);
+    if (!free.ok()) return free.status();
+    if (need.bytes <= *free) continue;
+    return {StatusCode::kDiskFull,
+            fmt::format("log_reserve_bytes asks for {} bytes of log segments on the file system of '{}', which has {} "
+                        "bytes free: lower it, make room, or put the log elsewhere with log_directories",
+                        need.bytes, need.directory, *free)};
+  }
+  return {};
+}
+
+/// After an opening that failed: what was set aside, and the segments of the generation, which nobody knows yet. What cannot be
+/// removed the next opening removes.
+void remove_begun(const LogOptions& options) {
+  const std::string any = segment_name(options.generation, 0, 0);
+  const std::string segments = any.substr(0, any.find("-l") + 1);  // "log-g00000003-"
+  for (const std::string& directory : options.directories) {
+    const auto names = options.files->list(directory);
+    for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
+      if (is_spare_name(name) || name.starts_with(segments))
+        static_cast<void>(options.files->remove(directory + "/" + name));
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable,
                                        std::span<const std::string_view> adopted) {
+  if (const Status room = check_room(options); !room.ok()) return room;
+  const LogOptions made = options;
   std::unique_ptr<Log> log(new Log(std::move(options), epochs, durable));
   for (const auto& logger : log->loggers_) {
     const bool first = logger == log->loggers_.front();
-    if (const Status opened = logger->open(first ? adopted : std::span<const std::string_view>()); !opened.ok())
-      return opened;
+    const Status opened = logger->open(first ? adopted : std::span<const std::string_view>());
+    if (opened.ok()) continue;
+    log.reset();
+    remove_begun(made);
+    return opened;
   }
   if (log->options_.threads) {
     for (const auto& logger : log->loggers_) log->threads_.emplace_back([&l = *log, &logger] { l.run(*logger); });

@@ -52,6 +52,13 @@ Status failed(const char* operation, const std::string& path) {
   return {code, fmt::format("cannot {} the log ring '{}': {}", operation, path, std::strerror(error))};
 }
 
+/// A former process's ring, to write where that is allowed, else to read only: it may lie on a read-only file system.
+int open_left(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  return descriptor < 0 && (errno == EROFS || errno == EACCES) ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC)
+                                                               : descriptor;
+}
+
 /// A descriptor that is closed at the end; the mapping outlives it.
 struct Descriptor {
   explicit Descriptor(int descriptor) : number(descriptor) {}
@@ -80,9 +87,11 @@ Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path,
   if (room == MAP_FAILED) return failed("map", path);
   auto* const base = static_cast<char*>(room);
   constexpr int kFlags = MAP_SHARED | MAP_FIXED;
-  const bool mapped = ::mmap(base, kPage + capacity, PROT_READ | PROT_WRITE, kFlags, descriptor, 0) != MAP_FAILED &&
-                      ::mmap(base + kPage + capacity, capacity + shape.lock_bytes(), PROT_READ | PROT_WRITE, kFlags,
-                             descriptor, kPage) != MAP_FAILED;
+  const bool writable = (::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDWR;
+  const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  const bool mapped =
+      ::mmap(base, kPage + capacity, access, kFlags, descriptor, 0) != MAP_FAILED &&
+      ::mmap(base + kPage + capacity, capacity + shape.lock_bytes(), access, kFlags, descriptor, kPage) != MAP_FAILED;
   if (!mapped) {
     const Status status = failed("map", path);
     ::munmap(room, bytes);
@@ -126,7 +135,7 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
 }
 
 Result<std::unique_ptr<Ring>> Ring::open(const std::string& path, const DatabaseId& database) {
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const Descriptor file(open_left(path));
   if (file.number < 0) return failed("open", path);
   struct stat status {};
   if (::fstat(file.number, &status) != 0) return failed("look at", path);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/base/directory.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
@@ -279,6 +280,51 @@ TEST(LogReserve, LastsAsLongAsTheDatabase) {
   ASSERT_TRUE(database.ok()) << database.status().message();
   EXPECT_EQ(spares(*dead), 0) << "the first segment took the only one";
   database->reset();  // before the files
+}
+
+/// More than the disk has: refused before any of it is taken, and the database opens with less.
+TEST(LogReserve, MoreThanTheDiskHasIsRefusedAndLeavesNothing) {
+  TemporaryDirectory directory;
+  Options options = manual_options();
+  options.directory = directory / "db";
+  options.log_directories = {directory / "a", directory / "b"};
+  options.reliable_directory = directory / "rings";
+  options.loggers = 2;
+  const std::uint64_t free = base::free_bytes(base::system_files(), directory.path()).value();
+  options.log_segment_bytes = std::uint64_t{1} << 30;
+  options.log_reserve_bytes = free + options.log_segment_bytes;
+  const Status refused = Database::open(options).status();
+  EXPECT_EQ(refused.code(), StatusCode::kDiskFull);
+  EXPECT_NE(refused.message().find("bytes free"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find(directory.path()), std::string::npos) << refused.message();
+  std::uint64_t left = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+    if (entry.is_regular_file()) left += entry.file_size();
+    EXPECT_FALSE(entry.path().string().ends_with(".glog")) << entry.path();
+  }
+  EXPECT_LT(left, std::uint64_t{64} << 10);
+  options.log_reserve_bytes = ~std::uint64_t{0};
+  EXPECT_EQ(Database::open(options).status().code(), StatusCode::kInvalidArgument) << "no disk has so much";
+  options.log_reserve_bytes = 0;
+  EXPECT_TRUE(Database::open(options).ok());
+}
+
+/// The disk fills up, or fails, while the second logger sets its files aside: those of the first go, too.
+TEST(LogReserve, AnOpeningThatFailsHalfWayLeavesNothingSetAside) {
+  TemporaryDirectory rings;
+  Options options = manual_options();
+  options.directory = "/db";
+  options.reliable_directory = rings.path();
+  options.loggers = 2;
+  options.log_segment_bytes = std::uint64_t{64} << 10;
+  options.log_reserve_bytes = 6 * options.log_segment_bytes;
+  for (const char* const path : {"spare-l01-00000001", "log-g00000001-l01"}) {
+    FaultFiles files;
+    files.plan({.call = FileCall::kAppend, .code = StatusCode::kDiskFull, .path = path});
+    EXPECT_EQ(Database::open(options, files).status().code(), StatusCode::kDiskFull) << path;
+    for (const std::string& left : files.paths()) EXPECT_FALSE(left.ends_with(".glog")) << left;
+    EXPECT_TRUE(Database::open(options, files).ok()) << path;
+  }
 }
 
 /// After a restart of the system: same files, no rings, not even their directory.

@@ -103,6 +103,7 @@ void add_manifest(const Corpus& corpus, bool checkpoint) {
   auto manifest = recovery::read_manifest(*files, "/db").value();
   manifest.reliable_directory = "rings";  // instead of what tells about this machine
   manifest.boot = "boot";
+  manifest.instance = manifest.database;
   corpus.add("manifest", checkpoint ? "with-checkpoint" : "without-checkpoint", kMended,
              recovery::manifest_text(manifest));
   if (!checkpoint) return;

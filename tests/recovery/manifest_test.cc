@@ -19,6 +19,8 @@ using testing::HasSubstr;
 Manifest example() {
   Manifest manifest;
   manifest.database = {0, 1, 2, 3, 0xff, 0xfe};
+  manifest.instance = {9, 8, 7};
+  manifest.residence = {"/d b", {.device = 5, .inode = ~std::uint64_t{0}, .born_ns = 1}};
   manifest.log_directories = {"/a/log", "/b/50% \xc3\xa4\xff\n"};
   manifest.reliable_directory = "/dev/shm/x";
   manifest.boot = "0-1-2";
@@ -73,6 +75,28 @@ TEST(Manifest, ReadsWhatWasWritten) {
   EXPECT_FALSE(read->generations[2].cut);
   EXPECT_EQ(read->checkpoint->directory, "checkpoint-90");
   EXPECT_EQ(read->database, example().database);
+  EXPECT_EQ(read->instance, example().instance);
+  EXPECT_EQ(read->residence->directory, "/d b");
+  EXPECT_EQ(read->residence->identity, example().residence->identity);
+}
+
+/// So that they move and are copied with it.
+TEST(Manifest, NamesWhatIsInsideItsDirectoryRelativeToIt) {
+  tests::FaultFiles files;
+  ASSERT_TRUE(files.make_directory("/db").ok());
+  Manifest manifest = example();
+  manifest.log_directories = {"/db", "/db/log", "/dbx"};
+  manifest.reliable_directory = "/db/rings/x";
+  ASSERT_TRUE(write_manifest(files, "/db", manifest).ok());
+  const std::string text = files.contents("/db/MANIFEST");
+  for (const char* const written : {"\".\"", "\"log\"", "\"/dbx\"", "\"rings/x\""})
+    EXPECT_THAT(text, HasSubstr(written));
+  EXPECT_EQ(read_manifest(files, "/db")->log_directories, manifest.log_directories);
+  files.put("/moved/MANIFEST", text);
+  const auto moved = read_manifest(files, "/moved");
+  ASSERT_TRUE(moved.ok()) << moved.status().message();
+  EXPECT_EQ(moved->log_directories, (std::vector<std::string>{"/moved", "/moved/log", "/dbx"}));
+  EXPECT_EQ(moved->reliable_directory, "/moved/rings/x");
 }
 
 TEST(Manifest, KeepsHashTables) {
@@ -106,6 +130,7 @@ TEST(Manifest, WritesItsFormat) {
   const std::string text = R"({
  "format": 3,
  "database": "01000000000000000000000000000000",
+ "instance": "02000000000000000000000000000000",
  "log_directories": [
   "/db"
  ],
@@ -126,7 +151,7 @@ TEST(Manifest, WritesItsFormat) {
   }
  ]
 }
-crc32c 17371e3e
+crc32c 27f609e1
 )";
   const auto read = parse_manifest(text, "M");
   ASSERT_TRUE(read.ok()) << read.status().message();
@@ -195,12 +220,15 @@ TEST(Manifest, SaysWhatIsWrong) {
   EXPECT_THAT(with("\"base\": 0", "\"base\": 1"), HasSubstr("index of table 1"));
   EXPECT_THAT(with("\"number\": 7", "\"number\": 2"), HasSubstr("generations[2].number"));
   EXPECT_THAT(with("0-1-2", "%zz"), HasSubstr("boot"));
+  EXPECT_THAT(with("\"/a/log\"", "\"\""), HasSubstr("log_directories[0] is \"\"; expected an absolute path"));
+  EXPECT_THAT(with("/dev/shm/x", "a/../../b"), HasSubstr("reliable_directory is \"a/../../b\"; expected"));
+  EXPECT_THAT(with("\"inode\": 1", "\"inode\": -1"), HasSubstr("residence.inode"));
   EXPECT_THAT(parse_manifest(sealed("[1]"), "M").status().message(), HasSubstr("expected an object"));
   EXPECT_THAT(parse_manifest(sealed(std::string(100000, '[')), "M").status().message(), HasSubstr("no JSON"));
 }
 
 TEST(Manifest, Ids) {
-  EXPECT_NE(new_database_id(), new_database_id());
+  EXPECT_NE(new_id(), new_id());
   EXPECT_EQ(to_text(log::DatabaseId{0x01, 0xfe}), "01fe0000000000000000000000000000");
   EXPECT_EQ(boot_id(), boot_id());
   EXPECT_EQ(boot_id().find('\n'), std::string::npos);

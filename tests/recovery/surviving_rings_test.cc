@@ -16,7 +16,7 @@ namespace {
 class SurvivingRingsTest : public testing::Test {
  protected:
   SurvivingRingsTest() {
-    manifest_.database = new_database_id();
+    manifest_.database = new_id();
     manifest_.reliable_directory = directory_.path();
     manifest_.boot = boot_id();
     manifest_.generations.push_back({.number = 3, .cut = {}});

@@ -24,7 +24,12 @@ std::string refusal(std::string_view path) { return fmt::format("'{}' is neither
 
 }  // namespace
 
-bool LogFiles::is_log_directory(std::string_view directory) const {
+std::string LogFiles::here(std::string_view directory) const {
+  if (directory == ".") return directory_;
+  return directory.starts_with("./") ? directory_ + std::string(directory.substr(1)) : std::string(directory);
+}
+
+bool LogFiles::is_log_directory(const std::string& directory) const {
   const auto manifest = recovery::read_manifest(files_, directory_);
   if (!manifest.ok()) return false;
   return std::ranges::find(manifest->log_directories, directory) != manifest->log_directories.end();
@@ -35,16 +40,18 @@ std::string LogFiles::admit(std::string_view path) const {
   if (slash == std::string_view::npos) return "";
   const std::string_view directory = path.substr(0, slash);
   const std::string_view name = path.substr(slash + 1);
-  if (directory == "." && name == recovery::kManifestName) return directory_ + "/" + std::string(name);
-  return recovery::parse_segment_name(name) && is_log_directory(directory) ? std::string(path) : "";
+  const std::string admitted = fmt::format("{}/{}", here(directory), name);
+  if (directory == "." && name == recovery::kManifestName) return admitted;
+  return recovery::parse_segment_name(name) && is_log_directory(here(directory)) ? admitted : "";
 }
 
 void LogFiles::answer(const ListFiles& request, ListFilesAnswer& answer) {
-  if (!is_log_directory(request.directory)) {
+  const std::string directory = here(request.directory);
+  if (!is_log_directory(directory)) {
     answer.error = refusal(request.directory);
     return;
   }
-  const auto names = files_.list(std::string(request.directory));
+  const auto names = files_.list(directory);
   if (!names.ok()) {
     answer.error = names.status().message();
     return;

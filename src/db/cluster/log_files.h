@@ -10,7 +10,7 @@
 
 namespace granary::db {
 
-/// Used by the service's thread. Paths are absolute, as the manifest has them, but for "." and what is in it: the data directory.
+/// Used by the service's thread. Paths are as the manifest has them: absolute, or in ".", the data directory.
 class LogFiles final : public dist::messages::FileSource {
  public:
   LogFiles(std::string directory, base::FileSystem& files) : directory_(std::move(directory)), files_(files) {}
@@ -21,7 +21,9 @@ class LogFiles final : public dist::messages::FileSource {
  private:
   /// The path here; "" if it is none that others may read.
   std::string admit(std::string_view path) const;
-  bool is_log_directory(std::string_view directory) const;
+  /// The directory here that the name of a reader means.
+  std::string here(std::string_view directory) const;
+  bool is_log_directory(const std::string& directory) const;
   Status open(const std::string& path);
 
   const std::string directory_;

@@ -1,0 +1,177 @@
+#include "recovery/backup.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "src/base/crc32c.h"
+#include "src/base/directory.h"
+
+namespace granary::recovery {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+struct CopiedFile {
+  std::string from, to;
+  std::uint64_t bytes = 0;
+};
+
+class Backup {
+ public:
+  Backup(base::FileSystem& files, const std::string& directory, const Manifest& manifest, const std::string& to,
+         const BackupProgress& progress)
+      : files_(files),
+        directory_(directory),
+        manifest_(manifest),
+        to_(to),
+        progress_(progress) {}
+
+  Result<BackupFigures> run(const LogScan& scan, const std::vector<std::string>& also) {
+    if (const Status found = find_files(scan, also); !found.ok()) return found;
+    if (const Status made = make_target(); !made.ok()) return made;
+    const Status written = write();
+    if (!written.ok()) {
+      remove_all();
+      return written;
+    }
+    return BackupFigures{all_.size() + 1, bytes_};
+  }
+
+ private:
+  Status find_files(const LogScan& scan, const std::vector<std::string>& also);
+  Status add(const std::string& from, const std::string& name);
+  Status make_target();
+  Status write();
+  Status copy(const CopiedFile& file);
+  Result<std::uint32_t> checksum_of(const std::string& path);
+  void remove_all();
+  std::string checkpoint() const { return manifest_.checkpoint ? manifest_.checkpoint->directory : std::string(); }
+
+  base::FileSystem& files_;
+  const std::string& directory_;
+  const Manifest& manifest_;
+  const std::string& to_;
+  const BackupProgress& progress_;
+  std::vector<CopiedFile> all_;
+  std::uint64_t bytes_ = 0, done_ = 0;
+  std::vector<char> piece_ = std::vector<char>(kPiece);
+};
+
+Status Backup::add(const std::string& from, const std::string& name) {
+  const auto file = files_.open(from);
+  if (!file.ok()) return file.status();
+  const auto size = (*file)->size();
+  if (!size.ok()) return size.status();
+  all_.push_back({from, fmt::format("{}/{}", to_, name), *size});
+  bytes_ += *size;
+  return {};
+}
+
+Status Backup::find_files(const LogScan& scan, const std::vector<std::string>& also) {
+  for (const LogSegment& segment : scan.segments) {
+    const Status added = add(segment.path, segment.path.substr(segment.path.rfind('/') + 1));
+    if (!added.ok()) return added;
+  }
+  if (!checkpoint().empty()) {
+    const std::string path = fmt::format("{}/{}", directory_, checkpoint());
+    const auto names = files_.list(path);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      const Status added = add(fmt::format("{}/{}", path, name), fmt::format("{}/{}", checkpoint(), name));
+      if (!added.ok()) return added;
+    }
+  }
+  for (const std::string& name : also) {
+    const Status added = add(fmt::format("{}/{}", directory_, name), name);
+    if (!added.ok() && added.code() != StatusCode::kNotFound) return added;
+  }
+  return {};
+}
+
+Status Backup::make_target() {
+  const auto names = files_.list(to_);
+  if (!names.ok() && names.status().code() != StatusCode::kNotFound) return names.status();
+  if (names.ok() && !names->empty())
+    return {StatusCode::kAlreadyExists, fmt::format("'{}' is not empty: choose a new directory for the backup", to_)};
+  if (const Status made = files_.make_directory(to_); !made.ok()) return made;
+  const auto free = base::free_bytes(files_, to_);
+  if (!free.ok()) return free.status();
+  if (*free < bytes_) {
+    return {
+        StatusCode::kDiskFull,
+        fmt::format("the backup needs {} bytes, and the file system of '{}' has {} bytes free", bytes_, to_, *free)};
+  }
+  return checkpoint().empty() ? Status() : files_.make_directory(fmt::format("{}/{}", to_, checkpoint()));
+}
+
+Status Backup::write() {
+  for (const CopiedFile& file : all_) {
+    if (const Status copied = copy(file); !copied.ok()) return copied;
+  }
+  if (!checkpoint().empty()) {
+    const Status synced = files_.sync_directory(fmt::format("{}/{}", to_, checkpoint()));
+    if (!synced.ok()) return synced;
+  }
+  if (const Status synced = files_.sync_directory(to_); !synced.ok()) return synced;
+  Manifest manifest = manifest_;
+  manifest.instance = {};
+  manifest.residence.reset();
+  manifest.reliable_directory.clear();
+  manifest.boot.clear();
+  manifest.log_directories = {to_};
+  return write_manifest(files_, to_, manifest);
+}
+
+Status Backup::copy(const CopiedFile& file) {
+  auto from = files_.open(file.from);
+  if (!from.ok()) return from.status();
+  auto to = files_.create(file.to);
+  if (!to.ok()) return to.status();
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < file.bytes;) {
+    const auto got = (*from)->read_at(at, piece_);
+    if (!got.ok()) return got.status();
+    if (*got == 0) return {StatusCode::kDamaged, fmt::format("'{}' became shorter while it was copied", file.from)};
+    if (const Status written = (*to)->append({piece_.data(), *got}); !written.ok()) return written;
+    crc = base::crc32c(crc, piece_.data(), *got);
+    at += *got;
+    done_ += *got;
+    progress_(done_, bytes_);
+  }
+  if (const Status synced = (*to)->sync(); !synced.ok()) return synced;
+  const auto found = checksum_of(file.to);
+  if (!found.ok()) return found.status();
+  if (*found == crc) return {};
+  return {StatusCode::kIoError, fmt::format("'{}' does not read back as it was written", file.to)};
+}
+
+Result<std::uint32_t> Backup::checksum_of(const std::string& path) {
+  const auto file = files_.open(path);
+  if (!file.ok()) return file.status();
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0;;) {
+    const auto got = (*file)->read_at(at, piece_);
+    if (!got.ok()) return got.status();
+    if (*got == 0) return crc;
+    crc = base::crc32c(crc, piece_.data(), *got);
+    at += *got;
+  }
+}
+
+void Backup::remove_all() {
+  for (const CopiedFile& file : all_) static_cast<void>(files_.remove(file.to));
+  if (!checkpoint().empty()) static_cast<void>(files_.remove(fmt::format("{}/{}", to_, checkpoint())));
+  static_cast<void>(files_.remove(fmt::format("{}/{}", to_, kManifestName)));
+  static_cast<void>(files_.remove(to_));
+}
+
+}  // namespace
+
+Result<BackupFigures> write_backup(base::FileSystem& files, const std::string& directory, const Manifest& manifest,
+                                   const LogScan& scan, const std::vector<std::string>& also, const std::string& to,
+                                   const BackupProgress& progress) {
+  return Backup(files, directory, manifest, to, progress).run(scan, also);
+}
+
+}  // namespace granary::recovery

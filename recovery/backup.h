@@ -1,0 +1,32 @@
+#pragma once
+// A copy of a database at rest in one directory: what counts of its log, its checkpoint, and a manifest that names no place, so
+// that it can be opened, or copied, anywhere.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "recovery/log_scan.h"
+#include "recovery/manifest.h"
+#include "src/base/file.h"
+
+namespace granary::recovery {
+
+struct BackupFigures {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Bytes written of all there are.
+using BackupProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+/// Copies the database in `directory`, whose manifest and scan these are, to the directory `to`, which must be missing or
+/// empty. `also` are names of further files in the directory, copied if they are there. Nobody has the database open. Every file is synced, and read again and compared with what was written; the manifest
+/// comes last, so what was cut short is no database. After an error nothing of it is left, as far as it can be removed.
+Result<BackupFigures> write_backup(base::FileSystem& files, const std::string& directory, const Manifest& manifest,
+                                   const LogScan& scan, const std::vector<std::string>& also, const std::string& to,
+                                   const BackupProgress& progress);
+
+}  // namespace granary::recovery

@@ -1,0 +1,53 @@
+#pragma once
+// Whether a database lies where its manifest says, and whose the directories are that the manifest names. Everything that opens
+// a database, or looks at one, settles that first, and changes nothing meanwhile.
+//
+// What is kept true: nothing of a database is used by another directory than its own. A copy (made by cp, by a snapshot of the
+// file system, or put back from a backup) is a database of its own from its first opening on: it has what its log files hold,
+// and no rings. A directory that was renamed stays the database that it was. See docs/decisions/copies.md.
+
+#include <string>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "recovery/manifest.h"
+#include "recovery/surviving_rings.h"
+#include "src/base/file.h"
+
+namespace granary::recovery {
+
+/// What whoever opens or looks says of the directories.
+struct Wishes {
+  std::vector<std::string> log_directories;  ///< canonical; those of a copy may be copies of the original's
+  bool moved = false;  ///< the database is the one that was elsewhere and is there no more: take_residence()
+};
+
+struct Settled {
+  /// With the log directories as they are to be used now.
+  Manifest manifest;
+  /// Where the database is now.
+  Residence residence;
+  /// It is another instance than its manifest says: a copy, or one that was moved otherwise than by a rename.
+  bool copy = false;
+  std::string note;  ///< for users; else empty
+
+  /// What survived of a process that died: nothing if this is a copy, as the rings are the original's. kDamaged if something of
+  /// another database is in their place.
+  Result<SurvivingRings> rings() const;
+};
+
+/// `directory` is canonical, `manifest` was read there. kFailedPrecondition, naming what belongs to whom, if the database needs
+/// a directory that is another one's, or has to be said to be moved or copied.
+Result<Settled> settle(base::FileSystem& files, Manifest manifest, const std::string& directory, const Wishes& wishes);
+
+/// Makes a database that was moved otherwise than by a rename the one that it was: log directories that stayed and log rings are
+/// its own again. Refused as long as the original is there. The caller holds the directory's lock.
+Status take_residence(base::FileSystem& files, const std::string& directory, Wishes wishes);
+
+/// kFailedPrecondition if `log_directory`, which a database in `directory` does not use yet, has another owner and something in
+/// it.
+Status check_unowned(base::FileSystem& files, const Manifest& manifest, const std::string& directory,
+                     const std::string& log_directory);
+
+}  // namespace granary::recovery

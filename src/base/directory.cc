@@ -1,0 +1,56 @@
+#include "src/base/directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+namespace granary::base {
+namespace {
+
+Status failed(const char* operation, const std::string& path) { return file_error(operation, path, errno); }
+
+}  // namespace
+
+Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directory) {
+  if (&files != &system_files()) return DirectoryIdentity();
+  struct statx found {};
+  if (::statx(AT_FDCWD, directory.c_str(), 0, STATX_INO | STATX_BTIME, &found) != 0)
+    return failed("look at", directory);
+  DirectoryIdentity identity{.device = ::makedev(found.stx_dev_major, found.stx_dev_minor), .inode = found.stx_ino};
+  if ((found.stx_mask & STATX_BTIME) != 0) {
+    constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+    identity.born_ns = static_cast<std::uint64_t>(found.stx_btime.tv_sec) * kNanoseconds + found.stx_btime.tv_nsec;
+  }
+  return identity;
+}
+
+Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory) {
+  if (&files != &system_files()) return ~std::uint64_t{0};
+  struct statvfs found {};
+  if (::statvfs(directory.c_str(), &found) != 0) return failed("look at the free space of", directory);
+  return std::uint64_t{found.f_bavail} * found.f_frsize;
+}
+
+Result<std::shared_ptr<void>> lock_to_read(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return failed("open", path);
+  std::shared_ptr<void> lock(nullptr, [descriptor](void*) { ::close(descriptor); });
+  if (::flock(descriptor, LOCK_SH | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) return failed("lock", path);
+  return Status(StatusCode::kUnavailable, "'" + path + "' is locked: another process has this database open");
+}
+
+std::string canonical(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path found = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (error) found = std::filesystem::absolute(path).lexically_normal();
+  return found.has_filename() ? found.string() : found.parent_path().string();  // "/db/" is "/db", "/" itself
+}
+
+}  // namespace granary::base

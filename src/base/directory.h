@@ -1,0 +1,41 @@
+#pragma once
+// What is asked about directories of the system beyond the file layer: which one a path means, and what room there is. A file
+// system that tests put below the file layer has no copies and no renamed directories, and all the room there is.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <granary/status.h>
+
+#include "src/base/file.h"
+
+namespace granary::base {
+
+/// Tells a directory from any other, also from one that is at its path later: a copy has another inode or another time of
+/// birth, and a directory that was renamed keeps all three.
+struct DirectoryIdentity {
+  std::uint64_t device = 0;  ///< may change when the file system is mounted again
+  std::uint64_t inode = 0;
+  std::uint64_t born_ns = 0;  ///< since 1970; 0 where the file system does not know it
+
+  bool operator==(const DirectoryIdentity&) const = default;
+};
+
+/// Of an existing directory; all zeros unless `files` are the system's.
+Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directory);
+
+/// Bytes that this user may still write to the file system that the existing directory lies on; the greatest number unless
+/// `files` are the system's.
+Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory);
+
+/// Locks an existing file of the system against FileSystem::lock() but not against other readers, without a change to
+/// anything, so that it works on a read-only file system. kNotFound if there is no such file, kUnavailable if a process has it
+/// by lock(). The lock ends with the returned object.
+Result<std::shared_ptr<void>> lock_to_read(const std::string& path);
+
+/// Where the path points to, whatever the working directory will be: absolute, and without symbolic links as far as it
+/// exists. One name for each way to write it.
+std::string canonical(const std::string& path);
+
+}  // namespace granary::base

@@ -1,0 +1,100 @@
+// `granary backup`: a whole copy of a database at rest, in one directory.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "bench/harness/progress.h"
+#include "bench/harness/trial.h"
+#include "cluster_config/membership/life.h"
+#include "recovery/backup.h"
+#include "recovery/checkpoint/reader.h"
+#include "src/cli/log_damage.h"
+#include "src/cli/progress_bar.h"
+#include "src/cli/tool.h"
+
+namespace granary::cli {
+namespace {
+
+using bench::ExitCode;
+
+ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
+
+/// What is copied is everything that counts only if nothing waits in memory, and in a cluster, for the other nodes.
+Status check_at_rest(const InspectedDatabase& database, const LogReport& report) {
+  const auto refused = [&](std::string_view why) {
+    return Status(StatusCode::kFailedPrecondition, fmt::format("'{}' {}", database.directory, why));
+  };
+  const auto& generations = database.manifest.generations;
+  const bool ended = generations.empty() || generations.back().cut;
+  const bool member = base::system_files().open(fmt::format("{}/{}", database.directory, membership::kLifeName)).ok();
+  if (member && !ended)
+    return refused(
+        "is of a node that did not end in order: start the cluster and end it, then back up all of its nodes");
+  if (!report.rings.rings.empty() || !report.rings.note.empty())
+    return refused("is of a process that died, and has log rings in memory: granary recover it, then back it up");
+  return {};
+}
+
+Status verify_checkpoint_in(const std::string& directory, const recovery::Manifest& manifest) {
+  if (!manifest.checkpoint) return {};
+  return recovery::checkpoint::verify_checkpoint({.files = &base::system_files(),
+                                                  .directory = directory + "/" + manifest.checkpoint->directory,
+                                                  .database = manifest.database,
+                                                  .epoch = manifest.checkpoint->epoch},
+                                                 std::max(1u, std::thread::hardware_concurrency()))
+      .status();
+}
+
+ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
+  if (flags.text("to").empty()) return bench::refuse(ExitCode::kUsage, "backup: --to=DIR: where to?");
+  auto database = open_with_logs(directory, flags);
+  if (!database.ok()) return refuse(database.status());
+  const std::string to = base::canonical(flags.text("to"));
+  if (recovery::is_inside(database->directory, to))
+    return bench::refuse(ExitCode::kUsage, fmt::format("backup: --to={}: it is inside the database's directory", to));
+  const auto report = examine_logs(*database);
+  if (!report.ok()) return refuse(report.status());
+  for (const std::string& damage : report->damages) fmt::print(stderr, "DAMAGED: {}\n", damage);
+  if (!report->damages.empty())
+    return bench::refuse(ExitCode::kDamagedData, "a damaged database is not backed up: see 'granary log verify'");
+  if (const Status rest = check_at_rest(*database, *report); !rest.ok()) return refuse(rest);
+  if (const Status whole = verify_checkpoint_in(database->directory, database->manifest); !whole.ok())
+    return refuse(whole);
+  const auto written = [&] {
+    ProgressBar bar(::isatty(STDERR_FILENO) == 1);
+    return recovery::write_backup(base::system_files(), database->directory, database->manifest, report->scan,
+                                  {std::string(membership::kLifeName)}, to, [&](std::uint64_t done, std::uint64_t all) {
+                                    bar.show({done, all});
+                                  });
+  }();
+  if (!written.ok()) return refuse(written.status());
+  fmt::print("ok: {} files, {} in '{}', transactions up to epoch {}\n", written->files,
+             bench::human_bytes(written->bytes), to, report->scan.durable);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Tool& backup_tool() {
+  static const Tool tool{
+      .group = "backup",
+      .summary = "copies a database that no process has open, verified and synced",
+      .description =
+          "Verifies the database, copies its checkpoint and what counts of its log, from all of its log directories, "
+          "into "
+          "one directory, and reads the copy again. The manifest is written last: a backup that was cut short is no "
+          "database, and its files are removed if it fails. A backup is a database of its own: open it where it is, or "
+          "restore it by 'granary backup BACKUP --to=DIR' or by copying the directory.",
+      .examples = {"/var/lib/bank --to=/backup/bank-monday"},
+      .flags = {bench::text_flag("to", "", "DIR", "The backup's directory; missing or empty."), log_dirs_flag()},
+      .run = run,
+  };
+  return tool;
+}
+
+}  // namespace granary::cli
