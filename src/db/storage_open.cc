@@ -37,6 +37,18 @@ Options with_absolute_paths(Options options) {
   return options;
 }
 
+/// The file that says whose the data are may be gone; the manifest still tells that a node wrote it.
+Status refuse_lost_member(const recovery::Manifest& manifest, const std::string& directory) {
+  const auto& generations = manifest.generations;
+  const bool by_a_node = std::any_of(generations.begin(), generations.end(),
+                                     [](const recovery::Generation& generation) { return generation.life != 0; });
+  if (!by_a_node) return {};
+  return {StatusCode::kDamaged,
+          fmt::format("'{0}' has the data of a node of a cluster, but '{0}/{1}', which says of which one, is missing: "
+                      "put it back; without those of the other nodes the data would not be whole",
+                      directory, membership::kLifeName)};
+}
+
 }  // namespace
 
 Storage::Storage(const Options& options, base::FileSystem& files, const ClusterPart& part)
@@ -49,10 +61,15 @@ Storage::Storage(const Options& options, base::FileSystem& files, const ClusterP
 Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files,
                                                const ClusterPart& part) {
   std::unique_ptr<Storage> storage(new Storage(options, files, part));
-  if (part.control == nullptr && !part.recovers_all) {
+  const bool alone = part.control == nullptr && !part.recovers_all;
+  if (alone) {
     if (const Status refused = storage->refuse_member(); !refused.ok()) return refused;
   }
   if (const Status read = storage->lock_and_read(); !read.ok()) return read;
+  if (alone) {
+    const Status refused = refuse_lost_member(storage->manifest_, storage->options_.directory);
+    if (!refused.ok()) return refused;
+  }
   if (const Status scanned = storage->scan(); !scanned.ok()) return scanned;
   if (part.control != nullptr && storage->log_state().running) {
     return Status(

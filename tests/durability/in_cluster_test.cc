@@ -195,5 +195,29 @@ TEST_F(DatabaseInCluster, LogsStayUntilEveryNodeHasACheckpoint) {
   EXPECT_EQ(get("key"), "1");
 }
 
+/// Without the file MEMBER, too: alone it would be a part of a cluster's data that looks whole.
+TEST(DatabaseOfANode, IsNotOpenedAlone) {
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  Options options;
+  options.directory = directory / "db";
+  options.reliable_directory = rings.path();
+  options.background = Background::kManual;
+  {
+    epoch::ControlBlock control;
+    const auto node = db::Engine::open(options, base::system_files(), {.control = &control, .node = 1, .life = 1});
+    ASSERT_TRUE(node.ok()) << node.status().message();
+  }
+  const std::string manifest = options.directory + "/MANIFEST";
+  const auto before = base::read_file(base::system_files(), manifest).value();
+  for (const bool salvage : {false, true}) {
+    options.salvage = salvage;
+    const Status opened = Database::open(options).status();
+    EXPECT_EQ(opened.code(), StatusCode::kDamaged) << opened.message();
+    EXPECT_NE(opened.message().find("/db/MEMBER'"), std::string::npos) << opened.message();
+  }
+  EXPECT_EQ(base::read_file(base::system_files(), manifest).value(), before) << "a refusal changes nothing";
+}
+
 }  // namespace
 }  // namespace granary::tests
