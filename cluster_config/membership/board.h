@@ -6,6 +6,7 @@
 //   zookeeper/  znodes of an ensemble
 //   MemoryBoard one process: tests, simulated clusters (memory_board.h)
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ class Board {
   /// Puts `text` in the place of the document if that is still of `version` (0: if there is none). False if it is not: then
   /// either nothing was done, or it was and somebody has put another in its place meanwhile.
   virtual Result<bool> replace(std::uint64_t version, const std::string& text) = 0;
+
+  /// A word whose lowest bit is set before anybody counts this node as dead, and stays set: so a node's fence asks it (fence.h). There once
+  /// the mark has been made, as long as the board. nullptr: the kind has none, and its nodes' fences go by own_valid_until_us alone.
+  virtual const std::atomic<std::uint64_t>* verdict() const { return nullptr; }
 
   /// Returns when something may have changed, after wake(), or after this long.
   virtual void wait(std::uint64_t timeout_us) = 0;

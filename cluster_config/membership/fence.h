@@ -4,7 +4,8 @@
 //
 // A transaction notes version() when it begins, and asks open() before its decision. The membership moves or closes the
 // fence before it tells anybody of another configuration: whoever was told, and then waits for the commits that were
-// under way, knows that no other transaction of the older configuration commits. No question helps a process that is stopped
+// under way, knows that no other transaction of the older configuration commits. Where nodes share memory (`local`), others set a bit of a word
+// that the fence asks before they count the node as dead, so it is closed by then even if the node's own threads have not run. No question helps a process that is stopped
 // between the answer and what follows; therefore peers also cut a victim off.
 
 #include <atomic>
@@ -12,6 +13,7 @@
 
 #include "cluster_config/membership/lifetime.h"
 #include "src/base/cache_line.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::membership {
 
@@ -28,14 +30,21 @@ class alignas(base::kCacheLine) Fence {
 
   /// Whether a transaction that noted `version` may commit now.
   bool open(std::uint64_t noted) const {
-    if (noted == kClosed || version() != noted) return false;
+    if (noted == kClosed || version() != noted || condemned()) return false;
     const std::uint64_t end = valid_until_us();
     return end == kForever || lifetime_us() < end;
   }
   /// The same at a time that the caller tells (simulations).
   bool open_at(std::uint64_t noted, std::uint64_t now_us) const {
-    return noted != kClosed && version() == noted && now_us < valid_until_us();
+    return noted != kClosed && version() == noted && !condemned() && now_us < valid_until_us();
   }
+
+  /// Whether others have condemned this node: it is dead, or about to be, in a configuration that it may not have seen.
+  bool condemned() const {
+    return (verdict_->load(std::memory_order_acquire) & 1) != 0 && !base::injected(base::Bug::kFenceIgnoresVerdict);
+  }
+  /// Before anybody asks: the word that tells it (Board::verdict()), which outlives the fence.
+  void heed(const std::atomic<std::uint64_t>& verdict) { verdict_ = &verdict; }
 
   void move(std::uint64_t version) { version_.store(version, std::memory_order_release); }
   void extend(std::uint64_t valid_until_us) { valid_until_us_.store(valid_until_us, std::memory_order_release); }
@@ -47,6 +56,8 @@ class alignas(base::kCacheLine) Fence {
  private:
   std::atomic<std::uint64_t> version_{kClosed};
   std::atomic<std::uint64_t> valid_until_us_{0};
+  std::atomic<std::uint64_t> no_verdict_{0};  ///< of kinds without one; nobody sets it
+  const std::atomic<std::uint64_t>* verdict_ = &no_verdict_;
 };
 
 }  // namespace granary::membership

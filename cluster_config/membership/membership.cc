@@ -29,7 +29,10 @@ std::string release_of(std::string_view release, std::uint64_t protocol) {
 }
 
 /// For messages: "node 1 (127.0.0.1:7001)".
-std::string who(const Member& member) { return fmt::format("node {} ({})", member.id, member.address); }
+std::string who(const Member& member) {
+  return member.address.empty() ? fmt::format("node {}", member.id)
+                                : fmt::format("node {} ({})", member.id, member.address);
+}
 
 }  // namespace
 
@@ -69,6 +72,7 @@ Status Membership::enter() {
   if (!options_.together_us) {
     if (Status over = await_former_fence(); !over.ok()) return over;
   }
+  if (const auto* const verdict = board_->verdict(); verdict != nullptr) fence_.heed(*verdict);
   const Status entered = amend([this](Configuration& configuration) -> Status {
     if (Status refused = admit(configuration); !refused.ok()) return refused;
     Member& own = configuration.add(options_.node);

@@ -78,6 +78,9 @@ enum class Bug : std::uint8_t {
   kFenceExtendedByRead,     ///< what a ZooKeeper server answers from its memory keeps the fence open
   kDeathBeforeFence,        ///< a member counts as dead as soon as its mark is missed, when its fence may still be open
   kFenceBeforeLastWait,     ///< a commit does not ask for its node's right behind the last wait
+  kFenceIgnoresVerdict,     ///< a node that others have condemned commits until its own threads have seen it
+  kCondemnAnyBeat,          ///< a node is condemned that has beaten meanwhile
+  kCountOwnStandstill,      ///< what passes while the watcher stands still counts as silence of others
   kChangeAnyVersion,        ///< a change to the configuration does not look whether it is still the one that was seen
   kAdvanceUnseen,           ///< the leader advances E without a look at the nodes' open transactions
   kAdvanceUnfinished,       ///< nor does it wait for nodes where E is not there yet

@@ -28,6 +28,8 @@ class ClusterFile {
     std::ofstream file(path());
     file << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n"
          << provider_lines(directory_.path()) << more;
+    // Tests that stop processes for a while, or a machine that is busy, are not to remove nodes.
+    if (more.find("[membership]") == std::string::npos) file << "[membership]\nsession_timeout_ms = 60000\n";
     file << "[defaults]\nmemory = \"64MiB\"\nworkers = " << workers << "\n" << defaults;
     for (unsigned id = 1; id <= nodes; ++id) file << "[[node]]\nid = " << id << "\n" << provider_lines(id);
   }

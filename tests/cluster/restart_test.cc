@@ -67,7 +67,7 @@ class ClusterRestart : public testing::Test {
 
   std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
   membership::MemberState state_of(NodeNumber node) const {
-    const auto board = membership::open_local_board(folder() / "run").value();
+    const auto board = membership::open_local_board(folder() / "run", 60'000'000).value();
     return membership::configuration_of(board->read()->text)->find(node)->state;
   }
   /// `write_to_both` in a process that ends without leaving.

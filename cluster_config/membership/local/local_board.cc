@@ -9,9 +9,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
+#include "cluster_config/membership/local/heartbeat.h"
 #include "cluster_config/membership/local/membership_files.h"
+#include "cluster_config/membership/local/silence.h"
 #include "src/base/file.h"
 
 namespace granary::membership {
@@ -24,10 +31,44 @@ constexpr std::uint64_t kSettleUs = 2'000;
 constexpr int kSettleTurns = 10;
 /// In case that an event was lost.
 constexpr std::uint64_t kPulseUs = 100'000;
+/// Beats in a time-out, and looks at those of others: so many in a row must be missed before a node is removed.
+constexpr std::uint64_t kBeats = 20;
+
+/// Beats while it lives, whatever the node's other threads wait for: what it shows is that the process has processors.
+class Heart {
+ public:
+  Heart(Heartbeat& heartbeat, std::uint64_t period_us)
+      : heartbeat_(heartbeat),
+        thread_([this, period_us] { run(std::chrono::microseconds(period_us)); }) {}
+  ~Heart() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    stop_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void run(std::chrono::microseconds period) {
+    std::unique_lock lock(mutex_);
+    while (!stop_.wait_for(lock, period, [this] { return stopping_; })) heartbeat_.beat();
+  }
+
+  Heartbeat& heartbeat_;
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopping_ = false;  ///< guarded by mutex_
+  std::thread thread_;
+};
 
 class LocalBoard final : public Board {
  public:
-  LocalBoard(MembershipFiles files, int events, int alarm) : files_(std::move(files)), events_(events), alarm_(alarm) {}
+  LocalBoard(MembershipFiles files, std::uint64_t timeout_us, int events, int alarm)
+      : files_(std::move(files)),
+        timeout_us_(timeout_us),
+        events_(events),
+        alarm_(alarm) {}
   ~LocalBoard() override {
     (void)unmark();
     ::close(events_);
@@ -41,20 +82,18 @@ class LocalBoard final : public Board {
     if (!mark.ok()) return mark.status();
     id_ = id;
     mark_ = *mark;
-    return {};
+    const Status beats = begin_heartbeat();
+    if (!beats.ok()) (void)unmark();
+    return beats;
   }
   Status unmark() override {
+    heart_.reset();
     if (mark_ >= 0) ::close(std::exchange(mark_, -1));
     return {};
   }
-  Result<Marks> marks() override {
-    if (mark_ >= 0 && !files_.is_mark(mark_, id_)) {
-      return Status(StatusCode::kMembershipLost, fmt::format("its mark is gone from {}", name()));
-    }
-    Result<std::vector<NodeId>> nodes = files_.locked_marks();
-    if (!nodes.ok()) return nodes.status();
-    return Marks{.nodes = std::move(*nodes), .own_valid_until_us = kForever};
-  }
+  Result<Marks> marks() override;
+  /// Kept until this object ends, as workers may ask for as long.
+  const std::atomic<std::uint64_t>* verdict() const override { return own_ ? &own_->verdict() : nullptr; }
 
   Result<Document> read() override { return files_.newest(); }
   Result<bool> replace(std::uint64_t version, const std::string& text) override {
@@ -67,19 +106,64 @@ class LocalBoard final : public Board {
     (void)!::write(alarm_, &one, sizeof one);
   }
   std::uint64_t linger_us() const override { return 0; }
-  std::uint64_t pulse_us() const override { return kPulseUs; }
+  std::uint64_t pulse_us() const override { return std::min(kPulseUs, timeout_us_ / kBeats); }
 
  private:
+  Status begin_heartbeat();
+  bool stands_still(NodeId id);
+
   const MembershipFiles files_;
+  const std::uint64_t timeout_us_;
   const int events_;  ///< inotify
   const int alarm_;   ///< eventfd of wake()
   int settling_ = 0;  ///< the waiting thread's: looks to take soon after an event
   NodeId id_ = 0;
   int mark_ = -1;
+  std::optional<Heartbeat> own_;  ///< of this node, once it had a mark
+  std::optional<Heart> heart_;    ///< while it has it
+  Silence silence_;               ///< of the others
 };
 
+Status LocalBoard::begin_heartbeat() {
+  Result<Heartbeat> own = Heartbeat::begin(files_.heartbeat(id_), timeout_us_);
+  if (!own.ok()) return own.status();
+  own_.emplace(std::move(*own));
+  heart_.emplace(*own_, pulse_us());
+  return {};
+}
+
+/// The mark of a node that stands still does not count any more, once the node is condemned (heartbeat.h).
+Result<Marks> LocalBoard::marks() {
+  const auto lost = [](std::string why) { return Status(StatusCode::kMembershipLost, std::move(why)); };
+  if (mark_ >= 0 && !files_.is_mark(mark_, id_)) return lost(fmt::format("its mark is gone from {}", name()));
+  if (mark_ >= 0 && own_->condemned()) {
+    return lost(
+        fmt::format("this process stood still for {} ms or longer (session_timeout_ms of the cluster file), and "
+                    "another node has removed it",
+                    timeout_us_ / 1000));
+  }
+  Result<std::vector<NodeId>> nodes = files_.locked_marks();
+  if (!nodes.ok()) return nodes.status();
+  std::erase_if(*nodes, [this](NodeId id) { return stands_still(id); });
+  return Marks{.nodes = std::move(*nodes), .own_valid_until_us = kForever};
+}
+
+/// Whether the node, whose mark is there, is condemned, by this call or before. What cannot be looked at is no standstill.
+bool LocalBoard::stands_still(NodeId id) {
+  if (mark_ >= 0 && id == id_) return false;
+  const Result<Heartbeat> heartbeat = Heartbeat::look(files_.heartbeat(id));
+  if (!heartbeat.ok()) return false;
+  const std::uint64_t word = heartbeat->word();
+  if ((word & Heartbeat::kCondemned) != 0) return true;
+  // The node said itself for how long it may stand still. A file that differs, of nodes that cannot be members together, shortens nobody's time.
+  const std::uint64_t timeout_us = std::max(timeout_us_, heartbeat->timeout_us());
+  if (silence_.of(id, word, timeout_us, lifetime_us()) < timeout_us) return false;
+  Result<Heartbeat> reached = Heartbeat::reach(files_.heartbeat(id));
+  return reached.ok() && reached->condemn(word);
+}
+
 void LocalBoard::wait(std::uint64_t timeout_us) {
-  timeout_us = std::min(timeout_us, settling_ > 0 ? kSettleUs : kPulseUs);
+  timeout_us = std::min(timeout_us, settling_ > 0 ? kSettleUs : pulse_us());
   if (settling_ > 0) --settling_;
   std::array<pollfd, 2> polled = {{{events_, POLLIN, 0}, {alarm_, POLLIN, 0}}};
   const timespec timeout{0, static_cast<long>(timeout_us * 1000)};
@@ -92,13 +176,13 @@ void LocalBoard::wait(std::uint64_t timeout_us) {
 
 }  // namespace
 
-Result<std::unique_ptr<Board>> open_local_board(const std::string& run_directory) {
+Result<std::unique_ptr<Board>> open_local_board(const std::string& run_directory, std::uint64_t timeout_us) {
   Result<MembershipFiles> files = MembershipFiles::open(run_directory);
   if (!files.ok()) return files.status();
   const int events = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   const int alarm = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   const std::string directory = files->directory();
-  std::unique_ptr<Board> board = std::make_unique<LocalBoard>(std::move(*files), events, alarm);
+  std::unique_ptr<Board> board = std::make_unique<LocalBoard>(std::move(*files), timeout_us, events, alarm);
   if (events < 0 || alarm < 0 || ::inotify_add_watch(events, directory.c_str(), kEvents) < 0) {
     return Status(StatusCode::kResourceExhausted,
                   fmt::format("{} (the limits are fs.inotify.max_user_instances and RLIMIT_NOFILE)",

@@ -12,7 +12,8 @@
 
 namespace granary::membership {
 
-/// kUnavailable if the directory, which exists, cannot be used. Below it, all is in `membership/`.
-Result<std::unique_ptr<Board>> open_local_board(const std::string& run_directory);
+/// kUnavailable if the directory, which exists, cannot be used. Below it, all is in `membership/`. A node that stands still for
+/// `timeout_us` loses its mark, to whichever other node notices first.
+Result<std::unique_ptr<Board>> open_local_board(const std::string& run_directory, std::uint64_t timeout_us);
 
 }  // namespace granary::membership

@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kDocument = "configuration.";
 constexpr std::string_view kNode = "node-";
 constexpr std::string_view kMark = ".alive";
+constexpr std::string_view kBeat = ".beat";
 
 /// The number between prefix and suffix, if the name is of this form.
 std::optional<std::uint64_t> number_in(std::string_view name, std::string_view prefix, std::string_view suffix) {
@@ -121,6 +122,8 @@ bool MembershipFiles::is_mark(int descriptor, NodeId id) const {
   return ::fstat(descriptor, &mine) == 0 && ::stat(path(mark_name(id)).c_str(), &there) == 0 &&
          mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
+
+std::string MembershipFiles::heartbeat(NodeId id) const { return path(fmt::format("{}{}{}", kNode, id, kBeat)); }
 
 Result<std::vector<NodeId>> MembershipFiles::locked_marks() const {
   const Result<std::vector<std::string>> names = base::system_files().list(directory_);

@@ -3,6 +3,7 @@
 //
 //   node-N.alive      node N's mark: locked by its process, so that the end of the process, however it comes, frees it.
 //                     The text says who it is. The file itself stays.
+//   node-N.beat       node N's heartbeat (heartbeat.h), which tells a process that goes on from one that was stopped. It stays as well.
 //   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2), which
 //                     fails for all but one. So a process that is stopped in the middle holds up nobody. Old documents
 //                     are removed only by a member that is alone: another one, stopped long ago, could else make one again.
@@ -30,6 +31,7 @@ class MembershipFiles {
   Result<int> lock_mark(NodeId id, const std::string& who) const;
   /// Whether the descriptor is still that of the mark, which is not so if the directory was emptied.
   bool is_mark(int descriptor, NodeId id) const;
+  std::string heartbeat(NodeId id) const;
   /// Nodes whose marks are locked.
   Result<std::vector<NodeId>> locked_marks() const;
 

@@ -61,7 +61,10 @@ void make_run_directory(const ClusterConfig& config) {
 
 Result<std::unique_ptr<membership::Board>> open_board(const ClusterConfig& config) {
   const cluster_config::MembershipConfig& where = config.membership;
-  if (where.kind == cluster_config::MembershipKind::kLocal) return membership::open_local_board(config.run_directory);
+  if (where.kind == cluster_config::MembershipKind::kLocal) {
+    constexpr std::uint64_t kMicroseconds = 1000;
+    return membership::open_local_board(config.run_directory, where.session_timeout_ms * kMicroseconds);
+  }
   membership::ZookeeperOptions options;
   options.session_ms = where.session_timeout_ms;
   for (const std::string& server : where.servers) options.servers += (options.servers.empty() ? "" : ",") + server;

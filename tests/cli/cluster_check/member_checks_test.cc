@@ -27,7 +27,8 @@ class MemberChecks : public testing::Test {
     std::filesystem::permissions(config_.run_directory, std::filesystem::perms::owner_all);
     membership::MembershipOptions options{
         .node = node, .cluster = "bank", .address = "here", .protocol = protocol, .release = release};
-    return Membership::join(membership::open_local_board(config_.run_directory).value(), options, {}).value();
+    return Membership::join(membership::open_local_board(config_.run_directory, 60'000'000).value(), options, {})
+        .value();
   }
 
   tests::TemporaryDirectory directory_;

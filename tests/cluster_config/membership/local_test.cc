@@ -14,11 +14,14 @@
 
 #include <gmock/gmock.h>
 
+#include "cluster_config/membership/local/heartbeat.h"
 #include "cluster_config/membership/local/local_board.h"
 #include "cluster_config/membership/local/membership_files.h"
+#include "cluster_config/membership/local/silence.h"
 #include "src/base/sanitizers.h"
 #include "tests/cluster_config/membership/world.h"
 #include "tests/support/crash_child.h"
+#include "tests/support/scale.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::membership::tests {
@@ -26,6 +29,8 @@ namespace {
 
 using granary::tests::CrashChild;
 using granary::tests::TemporaryDirectory;
+
+constexpr std::uint64_t kTimeoutUs = 60'000'000;
 
 MembershipFiles files_in(const TemporaryDirectory& directory) {
   Result<MembershipFiles> files = MembershipFiles::open(directory.path());
@@ -129,8 +134,8 @@ TEST(MembershipFiles, StrangeFilesAreNoMarks) {
 
 TEST(LocalBoard, WhatCannotBeAskedIsNoDeath) {
   const TemporaryDirectory directory;
-  Result<std::unique_ptr<Board>> first = open_local_board(directory.path());
-  Result<std::unique_ptr<Board>> second = open_local_board(directory.path());
+  Result<std::unique_ptr<Board>> first = open_local_board(directory.path(), kTimeoutUs);
+  Result<std::unique_ptr<Board>> second = open_local_board(directory.path(), kTimeoutUs);
   ASSERT_TRUE(first.ok() && second.ok());
   ASSERT_TRUE((*first)->mark(1, "somebody").ok());
   rlimit before{};
@@ -150,8 +155,143 @@ TEST(MembershipFiles, AMarkThatCannotBeReadIsAnError) {
   EXPECT_FALSE(files.locked_marks().ok());
 }
 
+TEST(Silence, CountsFromWhenTheBeatWasFirstSeen) {
+  Silence silence;
+  EXPECT_EQ(silence.of(1, 10, 1000, 5000), 0u);
+  EXPECT_EQ(silence.of(1, 10, 1000, 5400), 400u);
+  EXPECT_EQ(silence.of(2, 10, 1000, 5400), 0u) << "each node by itself";
+  EXPECT_EQ(silence.of(1, 10, 1000, 5900), 900u);
+  EXPECT_EQ(silence.of(1, 12, 1000, 6000), 0u) << "it has beaten";
+  EXPECT_EQ(silence.of(1, 12, 1000, 6500), 500u);
+}
+
+/// After a suspension, or when all were stopped, everybody's beats are old.
+TEST(Silence, WhatPassesWhileTheWatcherStandsStillIsNone) {
+  Silence silence;
+  EXPECT_EQ(silence.of(1, 10, 1000, 0), 0u);
+  EXPECT_EQ(silence.of(1, 10, 1000, 500), 500u);
+  EXPECT_EQ(silence.of(1, 10, 1000, 1001), 0u) << "not looked for more than half of the time";
+  EXPECT_EQ(silence.of(1, 10, 1000, 1501), 500u);
+  EXPECT_EQ(silence.of(1, 10, 1000, 9000), 0u);
+}
+
+class Heartbeats : public testing::Test {
+ protected:
+  Heartbeat begin() { return Heartbeat::begin(path_, 1000).value(); }
+
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "node-1.beat";
+};
+
+TEST_F(Heartbeats, OnlyTheBeatThatWasWatchedIsCondemned) {
+  Heartbeat own = begin();
+  Heartbeat watched = Heartbeat::reach(path_).value();
+  EXPECT_EQ(watched.timeout_us(), 1000u);
+  const std::uint64_t seen = watched.word();
+  EXPECT_TRUE(own.beat());
+  EXPECT_FALSE(watched.condemn(seen)) << "it goes on";
+  EXPECT_FALSE(own.condemned());
+  EXPECT_TRUE(watched.condemn(watched.word()));
+  EXPECT_TRUE(own.condemned());
+  EXPECT_FALSE(own.beat());
+  EXPECT_TRUE(own.condemned()) << "for good";
+  EXPECT_TRUE(watched.condemn(seen)) << "another one did it";
+}
+
+TEST_F(Heartbeats, ANextLifeIsNotCondemnedForTheLast) {
+  Heartbeat watched = [this] {
+    Heartbeat last = begin();
+    EXPECT_TRUE(last.beat());
+    return Heartbeat::reach(path_).value();
+  }();
+  const std::uint64_t late = watched.word();
+  EXPECT_TRUE(watched.condemn(late));
+  Heartbeat next = begin();
+  EXPECT_FALSE(next.condemned());
+  EXPECT_GT(next.word(), late);
+  EXPECT_FALSE(watched.condemn(late));
+  EXPECT_TRUE(next.beat());
+}
+
+/// A node that beats, and is watched by several that are wrong about it: it never beats once one of them says that it is condemned.
+TEST_F(Heartbeats, WhoIsCondemnedHasBeatenBeforeOrNeverAgain) {
+  for (std::uint64_t round = 0; round < granary::tests::scaled(300); ++round) {
+    Heartbeat own = begin();
+    std::atomic<bool> condemned{false};
+    std::vector<std::thread> watchers;
+    for (int i = 0; i < 2; ++i) {
+      watchers.emplace_back([&] {
+        Heartbeat watched = Heartbeat::reach(path_).value();
+        while (!watched.condemn(watched.word())) {
+        }
+        condemned = true;
+      });
+    }
+    bool beats = true;
+    while (beats) {
+      const bool before = condemned;
+      beats = own.beat();
+      ASSERT_FALSE(before && beats) << "round " << round;
+    }
+    for (std::thread& watcher : watchers) watcher.join();
+    ASSERT_TRUE(own.condemned());
+  }
+}
+
+TEST_F(Heartbeats, OneThatIsNotThereYetIsNoError) {
+  EXPECT_EQ(Heartbeat::look(path_).status().code(), StatusCode::kNotFound);
+  std::ofstream(path_) << "short";
+  EXPECT_EQ(Heartbeat::look(path_).status().code(), StatusCode::kNotFound);
+}
+
+/// Before the member itself has looked at anything.
+TEST(LocalBoard, TheFenceOfACondemnedNodeIsShutAtOnce) {
+  const TemporaryDirectory directory;
+  const auto member =
+      Membership::join(open_local_board(directory.path(), kTimeoutUs).value(), options_of(0), {}).value();
+  const std::uint64_t version = member->fence().version();
+  EXPECT_TRUE(member->fence().open(version));
+  Heartbeat watched = Heartbeat::reach(files_in(directory).heartbeat(0)).value();
+  while (!watched.condemn(watched.word())) {
+  }  // it may beat meanwhile
+  EXPECT_FALSE(member->fence().open(version));
+  member->step(0);
+  EXPECT_EQ(member->status().code(), StatusCode::kMembershipLost);
+  EXPECT_THAT(member->status().message(), testing::HasSubstr("stood still for 60000 ms"));
+}
+
+/// A watcher that was itself away, as after a suspension of the machine, gives a stopped node its whole time again.
+TEST(LocalBoard, AWatcherThatStoodStillCountsFromAnew) {
+  constexpr std::uint64_t kBrief_us = 400'000;
+  const TemporaryDirectory directory;
+  CrashChild stopped([&](const CrashChild::Report& report) {
+    const auto board = open_local_board(directory.path(), kBrief_us).value();
+    if (board->mark(0, "stopped").ok()) report("marked");
+    while (true) ::pause();
+  });
+  ASSERT_TRUE(stopped.run_until("marked"));
+  stopped.signal(SIGSTOP);
+  ASSERT_TRUE(stopped.wait_until_stopped());
+  const auto watcher = open_local_board(directory.path(), kBrief_us).value();
+  EXPECT_EQ(watcher->marks()->nodes, std::vector<NodeId>{0});
+  std::this_thread::sleep_for(std::chrono::microseconds(2 * kBrief_us));
+  EXPECT_EQ(watcher->marks()->nodes, std::vector<NodeId>{0});
+  std::uint64_t looks = 0;
+  for (; !watcher->marks()->nodes.empty(); ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GT(looks, 1u) << "and then it is removed";
+}
+
+/// Of which a membership thread that is busy with something must not make one.
+TEST_F(MembershipSuite, AMemberThatDoesNotStepIsNoneThatStandsStill) {
+  world().set_timeout_us(1'000'000);
+  Result<std::unique_ptr<Membership>> busy = Membership::join(world().open().value(), options_of(0), {});
+  ASSERT_TRUE(busy.ok());
+  Node one(world(), 1);
+  EXPECT_FALSE(one->wait_until([](const Configuration& found) { return !found.lives(0); }, 1'500'000));
+}
+
 TEST(LocalBoard, AMissingDirectoryIsNamed) {
-  const Result<std::unique_ptr<Board>> board = open_local_board("/nowhere/at/all");
+  const Result<std::unique_ptr<Board>> board = open_local_board("/nowhere/at/all", kTimeoutUs);
   ASSERT_FALSE(board.ok());
   EXPECT_THAT(board.status().message(), testing::HasSubstr("/nowhere/at/all"));
 }

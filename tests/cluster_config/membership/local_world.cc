@@ -11,7 +11,7 @@ namespace {
 
 class LocalWorld final : public World {
  public:
-  Result<std::unique_ptr<Board>> open() override { return open_local_board(directory_.path()); }
+  Result<std::unique_ptr<Board>> open() override { return open_local_board(directory_.path(), timeout_us()); }
   /// In one step: members may be writing into it.
   void wipe() override { std::filesystem::rename(directory_ / "membership", directory_ / "wiped"); }
 

@@ -21,8 +21,14 @@ class World {
  public:
   virtual ~World() = default;
   virtual Result<std::unique_ptr<Board>> open() = 0;
+  /// After which a member whose process stands still is removed. For boards that are opened from then on.
+  void set_timeout_us(std::uint64_t timeout_us) { timeout_us_ = timeout_us; }
+  std::uint64_t timeout_us() const { return timeout_us_; }
   /// Removes all that members left there, while some run.
   virtual void wipe() = 0;
+
+ private:
+  std::uint64_t timeout_us_ = 60'000'000;  // nobody is removed in other cases because the machine is busy
 };
 /// Empty if the kind cannot be had here; then the case is to be skipped.
 std::unique_ptr<World> make_world();
