@@ -175,6 +175,8 @@ NodeConfig Parser::read_node(Section& section) {
   node.id = static_cast<std::uint16_t>(section.integer("id", {1, kGreatestNodeId}, 0));
   if (section.is_default("id")) section.complain("id", ": each node has its own; move it to the nodes");
   node.host = section.text("host", "localhost");
+  if (node.host.empty())
+    section.complain("host", " = \"\": expected the name of the node's machine, or none of this key");
   node.address = section.text("address");
   node.port = static_cast<std::uint16_t>(section.integer("port", {1, 65'535}, 18'515));
   node.device = section.text("device");

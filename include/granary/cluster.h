@@ -195,6 +195,9 @@ class Cluster {
   ClockStatus clock() const;
   /// OK, or why this node takes part no more (kMembershipLost: exit code 6).
   Status status() const;
+  /// OK, or why no result is released at present: kUnavailable, with the node that is dead or stands still and for how long, as this node
+  /// has told on stderr; or status(). Thread-safe after start().
+  Status release_status() const;
 
   /// Ends the membership in order. Precondition: all workers are gone.
   Status leave();

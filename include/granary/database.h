@@ -198,13 +198,17 @@ class Database {
   /// Results of transactions with Ticket::epoch ≤ this may be shown outside (Options::release). Without a log that is
   /// every committed one.
   std::uint64_t released_epoch() const;
-  /// Waits until the ticket's result may be shown; an error if that will not happen because the log has failed: whether
-  /// the transaction survives is then unknown until the database is opened again.
-  Status wait_released(const Ticket& ticket) const;
+  static constexpr std::uint64_t kReleaseTimeout_us = 10'000'000;
+  /// Waits until the ticket's result may be shown, at most `timeout_us`. kUnavailable if it may not be by then, with the reason as far as it
+  /// is known: in a cluster the node that is dead (then nothing is released until all nodes have been started again), or stands still.
+  /// Another error if it never will be in this life, because the log has failed or this node is no member of its cluster any more:
+  /// whether the transaction survives is then unknown until the database is opened again.
+  Status wait_released(const Ticket& ticket, std::uint64_t timeout_us = kReleaseTimeout_us) const;
   /// kOk, or why nothing can be made durable any more: transactions that write abort with kLogFailed, reads go on.
   Status log_status() const;
 
-  /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time.
+  /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time. kUnavailable if another one is in
+  /// progress for kReleaseTimeout_us, or its epoch has not become durable so long after it was written.
   Status checkpoint();
   /// What open() recovered.
   const RecoveryReport& recovery_report() const;

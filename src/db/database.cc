@@ -52,7 +52,9 @@ Result<Worker> Database::register_worker() {
 
 std::uint64_t Database::current_epoch() const { return engine_->epochs().current(); }
 std::uint64_t Database::released_epoch() const { return engine_->released_epoch(); }
-Status Database::wait_released(const Ticket& ticket) const { return engine_->wait_released(ticket.epoch); }
+Status Database::wait_released(const Ticket& ticket, std::uint64_t timeout_us) const {
+  return engine_->wait_released(ticket.epoch, timeout_us);
+}
 Status Database::log_status() const { return engine_->log_status(); }
 Status Database::checkpoint() { return engine_->checkpoint(); }
 const RecoveryReport& Database::recovery_report() const { return engine_->recovery_report(); }

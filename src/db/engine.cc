@@ -195,9 +195,9 @@ std::uint64_t Engine::released_epoch() const {
   return durable_everywhere(epochs_, *shared_.log);
 }
 
-Status Engine::wait_released(std::uint64_t epoch) const {
+Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) const {
   if (shared_.log == nullptr || options_.release == Release::kCommit) return {};
-  return wait_durable_everywhere(epochs_, *shared_.log, epoch);
+  return wait_durable_everywhere(epochs_, *shared_.log, epoch, {.timeout_us = timeout_us, .obstacle = &obstacle_});
 }
 
 Status Engine::log_status() const {
@@ -211,11 +211,11 @@ const RecoveryReport& Engine::recovery_report() const {
   return storage_ == nullptr ? kNone : storage_->report();
 }
 
-Status Engine::checkpoint() {
+Status Engine::checkpoint(std::uint64_t timeout_us) {
   if (storage_ == nullptr)
     return {StatusCode::kFailedPrecondition,
             "a database in memory only (Options::directory is empty) has no checkpoints"};
-  return storage_->checkpoint([this] { return tables(); }, shared_);
+  return storage_->checkpoint([this] { return tables(); }, shared_, timeout_us, obstacle_);
 }
 
 Result<txn::WorkerCore*> Engine::take_worker() {

@@ -20,6 +20,7 @@
 #include "htm/support.h"
 #include "src/base/waiter.h"
 #include "src/cc/worker_state.h"
+#include "src/db/released.h"
 #include "src/db/storage.h"
 #include "src/epoch/epoch.h"
 #include "src/memory/region.h"
@@ -43,6 +44,8 @@ class Engine {
   // In a cluster, before there are workers; what is set outlives the engine.
   void set_fence(const membership::Fence& fence) { shared_.fence = &fence; }
   void set_living(const membership::Living& living) { shared_.living = &living; }
+  /// Tells what keeps D where it is, for messages of waits for it. Any thread calls it, until the engine is closed.
+  void set_obstacle(Obstacle obstacle) { obstacle_ = std::move(obstacle); }
   /// By which leases end.
   void set_time(const base::SoftTime& time) { shared_.time = &time; }
   memory::SlabPool& slabs() { return slabs_; }
@@ -64,9 +67,10 @@ class Engine {
 
   // Durability; without a directory everything committed counts as released.
   std::uint64_t released_epoch() const;
-  Status wait_released(std::uint64_t epoch) const;
+  Status wait_released(std::uint64_t epoch, std::uint64_t timeout_us) const;
   Status log_status() const;
-  Status checkpoint();
+  /// Waits at most so long for another checkpoint, and then until this one's epoch is durable.
+  Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us);
   const RecoveryReport& recovery_report() const;
   /// Of a node some of whose records are in logs on other hosts (ClusterPart::others_elsewhere): takes what another node's log has, by
   /// the calling thread alone, while nobody uses the tables; `directory` is that node's, in `files`.
@@ -106,6 +110,7 @@ class Engine {
   std::vector<txn::TableCore*> all_tables() const;  ///< as tables(), by who has the mutex or is alone
 
   const Options options_;
+  Obstacle obstacle_;                       ///< none: nothing is known
   const std::unique_ptr<Storage> storage_;  // null: in memory only
   const std::unique_ptr<htm::Support> htm_;
   const std::unique_ptr<memory::Region> region_;

@@ -24,7 +24,8 @@ void Engine::checkpoint_now_and_then() {
   while (!stop_signal_.wait_for(lock, lost ? soon : period, [this] { return stopping_; })) {
     if (!storage_->has_all()) continue;
     lock.unlock();
-    const Status done = checkpoint();
+    // However long that takes: the next one would have to write everything anew. Closing ends it.
+    const Status done = checkpoint(log::DurableEpoch::kForever);
     lock.lock();
     lost = lost && !done.ok();
     if (!done.ok() && !stopping_)  // else it was cancelled

@@ -1,9 +1,26 @@
 #include "src/db/released.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <thread>
 
 namespace granary::db {
+namespace {
+
+Status not_in_time(const epoch::EpochManager& epochs, const log::Log& log, epoch::Epoch epoch,
+                   const ReleasePatience& patience) {
+  const std::string known = patience.obstacle != nullptr && *patience.obstacle ? (*patience.obstacle)() : std::string();
+  const std::string reason =
+      !known.empty()
+          ? known
+          : fmt::format("E is {}: the disk is slow, or a transaction that stays open holds E back", epochs.current());
+  return {StatusCode::kUnavailable,
+          fmt::format("epoch {} is not durable after {:.1f} s, and may become so later; D is {}. The reason: {}", epoch,
+                      static_cast<double>(patience.timeout_us) / 1e6, durable_everywhere(epochs, log), reason)};
+}
+
+}  // namespace
 
 epoch::Epoch durable_everywhere(const epoch::EpochManager& epochs, const log::Log& log) {
   if (!epochs.in_cluster()) return log.durable().current();
@@ -13,11 +30,15 @@ epoch::Epoch durable_everywhere(const epoch::EpochManager& epochs, const log::Lo
 /// Looks again and again where more has to be seen than the log tells: the leader's compare-and-swap comes without a sign, and D moves
 /// once an epoch period, of 40 ms. In a cluster this node's own log may wait for an epoch that will not come.
 Status wait_durable_everywhere(const epoch::EpochManager& epochs, const log::Log& log, epoch::Epoch epoch,
-                               const std::atomic<bool>* cancel) {
-  if (!epochs.in_cluster() && cancel == nullptr) return log.durable().wait(epoch);
+                               const ReleasePatience& patience) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (!epochs.in_cluster() && patience.cancel == nullptr) {
+    const Status waited = log.durable().wait(epoch, patience.timeout_us);
+    return waited.ok() || log.durable().failed() ? waited : not_in_time(epochs, log, epoch, patience);
+  }
   while (durable_everywhere(epochs, log) < epoch) {
     if (log.durable().failed()) return log.durable().cause();
-    if (cancel != nullptr && cancel->load(std::memory_order_relaxed))
+    if (patience.cancel != nullptr && patience.cancel->load(std::memory_order_relaxed))
       return {StatusCode::kUnavailable, "the database closes before that is durable"};
     if (epochs.in_cluster() && epochs.control().by_node.serving.load(std::memory_order_acquire) == 0) {
       return {
@@ -25,6 +46,9 @@ Status wait_durable_everywhere(const epoch::EpochManager& epochs, const log::Log
           "this node is no member of its cluster any more; whether the transaction survives, the cluster's recovery "
           "will show"};
     }
+    const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
+    if (static_cast<std::uint64_t>(waited.count()) >= patience.timeout_us)
+      return not_in_time(epochs, log, epoch, patience);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return {};

@@ -38,7 +38,7 @@ Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {
             fmt::format("shared table '{}' cannot be resized: other nodes know where its index is", table->name())};
   }
   if (const Status good = check_expected_keys(table->name(), expected_keys); !good.ok()) return good;
-  const auto no_checkpoint = storage_ == nullptr ? std::unique_lock<std::mutex>() : storage_->stop_checkpoints();
+  const auto no_checkpoint = storage_ == nullptr ? std::unique_lock<std::timed_mutex>() : storage_->stop_checkpoints();
   const std::lock_guard schema_lock(schema_mutex_);
   const std::lock_guard workers_lock(workers_mutex_);  // idle workers' garbage waits
   if (!epochs_.idle()) {

@@ -33,6 +33,7 @@
 #include "src/cc/worker_state.h"
 #include "src/db/checkpoint_figures.h"
 #include "src/db/cluster_part.h"
+#include "src/db/released.h"
 #include "src/log/log.h"
 #include "src/txn/table_core.h"
 
@@ -89,11 +90,13 @@ class Storage {
   void note_keys(std::uint32_t table, std::uint64_t keys);
 
   /// No checkpoint is in progress while this is held.
-  std::unique_lock<std::mutex> stop_checkpoints() { return std::unique_lock(checkpoint_mutex_); }
+  std::unique_lock<std::timed_mutex> stop_checkpoints() { return std::unique_lock(checkpoint_mutex_); }
 
   /// Takes a checkpoint, installs it once it may count, removes what it replaces. `tables` is asked once the snapshot is
-  /// pinned: a table that is not among them has no record that the snapshot sees.
-  Status checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared);
+  /// pinned: a table that is not among them has no record that the snapshot sees. Waits at most `timeout_us` until its epoch is durable
+  /// everywhere, and, if another checkpoint waits for that, for it; then kUnavailable, and what was written is removed.
+  Status checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared,
+                    std::uint64_t timeout_us, const Obstacle& obstacle);
 
   /// For good: the one in progress ends soon, with kUnavailable and without a trace. Thread-safe.
   void cancel_checkpoints() { cancel_checkpoints_.store(true, std::memory_order_relaxed); }
@@ -149,8 +152,10 @@ class Storage {
   bool unsettled_ = false;     // the manifest on the device says other places than manifest_
   recovery::Settled settled_;  // with the manifest as the former opening left it
   recovery::Manifest manifest_;
-  mutable std::mutex manifest_mutex_;                  // guards manifest_ once the database serves
-  std::mutex checkpoint_mutex_;                        // one checkpoint at a time; guards doubtful_
+  mutable std::mutex manifest_mutex_;  // guards manifest_ once the database serves
+  std::atomic<std::uint64_t> durable_wait_us_{
+      0};                              ///< when the checkpoint in progress began to wait for D; 0: it does not
+  std::timed_mutex checkpoint_mutex_;  // one checkpoint at a time; guards doubtful_
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
   CheckpointFigures checkpoints_;
   std::atomic<bool> cancel_checkpoints_{false};  // set by who stops, read by who writes one; only a signal, so relaxed

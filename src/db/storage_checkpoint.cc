@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "recovery/checkpoint/reader.h"
 #include "recovery/checkpoint/writer.h"
 #include "src/base/test_hooks.h"
+#include "src/base/tsc_clock.h"
 #include "src/db/released.h"
 #include "src/db/storage.h"
 
@@ -20,6 +22,8 @@ double checkpoint_cores() {
   constexpr double kShare = 0.075;
   return kShare * std::max(1u, std::thread::hardware_concurrency());
 }
+
+std::uint64_t now_us() { return base::monotonic_ns() / 1000; }
 
 Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
   return {
@@ -66,8 +70,17 @@ std::optional<recovery::CheckpointEntry> Storage::installed_checkpoint() const {
   return manifest_.checkpoint;
 }
 
-Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared) {
-  const std::lock_guard lock(checkpoint_mutex_);
+Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared,
+                           std::uint64_t timeout_us, const Obstacle& obstacle) {
+  std::unique_lock lock(checkpoint_mutex_, std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
+    const std::uint64_t since_us = durable_wait_us_.load(std::memory_order_relaxed);
+    if (since_us == 0 || now_us() - since_us < timeout_us) continue;
+    const std::string reason = obstacle ? obstacle() : std::string();
+    return {StatusCode::kUnavailable,
+            fmt::format("another checkpoint has waited for {:.1f} s until its epoch is durable{}{}",
+                        static_cast<double>(now_us() - since_us) / 1e6, reason.empty() ? "" : ": ", reason)};
+  }
   if (log_->durable().failed()) return log_->durable().cause();
   if (!has_all()) {
     return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
@@ -106,9 +119,15 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
     if (shared.epochs.in_cluster() && durable_everywhere(shared.epochs, *log_) < entry.epoch - 1)
       return not_durable_yet(entry);
   }
-  if (const Status durable = wait_durable_everywhere(shared.epochs, *log_, entry.epoch - 1, &cancel_checkpoints_);
-      !durable.ok())
+  durable_wait_us_.store(now_us(), std::memory_order_relaxed);
+  const Status durable =
+      wait_durable_everywhere(shared.epochs, *log_, entry.epoch - 1,
+                              {.timeout_us = timeout_us, .cancel = &cancel_checkpoints_, .obstacle = &obstacle});
+  durable_wait_us_.store(0, std::memory_order_relaxed);
+  if (!durable.ok()) {
+    if (timeout_us != log::DurableEpoch::kForever) (void)recovery::checkpoint::remove_checkpoint(files_, path);
     return durable;
+  }
   if (const Status installed = install(entry); !installed.ok()) return installed;
   shared.epochs.control().by_node.checkpoint.store(entry.epoch, std::memory_order_release);
   return {};

@@ -1,6 +1,7 @@
 #include "src/log/durable_epoch.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "src/base/test_hooks.h"
 
@@ -33,12 +34,15 @@ Status DurableEpoch::cause() const {
   return cause_;
 }
 
-Status DurableEpoch::wait(epoch::Epoch epoch) const {
+Status DurableEpoch::wait(epoch::Epoch epoch, std::uint64_t timeout_us) const {
+  constexpr std::uint64_t kLongest_us = std::uint64_t{365} * 24 * 3600 * 1'000'000;  // sums of longer ones overflow
   if (current() >= epoch) return {};
   std::unique_lock lock(mutex_);
-  raised_.wait(lock, [&] {
+  const auto patience = std::chrono::microseconds(std::min(timeout_us, kLongest_us));
+  const bool ended = raised_.wait_for(lock, patience, [&] {
     return durable_.load(std::memory_order_relaxed) >= epoch || failed_.load(std::memory_order_relaxed);
   });
+  if (!ended) return {StatusCode::kUnavailable, "it is not durable in time"};
   return durable_.load(std::memory_order_relaxed) >= epoch ? Status() : cause_;
 }
 

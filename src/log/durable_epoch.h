@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -31,8 +32,9 @@ class DurableEpoch {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status cause() const;
 
-  /// Waits until D ≥ epoch, or tells why that will not happen.
-  Status wait(epoch::Epoch epoch) const;
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
+  /// Waits until D ≥ epoch, or tells why that will not happen; kUnavailable after `timeout_us`.
+  Status wait(epoch::Epoch epoch, std::uint64_t timeout_us = kForever) const;
 
  private:
   alignas(base::kCacheLine) std::atomic<epoch::Epoch> durable_;  // raised by loggers under mutex_ (release)

@@ -145,5 +145,36 @@ TEST_F(Nodes, ThatLoseTheirMembershipAndHaveDataComeBackByThemselves) {
   EXPECT_EQ(second->wait().exit_code, 0);
 }
 
+/// The one that goes on tells of the other's death, and ends in order although nothing is released any more.
+TEST_F(Nodes, ThatStandStillAreRemovedAndEndWithExitCodeSix) {
+  ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
+  std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\nkey_file = \"key\"\n"
+                          "[membership]\nsession_timeout_ms = 2000\n[defaults]\nmemory = \"64MiB\"\n"
+                          "data_directory = \"data\"\nreliable_directory = \"rings\"\n"
+                          "[[node]]\nid = 1\n[[node]]\nid = 2\n";
+  const auto stopped = start(1);
+  const std::string told = directory_ / "told";
+  tests::CrashChild stays(std::vector<std::string>{
+      "/bin/sh", "-c", "exec " GRANARY_COMMAND " node --cluster=" + file_ + " --id=2 2> " + told});
+  ASSERT_TRUE(stopped->run_until("node 1 of 2 serves"));
+  ASSERT_TRUE(stays.run_until("node 2 of 2 serves"));
+  stopped->signal(SIGSTOP);
+  ASSERT_TRUE(stopped->wait_until_stopped());
+  const auto says = [&] {
+    std::ifstream file(told);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  for (int turn = 0; turn < 600 && says().find("found dead") == std::string::npos; ++turn)
+    stays.run_for(std::chrono::milliseconds(100));
+  EXPECT_THAT(says(), HasSubstr("node 1 (generation 1) has just been found dead"));
+  EXPECT_THAT(says(), HasSubstr("No result is released any more"));
+  stopped->signal(SIGCONT);
+  EXPECT_EQ(stopped->wait().exit_code, 6);
+  const auto begin = std::chrono::steady_clock::now();
+  stays.signal(SIGTERM);
+  EXPECT_EQ(stays.wait().exit_code, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
 }  // namespace
 }  // namespace granary::cli

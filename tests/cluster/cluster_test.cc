@@ -387,6 +387,34 @@ TEST(ClusterKeys, NodesWithTheSameKeyStartAndOthersDoNot) {
   EXPECT_NE(started.message().find("another cluster key"), std::string::npos) << started.message();
 }
 
+/// Each of the nodes says so at once, whichever of them ends first.
+TEST(ClusterKeys, OneOfThreeWithAnotherKeyIsToldOnAllSides) {
+  const ClusterFile file(3, 1, "key_file = \"key\"\n");
+  const std::string key = std::filesystem::path(file.path()).parent_path() / "key";
+  ASSERT_TRUE(cluster_config::make_key(key).ok());
+  std::vector<std::unique_ptr<Cluster>> nodes;
+  for (const NodeNumber node : {1, 3, 2}) {
+    if (node == 2) {
+      std::filesystem::remove(key);
+      ASSERT_TRUE(cluster_config::make_key(key).ok());
+    }
+    auto joined = Cluster::join(node_options(file, node));
+    ASSERT_TRUE(joined.ok()) << joined.status().message();
+    nodes.push_back(std::move(joined).value());
+  }
+  std::vector<std::thread> threads;
+  for (auto& node : nodes) {
+    threads.emplace_back([&node] {
+      const Status started = node->start();
+      EXPECT_EQ(started.code(), StatusCode::kFailedPrecondition);
+      EXPECT_THAT(started.message(), testing::HasSubstr("another cluster key")) << "node " << node->node();
+      EXPECT_THAT(started.message(), testing::HasSubstr("node 2")) << "node " << node->node();
+      node.reset();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(ClusterErrors, TablesMustBeTheSameEverywhere) {
   const ClusterFile file(2);
   std::atomic<int> told{0};

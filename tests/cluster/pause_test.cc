@@ -1,5 +1,5 @@
 // Nodes as processes of their own that are stopped for longer than a lease and an epoch, anywhere in a commit or under a lease, and
-// go on. Over local membership, where a process that stands still is not dead: it is waited for.
+// go on; and for longer than the membership waits for them, which removes them: then the others go on without.
 
 #include <signal.h>
 
@@ -144,6 +144,92 @@ TEST_F(ClusterPause, InTheMiddleOfACommitOnlyItsOwnRecordsWait) {
     ASSERT_TRUE(victim.run_until("commits after " + point));
   }
   expect_money_kept({&first, &third, &victim});
+}
+
+/// What a node that is stopped for good, the one that stays, and the test tell each other.
+struct Removal {
+  std::array<std::atomic<std::uint64_t>, kBankNodes + 1>
+      commits{};                       ///< by node, of transactions on its own accounts alone
+  std::atomic<std::uint64_t> late{0};  ///< of those, begun by a node that was removed
+  std::atomic<bool> removed{false};    ///< the others count node 1 as dead
+  std::atomic<bool> enough{false};
+};
+
+/// Writes to its own accounts alone until it may not, or it is enough.
+void write_here(Branch& branch, Removal& shared) {
+  const NodeNumber node = branch.cluster->node();
+  while (!shared.enough && branch.cluster->status().ok()) {
+    const bool removed = shared.removed;
+    const RunResult done =
+        branch.worker->run([&](Transaction& t) { (void)t.put(branch.accounts, first_of(node), shared.commits[node]); },
+                           {.max_attempts = 5});
+    if (!done.committed()) continue;
+    ++shared.commits[node];
+    if (node == 1 && removed) ++shared.late;
+  }
+}
+
+/// Node 1, which leads, stands still, is removed, and goes on. The accounts of node 2 are written all the time.
+TEST(ClusterRemoval, OfAStoppedNodeLetsTheOthersWriteAndEndsIt) {
+  const ClusterFile file(kBankNodes, 2, "[membership]\nsession_timeout_ms = 1500\n",
+                         "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+  auto& shared = tests::map_shared<Removal>();
+  CrashChild victim([&](const CrashChild::Report& report) {
+    Branch branch(tests::bank_options(file, 1));
+    report("runs");
+    write_here(branch, shared);
+    const RunResult late = branch.worker->run([&](Transaction& t) { (void)t.put(branch.accounts, first_of(1), 1); });
+    report(std::string(name(late.reason)));
+    report(branch.cluster->status().message());
+    ::_exit(6);  // as `granary node` would; its worker may not be given back in order any more
+  });
+  CrashChild idle([&](const CrashChild::Report& report) {
+    Branch branch(tests::bank_options(file, 3));
+    report("runs");
+    while (!shared.enough) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  CrashChild stays([&](const CrashChild::Report& report) {
+    Branch branch(tests::bank_options(file, 2));
+    report("runs");
+    write_here(branch, shared);
+    const RunResult last = branch.worker->run([&](Transaction& t) { (void)t.put(branch.accounts, first_of(2), 1); });
+    report(branch.cluster->database().wait_released(last.ticket, 300'000).message());
+    report(branch.cluster->release_status().message());
+    branch.worker.reset();
+    report(branch.cluster->leave().ok() ? "leaves" : "does not leave");
+  });
+  for (CrashChild* const child : {&victim, &idle, &stays}) ASSERT_TRUE(child->run_until("runs"));
+  constexpr auto kSlice = std::chrono::milliseconds(500);
+  const auto in_slice = [&] {
+    const std::uint64_t before = shared.commits[2];
+    std::this_thread::sleep_for(kSlice);
+    return shared.commits[2] - before;
+  };
+  ASSERT_TRUE(comes_true([&] { return shared.commits[1] > 0 && shared.commits[2] > 0; }));
+  const std::uint64_t usual = in_slice() + in_slice();
+  victim.signal(SIGSTOP);
+  ASSERT_TRUE(victim.wait_until_stopped());
+  constexpr std::uint64_t kSlices = 8;  // more than the time-out, less than twice that
+  std::uint64_t meanwhile = 0;
+  for (std::uint64_t slice = 0; slice < kSlices; ++slice) {
+    const std::uint64_t commits = in_slice();
+    EXPECT_GT(commits, 0u) << "in half-second " << slice;
+    meanwhile += commits;
+  }
+  EXPECT_GE(meanwhile, usual * kSlices / 2 / 3) << "the machine may be busy, but not that busy";
+  shared.removed = true;
+  victim.signal(SIGCONT);
+  EXPECT_EQ(victim.wait().exit_code, 6);
+  ASSERT_EQ(victim.lines().size(), 3u);
+  EXPECT_EQ(victim.lines()[1], "membership_lost");
+  EXPECT_THAT(victim.lines()[2], testing::HasSubstr("lost membership at generation 1"));
+  EXPECT_EQ(shared.late, 0u) << "it begins no commit when it goes on";
+  shared.enough = true;
+  EXPECT_EQ(stays.wait().exit_code, 0);
+  ASSERT_EQ(stays.lines().size(), 4u);
+  EXPECT_THAT(stays.lines()[1], testing::HasSubstr("node 1 (generation 1) has been dead for"));
+  EXPECT_THAT(stays.lines()[2], testing::HasSubstr("node 1 (generation 1) has been dead for"));
+  EXPECT_EQ(stays.lines()[3], "leaves");
 }
 
 /// What the reader and the writer tell each other: the two accounts are always equal, and change when the test wants it.

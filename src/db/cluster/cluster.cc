@@ -36,6 +36,7 @@ Database& Cluster::database() { return node_->database(); }
 ClusterStatistics Cluster::statistics() const { return node_->statistics(); }
 ClockStatus Cluster::clock() const { return node_->clock(); }
 Status Cluster::status() const { return node_->status(); }
+Status Cluster::release_status() const { return node_->release_status(); }
 Status Cluster::leave() { return node_->leave(); }
 
 ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread)

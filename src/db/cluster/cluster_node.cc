@@ -84,7 +84,7 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
   membership::MembershipOptions options{.node = node.id,
                                         .cluster = config.name,
                                         .fingerprint = cluster_config::fingerprint(config),
-                                        .address = node.address,
+                                        .address = node.address.empty() ? node.host : node.address,
                                         .protocol = cluster_protocol(),
                                         .release = base::version_text(),
                                         .together_us = kLeaving_us,
@@ -149,6 +149,10 @@ Status ClusterNode::become_member() {
                                              std::move(listener));
   if (!joined.ok()) return joined.status();
   membership_ = std::move(joined).value();
+  const auto found = membership_->configuration();
+  for (const membership::Member& member : found->members) {
+    if (!member.live()) former_lives_[member.id] = member.generation;
+  }
   if (own_.data_directory.empty()) return {};
   membership::Life life = membership_->life();
   life.served = served_;
@@ -300,6 +304,7 @@ ClusterNode::~ClusterNode() {
 
 Status ClusterNode::leave() {
   const bool member = membership_ != nullptr && membership_->status().ok();
+  if (peer_watch_ != nullptr) peer_watch_->stop();
   if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();
   own_thread_.reset();
   if (member) membership_->stop();

@@ -20,6 +20,7 @@
 #include "src/db/cluster/log_files.h"
 #include "src/db/cluster_part.h"
 #include "src/db/cluster/node_clock.h"
+#include "src/db/cluster/peer_watch.h"
 #include "src/dist/messages/owner.h"
 #include "src/dist/messages/service.h"
 #include "src/dist/messages/service_thread.h"
@@ -40,6 +41,7 @@ class ClusterNode {
   Database& database() { return *database_; }
   Procedures& procedures() { return procedures_; }
   Status status() const { return membership_->status(); }
+  Status release_status() const;
 
   Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options,
@@ -73,6 +75,10 @@ class ClusterNode {
   void place(txn::TableCore* core, Placement placement);
   Status begin_service();
   Status await_members();
+  Status meet_all();
+  Status refuse_start(Status why);
+  std::string refusal_by(const membership::Configuration& configuration) const;
+  void watch_peers();
   Status await_admission();
   Status take_from_others();
   Status learn_tables();
@@ -101,6 +107,7 @@ class ClusterNode {
 
   std::unique_ptr<NodeClock> clock_;
   std::unique_ptr<membership::Membership> membership_;
+  std::map<membership::NodeId, membership::Generation> former_lives_;  ///< that were over when this node joined
   std::unique_ptr<memory::Region> control_;
   std::unique_ptr<memory::Region> mail_;
   std::unique_ptr<memory::Region> buffers_;
@@ -115,6 +122,7 @@ class ClusterNode {
 
   std::unique_ptr<LeaderThread> leader_;
   std::unique_ptr<membership::MembershipThread> membership_thread_;
+  std::unique_ptr<PeerWatch> peer_watch_;  ///< from the end of start() on
   Worker service_worker_;
   epoch::Slot* service_slot_ = nullptr;
   std::unique_ptr<rdma::Endpoint> service_endpoint_;

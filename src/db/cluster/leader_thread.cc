@@ -62,6 +62,11 @@ Status LeaderThread::status() const {
   return status_;
 }
 
+std::optional<membership::NodeId> LeaderThread::waits_for() const {
+  const std::lock_guard lock(mutex_);
+  return waits_for_;
+}
+
 void LeaderThread::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -73,7 +78,10 @@ void LeaderThread::run() {
     lock.unlock();
     lead(options);
     lock.lock();
-    if (superseded(options)) status_ = {};
+    if (superseded(options)) {
+      status_ = {};
+      waits_for_.reset();
+    }
   }
 }
 
@@ -100,7 +108,11 @@ void LeaderThread::lead(const dist::LeaderOptions& options) {
     lock.unlock();
     const auto report = leader.step(now_us());
     lock.lock();
-    if (report) status_ = report->status();
+    if (report) {
+      status_ = report->status();
+      const bool waits = report->turn == dist::Turn::kWaiting || report->turn == dist::Turn::kUnreachable;
+      waits_for_ = waits ? std::optional(static_cast<membership::NodeId>(report->node)) : std::nullopt;
+    }
     // A member that acts in a later configuration has been told of it before this node.
     const bool over = report && report->turn == dist::Turn::kSuperseded;
     const auto rest = over ? std::uint64_t{1'000'000} : leader.next_us() - std::min(leader.next_us(), now_us());

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -25,6 +26,8 @@ class LeaderThread {
   void follow(const membership::Configuration& configuration);
   /// OK, or why the epoch stays where it is: a member that does not answer, or no endpoint to ask with.
   Status status() const;
+  /// If this node leads: the node for which E waits, at the last look; none if E advanced.
+  std::optional<membership::NodeId> waits_for() const;
 
  private:
   void run();
@@ -43,6 +46,7 @@ class LeaderThread {
   dist::LeaderOptions wanted_;  ///< without members: this node does not lead
   bool stopping_ = false;
   Status status_;
+  std::optional<membership::NodeId> waits_for_;
   std::thread thread_;
 };
 

@@ -26,6 +26,9 @@ namespace {
 /// Calls of other nodes that may wait for a worker.
 constexpr std::size_t kMostCalls = 1024;
 
+/// What a member's note begins with that refuses to start.
+constexpr std::string_view kRefusal = "refused: ";
+
 void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 /// Of a configuration that all have joined. Nobody joins while others serve, so no generation changes until the next start.
@@ -56,6 +59,7 @@ Status ClusterNode::start() {
       *membership_->configuration());  // which the membership may have told of before there was a leader, or an engine
   membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
   Status status = await_members();
+  if (status.ok()) status = meet_all();
   if (status.ok()) status = await_admission();
   if (!status.ok()) return status;
   auto own = open_thread(WorkerNumber(layout_.workers - 1));
@@ -67,8 +71,32 @@ Status ClusterNode::start() {
   if (!status.ok()) return status;
   start_id_ = start_id_of(*membership_->configuration());
   started_ = true;
+  watch_peers();
   status = barrier();
   return status.ok() ? note_served() : status;
+}
+
+void ClusterNode::watch_peers() {
+  constexpr std::uint64_t kStill_us = 1'000'000;
+  constexpr std::uint64_t kStillEpochs = 20;
+  const std::uint64_t still_us = std::max(kStill_us, kStillEpochs * config_.epoch_ms * 1000);
+  peer_watch_ = std::make_unique<PeerWatch>(PeerReports(own_.id, cluster_config::has_logs(config_), still_us),
+                                            [this](const std::function<void(const PeerView&)>& look) {
+                                              if (!membership_->status().ok()) return;
+                                              const auto configuration = membership_->configuration();
+                                              const epoch::ControlBlock& block = control_block();
+                                              look({.configuration = *configuration,
+                                                    .epoch = block.by_leader.epoch.load(std::memory_order_acquire),
+                                                    .durable = block.by_leader.durable.load(std::memory_order_acquire),
+                                                    .waits_for = leader_->waits_for()});
+                                            });
+  database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });
+}
+
+Status ClusterNode::release_status() const {
+  if (!membership_->status().ok()) return membership_->status();
+  const std::string obstacle = peer_watch_ == nullptr ? std::string() : peer_watch_->obstacle();
+  return obstacle.empty() ? Status() : Status(StatusCode::kUnavailable, obstacle);
 }
 
 /// All have opened what they keep by now: from then on a directory without data has lost them.
@@ -116,8 +144,13 @@ Status ClusterNode::begin_service() {
 /// Until all of the cluster file's nodes have joined.
 Status ClusterNode::await_members() {
   const std::vector<NodeNumber> wanted = nodes();
-  const auto all = [&](const Configuration& configuration) { return configuration.missing(wanted).empty(); };
-  if (membership_->wait_until(all, std::uint64_t{options_.start_timeout_ms} * 1000)) return {};
+  const auto all = [&](const Configuration& configuration) {
+    return configuration.missing(wanted).empty() || !refusal_by(configuration).empty();
+  };
+  const bool joined = membership_->wait_until(all, std::uint64_t{options_.start_timeout_ms} * 1000);
+  if (const std::string refusal = refusal_by(*membership_->configuration()); !refusal.empty())
+    return {StatusCode::kFailedPrecondition, refusal};
+  if (joined) return {};
   if (!membership_->status().ok()) return membership_->status();
   const auto missing = membership_->configuration()->missing(wanted);
   return Status(StatusCode::kUnavailable,
@@ -125,11 +158,58 @@ Status ClusterNode::await_members() {
                             options_.start_timeout_ms, config_.file, fmt::join(missing, ", ")));
 }
 
+/// Connects with every node once. What keeps two of them apart for good (another key, program or layout) shows here on both sides, before
+/// anybody waits for the other in vain.
+Status ClusterNode::meet_all() {
+  auto endpoint = fabric_->open_endpoint();
+  if (!endpoint.ok()) return endpoint.status();
+  constexpr std::uint64_t kTurn_us = 200'000;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+  for (const NodeNumber node : nodes()) {
+    for (bool met = node == own_.id; !met;) {
+      const Status connected = (*endpoint)->connect(node, kTurn_us).status();
+      met = connected.ok();
+      if (connected.code() == StatusCode::kFailedPrecondition) return refuse_start(connected);
+      if (met) continue;
+      if (!membership_->status().ok()) return membership_->status();
+      const auto configuration = membership_->configuration();
+      if (const std::string refusal = refusal_by(*configuration); !refusal.empty())
+        return {StatusCode::kFailedPrecondition, refusal};
+      const bool gone = !configuration->lives(node);
+      if (gone || std::chrono::steady_clock::now() > end) {
+        return Status(StatusCode::kUnavailable,
+                      fmt::format("node {} {}: {}", node, gone ? "has left or died" : "cannot be connected with",
+                                  connected.message()));
+      }
+    }
+  }
+  return {};
+}
+
+/// The others may try to connect only when this node has ended; so it says why where they look, too.
+Status ClusterNode::refuse_start(Status why) {
+  (void)membership_->say(std::string(kRefusal) + why.message().substr(0, membership::kMostNoteBytes - kRefusal.size()));
+  return why;
+}
+
+/// What a node said that refused to start in this start of the cluster; empty if none did.
+std::string ClusterNode::refusal_by(const Configuration& configuration) const {
+  for (const membership::Member& member : configuration.members) {
+    const auto former = former_lives_.find(member.id);
+    const bool before = former != former_lives_.end() && former->second == member.generation;
+    if (before || member.id == own_.id || !member.note.starts_with(kRefusal)) continue;
+    return fmt::format("node {} does not start with the others: {}", member.id, member.note.substr(kRefusal.size()));
+  }
+  return {};
+}
+
 /// Until the leader has given this node the cluster's E.
 Status ClusterNode::await_admission() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
   while (!dist::may_serve(control_block())) {
     if (!membership_->status().ok()) return membership_->status();
+    if (const std::string refusal = refusal_by(*membership_->configuration()); !refusal.empty())
+      return {StatusCode::kFailedPrecondition, refusal};
     if (std::chrono::steady_clock::now() > end) {
       const Status why = leader_->status();
       return Status(
@@ -148,7 +228,10 @@ Status ClusterNode::ask(Ask<Request>& question) {
     own_thread_->messenger().ask(question);
     if (question.outcome() == dist::messages::AskOutcome::kAnswered) return {};
     if (!membership_->status().ok()) return membership_->status();
-    const bool gone = !membership_->configuration()->lives(question.node());
+    const auto configuration = membership_->configuration();
+    if (const std::string refusal = started_ ? "" : refusal_by(*configuration); !refusal.empty())
+      return Status(StatusCode::kFailedPrecondition, refusal);
+    const bool gone = !configuration->lives(question.node());
     if (gone || std::chrono::steady_clock::now() > end) {
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} {}: {}", question.node(), gone ? "has left or died" : "does not answer",

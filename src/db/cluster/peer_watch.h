@@ -1,0 +1,94 @@
+#pragma once
+// Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until all
+// nodes have been ended and started again; or one that stands still, or keeps a transaction open, so that E cannot advance.
+//
+// A line for the operator when it begins and when it is over, and a sentence at any time for whoever waits (Database::wait_released,
+// Cluster::release_status).
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <granary/status.h>
+
+#include "cluster_config/membership/configuration.h"
+#include "src/epoch/control_block.h"
+
+namespace granary::db {
+
+/// What a node sees of the others at one moment.
+struct PeerView {
+  const membership::Configuration& configuration;
+  epoch::Epoch epoch = 0;    ///< E
+  epoch::Epoch durable = 0;  ///< D
+  /// Known to the leader only: the node for which E waits.
+  std::optional<membership::NodeId> waits_for = {};
+};
+
+/// The rules, without thread and clock: one thread at a time.
+class PeerReports {
+ public:
+  /// `logs`: whether nodes have directories, so that results wait for D. E may rest for `still_us` without a word.
+  PeerReports(membership::NodeId own, bool logs, std::uint64_t still_us)
+      : own_(own),
+        logs_(logs),
+        still_us_(still_us) {}
+
+  /// What is to be told now.
+  std::vector<std::string> look(const PeerView& view, std::uint64_t now_us);
+  /// Why D stays where it is, in a sentence; empty if this node knows no reason.
+  std::string obstacle(std::uint64_t now_us) const;
+
+ private:
+  struct Dead {
+    membership::Generation generation;
+    std::uint64_t since_us;
+  };
+  void look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<std::string>& lines);
+  void look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<std::string>& lines);
+  std::string holder_of_epoch(const PeerView& view) const;
+
+  const membership::NodeId own_;
+  const bool logs_;
+  const std::uint64_t still_us_;
+  std::map<membership::NodeId, membership::Generation> live_;  ///< at the last look
+  std::map<membership::NodeId, Dead> dead_;
+  epoch::Epoch epoch_ = 0;
+  std::uint64_t epoch_since_us_ = 0;
+  std::uint64_t looked_us_ = 0;
+  std::string holder_;  ///< while E stands still and that was told
+};
+
+/// Looks now and then while it lives, and tells on stderr.
+class PeerWatch {
+ public:
+  /// `see` calls what it is given with what the node sees, or not at all if the node is no member any more.
+  using See = std::function<void(const std::function<void(const PeerView&)>&)>;
+  PeerWatch(PeerReports reports, See see);
+  ~PeerWatch();
+  PeerWatch(const PeerWatch&) = delete;
+  PeerWatch& operator=(const PeerWatch&) = delete;
+
+  /// Looks no more; obstacle() stays what it was.
+  void stop();
+  /// PeerReports::obstacle(). Any thread.
+  std::string obstacle() const;
+
+ private:
+  void run();
+
+  const See see_;
+  mutable std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopping_ = false;  ///< guarded by mutex_
+  PeerReports reports_;    ///< guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace granary::db
