@@ -40,7 +40,12 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// A value, or the Status that says why there is none.
+/// Prints the status that stands in a value's place, on standard error, and ends the program (std::abort).
+[[noreturn]] void end_without_value(const Status& status);
+
+/// A value, or the Status that says why there is none. Look at ok() first: whoever takes the value of an error ends the program, in
+/// every build, with the error's message on standard error. So `Database::open(options).value()` is fine where a program could not go
+/// on anyway.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -52,17 +57,24 @@ class [[nodiscard]] Result {
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
 
-  /// Precondition: ok().
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return std::move(*value_); }
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  /// The value. Ends the program with the error's message if there is none; so do `*` and `->`.
+  T& value() & { return checked(*this); }
+  const T& value() const& { return checked(*this); }
+  T&& value() && { return std::move(checked(*this)); }
+  T& operator*() & { return checked(*this); }
+  const T& operator*() const& { return checked(*this); }
+  T&& operator*() && { return std::move(checked(*this)); }
+  T* operator->() { return &checked(*this); }
+  const T* operator->() const { return &checked(*this); }
 
  private:
+  template <typename Self>
+  static auto& checked(Self& self) {
+    if (!self.value_.has_value()) [[unlikely]]
+      end_without_value(self.status_);
+    return *self.value_;
+  }
+
   std::optional<T> value_;
   Status status_;
 };

@@ -5,11 +5,11 @@
 // Values below 256 have a bucket each; above, each power of two is cut into 128 buckets. Values beyond
 // kMaxValue count in the last bucket; minimum, maximum and sum are exact.
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace granary::base {
 
@@ -64,7 +64,7 @@ class Histogram {
   static constexpr std::uint64_t bucket_high(std::size_t bucket) { return bucket_low(bucket + 1) - 1; }
 
  private:
-  std::array<std::uint64_t, kBuckets> counts_{};
+  std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(kBuckets);  ///< 38 KiB, too much for a stack
   std::uint64_t count_ = 0;
   std::uint64_t sum_ = 0;
   std::uint64_t min_ = std::numeric_limits<std::uint64_t>::max();

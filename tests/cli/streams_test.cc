@@ -55,5 +55,15 @@ TEST_F(Output, OfErrorsMayBeLost) {
     EXPECT_EQ(run_script(std::string("$granary ") + kRun + "--durability=tmpfs >/dev/null " + where), 0) << where;
 }
 
+/// Threads' stacks are as small as the limit says, so what is large has to be elsewhere.
+TEST(Stack, MayBeSmall) {
+  for (const std::string command : {"tpcc --warehouses=1", "smallbank --accounts=1000"}) {
+    EXPECT_EQ(run_script("ulimit -s 256; $granary bench " + command +
+                         " --seconds=0.1 --warmup=0 --repeat=1 --noprogress >/dev/null"),
+              0)
+        << command;
+  }
+}
+
 }  // namespace
 }  // namespace granary::cli
