@@ -28,11 +28,16 @@ const char* check_marker(std::string_view body) {
   return nullptr;
 }
 
+const char* check_continues(std::string_view body) {
+  return body.size() == sizeof(log::Continues) ? nullptr : "the name of the next segment has the wrong length";
+}
+
 /// What a checksum does not tell: that the entry makes sense.
 const char* check_sense(const Entry& entry) {
   switch (entry.header.kind()) {
     case EntryKind::kTransaction: return entry.header.tid() == 0 ? "a transaction without a TID" : nullptr;
     case EntryKind::kMarker: return check_marker(entry.body);
+    case EntryKind::kContinues: return check_continues(entry.body);
     case EntryKind::kPacked: return nullptr;
     case EntryKind::kNone: break;
   }
@@ -48,7 +53,7 @@ const char* check_entry(std::string_view segment, std::size_t at, std::uint32_t 
   std::memcpy(&header, rest.data(), sizeof header);
   if (header.kind() == EntryKind::kNone && header.tid() == 0 && header.body_bytes == 0 && header.crc == 0)
     return "zeros instead of an entry";
-  if (header.kind() == EntryKind::kNone || header.kind() > EntryKind::kPacked) return "an entry of no known kind";
+  if (header.kind() == EntryKind::kNone || header.kind() > EntryKind::kContinues) return "an entry of no known kind";
   if (header.bytes() > rest.size()) return "an entry is longer than what is left of the file";
   if (header.crc != log::entry_crc(segment_crc, rest.data(), header.body_bytes) &&
       !base::injected(base::Bug::kSkipChecksum)) {

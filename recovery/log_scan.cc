@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "src/base/test_hooks.h"
+
 namespace granary::recovery {
 namespace {
 
@@ -42,11 +44,32 @@ struct Found {
   std::string path;
 };
 
+/// A checkpoint has made it needless, and the process died before it was removed.
+bool is_before_first(const Generation& generation, const SegmentName& name) {
+  return name.sequence < generation.range(name.logger).first;
+}
+
+/// The file would stand beside the others.
+std::string path_of_missing(const Generation& generation, const Chain& chain, std::uint64_t sequence) {
+  const std::string directory = chain.last_path.substr(0, chain.last_path.rfind('/') + 1);
+  return directory + log::segment_name(generation.number, chain.logger, sequence);
+}
+
 /// A logger goes on in the next segment, with its last marker, once that stands in the one before.
 bool ends_early(const ScannedSegment& segment, const ScannedSegment& next) {
   const bool whole = segment.header.ok() && segment.faults.empty();
   const bool begins = next.complete_first && (next.faults.empty() || next.faults.front().complete_before);
   return whole && begins && segment.complete_any.value_or(0) < *next.complete_first;
+}
+
+/// Whether what it lacks at its end may never have been synced.
+bool may_end_torn(const LogSegment& segment, const Chain& chain, const SegmentRange& range) {
+  if (range.end) return false;
+  const LogSegment& last = *chain.segments.back();
+  if (&segment == &last) return !segment.continued_in;
+  // It may lack the name of the next one, which nothing was written to then but the marker that both have.
+  return segment.name.sequence + 1 == last.name.sequence && last.transactions == 0 && last.markers == 1 &&
+         last.complete_first == segment.faults.front().complete_before;
 }
 
 class Scanner {
@@ -88,6 +111,8 @@ class Scanner {
   Status judge(const Generation& generation);
   Result<Chain> chain_of(const Generation& generation, std::uint32_t logger);
   void find_breaks(const Generation& generation, Chain& chain);
+  static void find_missing_end(const Generation& generation, Chain& chain);
+  static ReadableEnd readable_end(const Generation& generation, const Chain& chain);
   Status judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required);
   epoch::Epoch counts_up_to(const Chain& chain, epoch::Epoch required) const;
   Status lose(const Break& lost, epoch::Epoch last_epoch, const std::string& message);
@@ -133,7 +158,7 @@ Status Scanner::admit(const Found& file, std::vector<Found>& found) {
   if (file.name.logger >= generation->loggers)
     return damaged(fmt::format("'{}' is of logger {}, but generation {} had {} loggers", file.path, file.name.logger,
                                generation->number, generation->loggers));
-  if (covered(*generation)) {
+  if (covered(*generation) || is_before_first(*generation, file.name)) {
     scan_.superseded.push_back(file.path);
   } else {
     found.push_back(file);
@@ -207,7 +232,8 @@ Result<Chain> Scanner::chain_of(const Generation& generation, std::uint32_t logg
   } else {
     const auto& directories = manifest_.log_directories;
     if (directories.empty()) return damaged("the manifest names no log directory");
-    chain.last_path = directories[logger % directories.size()] + "/" + log::segment_name(generation.number, logger, 0);
+    chain.last_path = directories[logger % directories.size()] + "/" +
+                      log::segment_name(generation.number, logger, generation.range(logger).first);
   }
   find_breaks(generation, chain);
   return chain;
@@ -219,9 +245,10 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
     chain.complete_any = std::max(chain.complete_any, complete);
     if (chain.breaks.empty()) chain.complete = chain.complete_any;
   };
-  // Only a checkpoint lets the oldest segments go.
-  std::uint64_t sequence = 0;
-  if (manifest_.checkpoint && !chain.segments.empty()) sequence = chain.segments.front()->name.sequence;
+  const SegmentRange range = generation.range(chain.logger);
+  std::uint64_t sequence = range.first;
+  if (base::injected(base::Bug::kIgnoreFirstSegment) && !chain.segments.empty())
+    sequence = chain.segments.front()->name.sequence;
   if (chain.segments.empty())
     chain.breaks.push_back({chain.last_path, 0, 0, "the file is missing", chain.complete, std::nullopt, false, false});
   const LogSegment* previous = nullptr;
@@ -232,12 +259,10 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
     }
     previous = segment;
     if (segment->name.sequence != sequence) {
-      const std::string directory = segment->path.substr(0, segment->path.rfind('/') + 1);
-      const std::string missing = directory + log::segment_name(generation.number, chain.logger, sequence);
-      chain.breaks.push_back({missing, 0, 0, "the file is missing", chain.complete_any, std::nullopt, false, false});
+      chain.breaks.push_back({path_of_missing(generation, chain, sequence), 0, 0, "the file is missing",
+                              chain.complete_any, std::nullopt, false, false});
     }
     sequence = segment->name.sequence + 1;
-    const bool last = segment == chain.segments.back();
     if (!segment->header.ok())
       chain.breaks.push_back({segment->path, 0, sizeof(log::SegmentHeader), segment->header.message(),
                               chain.complete_any, std::nullopt, false, true});
@@ -247,13 +272,15 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
     for (std::size_t i = 0; i < segment->faults.size(); ++i) {
       const auto& [fault, before, after] = segment->faults[i];
       chain.breaks.push_back({segment->path, fault.offset, fault.next.value_or(segment->bytes) - fault.offset,
-                              fault.cause, chain.complete_any, std::nullopt, last, fault.next.has_value()});
+                              fault.cause, chain.complete_any, std::nullopt, may_end_torn(*segment, chain, range),
+                              fault.next.has_value()});
       if (!after) continue;  // no marker until the next fault
       pass(*after);
       const bool last_fault = i + 1 == segment->faults.size();
       pass(*(last_fault ? segment->complete_any : segment->faults[i + 1].complete_before));
     }
   }
+  find_missing_end(generation, chain);
   const bool marked =
       std::any_of(chain.segments.begin(), chain.segments.end(), [](const auto* s) { return s->complete; });
   if (!marked) {
@@ -262,6 +289,36 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
                               chain.complete, std::nullopt, false, false});
     for (Break& place : chain.breaks) place.may_be_tail = false;
   }
+}
+
+/// That there was more, either its last segment says or the manifest.
+void Scanner::find_missing_end(const Generation& generation, Chain& chain) {
+  if (chain.segments.empty() || base::injected(base::Bug::kIgnoreNextSegment)) return;
+  const LogSegment& last = *chain.segments.back();
+  const auto end = generation.range(chain.logger).end;
+  const std::uint64_t wanted = std::max(last.continued_in.value_or(0), end ? end->sequence : 0);
+  if (last.name.sequence < wanted) {
+    chain.breaks.push_back({path_of_missing(generation, chain, last.name.sequence + 1), 0, 0, "the file is missing",
+                            chain.complete_any, std::nullopt, false, false});
+  } else if (end && last.name.sequence == end->sequence && last.faults.empty() && last.end < end->offset) {
+    chain.breaks.push_back({last.path, last.end, 0, fmt::format("the file ends here, expected {} bytes", end->offset),
+                            chain.complete_any, std::nullopt, false, false});
+  }
+}
+
+/// Without regard to what counts.
+ReadableEnd Scanner::readable_end(const Generation& generation, const Chain& chain) {
+  std::uint64_t sequence = generation.range(chain.logger).first;
+  ReadableEnd end{path_of_missing(generation, chain, sequence), {sequence, 0}, "the file is missing"};
+  for (const LogSegment* const segment : chain.segments) {
+    if (segment->name.sequence != sequence++) break;
+    end = {segment->path, {segment->name.sequence, segment->end}, "nothing more was written there"};
+    if (!segment->header.ok()) return {segment->path, {segment->name.sequence, 0}, segment->header.message()};
+    if (segment->faults.empty()) continue;
+    end.cause = segment->faults.front().fault.cause;
+    break;
+  }
+  return end;
 }
 
 /// With salvage, a log that lost something counts as far as its markers go.
@@ -282,6 +339,7 @@ Status Scanner::judge(const Generation& generation) {
     auto chain = chain_of(generation, logger);
     if (!chain.ok()) return chain.status();
     for (const LogSegment* const segment : chain->segments) promised = std::max(promised, segment->durable);
+    if (!generation.cut) scan_.ends.push_back(readable_end(generation, *chain));
     chains.push_back(std::move(*chain));
   }
   const epoch::Epoch required = generation.cut ? std::min(promised, *generation.cut) : promised;

@@ -6,6 +6,9 @@
 // counts up to D, the least of these (Silo 4.10); one that is over, up to its cut. A generation is in the manifest only
 // after each of its loggers had a marker on the device, so a log without one lost it. D may be low, for what was not
 // durable yet when the machine stopped; but not lower than what any marker names as durable: then something was lost.
+//
+// No segment may be missing: the manifest names the first one, each but the last names the next, and where a generation ends that
+// is over, the manifest says.
 
 #include <cstdint>
 #include <string>
@@ -50,11 +53,19 @@ struct LogSegment : ScannedSegment {
   bool running = false;    ///< of a generation without a cut
 };
 
+/// Where the log of one logger in the running generation can no longer be read.
+struct ReadableEnd {
+  std::string path;
+  log::Position position;
+  std::string cause;
+};
+
 struct LogScan {
   std::vector<LogSegment> segments;  ///< that count, by generation, logger, sequence
   /// D of the running generation, and not less than what the checkpoint holds; without one, the last cut.
   epoch::Epoch durable = 0;
   epoch::Epoch greatest_epoch = 0;  ///< that was ever used, as far as manifest and log tell
+  std::vector<ReadableEnd> ends;       ///< by logger; of the running generation, if there is one
   std::vector<DroppedTail> tails;
   std::vector<Loss> losses;
   /// Of an opening that did not come to its end: they hold nothing but copies. To be removed before the next opening.

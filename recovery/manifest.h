@@ -21,6 +21,13 @@
 
 namespace granary::recovery {
 
+/// Which segments there must be of one logger in a generation. What it has before them, checkpoints have made needless.
+struct SegmentRange {
+  std::uint64_t first = 0;
+  /// Where the last one ends, once nothing more is written to them. None: only the log itself tells.
+  std::optional<log::Position> end = {};
+};
+
 struct Generation {
   std::uint64_t number = 0;
   std::uint32_t loggers = 1;
@@ -32,6 +39,10 @@ struct Generation {
   /// It was over when it was made: it ends the one before, and holds nothing but what that one's rings had.
   bool end = false;
   std::uint32_t life = 0;  ///< of the cluster's node that began it; 0: of none
+  /// By logger. Empty: all of them, from the first on, as far as the log itself tells.
+  std::vector<SegmentRange> segments = {};
+
+  SegmentRange range(std::uint32_t logger) const { return segments.empty() ? SegmentRange() : segments[logger]; }
 };
 
 /// A table, or an index if `base` is set. Ids are those in the log.

@@ -63,6 +63,15 @@ ordered_json index_json(const IndexOptions& index) {
   return {{"unique", index.unique}, {"parts", std::move(parts)}};
 }
 
+ordered_json range_json(const SegmentRange& range) {
+  ordered_json out = {{"first", range.first}};
+  if (range.end) {
+    out["last"] = range.end->sequence;
+    out["bytes"] = range.end->offset;
+  }
+  return out;
+}
+
 ordered_json generation_json(const Generation& generation) {
   ordered_json out = {
       {"number", generation.number}, {"loggers", generation.loggers}, {"first_epoch", generation.first_epoch}};
@@ -73,6 +82,8 @@ ordered_json generation_json(const Generation& generation) {
     if (generation.agreed) out["agreed"] = true;
     if (generation.end) out["end"] = true;
   }
+  if (!generation.segments.empty()) out["segments"] = ordered_json::array();
+  for (const SegmentRange& range : generation.segments) out["segments"].push_back(range_json(range));
   return out;
 }
 
@@ -226,6 +237,14 @@ Residence parse_residence(const json& value, const std::string& place, Complaint
   return residence;
 }
 
+SegmentRange parse_range(const json& value, const std::string& place, Complaint& complaint) {
+  Fields fields(value, place, complaint);
+  SegmentRange range{.first = fields.number("first", kAny)};
+  if (fields.has("last")) range.end = {fields.number("last", kAny, range.first), fields.number("bytes", kAny)};
+  fields.end();
+  return range;
+}
+
 Generation parse_generation(const json& value, const std::string& place, Complaint& complaint) {
   Fields fields(value, place, complaint);
   Generation generation;
@@ -238,6 +257,14 @@ Generation parse_generation(const json& value, const std::string& place, Complai
     generation.durable = fields.number("durable", record::kMaxEpoch);
     generation.agreed = fields.has("agreed") && fields.flag("agreed");
     generation.end = fields.has("end") && fields.flag("end");
+  }
+  if (fields.has("segments")) {
+    fields.array("segments", [&](const json& range, const std::string& where) {
+      generation.segments.push_back(parse_range(range, where, complaint));
+    });
+    if (generation.segments.size() != generation.loggers)
+      complaint.add(fmt::format("{}.segments has {} elements; expected {}, one for each logger", place,
+                                generation.segments.size(), generation.loggers));
   }
   fields.end();
   return generation;

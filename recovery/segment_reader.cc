@@ -153,6 +153,7 @@ SegmentReader::Found SegmentReader::next() {
     }
     at_ += entry_.header.bytes();
     if (entry_.header.kind() == EntryKind::kMarker) return Found::kMarker;
+    if (entry_.header.kind() == EntryKind::kContinues) return Found::kContinues;
     if (entry_.header.kind() == EntryKind::kTransaction) return Found::kTransaction;
   }
 }
@@ -186,7 +187,7 @@ std::optional<std::uint64_t> SegmentReader::find_valid(std::uint64_t from, bool*
   for (std::uint64_t at = from; at + sizeof(log::EntryHeader) <= bytes_.size(); at += log::kAlignment) {
     log::EntryHeader header;
     std::memcpy(&header, bytes_.data() + at, sizeof header);
-    if (header.kind() == EntryKind::kNone || header.kind() > EntryKind::kPacked) continue;
+    if (header.kind() == EntryKind::kNone || header.kind() > EntryKind::kContinues) continue;
     if (header.bytes() > bytes_.size() - at) continue;
     if (header.bytes() > search_budget_) {
       *gave_up = true;
@@ -196,6 +197,12 @@ std::optional<std::uint64_t> SegmentReader::find_valid(std::uint64_t from, bool*
     if (check_entry(bytes_, at, segment_crc_, &entry) == nullptr) return at;
   }
   return std::nullopt;
+}
+
+std::uint64_t SegmentReader::next_segment() const {
+  log::Continues continues;
+  std::memcpy(&continues, entry_.body.data(), sizeof continues);
+  return continues.sequence;
 }
 
 log::Marker SegmentReader::marker() const {

@@ -55,7 +55,7 @@ struct Fault {
 class SegmentReader {
  public:
   /// What next() found. Zeros up to the end of the file are its end: a segment is written in whole blocks.
-  enum class Found { kTransaction, kMarker, kFault, kEnd };
+  enum class Found { kTransaction, kMarker, kContinues, kFault, kEnd };
   /// Of the segment as far as it was read.
   enum class Verdict { kClean, kTornTail, kDamaged };
 
@@ -67,11 +67,13 @@ class SegmentReader {
 
   Found next();
 
-  // After kTransaction and kMarker.
+  // After kTransaction, kMarker and kContinues.
   std::uint64_t tid() const { return entry_.header.tid(); }
   /// The transaction's writes. Valid until next() comes to another packed entry.
   std::string_view body() const { return entry_.body; }
   log::Marker marker() const;
+  /// After kContinues: the sequence of the segment in which the log goes on.
+  std::uint64_t next_segment() const;
   /// Where the entry stands in the file; of a packed transaction, where the packed entry does.
   std::uint64_t offset() const { return offset_; }
   /// Where the next entry of the file begins, or the fault if there is one; after kEnd, where the entries end.

@@ -66,12 +66,20 @@ void walk(SegmentReader& reader, ScannedSegment& scanned) {
         note_marker(scanned, reader.marker());
         cutter.entry_ends(reader.position());
         break;
+      case SegmentReader::Found::kContinues:
+        scanned.continued_in = reader.next_segment();
+        cutter.entry_ends(reader.position());
+        break;
       case SegmentReader::Found::kFault:
+        if (scanned.faults.empty()) scanned.end = reader.fault().offset;
         cutter.cut(reader.fault().offset, reader.position());
         cutter.fault_passed();
         scanned.faults.push_back({reader.fault(), scanned.complete_any, std::nullopt});
         break;
-      case SegmentReader::Found::kEnd: cutter.cut(reader.position(), reader.position()); return;
+      case SegmentReader::Found::kEnd:
+        if (scanned.faults.empty()) scanned.end = reader.position();
+        cutter.cut(reader.position(), reader.position());
+        return;
     }
   }
 }

@@ -41,6 +41,8 @@ struct ScannedSegment {
   epoch::Epoch durable = 0;                    ///< the greatest that a marker names
   epoch::Epoch greatest_epoch = 0;             ///< of transactions and markers
   std::uint64_t transactions = 0, markers = 0;
+  std::uint64_t end = 0;                      ///< of what can be read before the first fault
+  std::optional<std::uint64_t> continued_in;  ///< the sequence of the next segment, if this one names it
 };
 
 /// Walks the segment file at `path`. An error is one of reading; what is wrong with the content is part of the result.

@@ -32,7 +32,7 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
     auto ring = log::Ring::open(manifest.reliable_directory + "/" + name, manifest.database);
     if (!ring.ok()) return ring.status();
     if ((*ring)->header().generation != manifest.generations.back().number) continue;  // of an earlier crash
-    wanted = std::max(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
+    wanted = std::max<std::uint64_t>(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
     found.rings.push_back(std::move(*ring));
   }
   if (found.rings.size() < wanted) {

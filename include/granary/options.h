@@ -67,8 +67,8 @@ struct Options {
   std::string directory = {};
   /// Where logger i writes its segments: the (i mod size)th. Empty: in `directory`. Best on devices of their own.
   std::vector<std::string> log_directories = {};
-  /// Where the workers' log rings are, in a directory of the database's own: memory that survives the process. Empty:
-  /// /dev/shm. A plain directory works as well, and a DAX file system then survives power loss, too.
+  /// Where the workers' log rings are, in a directory of the database's own: memory that survives the process, not the machine.
+  /// Empty: /dev/shm. A plain directory works as well.
   std::string reliable_directory = {};
   /// Logger threads; 1 to 64. Each serves the workers whose number is its own modulo this.
   std::uint32_t loggers = 1;

@@ -61,6 +61,8 @@ Status check_names(const std::string& directory, const std::vector<std::string>&
 
 Result<Partitions> open_partitions(const ReadOptions& options) {
   const auto names = options.files->list(options.directory);
+  if (names.status().code() == StatusCode::kNotFound)
+    return Status(StatusCode::kDamaged, fmt::format("checkpoint '{}' is missing", options.directory));
   if (!names.ok()) return names.status();
   if (std::find(names->begin(), names->end(), partition_name(0)) == names->end()) {
     const std::string what = names->empty() ? "it is empty" : fmt::format("it holds '{}'", names->front());

@@ -79,7 +79,6 @@ Status DirectFile::append(std::span<const char> bytes) {
 /// buffer is free then.
 Status DirectFile::begin_rest() {
   if (const Status finished = settle(queue_.finish(), "write to"); !finished.ok()) return finished;
-  flushed_ = begun_;
   const std::uint64_t end = start_ + filled_;
   if (begun_ == end) return {};
   char* const buffer = buffers_[0].get();
@@ -90,18 +89,9 @@ Status DirectFile::begin_rest() {
   return settle(queue_.begin_write({buffer + from, to - from}, start_ + from), "write to");
 }
 
-Status DirectFile::flush() {
-  if (const Status begun = begin_rest(); !begun.ok()) return begun;
-  const Status finished = settle(queue_.finish(), "write to");
-  if (finished.ok()) flushed_ = begun_;
-  return finished;
-}
-
 Status DirectFile::sync() {
   if (const Status begun = begin_rest(); !begun.ok()) return begun;
-  const Status synced = settle(queue_.sync(), "sync");
-  if (synced.ok()) flushed_ = begun_;
-  return synced;
+  return settle(queue_.sync(), "sync");
 }
 
 Status DirectFile::settle(int error, const char* operation) {

@@ -27,8 +27,6 @@ class DirectFile final : public File {
   DirectFile& operator=(const DirectFile&) = delete;
 
   Status append(std::span<const char> bytes) override;
-  Status flush() override;
-  std::uint64_t flushed() const override { return flushed_; }
   Status sync() override;
   /// An error: the file is there to be written.
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> bytes) override;
@@ -52,7 +50,6 @@ class DirectFile final : public File {
   std::uint64_t start_ = 0;        // where it begins in the file
   std::size_t filled_ = 0;         // bytes in it
   std::uint64_t begun_ = 0;        // bytes of the file whose write was begun
-  std::uint64_t flushed_ = 0;      // and those whose write has ended
   Status failed_;                  // sticks
   DiskQueue queue_;                // waits for the buffers before they go
 };

@@ -70,11 +70,9 @@ class SystemFile final : public File {
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return failed("write to", path_);
       bytes = bytes.subspan(static_cast<std::size_t>(written));
-      appended_ += static_cast<std::uint64_t>(written);
     }
     return {};
   }
-  std::uint64_t flushed() const override { return appended_; }
 
   Status sync() override {
     outside_region();
@@ -105,7 +103,6 @@ class SystemFile final : public File {
  private:
   const int descriptor_;
   const std::string path_;
-  std::uint64_t appended_ = 0;
 };
 
 class SystemFiles final : public FileSystem {

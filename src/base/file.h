@@ -22,10 +22,6 @@ class File {
 
   /// Writes at the end. After an error the file's end is unknown; nothing more may be appended.
   virtual Status append(std::span<const char> bytes) = 0;
-  /// Returns once what was appended survives this process (not yet a power loss), as far as append() did not see to it.
-  virtual Status flush() { return {}; }
-  /// So many of the bytes appended here survive this process.
-  virtual std::uint64_t flushed() const = 0;
   /// Returns once what was appended is on the device. After an error it must count as lost, also if a later call
   /// succeeds: the system may have dropped the dirty pages.
   virtual Status sync() = 0;

@@ -33,6 +33,10 @@ enum class Bug : std::uint8_t {
   kWaitInRegion,            ///< it waits there (I6)
   kAckBeforeSync,           ///< the durable epoch is published before the log is synced
   kIgnoreSyncError,         ///< a failed sync counts as done
+  kGiveRoomBeforeSync,      ///< a ring's bytes may be written over once they are in the log file, synced or not
+  kIgnoreRingPosition,      ///< recovery does not look whether the log is there up to where a ring goes on
+  kIgnoreFirstSegment,      ///< nor whether the first segments are those that the manifest names
+  kIgnoreNextSegment,       ///< nor whether the segment is there in which another says that the log goes on
   kDurableIsGreatest,       ///< D is the greatest of what the loggers have, not the least
   kReplayAnyOrder,          ///< recovery does not compare TIDs: the last one replayed wins
   kReplayPastDurable,       ///< recovery replays epochs that were not durable everywhere

@@ -11,7 +11,7 @@
 #include "bench/harness/trial.h"
 #include "recovery/checkpoint/reader.h"
 #include "src/base/print.h"
-#include "src/cli/inspected_database.h"
+#include "src/cli/log_damage.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -50,10 +50,7 @@ Result<Subject> subject_in(const std::string& directory) {
   subject.database = std::move(*database);
   const recovery::Manifest& manifest = subject.database->manifest;
   subject.none = !manifest.checkpoint;
-  if (subject.none) return subject;
-  subject.read.directory = directory + "/" + manifest.checkpoint->directory;
-  subject.read.database = manifest.database;
-  subject.read.epoch = manifest.checkpoint->epoch;
+  if (auto read = checkpoint_of(*subject.database)) subject.read = std::move(*read);
   return subject;
 }
 
@@ -67,11 +64,6 @@ std::string table_of(const Subject& subject, const Contents& contents) {
   return bench::aligned(rows);
 }
 
-/// A checkpoint that the manifest names and whose files are gone is damaged data, not a wrong directory.
-bench::ExitCode code_of(const Status& status) {
-  return status.code() == StatusCode::kNotFound ? bench::ExitCode::kDamagedData : bench::exit_code_of(status);
-}
-
 bench::ExitCode run(const std::string& directory, const bench::FlagValues&) {
   const auto subject = subject_in(directory);
   if (!subject.ok()) return bench::refuse(bench::exit_code_of(subject.status()), subject.status().message());
@@ -81,7 +73,7 @@ bench::ExitCode run(const std::string& directory, const bench::FlagValues&) {
   }
   const auto contents =
       recovery::checkpoint::verify_checkpoint(subject->read, std::max(1u, std::thread::hardware_concurrency()));
-  if (!contents.ok()) return bench::refuse(code_of(contents.status()), contents.status().message());
+  if (!contents.ok()) return bench::refuse(bench::exit_code_of(contents.status()), contents.status().message());
   base::print("{}\nok: '{}' holds all transactions of epochs below {}; {} files, {}\n", table_of(*subject, *contents),
               subject->read.directory, contents->epoch, contents->partitions, bench::human_bytes(contents->file_bytes));
   return bench::ExitCode::kOk;

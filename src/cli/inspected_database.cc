@@ -8,6 +8,13 @@
 #include <thread>
 
 namespace granary::cli {
+namespace {
+
+recovery::ScanOptions scan_options(bool salvage) {
+  return {.threads = std::max(1u, std::thread::hardware_concurrency()), .salvage = salvage};
+}
+
+}  // namespace
 
 /// Without a change to anything: the file system may be read-only, and what is looked at may be damaged.
 Status InspectedDatabase::lock(const std::string& where) {
@@ -88,8 +95,11 @@ std::string InspectedDatabase::table_name(std::uint32_t id) const {
 
 Result<recovery::LogScan> InspectedDatabase::scan(bool salvage) const {
   if (manifest.generations.empty()) return recovery::LogScan{};
-  return recovery::scan_logs(base::system_files(), manifest,
-                             {.threads = std::max(1u, std::thread::hardware_concurrency()), .salvage = salvage});
+  return recovery::scan_logs(base::system_files(), manifest, scan_options(salvage));
+}
+
+Result<recovery::LogSurvey> InspectedDatabase::survey(bool salvage) const {
+  return recovery::survey_log(base::system_files(), manifest, settled, scan_options(salvage));
 }
 
 Result<std::vector<SegmentFile>> segment_files(const recovery::Manifest& manifest) {

@@ -35,6 +35,8 @@ struct InspectedDatabase {
   std::string table_name(std::uint32_t id) const;
   /// The scan of its logs that opening would do.
   Result<recovery::LogScan> scan(bool salvage) const;
+  /// The same with the rings.
+  Result<recovery::LogSurvey> survey(bool salvage) const;
 
  private:
   Status lock(const std::string& directory);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
 namespace granary::cli {
 
 std::string text_of(const recovery::DroppedTail& tail) {
@@ -16,30 +19,46 @@ std::string text_of(const recovery::Loss& loss) {
 Result<LogReport> examine_logs(const InspectedDatabase& database) {
   LogReport report;
   // As opening does it; and only if that finds damage again, to find all of it and not only the first.
-  auto scan = database.scan(/*salvage=*/false);
-  const Status first = scan.status();
-  if (!scan.ok() && first.code() == StatusCode::kDamaged) {
-    scan = database.scan(/*salvage=*/true);
-    if (scan.ok()) {
-      for (const recovery::Loss& loss : scan->losses) report.damages.push_back(text_of(loss));
+  auto survey = database.survey(/*salvage=*/false);
+  const Status first = survey.status();
+  if (!survey.ok() && first.code() == StatusCode::kDamaged) {
+    survey = database.survey(/*salvage=*/true);
+    if (survey.ok()) {
+      for (const recovery::Loss& loss : survey->scan.losses) report.damages.push_back(text_of(loss));
     }
     if (report.damages.empty()) report.damages.push_back(first.message());
-    if (!scan.ok()) return report;  // beyond salvage: wrong files, not wrong bytes
+    if (!survey.ok()) return report;  // beyond salvage: wrong files, not wrong bytes
   }
-  if (!scan.ok()) return first;
-  report.scan = std::move(*scan);
-  auto rings = database.settled.rings();
-  if (!rings.ok() && rings.status().code() != StatusCode::kDamaged) return rings.status();
-  if (rings.ok()) {
-    report.rings = std::move(*rings);
-  } else {
-    report.damages.push_back(rings.status().message());
-  }
+  if (!survey.ok()) return first;
+  report.scan = std::move(survey->scan);
+  report.rings = std::move(survey->rings);
   auto replay = preview_replay(database, report.scan, report.rings.entries(), /*salvaged=*/!first.ok());
   if (!replay.ok()) return replay.status();
   report.replay = std::move(*replay);
   report.damages.insert(report.damages.end(), report.replay.damages.begin(), report.replay.damages.end());
   return report;
+}
+
+std::optional<recovery::checkpoint::ReadOptions> checkpoint_of(const InspectedDatabase& database) {
+  const auto& checkpoint = database.manifest.checkpoint;
+  if (!checkpoint) return std::nullopt;
+  return recovery::checkpoint::ReadOptions{.files = &base::system_files(),
+                                           .directory = database.directory + "/" + checkpoint->directory,
+                                           .database = database.manifest.database,
+                                           .epoch = checkpoint->epoch};
+}
+
+Result<std::string> examine_checkpoint(const InspectedDatabase& database) {
+  const auto read = checkpoint_of(database);
+  if (!read) return std::string();
+  const auto contents =
+      recovery::checkpoint::verify_checkpoint(*read, std::max(1u, std::thread::hardware_concurrency()));
+  if (contents.status().code() == StatusCode::kDamaged) return contents.status().message();
+  if (!contents.ok()) return contents.status();
+  const auto& tables = contents->tables;
+  if (tables.empty() || tables.rbegin()->first < database.manifest.tables.size()) return std::string();
+  return fmt::format("checkpoint '{}': records of table {}, which the manifest does not know", read->directory,
+                     tables.rbegin()->first);
 }
 
 }  // namespace granary::cli

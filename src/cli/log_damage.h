@@ -1,11 +1,13 @@
 #pragma once
-// Everything that keeps a database's logs from being recovered, one line each: the check of `granary log verify` and of
-// `granary recover --dry-run`.
+// Everything that keeps a database from being recovered, one line each: the checks of `granary log verify` and of
+// `granary recover --dry-run`. They are those of an opening, by the same code: recovery::survey_log and the checkpoint's reader.
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "recovery/surviving_rings.h"
+#include "recovery/checkpoint/reader.h"
+#include "recovery/survey.h"
 #include "src/cli/replay_preview.h"
 
 namespace granary::cli {
@@ -19,6 +21,13 @@ struct LogReport {
 
 /// An error is one of reading.
 Result<LogReport> examine_logs(const InspectedDatabase& database);
+
+/// How `database`'s checkpoint is read when it is opened; none if it has no checkpoint.
+std::optional<recovery::checkpoint::ReadOptions> checkpoint_of(const InspectedDatabase& database);
+
+/// Reads all parts of the current checkpoint. Returns what opening would refuse in them; "" if that is nothing. An error is one of
+/// reading.
+Result<std::string> examine_checkpoint(const InspectedDatabase& database);
 
 /// "cut off 17 bytes at the end of 'F', from offset 80 on: cause".
 std::string text_of(const recovery::DroppedTail& tail);

@@ -43,6 +43,7 @@ class Dump {
  private:
   void transaction(const std::string& path, const SegmentReader& reader);
   void marker(const std::string& path, const SegmentReader& reader);
+  void continued(const SegmentFile& file, const SegmentReader& reader);
   void unfinished(const std::string& path, const recovery::UnfinishedTransaction& transaction);
   std::string text_of(const log::Write& write) const;
   std::string text_of(const log::NamedLock& lock) const;
@@ -97,6 +98,13 @@ void Dump::marker(const std::string& path, const SegmentReader& reader) {
   line(path, reader.offset(), fmt::format("marker  complete {}, D {}", marker.complete, marker.durable));
 }
 
+void Dump::continued(const SegmentFile& file, const SegmentReader& reader) {
+  if (wanted_.table) return;
+  const recovery::SegmentName& name = file.name;
+  line(file.path, reader.offset(),
+       "goes on in " + log::segment_name(name.generation, name.logger, reader.next_segment()));
+}
+
 Status Dump::segment(const SegmentFile& file) {
   auto opened = base::system_files().open(file.path);
   if (!opened.ok()) return opened.status();
@@ -112,6 +120,7 @@ Status Dump::segment(const SegmentFile& file) {
     switch (reader->next()) {
       case SegmentReader::Found::kTransaction: transaction(file.path, *reader); break;
       case SegmentReader::Found::kMarker: marker(file.path, *reader); break;
+      case SegmentReader::Found::kContinues: continued(file, *reader); break;
       case SegmentReader::Found::kFault:
         if (reader->fault().next) damaged_ = true;
         line(file.path, reader->fault().offset,

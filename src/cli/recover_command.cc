@@ -69,13 +69,19 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
   for (const recovery::DroppedTail& tail : report.scan.tails) base::print("torn tail: {}\n", text_of(tail));
 }
 
-/// With --salvage damage is listed as what would be lost, and is no reason to fail.
+/// With --salvage damage of the log is listed as what would be lost, and is no reason to fail. Nothing salvages a checkpoint, as the
+/// log below it is gone.
 ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
   const auto report = examine_logs(database);
   if (!report.ok()) return refuse(report.status());
+  const auto checkpoint = examine_checkpoint(database);
+  if (!checkpoint.ok()) return refuse(checkpoint.status());
   print_plan(database, *report);
+  if (!checkpoint->empty()) base::print("DAMAGED: {}\n", *checkpoint);
   for (const std::string& damage : report->damages) base::print("{}: {}\n", salvage ? "LOST" : "DAMAGED", damage);
   std::fflush(stdout);
+  if (!checkpoint->empty())
+    return bench::refuse(ExitCode::kDamagedData, "opening would refuse this database, with --salvage as well");
   if (report->damages.empty() || salvage) return ExitCode::kOk;
   return bench::refuse(ExitCode::kDamagedData,
                        "opening would refuse this database; --salvage opens what is left of it");

@@ -33,10 +33,12 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 Status Storage::scan() {
   if (manifest_.generations.empty()) return {};
-  auto scanned = recovery::scan_logs(files_, manifest_, {.threads = recovery_threads(), .salvage = options_.salvage});
-  if (!scanned.ok()) return scanned.status();
-  scan_ = std::move(*scanned);
-  if (const Status opened = open_rings(); !opened.ok()) return opened;
+  if (const Status locked = lock_rings_of_manifest(); !locked.ok()) return locked;
+  auto survey = recovery::survey_log(files_, manifest_, settled_, {.threads = recovery_threads(), .salvage = options_.salvage});
+  if (!survey.ok()) return survey.status();
+  scan_ = std::move(survey->scan);
+  rings_ = std::move(survey->rings);
+  if (!rings_.note.empty()) report_.notes.push_back(rings_.note);
   report_.recovered = true;
   report_.rings = !rings_.rings.empty();
   for (const recovery::DroppedTail& tail : scan_.tails) {
@@ -47,9 +49,6 @@ Status Storage::scan() {
     report_.notes.push_back(fmt::format("LOST: transactions of epochs {} to {} may be missing: '{}' at offset {}: {}",
                                         loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
   }
-  const auto in_rings = recovery::greatest_epoch(rings_.entries());
-  if (!in_rings.ok()) return in_rings.status();
-  scan_.greatest_epoch = std::max(scan_.greatest_epoch, *in_rings);
   // Behind every epoch there was, and so far that the first snapshots see all that is recovered.
   first_epoch_ = std::max(first_epoch_, scan_.greatest_epoch + 1 + 2 * options_.snapshot_epochs);
   if (first_epoch_ >= epoch::kLastEpoch) {
@@ -63,18 +62,13 @@ Status Storage::scan() {
 }
 
 /// Before anything in their directory is replayed or removed: whoever made it could have had this process do so with anything.
-Status Storage::open_rings() {
+Status Storage::lock_rings_of_manifest() {
   const std::string& directory = manifest_.reliable_directory;
   if (directory.empty()) return {};
   const Status checked = base::check_private_directory(directory);
   if (checked.code() == StatusCode::kNotFound) return {};
   if (!checked.ok()) return checked;
-  if (const Status locked = lock_rings(directory); !locked.ok()) return locked;
-  auto found = settled_.rings();
-  if (!found.ok()) return found.status();
-  if (!found->note.empty()) report_.notes.push_back(found->note);
-  rings_ = std::move(*found);
-  return {};
+  return lock_rings(directory);
 }
 
 Status Storage::lock_rings(const std::string& directory) {
@@ -204,11 +198,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   next.reliable_directory = ring_directory();
   next.boot = recovery::boot_id();
   if (!next.generations.empty() && !next.generations.back().cut) {
-    next.generations.back().cut = cut();
-    next.generations.back().durable = scan_.durable;
-    next.generations.back().agreed = ended == Ended::kCut;
-    // The cut may reach beyond what was synced; it must not promise more than the device has.
-    if (const Status synced = sync_segments(); !synced.ok()) return synced;
+    if (const Status done = end_generation(next.generations.back(), ended == Ended::kCut); !done.ok()) return done;
   }
   const std::uint64_t number = next.generations.empty() ? 1 : next.generations.back().number + 1;
   // What an opening that did not come to its end has left, and what the former process had set aside.
@@ -219,6 +209,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   if (const Status removed = remove_files(manifest_.log_directories, unfinished); !removed.ok()) return removed;
   next.generations.push_back(
       {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}, .life = part_.life});
+  next.generations.back().segments.resize(options_.loggers);
   if (ended != Ended::kNo) {
     next.generations.back().cut = epochs.current();
     next.generations.back().durable = epochs.current() - 1;
@@ -258,23 +249,40 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   return remove_rings(former.reliable_directory);
 }
 
-/// Makes sure that the segments of the generation that was running are on the device, as its cut will say. A logger's last
-/// segment is written anew: if a sync of it failed, the system may show bytes that the device never got, and count them as
-/// clean; only the last one can hold such, as a segment is synced before the next one begins.
-Status Storage::sync_segments() {
+/// Cuts the generation that was running off where it counts to. Its log must be on the device so far, as nothing tells any more how
+/// far that was synced: the cut may reach beyond that.
+Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
+  generation.cut = cut();
+  generation.durable = scan_.durable;
+  generation.agreed = agreed;
+  generation.segments.resize(generation.loggers);
   for (const recovery::LogSegment& segment : scan_.segments) {
-    if (!segment.running) continue;
-    const bool last =
-        std::none_of(scan_.segments.begin(), scan_.segments.end(), [&](const recovery::LogSegment& other) {
-          return other.running && other.name.logger == segment.name.logger &&
-                 other.name.sequence > segment.name.sequence;
-        });
-    if (!last) continue;
-    const auto bytes = base::read_file(files_, segment.path);
-    if (!bytes.ok()) return bytes.status();
-    if (const Status written = base::replace_file(files_, segment.path, *bytes); !written.ok()) return written;
+    if (!segment.running || (!is_last(segment) && segment.faults.empty())) continue;
+    log::Position end{segment.name.sequence, 0};
+    if (const Status settled = settle_end(segment, end); !settled.ok()) return settled;
+    // What is lost makes a checkpoint necessary, and nothing of this generation is wanted after that.
+    if (scan_.losses.empty() && is_last(segment)) generation.segments[segment.name.logger].end = end;
   }
   return {};
+}
+
+bool Storage::is_last(const recovery::LogSegment& segment) const {
+  return std::none_of(scan_.segments.begin(), scan_.segments.end(), [&](const recovery::LogSegment& other) {
+    return other.running && other.name.logger == segment.name.logger && other.name.sequence > segment.name.sequence;
+  });
+}
+
+/// Writes a segment anew, without its torn tail: if a sync of it failed, the system may show bytes that the device
+/// never got, and count them as clean. Only a logger's last one can hold such, and the name of the last one in the one before: a segment is
+/// synced before the next one begins.
+Status Storage::settle_end(const recovery::LogSegment& segment, log::Position& end) {
+  auto bytes = base::read_file(files_, segment.path);
+  if (!bytes.ok()) return bytes.status();
+  for (const recovery::DroppedTail& tail : scan_.tails) {
+    if (tail.path == segment.path) bytes->resize(std::min<std::size_t>(bytes->size(), tail.offset));
+  }
+  end.offset = std::min<std::uint64_t>(segment.end, bytes->size());
+  return base::replace_file(files_, segment.path, *bytes);
 }
 
 Status Storage::remove_files(const std::vector<std::string>& directories,

@@ -28,7 +28,7 @@
 #include "recovery/manifest.h"
 #include "recovery/replay.h"
 #include "recovery/settle.h"
-#include "recovery/surviving_rings.h"
+#include "recovery/survey.h"
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
 #include "src/db/checkpoint_figures.h"
@@ -125,7 +125,7 @@ class Storage {
   Result<std::string> find(const std::vector<std::string>& directories, bool (*matches)(const std::string& name)) const;
   Status know_log_directories();
   Status scan();
-  Status open_rings();
+  Status lock_rings_of_manifest();
   Status lock_rings(const std::string& directory);
   void remove_ring_directory(const std::string& directory);
   epoch::Epoch cut() const;
@@ -136,7 +136,9 @@ class Storage {
   Status remove_superseded(const recovery::Manifest& former, const recovery::Manifest& now);
   Status remove_stale_checkpoints();
   std::optional<recovery::CheckpointEntry> installed_checkpoint() const;
-  Status sync_segments();
+  Status end_generation(recovery::Generation& generation, bool agreed);
+  Status settle_end(const recovery::LogSegment& segment, log::Position& end);
+  bool is_last(const recovery::LogSegment& segment) const;
   Status remove_files(const std::vector<std::string>& directories,
                       const std::function<bool(const std::string& name)>& needless);
   Status remove_rings(const std::string& former);

@@ -145,6 +145,7 @@ Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
   recovery::Manifest former;
   recovery::Manifest next;
   const epoch::Epoch needed_from = logs_needed_from(checkpoint);
+  const std::vector<std::uint64_t> first = log_->first_after(needed_from == 0 ? 0 : needed_from - 1);
   doubtful_ = checkpoint;
   {
     const std::lock_guard lock(manifest_mutex_);
@@ -153,15 +154,16 @@ Status Storage::install(const recovery::CheckpointEntry& checkpoint) {
     std::erase_if(next.generations, [&](const recovery::Generation& generation) {
       return generation.cut && *generation.cut < needed_from;
     });
+    // Named before those below are removed: what is missing from there on is missed.
+    std::vector<recovery::SegmentRange>& segments = next.generations.back().segments;
+    for (std::size_t i = 0; i < segments.size(); ++i) segments[i].first = first[i];
     if (const Status done = recovery::write_manifest(files_, options_.directory, next); !done.ok()) return done;
     former = std::exchange(manifest_, next);
   }
   doubtful_.reset();
   checkpoints_.installed();
   base::sync_point("checkpoint.installed");
-  if (needed_from != 0) {
-    if (const Status removed = log_->remove_until(needed_from - 1); !removed.ok()) return removed;
-  }
+  if (const Status removed = log_->remove_before(first); !removed.ok()) return removed;
   return remove_superseded(former, next);
 }
 

@@ -11,6 +11,7 @@
 // The same entries, without a CRC, stand in the rings (src/log/ring.h).
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -38,6 +39,7 @@ enum class EntryKind : std::uint8_t {
   kTransaction = 1,  ///< body: writes, one after the other
   kMarker = 2,       ///< body: Marker
   kPacked = 3,       ///< body: PackedHeader, then compressed transaction entries (their CRC fields zero)
+  kContinues = 4,    ///< body: Continues; the last entry of a segment
 };
 
 struct EntryHeader {
@@ -69,6 +71,20 @@ struct Marker {
   std::uint64_t durable;  ///< the D that was known then: no logger's `complete` may turn out to be less
 };
 static_assert(sizeof(Marker) == 16);
+
+/// The log goes on in the segment `sequence`, which was on the device before this was written. So a segment that ends with it is not
+/// the last one.
+struct Continues {
+  std::uint64_t sequence;
+};
+static_assert(sizeof(Continues) == 8);
+
+/// A place in one logger's log: `offset` bytes into the file of its segment `sequence`. Ordered as the log is.
+struct Position {
+  std::uint64_t sequence = 0;
+  std::uint64_t offset = 0;
+  auto operator<=>(const Position&) const = default;
+};
 
 enum class Codec : std::uint32_t { kLz4 = 1, kZstd = 2 };
 

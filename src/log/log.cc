@@ -133,14 +133,15 @@ void Log::run(Logger& logger) {
 
 Result<Ring*> Log::add_worker(std::uint32_t worker) {
   const std::string path = options_.reliable_directory + "/" + ring_name(worker);
-  auto ring =
-      Ring::create(path, {options_.database, options_.generation, worker, version(options_)}, options_.ring_bytes);
+  const auto logger = static_cast<std::uint32_t>(worker % loggers_.size());
+  auto ring = Ring::create(path, {options_.database, options_.generation, worker, version(options_), logger},
+                           options_.ring_bytes);
   if (!ring.ok()) return ring.status();
   const std::lock_guard lock(mutex_);
   rings_.push_back(std::move(*ring));
-  for (const auto& made : rings_) made->note_rings(rings_.size());
+  for (const auto& made : rings_) made->note_rings(static_cast<std::uint32_t>(rings_.size()));
   ring_paths_.push_back(path);
-  loggers_[worker % loggers_.size()]->add_ring(rings_.back().get());
+  loggers_[logger]->add_ring(rings_.back().get());
   return rings_.back().get();
 }
 
@@ -200,9 +201,15 @@ Status Log::close() {
   return {};
 }
 
-Status Log::remove_until(epoch::Epoch epoch) {
-  for (const auto& logger : loggers_) {
-    if (const Status removed = logger->remove_until(epoch); !removed.ok()) return removed;
+std::vector<std::uint64_t> Log::first_after(epoch::Epoch epoch) {
+  std::vector<std::uint64_t> first;
+  for (const auto& logger : loggers_) first.push_back(logger->first_after(epoch));
+  return first;
+}
+
+Status Log::remove_before(std::span<const std::uint64_t> first) {
+  for (std::size_t i = 0; i < loggers_.size(); ++i) {
+    if (const Status removed = loggers_[i]->remove_before(first[i]); !removed.ok()) return removed;
   }
   return {};
 }

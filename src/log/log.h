@@ -64,7 +64,12 @@ class Log {
   /// All transactions have ended and E has moved on since: makes them durable and takes the rings away, unless they name locks at
   /// other nodes that could not be given back.
   Status close();
-  Status remove_until(epoch::Epoch epoch);
+
+  /// Of each logger the first segment that a checkpoint of all transactions with an epoch ≤ `epoch` does not make needless.
+  /// Thread-safe.
+  std::vector<std::uint64_t> first_after(epoch::Epoch epoch);
+  /// Removes what each logger has before these segments, which the manifest names as its first by now. Thread-safe.
+  Status remove_before(std::span<const std::uint64_t> first);
 
  private:
   Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable);

@@ -12,7 +12,9 @@ namespace {
 /// Entries are gathered up to this size before they are appended: what stays in the nearest caches.
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 /// A ring is drained before the epoch is complete once this share of it is full.
-constexpr std::uint64_t kFullShare = 4;
+constexpr std::uint64_t kDrainShare = 4;
+/// And the log is synced before that once a ring holds so much, for room: the worker has the other half meanwhile.
+constexpr std::uint64_t kSyncShare = 2;
 
 void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -52,22 +54,22 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   SegmentHeader header = options_.identity;
   header.sequence = next_sequence_++;
   header.seal();
-  segment_path_ = options_.directory + "/" + segment_name(header.generation, header.logger, header.sequence);
-  auto file = space_.take(segment_path_);
+  const std::string name = segment_name(header.generation, header.logger, header.sequence);
+  segment_ = {.file = {}, .path = options_.directory + "/" + name, .sequence = header.sequence, .crc = header.crc};
+  auto file = space_.take(segment_.path);
   if (!file.ok()) return file.status();
-  segment_ = std::move(*file);
-  segment_crc_ = header.crc;
-  segment_bytes_ = 0;
-  last_epoch_ = 0;
+  segment_.file = std::move(*file);
+  synced_bytes_ = 0;
   const char* const bytes = reinterpret_cast<const char*>(&header);
   buffer_.insert(buffer_.end(), bytes, bytes + sizeof header);
   for (const std::string_view entries : adopted) {
-    if (const Status taken = take(entries, nullptr); !taken.ok()) return taken;
+    if (const Status taken = take(entries); !taken.ok()) return taken;
   }
   // Each segment says by itself how far the logger has come, as the earlier ones with their markers may be removed.
   add_marker(marked_);
   if (const Status done = write_out(); !done.ok()) return done;
-  if (const Status done = segment_->sync(); !done.ok()) return done;
+  if (const Status done = segment_.file->sync(); !done.ok()) return done;
+  synced_bytes_ = segment_.bytes;
   if (base::injected(base::Bug::kSkipDirectorySync)) return {};
   return options_.files->sync_directory(options_.directory);
 }
@@ -84,65 +86,73 @@ bool Logger::step(bool urgent) {
 }
 
 Status Logger::turn(epoch::Epoch complete, bool urgent) {
-  std::unique_lock lock(mutex_);
-  const std::vector<Ring*> rings = rings_;
-  lock.unlock();
-  const bool all = complete > marked_ || urgent;
-  for (Ring* const ring : rings) {
-    const std::string_view pending = ring->pending();
-    if (!all && pending.size() < ring->capacity() / kFullShare) continue;
-    if (const Status done = take(pending, ring); !done.ok()) return done;
+  {
+    const std::lock_guard lock(mutex_);
+    known_rings_ = rings_;
   }
-  return complete > marked_ ? finish_epoch(complete) : flush();
+  bool for_room = urgent;
+  for (const Ring* const ring : known_rings_) for_room |= ring->held() >= ring->capacity() / kSyncShare;
+  const bool all = complete > marked_ || for_room;
+  for (Ring* const ring : known_rings_) {
+    if (!all && ring->undrained().size() < ring->capacity() / kDrainShare) continue;
+    if (const Status done = drain(*ring); !done.ok()) return done;
+  }
+  if (complete > marked_) return finish_epoch(complete);
+  return for_room ? sync() : Status();
 }
 
-/// Appends whole entries to the segment, a buffer at a time. The ring, if they are one's, keeps them until they are in the
-/// file, where they survive the process as they did in the ring.
-Status Logger::take(std::string_view pending, Ring* ring) {
+/// Appends the ring's entries to the segment.
+Status Logger::drain(Ring& ring) {
+  const std::string_view entries = ring.undrained();
+  if (entries.empty()) return {};
+  if (const Status taken = take(entries); !taken.ok()) return taken;
+  base::sync_point("logger.appended");
+  ring.drained(entries.size());
+  if (base::injected(base::Bug::kGiveRoomBeforeSync)) give_room();
+  return {};
+}
+
+/// Appends whole entries to the segment, a buffer at a time.
+Status Logger::take(std::string_view entries) {
   std::size_t at = 0;
-  while (at < pending.size()) {
+  while (at < entries.size()) {
     const std::size_t from = at;
-    while (at < pending.size() && at - from < kBufferBytes) {
-      const EntryHeader header = header_at(pending.data() + at);
-      base::always_check(header.kind() == EntryKind::kTransaction && header.bytes() <= pending.size() - at,
+    while (at < entries.size() && at - from < kBufferBytes) {
+      const EntryHeader header = header_at(entries.data() + at);
+      base::always_check(header.kind() == EntryKind::kTransaction && header.bytes() <= entries.size() - at,
                          "a ring holds whole transactions up to its tail");
-      last_epoch_ = std::max(last_epoch_, record::epoch_of(header.tid()));
-      newest_ = std::max(newest_, last_epoch_);
-      if (!options_.codec) add_entry(pending.data() + at, header);
+      segment_.last_epoch = std::max(segment_.last_epoch, record::epoch_of(header.tid()));
+      newest_ = std::max(newest_, segment_.last_epoch);
+      if (!options_.codec) add_entry(entries.data() + at, header);
       bump(counters_.entries, 1);
       at += header.bytes();
     }
-    if (options_.codec) pack(pending.substr(from, at - from));
+    if (options_.codec) pack(entries.substr(from, at - from));
     if (const Status done = write_out(); !done.ok()) return done;
-    if (ring != nullptr) taken_.push_back({ring, at - from, segment_bytes_});
-    give_room();
   }
   return {};
 }
 
-/// Lets go of what is in the file by now.
-void Logger::give_room() {
-  const auto kept = std::find_if(taken_.begin(), taken_.end(),
-                                 [flushed = segment_->flushed()](const Taken& taken) { return taken.end > flushed; });
-  for (auto taken = taken_.begin(); taken != kept; ++taken) {
-    base::sync_point("logger.appended");
-    taken->ring->consume(taken->bytes);
-    base::sync_point("logger.consumed");
-  }
-  taken_.erase(taken_.begin(), kept);
-}
-
-Status Logger::flush() {
-  if (taken_.empty()) return {};
-  if (const Status done = segment_->flush(); !done.ok()) return done;
+/// Makes the segment durable as far as it was written. Only then its rings let go of what they have in it.
+Status Logger::sync() {
+  if (synced_bytes_ == segment_.bytes) return {};
+  if (const Status done = segment_.file->sync(); !done.ok() && !base::injected(base::Bug::kIgnoreSyncError))
+    return done;
+  synced_bytes_ = segment_.bytes;
+  bump(counters_.syncs, 1);
   give_room();
   return {};
+}
+
+void Logger::give_room() {
+  for (Ring* const ring : known_rings_) ring->give_room({segment_.sequence, segment_.bytes});
+  base::sync_point("logger.gave_room");
 }
 
 void Logger::add_entry(const char* entry, const EntryHeader& header) {
   const std::size_t at = buffer_.size();
   buffer_.insert(buffer_.end(), entry, entry + header.bytes());
-  const std::uint32_t crc = entry_crc(segment_crc_, entry, header.body_bytes);
+  const std::uint32_t crc = entry_crc(segment_.crc, entry, header.body_bytes);
   std::memcpy(buffer_.data() + at + offsetof(EntryHeader, crc), &crc, sizeof crc);
 }
 
@@ -162,8 +172,8 @@ void Logger::pack(std::string_view entries) {
 
 Status Logger::write_out() {
   if (buffer_.empty()) return {};
-  const Status done = segment_->append(buffer_);
-  segment_bytes_ += buffer_.size();
+  const Status done = segment_.file->append(buffer_);
+  segment_.bytes += buffer_.size();
   bump(counters_.bytes, buffer_.size());
   buffer_.clear();
   return done;
@@ -185,17 +195,14 @@ Status Logger::finish_epoch(epoch::Epoch complete) {
   marked_ = complete;
   durable_.publish(options_.identity.logger, complete);
   base::sync_point("logger.published");
-  return idle || segment_bytes_ < options_.segment_bytes ? Status() : rotate();
+  return idle || segment_.bytes < options_.segment_bytes ? Status() : rotate();
 }
 
 Status Logger::mark(epoch::Epoch complete) {
   if (base::injected(base::Bug::kAckBeforeSync)) durable_.publish(options_.identity.logger, complete);
   add_marker(complete);
   if (const Status done = write_out(); !done.ok()) return done;
-  if (const Status done = segment_->sync(); !done.ok() && !base::injected(base::Bug::kIgnoreSyncError)) return done;
-  give_room();
-  bump(counters_.syncs, 1);
-  return {};
+  return sync();
 }
 
 void Logger::add_marker(epoch::Epoch complete) {
@@ -210,23 +217,48 @@ void Logger::add_marker(epoch::Epoch complete) {
   marked_in_log_ = complete;
 }
 
-/// The old segment may be removed only when the new one, with its marker, is durable: a logger always has a marker.
+/// The old segment may be removed only when the new one, with its marker, is durable: a logger always has a marker. And only then
+/// the old one says that the log goes on there; before anything is written to the new one that somebody might miss.
 Status Logger::rotate() {
-  Finished finished{segment_path_, last_epoch_};
+  Segment old = std::move(segment_);
   base::sync_point("logger.rotates");
   if (const Status begun = begin_segment(); !begun.ok()) return begun;
+  if (const Status ended = end_segment(old); !ended.ok()) return ended;
   const std::lock_guard lock(mutex_);
-  finished_.push_back(std::move(finished));
+  finished_.push_back({old.sequence, std::move(old.path), old.last_epoch});
+  unfinished_ = segment_.sequence;
   return {};
 }
 
-Status Logger::remove_until(epoch::Epoch epoch) {
+Status Logger::end_segment(Segment& segment) {
+  struct {
+    EntryHeader header{sizeof(Continues), 0, static_cast<std::uint64_t>(EntryKind::kContinues)};
+    Continues continues;
+  } entry;
+  static_assert(sizeof entry == padded(sizeof(EntryHeader) + sizeof(Continues)));
+  entry.continues = {segment_.sequence};
+  const char* const bytes = reinterpret_cast<const char*>(&entry);
+  entry.header.crc = entry_crc(segment.crc, bytes, sizeof entry.continues);
+  if (const Status done = segment.file->append({bytes, sizeof entry}); !done.ok()) return done;
+  bump(counters_.bytes, sizeof entry);
+  return segment.file->sync();
+}
+
+std::uint64_t Logger::first_after(epoch::Epoch epoch) {
+  const std::lock_guard lock(mutex_);
+  for (const Finished& finished : finished_) {
+    if (finished.last_epoch > epoch) return finished.sequence;
+  }
+  return unfinished_;
+}
+
+Status Logger::remove_before(std::uint64_t sequence) {
   const std::lock_guard removing(removing_);
   for (;;) {
     std::string path;
     {
       const std::lock_guard lock(mutex_);
-      if (finished_.empty() || finished_.front().last_epoch > epoch) return {};
+      if (finished_.empty() || finished_.front().sequence >= sequence) return {};
       path = finished_.front().path;
     }
     const Status removed = options_.files->remove(path);

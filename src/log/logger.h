@@ -6,6 +6,9 @@
 // In between, only rings that fill up are drained: what is in a ring survives the process as well as what is in a file, and
 // few large writes are cheaper than many.
 //
+// A ring keeps what was drained until that is synced. A ring that is half full, or a worker that waits for room, has the logger sync
+// before the epoch ends.
+//
 // A write or sync that fails poisons the log: nothing is claimed after it, also if a later call would succeed.
 
 #include <cstdint>
@@ -56,57 +59,63 @@ class Logger {
   /// One turn; false if it had nothing to do. `urgent`: somebody waits for room in a ring. Errors go to the DurableEpoch.
   bool step(bool urgent = false);
 
-  /// Removes the finished segments all of whose transactions have an epoch ≤ `epoch`. Thread-safe.
-  Status remove_until(epoch::Epoch epoch);
+  /// The first segment that has a transaction with an epoch > `epoch`, or is the one being written. Thread-safe.
+  std::uint64_t first_after(epoch::Epoch epoch);
+  /// Removes the finished segments before `sequence`. Thread-safe.
+  Status remove_before(std::uint64_t sequence);
   const LoggerCounters& counters() const { return counters_; }
 
  private:
   struct Finished {
+    std::uint64_t sequence;
     std::string path;
     epoch::Epoch last_epoch;
   };
 
-  /// Entries that were appended, and are still in their ring.
-  struct Taken {
-    Ring* ring;
-    std::uint64_t bytes;
-    std::uint64_t end;  ///< behind them in the segment
+  /// The segment that is being written.
+  struct Segment {
+    std::unique_ptr<base::File> file;
+    std::string path;
+    std::uint64_t sequence = 0;
+    std::uint32_t crc = 0;
+    std::uint64_t bytes = 0;
+    epoch::Epoch last_epoch = 0;  ///< greatest in it
   };
 
   Status turn(epoch::Epoch complete, bool urgent);
   Status begin_segment(std::span<const std::string_view> adopted = {});
-  Status take(std::string_view pending, Ring* ring);
+  Status drain(Ring& ring);
+  Status take(std::string_view entries);
   Status finish_epoch(epoch::Epoch complete);
   Status mark(epoch::Epoch complete);
   Status rotate();
+  Status end_segment(Segment& segment);
   void add_marker(epoch::Epoch complete);
   void add_entry(const char* entry, const EntryHeader& header);
   void pack(std::string_view entries);
   Status write_out();
-  Status flush();
+  Status sync();
   void give_room();
 
   const LoggerOptions options_;
   SegmentSpace space_;
   const epoch::EpochManager& epochs_;
   DurableEpoch& durable_;
-  std::mutex removing_;  // held by remove_until(); taken before mutex_, which is not held while the device works
-  std::mutex mutex_;     // guards rings_ and finished_
+  std::mutex removing_;  // held by remove_before(); taken before mutex_, which is not held while the device works
+  std::mutex mutex_;     // guards what follows
   std::vector<Ring*> rings_;
   std::vector<Finished> finished_;
+  std::uint64_t unfinished_ = 0;  // the segment that follows them
 
   // The logger thread's own.
-  std::unique_ptr<base::File> segment_;
-  std::string segment_path_;
-  std::uint32_t segment_crc_ = 0;
-  std::uint64_t segment_bytes_ = 0;
+  std::vector<Ring*> known_rings_;  // as they were when the turn began
+  Segment segment_;
   std::uint64_t next_sequence_ = 0;
-  epoch::Epoch last_epoch_ = 0;     // greatest in the segment
+  std::uint64_t synced_bytes_ = 0;  // of the segment
   epoch::Epoch newest_ = 0;         // greatest in the log
   epoch::Epoch marked_ = 0;         // what was published last
   epoch::Epoch marked_in_log_ = 0;  // of the last marker
   std::vector<char> buffer_;
-  std::vector<Taken> taken_;              // in the order of the segment
   std::optional<Compressor> compressor_;  // if the options name a codec
   LoggerCounters counters_;
 };

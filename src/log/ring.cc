@@ -75,7 +75,7 @@ struct Descriptor {
 std::string ring_name(std::uint32_t worker) { return fmt::format("ring-{:04}", worker); }
 
 std::uint32_t RingHeader::compute_crc() const {
-  return base::crc32c(base::crc32c(0, this, offsetof(RingHeader, crc)), &capacity, sizeof capacity);
+  return base::crc32c(0, this, offsetof(RingHeader, crc));
 }
 
 Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path, std::uint64_t capacity,
@@ -129,6 +129,7 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
   header->database = identity.database;
   header->generation = identity.generation;
   header->worker = identity.worker;
+  header->logger = identity.logger;
   header->capacity = capacity;
   header->crc = header->compute_crc();
   return ring;
@@ -160,6 +161,7 @@ Result<std::unique_ptr<Ring>> Ring::open(const std::string& path, const Database
     return damaged(fmt::format("head {}, tail {} and capacity {} do not fit", head, tail, header.capacity));
   if (Shape::of_new(shape.capacity, header.version).file_bytes() != bytes)
     return damaged(fmt::format("{} bytes do not fit format version {}", bytes, header.version));
+  (*ring)->drained_ = head;
   return ring;
 }
 

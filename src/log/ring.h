@@ -6,8 +6,11 @@
 //   …         of a node of a cluster: what its transactions hold locked at others (src/log/lock_ahead.h)
 //
 // `tail` is written by the worker (release, after the entry's bytes) and read by the logger (acquire): what is before it
-// is whole. `head` is written by the logger once the bytes are in the log file and read by the worker, who then may
-// write over them. Both count bytes since the ring was made and never wrap in practice (64 bits).
+// is whole. `head` is written by the logger and read by the worker, who then may write over what is before it. The logger
+// moves it only when these bytes are in the log and synced: the ring may outlive a disk that has lost what was not. Both count
+// bytes since the ring was made and never wrap in practice (64 bits).
+//
+// Beside `head` stands up to where the log was synced then: a recovery that finds the ring must find the log at least so far.
 
 #include <atomic>
 #include <cstdint>
@@ -31,13 +34,22 @@ struct RingHeader {
   std::uint32_t byte_order = SegmentHeader::kByteOrder;
   DatabaseId database{};
   std::uint64_t generation = 0;
-  std::uint32_t worker = 0;
-  std::uint32_t crc = 0;  ///< of all before it and of `capacity`
   std::uint64_t capacity = 0;
+  std::uint32_t worker = 0;
+  std::uint32_t logger = 0;  ///< in whose log the entries are
+  std::uint32_t crc = 0;     ///< of all before it
   /// How many rings the generation has: written into all of them whenever one is added, so that a missing one is missed.
-  std::atomic<std::uint64_t> rings{0};
+  std::atomic<std::uint32_t> rings{0};
+
   alignas(base::kCacheLine) std::atomic<std::uint64_t> tail{0};
   alignas(base::kCacheLine) std::atomic<std::uint64_t> head{0};
+  /// Which of `positions` counts. The logger writes the other one and then this (release), before it moves head; another process
+  /// reads both after this one's end.
+  std::atomic<std::uint64_t> position{0};
+  struct SyncedPosition {
+    std::atomic<std::uint64_t> sequence{0}, offset{0};
+  };
+  std::array<SyncedPosition, 2> positions;
 
   std::uint32_t compute_crc() const;
 };
@@ -52,6 +64,7 @@ class Ring {
     std::uint64_t generation = 0;
     std::uint32_t worker = 0;
     std::uint32_t version = kFormatVersion;
+    std::uint32_t logger = 0;
   };
   /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two. The file
   /// appears when it is whole; a creation that was killed may leave `path`.new, which the next one takes away.
@@ -73,7 +86,7 @@ class Ring {
   std::string_view lock_area() const;
 
   /// Under the log's lock. Relaxed: read by another process, after this one's end.
-  void note_rings(std::uint64_t count) { header_->rings.store(count, std::memory_order_relaxed); }
+  void note_rings(std::uint32_t count) { header_->rings.store(count, std::memory_order_relaxed); }
 
   // --- the worker ---
   /// True if `bytes` (≤ capacity) may be written at the tail now.
@@ -99,15 +112,32 @@ class Ring {
   void published(std::uint64_t bytes) { tail_ += bytes; }
 
   // --- the logger ---
-  /// The whole entries that are not in the log yet.
-  std::string_view pending() const {
-    const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
-    const std::uint64_t tail = header_->tail.load(std::memory_order_acquire);
-    return {data_ + (head & (capacity_ - 1)), tail - head};
+  /// The whole entries that it has not drained yet.
+  std::string_view undrained() const { return from(drained_); }
+  /// Bytes that the worker may not write over, drained or not.
+  std::uint64_t held() const { return pending().size(); }
+  /// The first `bytes` of undrained() are in the log file. They stay here until they are synced.
+  void drained(std::uint64_t bytes) { drained_ += bytes; }
+  /// All that was drained is on the device, where the log is synced up to `synced`: the worker may write over it.
+  ///
+  /// The position is there before head moves, and changes as a whole. So wherever the process dies between these stores, the log was
+  /// synced up to the position, and everything before head stands before it.
+  void give_room(const Position& synced) {
+    if (drained_ == header_->head.load(std::memory_order_relaxed)) return;
+    const std::uint64_t next = 1 - header_->position.load(std::memory_order_relaxed);
+    header_->positions[next].sequence.store(synced.sequence, std::memory_order_relaxed);
+    header_->positions[next].offset.store(synced.offset, std::memory_order_relaxed);
+    header_->position.store(next, std::memory_order_release);
+    header_->head.store(drained_, std::memory_order_release);
   }
-  /// The first `bytes` of pending() are in the log file.
-  void consume(std::uint64_t bytes) {
-    header_->head.store(header_->head.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+
+  // --- recovery ---
+  /// The whole entries that the log may not have on the device.
+  std::string_view pending() const { return from(header_->head.load(std::memory_order_relaxed)); }
+  /// Up to there the log has been synced; what it had of this ring before pending() stands before it.
+  Position position() const {
+    const auto& [sequence, offset] = header_->positions[header_->position.load(std::memory_order_acquire) & 1];
+    return {sequence.load(std::memory_order_relaxed), offset.load(std::memory_order_relaxed)};
   }
 
  private:
@@ -121,6 +151,11 @@ class Ring {
   static Result<std::unique_ptr<Ring>> map(int descriptor, const std::string& path, std::uint64_t capacity,
                                            std::uint64_t lock_slots);
 
+  std::string_view from(std::uint64_t count) const {
+    const std::uint64_t tail = header_->tail.load(std::memory_order_acquire);
+    return {data_ + (count & (capacity_ - 1)), tail - count};
+  }
+
   RingHeader* const header_;
   char* const data_;
   const std::uint64_t capacity_;
@@ -128,6 +163,8 @@ class Ring {
   std::uint64_t tail_ = 0;
   std::uint64_t known_head_ = 0;
   LockAhead lock_ahead_;
+  // The logger's own: up to there the entries are in the log file. head, which follows with the next sync, is no more than that.
+  alignas(base::kCacheLine) std::uint64_t drained_ = 0;
 };
 
 }  // namespace granary::log

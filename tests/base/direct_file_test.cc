@@ -48,10 +48,8 @@ TEST_F(DirectFileTest, HoldsWhatWasAppended) {
       const std::string piece = random_bytes(random, random.chance(0.1) ? 3 << 20 : 9000);
       ASSERT_TRUE(file->append(piece).ok());
       expected += piece;
-      ASSERT_LE(file->flushed(), expected.size());
       if (random.chance(0.7)) continue;
-      ASSERT_TRUE((random.chance(0.5) ? file->flush() : file->sync()).ok());
-      ASSERT_EQ(file->flushed(), expected.size());
+      ASSERT_TRUE(file->sync().ok());
       const std::string found = contents();
       ASSERT_EQ(found.size(), (expected.size() + kDirectBlock - 1) / kDirectBlock * kDirectBlock);
       ASSERT_TRUE(found.starts_with(expected));
@@ -59,19 +57,6 @@ TEST_F(DirectFileTest, HoldsWhatWasAppended) {
     }
     ASSERT_TRUE(system_files().remove(path_).ok());
   }
-}
-
-TEST_F(DirectFileTest, BytesThatCountAsFlushedAreInTheFile) {
-  Random random(2);
-  const auto file = create();
-  std::string expected;
-  for (int step = 0; step < 40; ++step) {
-    expected += random_bytes(random, 1 << 20);
-    ASSERT_TRUE(file->append(std::string_view(expected).substr(*file->size())).ok());
-    const std::size_t flushed = file->flushed();
-    ASSERT_EQ(contents().substr(0, flushed), expected.substr(0, flushed));
-  }
-  EXPECT_GT(file->flushed(), 0u) << "full buffers are written without a flush";
 }
 
 TEST_F(DirectFileTest, RefusesAFileThatIsThere) {
@@ -124,9 +109,7 @@ TEST_F(DirectFileTest, AnErrorSticks) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, handler);
   EXPECT_FALSE(file->append("x").ok());
-  EXPECT_FALSE(file->flush().ok());
   EXPECT_FALSE(file->sync().ok());
-  EXPECT_EQ(file->flushed(), piece.size());
 }
 
 }  // namespace

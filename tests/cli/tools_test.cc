@@ -2,6 +2,7 @@
 // What the log's reader makes of every possible damage is tested in tests/recovery.
 
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include <granary/granary.h>
@@ -58,6 +59,16 @@ class Tools : public testing::Test {
   void make_closed() const {
     auto database = Database::open(options()).value();
     write(*database);
+    ASSERT_TRUE(database->close().ok());
+  }
+
+  void make_checkpointed() const {
+    auto database = Database::open(options()).value();
+    write(*database);
+    const std::uint64_t seen = database->current_epoch() + 8;
+    while (database->current_epoch() < seen) ::usleep(1000);
+    const Status done = database->checkpoint();
+    ASSERT_TRUE(done.ok()) << done.message();
     ASSERT_TRUE(database->close().ok());
   }
 
@@ -303,16 +314,47 @@ TEST_F(Tools, ALockFileIsNotMadeByLooking) {
   EXPECT_FALSE(fs::exists(root_ / "db/LOCK"));
 }
 
-TEST_F(Tools, CheckpointVerifyCountsByTable) {
-  {
-    auto database = Database::open(options()).value();
-    write(*database);
-    const std::uint64_t seen = database->current_epoch() + 8;
-    while (database->current_epoch() < seen) ::usleep(1000);
-    const Status done = database->checkpoint();
-    ASSERT_TRUE(done.ok()) << done.message();
-    ASSERT_TRUE(database->close().ok());
+/// Opening and the look before it agree, whatever is wrong with whichever file.
+TEST_F(Tools, WhatOpeningRefusesTheDryRunRefuses) {
+  make_checkpointed();
+  using Change = std::function<void(const fs::path&)>;
+  const std::vector<std::pair<const char*, Change>> changes = {
+      {"missing", [](const fs::path& path) { fs::remove(path); }},
+      {"truncated", [](const fs::path& path) { fs::resize_file(path, 70); }},
+      {"empty", [](const fs::path& path) { fs::resize_file(path, 0); }},
+      {"flipped", [](const fs::path& path) { flip(path, 60); }}};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(root_ / "db")) {
+    if (entry.is_regular_file() && entry.path().filename() != "LOCK") files.push_back(entry.path());
   }
+  ASSERT_GE(files.size(), 3u) << "a manifest, a segment, and a part of a checkpoint at least";
+  fs::copy(root_ / "db", root_ / "whole", fs::copy_options::recursive);
+  for (const fs::path& file : files) {
+    for (const auto& [name, change] : changes) {
+      change(file);
+      const Ran dry = run("recover", "--dry-run");
+      const Ran ran = run("recover");
+      EXPECT_EQ(dry.exit_code, ran.exit_code) << name << " " << file << "\n" << dry.out << dry.err << ran.err;
+      EXPECT_NE(ran.exit_code, 0) << name << " " << file;
+      if (file.filename() != "MANIFEST") {
+        const std::string part = file.parent_path().filename() == "db" ? file.filename() : file.parent_path().filename();
+        EXPECT_NE(dry.out.find(part), std::string::npos) << name << " " << file << "\n" << dry.out << dry.err;
+        EXPECT_NE(ran.err.find(part), std::string::npos) << name << " " << file << "\n" << ran.err;
+      }
+      fs::copy(root_ / "whole", root_ / "db", fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    }
+  }
+  EXPECT_EQ(run("recover", "--dry-run").exit_code, 0);
+  for (const auto& entry : fs::directory_iterator(root_ / "db")) {
+    if (entry.is_directory()) fs::remove_all(entry.path());
+  }
+  EXPECT_EQ(run("recover", "--dry-run").exit_code, 4) << "the whole checkpoint is missing";
+  EXPECT_EQ(run("recover", "--dry-run --salvage").exit_code, 4) << "nothing is left that could be salvaged";
+  EXPECT_EQ(run("recover", "--salvage").exit_code, 4);
+}
+
+TEST_F(Tools, CheckpointVerifyCountsByTable) {
+  make_checkpointed();
   const Ran ran = run("checkpoint verify");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("accounts       20"), std::string::npos) << ran.out;

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"shm.operation", 7, "across.installed"}, Fate::kDecided},  // one is locked
             {{"across.written_back"}, Fate::kDecided},
             {{"logger.appended"}, Fate::kEnded},  // the file has it, the ring, too
-            {{"logger.consumed"}, Fate::kEnded},
+            {{"logger.gave_room"}, Fate::kEnded},
             {{"logger.synced"}, Fate::kEnded},
             {{"logger.published"}, Fate::kEnded},
             {{"test.released"}, Fate::kReleased}}),  // and nobody has been told

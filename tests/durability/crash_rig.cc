@@ -196,16 +196,16 @@ void CrashRig::on_call(FileCall call) {
 void CrashRig::take_image(Crash crash) {
   Image image;
   const auto survives = static_cast<Survives>(image_random_.below(3));
-  image.files = crash == Crash::kPowerLoss ? files_->power_loss_image(survives, image_random_.next())
-                                           : files_->process_crash_image();
-  if (crash == Crash::kProcess) image.rings = rings_.contents();
+  image.files = crash == Crash::kProcess ? files_->process_crash_image()
+                                         : files_->power_loss_image(survives, image_random_.next());
+  if (crash != Crash::kPowerLoss) image.rings = rings_.contents();
   image.released = database_ != nullptr ? database_->released_epoch() : released_;
   image.model = model_;
   const std::uint64_t durable = model_.must_survive(image.released);
   if (database_ != nullptr) {
-    image.must = crash == Crash::kProcess ? model_.last_epoch() : durable;
+    image.must = crash == Crash::kPowerLoss ? durable : model_.last_epoch();
   } else {
-    image.must = crash == Crash::kProcess ? must_ : std::min(must_, durable);
+    image.must = crash == Crash::kPowerLoss ? std::min(must_, durable) : must_;
   }
   image_ = std::move(image);
 }

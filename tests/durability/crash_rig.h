@@ -25,6 +25,7 @@ class CrashRig {
   enum class Crash : std::uint8_t {
     kPowerLoss,  ///< what was not synced survives in part, or not at all, or whole; the rings are gone
     kProcess,    ///< every call's effect is there, and the rings
+    kDisk,       ///< the files are as after a power loss, but the rings are there: a volume that was detached by force
   };
 
   /// Everything that is random comes from the seed: options, kinds of indexes, transactions, crashes.

@@ -68,6 +68,38 @@ void zero_a_sector(base::Random& random, std::string& bytes) {
   for (std::size_t i = sector; i < sector + 512 && i < bytes.size(); ++i) bytes[i] = '\0';
 }
 
+/// Takes one of the log segments away from a database whose power failed; true if opening noticed.
+bool missing_is_noticed(std::uint64_t seed) {
+  CrashRig rig(seed);
+  EXPECT_TRUE(rig.open().ok());
+  rig.act(3000);
+  rig.crash(CrashRig::Crash::kPowerLoss);
+  rig.look_ahead();
+  std::vector<std::string> segments = rig.files().paths();
+  std::erase_if(segments, [](const std::string& path) { return path.find("/log-g") == std::string::npos; });
+  const std::string path = segments[rig.random().below(segments.size())];
+  EXPECT_TRUE(rig.files().remove(path).ok());
+  const Status opened = rig.open();
+  if (opened.ok()) {
+    EXPECT_EQ(rig.verify(), "") << "without " << path;
+    return false;
+  }
+  EXPECT_EQ(opened.code(), StatusCode::kDamaged);
+  EXPECT_THAT(opened.message(), HasSubstr(path.substr(path.rfind('/') + 1)));
+  return true;
+}
+
+/// Whichever it is: the first of those that a checkpoint has left, the last, the only one of a logger.
+TEST(Damage, AMissingSegment) {
+  std::uint64_t noticed = 0;
+  const std::uint64_t rounds = scaled(150);
+  for (std::uint64_t seed = 1; seed <= rounds && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    noticed += missing_is_noticed(seed) ? 1 : 0;
+  }
+  EXPECT_GT(noticed, rounds / 2);
+}
+
 constexpr const char* kFormerLogs = "log-g00000001";
 
 TEST(Damage, AFlippedBitOfALog) { see_damage(kFormerLogs, flip_a_bit, scaled(120)); }

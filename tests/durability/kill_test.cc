@@ -221,7 +221,7 @@ std::string test_name(const testing::TestParamInfo<const char*>& instance) {
 
 INSTANTIATE_TEST_SUITE_P(Points, KillAt,
                          testing::Values("commit.locked", "commit.validated", "commit.logged", "install.copied",
-                                         "commit.installed", "logger.appended", "logger.consumed", "logger.synced",
+                                         "commit.installed", "logger.appended", "logger.gave_room", "logger.synced",
                                          "logger.published", "logger.rotates", "ring.made_aside", "ring.linked",
                                          "storage.log_opened", "storage.manifest_written", "checkpoint.piece",
                                          "checkpoint.written", "checkpoint.installed"),

@@ -1,6 +1,7 @@
 // Databases whose process dies: the kernel keeps what was written, the rings stay, and everything that committed is
-// there, released or not. Between such crashes, power losses.
+// there, released or not. Between such crashes, power losses, and disks that forget what was not synced.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/durability/crash_rig.h"
@@ -39,7 +40,7 @@ TEST(ProcessCrash, LosesNothingThatCommitted) {
 }
 
 TEST(ProcessCrash, BetweenPowerLossesAndWhileRecovering) {
-  const auto either = [](CrashRig& rig) { return rig.random().below(2) == 0 ? Crash::kProcess : Crash::kPowerLoss; };
+  const auto either = [](CrashRig& rig) { return static_cast<Crash>(rig.random().below(3)); };
   for (const std::uint64_t seed : seeds(sampled(80))) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     CrashRig rig(seed);
@@ -59,6 +60,57 @@ TEST(ProcessCrash, BetweenPowerLossesAndWhileRecovering) {
       if (HasFailure()) return;
     }
   }
+}
+
+/// The file system keeps only what was synced, and any part of the rest, while the rings stay: a volume that was detached by force,
+/// or a file system that was aborted after an error and mounted again.
+TEST(DiskLoss, WithTheRingsNothingIsMissing) {
+  for (std::uint64_t seed = 1; seed <= sampled(80); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    CrashRig rig(seed);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+    for (int crash = 0; crash < 4; ++crash) {
+      SCOPED_TRACE("crash " + std::to_string(crash));
+      run_until_crash(rig, Crash::kDisk);
+      ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+/// A disk that gives up what it had synced, under rings that go on from there: both places are named, and nothing is served.
+TEST(DiskLoss, OfWhatWasSyncedIsRefusedWithBothPlaces) {
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= sampled(40) && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    CrashRig rig(seed);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+    rig.act(300);
+    const auto older = rig.files().power_loss_image(Survives::kSynced);
+    rig.act(300);
+    rig.crash(Crash::kProcess);
+    // Each segment is as it was then, those that there were not are gone.
+    for (const std::string& path : rig.files().paths()) {
+      if (path.find("/log-g") == std::string::npos) continue;
+      const std::string before = older->contents(path);
+      if (before.empty()) {
+        ASSERT_TRUE(rig.files().remove(path).ok());
+      } else {
+        rig.files().put(path, before);
+      }
+    }
+    const Status opened = rig.open();
+    if (opened.ok()) {
+      EXPECT_EQ(rig.verify(), "");
+      continue;
+    }
+    EXPECT_EQ(opened.code(), StatusCode::kDamaged) << opened.message();
+    if (opened.message().find("what had been synced") == std::string::npos) continue;  // D itself is missing, or a segment
+    EXPECT_THAT(opened.message(), testing::ContainsRegex("read up to '/.*glog', offset [0-9]+ .*ring-000[0-9]' goes on from "
+                                                         "'log-g.*glog', offset [0-9]+"));
+    ++refused;
+  }
+  EXPECT_GT(refused, 5u);
 }
 
 TEST(ProcessCrash, WithTheRingsOneKnowsThatNothingIsMissing) {

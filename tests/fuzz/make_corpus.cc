@@ -151,7 +151,10 @@ void add_ring(const Corpus& corpus, int transactions) {
       const std::string entry = tests::entry_of(record::make_tid(7, i + 1u), log::EntryKind::kTransaction, body);
       std::copy(entry.begin(), entry.end(), ring->at_tail());
       ring->publish(entry.size());
-      if (i == 0) ring->consume(entry.size());
+      if (i == 0) {
+        ring->drained(entry.size());
+        ring->give_room({0, 64 + entry.size()});
+      }
     }
   }
   std::ifstream file(path, std::ios::binary);

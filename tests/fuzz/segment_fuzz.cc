@@ -68,6 +68,7 @@ Found walk(SegmentReader& reader, std::size_t size) {
         found.malformed |= !walk_writes(reader.body());
         break;
       case SegmentReader::Found::kMarker: ++found.markers; break;
+      case SegmentReader::Found::kContinues: break;
       case SegmentReader::Found::kFault: ++found.faults; break;
       case SegmentReader::Found::kEnd: return found;
     }

@@ -101,11 +101,15 @@ class LoggerRig {
   /// As a checkpoint of all ≤ `epoch` lets go of what it covers.
   Status remove_until(epoch::Epoch epoch) {
     removed_until_ = std::max(removed_until_, epoch);
-    for (const auto& logger : loggers_) {
-      if (const Status removed = logger->remove_until(epoch); !removed.ok()) return removed;
+    first_segments_.clear();
+    for (const auto& logger : loggers_) first_segments_.push_back(logger->first_after(epoch));
+    for (std::size_t i = 0; i < loggers_.size(); ++i) {
+      if (const Status removed = loggers_[i]->remove_before(first_segments_[i]); !removed.ok()) return removed;
     }
     return {};
   }
+  /// By logger, as a manifest names them by now; empty before the first removal.
+  const std::vector<std::uint64_t>& first_segments() const { return first_segments_; }
 
   DecodedLog decode(base::FileSystem& image) const {
     return decode_log(image, kDirectory, kDatabase, kGeneration, options_.loggers, options_.first_epoch - 1);
@@ -228,6 +232,7 @@ class LoggerRig {
   std::vector<Transaction> committed_;
   std::uint64_t sequence_ = 0;
   epoch::Epoch removed_until_ = 0;
+  std::vector<std::uint64_t> first_segments_;
 };
 
 /// Workers, loggers and epochs in a random order: `actions` of them.

@@ -20,6 +20,12 @@ constexpr DatabaseId kDatabase = {1, 2, 3, 4};
 constexpr Ring::Identity kIdentity{kDatabase, 5, 7};
 constexpr std::uint64_t kCapacity = 4096;
 
+/// The first `bytes` that were not drained yet are synced, at a place of the log that does not matter.
+void sync(Ring& ring, std::uint64_t bytes) {
+  ring.drained(bytes);
+  ring.give_room({1, bytes});
+}
+
 class RingTest : public testing::Test {
  protected:
   std::unique_ptr<Ring> made(std::uint64_t capacity = kCapacity) {
@@ -56,9 +62,9 @@ TEST_F(RingTest, WrapsAtEveryAlignment) {
   for (std::uint64_t at = 0; at < kCapacity; at += kAlignment) {
     publish(*ring, pattern);
     ASSERT_EQ(ring->pending(), pattern) << "at " << at;
-    ring->consume(kCapacity);
+    sync(*ring, kCapacity);
     publish(*ring, pattern.substr(0, kAlignment));  // moves on by one
-    ring->consume(kAlignment);
+    sync(*ring, kAlignment);
     ASSERT_TRUE(ring->pending().empty());
   }
 }
@@ -72,7 +78,7 @@ TEST_F(RingTest, HasRoomForExactlyWhatIsFree) {
   publish(*ring, std::string(16, 'y'));
   EXPECT_FALSE(ring->has_room(8));
   EXPECT_EQ(ring->pending().size(), kCapacity);
-  ring->consume(24);
+  sync(*ring, 24);
   EXPECT_TRUE(ring->has_room(24));
   EXPECT_FALSE(ring->has_room(32));
   EXPECT_EQ(ring->pending().size(), kCapacity - 24);
@@ -88,10 +94,10 @@ TEST_F(RingTest, ReopenedAfterDeathShowsExactlyWhatWasPublished) {
   {
     const auto ring = made();
     publish(*ring, std::string(4000, 'a'));
-    ring->consume(4000);
+    sync(*ring, 4000);
     publish(*ring, std::string(400, 'b'));
     publish(*ring, std::string(800, 'c'));
-    ring->consume(400);
+    sync(*ring, 400);
     std::memset(ring->at_tail(), 'd', 80);  // never published
   }
   const auto ring = Ring::open(path_, kDatabase);
@@ -99,6 +105,30 @@ TEST_F(RingTest, ReopenedAfterDeathShowsExactlyWhatWasPublished) {
   EXPECT_EQ((*ring)->pending(), std::string(800, 'c'));
   EXPECT_EQ((*ring)->header().generation, kIdentity.generation);
   EXPECT_EQ((*ring)->header().worker, kIdentity.worker);
+}
+
+/// What a worker may write over is synced. What is drained only is there for the next process, and not for the logger again.
+TEST_F(RingTest, KeepsWhatWasDrainedUntilItIsSynced) {
+  {
+    const auto ring = made();
+    EXPECT_EQ(ring->position(), Position());
+    publish(*ring, std::string(2000, 'a'));
+    publish(*ring, std::string(1000, 'b'));
+    ring->drained(2000);
+    EXPECT_EQ(ring->undrained(), std::string(1000, 'b'));
+    EXPECT_EQ(ring->held(), 3000u);
+    EXPECT_FALSE(ring->has_room(kCapacity - 2000));
+    ring->give_room({3, 500});
+    EXPECT_TRUE(ring->has_room(kCapacity - 1000));
+    EXPECT_EQ(ring->position(), (Position{3, 500}));
+    ring->give_room({4, 600});
+    EXPECT_EQ(ring->position(), (Position{3, 500})) << "nothing of this ring is behind that";
+    ring->drained(1000);
+  }
+  const auto ring = Ring::open(path_, kDatabase);
+  ASSERT_TRUE(ring.ok()) << ring.status().message();
+  EXPECT_EQ((*ring)->pending(), std::string(1000, 'b'));
+  EXPECT_EQ((*ring)->position(), (Position{3, 500}));
 }
 
 TEST_F(RingTest, CreationRefusesWhatIsThere) {
@@ -179,7 +209,7 @@ TEST_F(RingTest, RefusesGarbage) {
 TEST_F(RingTest, EveryChangedBitOfTheIdentityIsRefused) {
   made();
   const std::string good = *base::read_file(base::system_files(), path_);
-  for (std::size_t at = 0; at < offsetof(RingHeader, capacity) + sizeof(std::uint64_t); ++at) {
+  for (std::size_t at = 0; at < offsetof(RingHeader, rings); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
       EXPECT_NE(refusal([&](std::string& file) {
                   file = good;

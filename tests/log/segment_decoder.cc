@@ -108,6 +108,7 @@ bool decode_segment(std::string_view bytes, DecodedLogger& logger, std::vector<s
         ++logger.packed;
         add_packed(unpacked(entry.body, mistakes), logger, mistakes);
         break;
+      case 4: logger.continued_in = number_at<std::uint64_t>(entry.body, 0); break;
       default: mistakes.emplace_back("an entry of unknown kind"); return false;
     }
     bytes.remove_prefix(entry.bytes);
@@ -129,11 +130,22 @@ DecodedLogger decode_logger(base::FileSystem& files, const std::string& director
     if (logger.segments == 0) logger.first_sequence = sequence;
     if (sequence != logger.first_sequence + logger.segments) mistakes.push_back("a segment is missing before " + name);
     ++logger.segments;
-    // A segment begins only when all before it is durable.
-    if (!torn.empty()) mistakes.push_back(torn + " is torn, but there is " + name);
+    if (logger.continued_in && *logger.continued_in != sequence)
+      mistakes.push_back(name + " follows a segment that says another does");
+    logger.continued_in.reset();
+    const DecodedLogger before = logger;
     const std::string bytes = *base::read_file(files, directory + "/" + name);
-    if (!header_fits(bytes, expected, sequence) || !decode_segment(bytes, logger, mistakes)) torn = name;
+    const bool fits = header_fits(bytes, expected, sequence);
+    const bool whole = fits && decode_segment(bytes, logger, mistakes);
+    // A segment begins only when all before it is durable. Only the name of the next one is written to it after that, before anything
+    // follows the marker that both have.
+    const bool begun = fits && logger.transactions.size() == before.transactions.size() &&
+                       logger.markers == before.markers + 1 && logger.complete == before.complete;
+    if (!torn.empty() && !begun) mistakes.push_back(torn + " is torn, but there is " + name);
+    torn = whole ? "" : name;
   }
+  if (logger.continued_in)
+    mistakes.push_back("segment " + std::to_string(*logger.continued_in) + " is missing, in which the log goes on");
   return logger;
 }
 

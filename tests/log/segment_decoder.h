@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct DecodedLogger {
   std::uint64_t packed = 0;
   std::uint64_t first_sequence = 0;
   std::uint64_t segments = 0;
+  std::optional<std::uint64_t> continued_in;  ///< of the last segment
   std::vector<DecodedTransaction> transactions;
 };
 

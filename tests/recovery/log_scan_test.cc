@@ -3,6 +3,7 @@
 
 #include "recovery/log_scan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -267,12 +268,89 @@ TEST(LogScan, SalvageSaysWhatIsLost) {
   EXPECT_EQ(scanned->losses[0].first_epoch, 10u);
 }
 
-TEST(LogScan, OldestMayBeMissingOnlyAfterACheckpoint) {
+/// What a checkpoint lets go, the manifest says; nothing else may be missing.
+TEST(LogScan, TheFirstSegmentIsTheOneThatTheManifestNames) {
   TwoLoggers files;
+  const std::string whole = files.disk.contents(path({1, 1, 0}, "/b"));
   ASSERT_TRUE(files.disk.remove(path({1, 1, 0}, "/b")).ok());
   EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("missing")));
   files.manifest.checkpoint = {11, "c"};
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 0}, "/b")), HasSubstr("missing")));
+  files.manifest.generations[0].segments = {{0}, {1}};
   EXPECT_EQ(files.durable(), 11u);
+  // The process died before it was removed: whatever is in it.
+  files.disk.put(path({1, 1, 0}, "/b"), whole.substr(0, 70));
+  EXPECT_EQ(files.durable(), 11u);
+  EXPECT_EQ(files.scan()->superseded, std::vector<std::string>{path({1, 1, 0}, "/b")});
+  ASSERT_TRUE(files.disk.remove(path({1, 1, 1}, "/b")).ok());
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(path({1, 1, 1}, "/b")), HasSubstr("missing")));
+  const auto scanned = files.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok());
+  EXPECT_EQ(scanned->losses.at(0).path, path({1, 1, 1}, "/b"));
+}
+
+TEST(LogScan, ASegmentThatGoesOnIsNotTheLast) {
+  TwoLoggers files;
+  const SegmentName name{1, 1, 1};
+  const std::string next = path({1, 1, 2}, "/b");
+  files.put_segment(name, segment(name).marker(10, 9).transaction(11, 2, {}).marker(11, 10).continues(2), "/b");
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(next), HasSubstr("missing")));
+  const auto scanned = files.scan(/*salvage=*/true);
+  ASSERT_TRUE(scanned.ok());
+  EXPECT_EQ(scanned->losses.at(0).path, next);
+  files.put_segment({1, 1, 2}, segment({1, 1, 2}).marker(11, 10), "/b");
+  EXPECT_EQ(files.durable(), 11u);
+  EXPECT_EQ(files.scan()->ends.at(1).position, (log::Position{2, 64 + 32}));
+}
+
+/// It is written when the next one is on the device; power may fail meanwhile.
+TEST(LogScan, TheNameOfTheNextSegmentMayBeTorn) {
+  Directories files;
+  files.manifest.generations[0].loggers = 1;
+  const SegmentName first{1, 0, 0}, second{1, 0, 1};
+  const SegmentBuilder whole = segment(first).marker(9, 9).transaction(10, 1, {{0, "a", "1"}}).marker(10, 9);
+  const std::size_t bytes = whole.bytes().size();
+  const std::string named = SegmentBuilder(whole).continues(1).bytes();
+  files.put_segment(second, segment(second).marker(10, 9));
+  for (std::size_t size = bytes; size <= named.size(); ++size) {
+    files.disk.put(path(first), named.substr(0, size));
+    EXPECT_EQ(files.durable(), 10u) << size;
+  }
+  for (std::size_t size = 64; size < bytes; ++size) {
+    files.disk.put(path(first), named.substr(0, size));
+    EXPECT_THAT(files.message(), HasSubstr(path(first))) << size;
+  }
+  // Once more stands in the second, the first was whole.
+  files.disk.put(path(first), named.substr(0, named.size() - 1));
+  files.put_segment(second, segment(second).marker(10, 9).transaction(11, 1, {}));
+  EXPECT_THAT(files.message(), HasSubstr(path(first)));
+}
+
+/// Of a generation that is over the manifest says where each log ends, even where markers tell less: its rings did.
+TEST(LogScan, AGenerationThatIsOverEndsWhereTheManifestSays) {
+  TwoLoggers files;
+  const std::string last = path({1, 1, 1}, "/b");
+  const std::uint64_t bytes[] = {files.disk.contents(path({1, 0, 0})).size(), files.disk.contents(last).size()};
+  files.manifest.generations = {{1, 2, 10, 14, 11}};
+  files.manifest.generations[0].segments = {{0, log::Position{0, bytes[0]}}, {0, log::Position{1, bytes[1]}}};
+  EXPECT_EQ(files.durable(), 14u);
+  const std::string whole = files.disk.contents(path({1, 0, 0}));
+  for (const std::size_t left : {bytes[0] - 8, bytes[0] - 40, std::uint64_t{64}}) {
+    files.disk.put(path({1, 0, 0}), whole.substr(0, left));
+    EXPECT_THAT(files.message(), HasSubstr(path({1, 0, 0}))) << left;
+  }
+  const std::size_t entry = segment({1, 0, 0}).transaction(13, 1, {{0, "a", "4"}}).bytes().size() - 64;
+  files.disk.put(path({1, 0, 0}), whole.substr(0, bytes[0] - entry));
+  EXPECT_THAT(files.message(), HasSubstr(fmt::format("expected {} bytes", bytes[0]))) << "it ends between two entries";
+  files.disk.put(path({1, 0, 0}), whole);
+  files.disk.edit(path({1, 0, 0}), [](std::string& all) { all[all.size() - 5] ^= 1; });
+  EXPECT_THAT(files.message(), HasSubstr("checksum"));
+  files.disk.put(path({1, 0, 0}), whole);
+  ASSERT_TRUE(files.disk.remove(last).ok());
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(last), HasSubstr("missing")));
+  // What was void when it was cut is nobody's loss.
+  files.manifest.generations[0].cut = files.manifest.generations[0].durable = 10;
+  EXPECT_EQ(files.durable(), 10u);
 }
 
 TEST(LogScan, TheCheckpointIsDurable) {

@@ -67,6 +67,9 @@ class SegmentBuilder {
     const log::Marker marker{complete, durable};
     return entry(0, log::EntryKind::kMarker, {reinterpret_cast<const char*>(&marker), sizeof marker});
   }
+  SegmentBuilder& continues(std::uint64_t sequence) {
+    return entry(0, log::EntryKind::kContinues, {reinterpret_cast<const char*>(&sequence), sizeof sequence});
+  }
   SegmentBuilder& packed(log::Codec codec, std::string_view entries) {
     const log::PackedHeader header{codec, static_cast<std::uint32_t>(entries.size())};
     std::string body(reinterpret_cast<const char*>(&header), sizeof header);

@@ -29,6 +29,7 @@ struct Read {
 };
 
 std::string text_of(const SegmentReader& reader, Found found) {
+  if (found == Found::kContinues) return "c" + std::to_string(reader.next_segment());
   if (found == Found::kMarker)
     return "m" + std::to_string(reader.marker().complete) + "/" + std::to_string(reader.marker().durable);
   return "t" + std::to_string(reader.tid()) + ":" + std::string(reader.body());

@@ -65,11 +65,6 @@ class FaultFile final : public base::File {
     return written == bytes.size() ? Status() : failure(StatusCode::kDiskFull, "write to", path_);
   }
 
-  std::uint64_t flushed() const override {
-    const std::lock_guard lock(disk_->mutex);
-    return at_;
-  }
-
   Status sync() override {
     std::unique_lock<std::mutex> lock;
     const auto fault = disk_->begin(FileCall::kSync, path_, lock);

@@ -28,7 +28,6 @@ class RemoteFile final : public base::File {
         first_(std::move(first)) {}
 
   Status append(std::span<const char>) override { return not_written(); }
-  std::uint64_t flushed() const override { return first_.file_bytes; }
   Status sync() override { return not_written(); }
   Result<std::uint64_t> size() override { return first_.file_bytes; }
 

@@ -90,7 +90,6 @@ class MemoryFiles final : public base::FileSystem {
       bytes_->append(bytes.data(), whole ? bytes.size() : bytes.size() / 2);
       return whole ? Status() : failure(path_);
     }
-    std::uint64_t flushed() const override { return bytes_->size(); }
     Status sync() override {
       const std::lock_guard lock(files_.mutex_);
       return files_.allowed("sync " + path_) ? Status() : failure(path_);

@@ -23,6 +23,7 @@ Manifest manifest_of(const LoggerRig& rig) {
                            .loggers = rig.options().loggers,
                            .first_epoch = rig.options().first_epoch,
                            .cut = std::nullopt}};
+  for (const std::uint64_t first : rig.first_segments()) manifest.generations.back().segments.push_back({first});
   if (rig.removed_until() != 0) manifest.checkpoint = {rig.removed_until() + 1, "checkpoint"};
   return manifest;
 }
