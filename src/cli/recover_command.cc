@@ -37,7 +37,7 @@ std::string rings_text(const recovery::SurvivingRings& rings) {
   if (!rings.note.empty()) return "some, which do not count";
   std::uint64_t bytes = 0;
   for (const auto& ring : rings.rings) bytes += ring->pending().size();
-  return rings.rings.empty() ? "none" : fmt::format("{}, {} not in the log", rings.rings.size(), human_bytes(bytes));
+  return rings.rings.empty() ? "none" : fmt::format("{}, {} that may not be synced in the log", rings.rings.size(), human_bytes(bytes));
 }
 
 void print_plan(const InspectedDatabase& database, const LogReport& report) {
@@ -50,7 +50,7 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
   }
   const std::vector<Fact> facts{
       {"durable epoch D", std::to_string(report.scan.durable)},
-      {"cut", fmt::format("{}{}", cut, running ? "" : " (made by an earlier opening)")},
+      {"cut", fmt::format("{}{}", cut, running ? "" : " (made when the log was ended)")},
       {"checkpoint", manifest.checkpoint ? fmt::format("{}, epochs below {}", manifest.checkpoint->directory,
                                                        manifest.checkpoint->epoch)
                                          : "none"},

@@ -356,12 +356,15 @@ void Storage::note_keys(std::uint32_t table, std::uint64_t keys) {
   if (known) known = std::max(*known, keys);
 }
 
-/// A node that has ended in order is not asked how far its log reaches when its cluster is recovered.
+/// The log is whole so far, and whatever is cut off from it later is missed. A node that has ended in order is not asked how far its log
+/// reaches when its cluster is recovered.
 Status Storage::note_clean_end() {
-  if (!epochs_->in_cluster()) return {};
   const std::lock_guard lock(manifest_mutex_);
   recovery::Manifest next = manifest_;
-  next.generations.back().cut = next.generations.back().durable = log_->durable().current();
+  recovery::Generation& generation = next.generations.back();
+  const log::Log::End end = log_->end();
+  generation.cut = generation.durable = end.complete;
+  for (std::size_t i = 0; i < end.positions.size(); ++i) generation.segments[i].end = end.positions[i];
   if (const Status written = recovery::write_manifest(files_, options_.directory, next); !written.ok()) return written;
   manifest_ = std::move(next);
   return {};

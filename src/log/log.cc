@@ -201,6 +201,15 @@ Status Log::close() {
   return {};
 }
 
+Log::End Log::end() const {
+  End end{.complete = loggers_.front()->marked()};
+  for (const auto& logger : loggers_) {
+    end.positions.push_back(logger->end());
+    end.complete = std::min(end.complete, logger->marked());
+  }
+  return end;
+}
+
 std::vector<std::uint64_t> Log::first_after(epoch::Epoch epoch) {
   std::vector<std::uint64_t> first;
   for (const auto& logger : loggers_) first.push_back(logger->first_after(epoch));

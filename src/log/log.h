@@ -64,6 +64,12 @@ class Log {
   /// All transactions have ended and E has moved on since: makes them durable and takes the rings away, unless they name locks at
   /// other nodes that could not be given back.
   Status close();
+  /// After close(): where each logger's log ends, and the least of what their last markers say is complete.
+  struct End {
+    std::vector<Position> positions;
+    epoch::Epoch complete = 0;
+  };
+  End end() const;
 
   /// Of each logger the first segment that a checkpoint of all transactions with an epoch ≤ `epoch` does not make needless.
   /// Thread-safe.

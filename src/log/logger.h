@@ -65,6 +65,12 @@ class Logger {
   Status remove_before(std::uint64_t sequence);
   const LoggerCounters& counters() const { return counters_; }
 
+  // Once nobody steps it any more.
+  /// Where its log ends.
+  Position end() const { return {segment_.sequence, segment_.bytes}; }
+  /// What the last marker in it says is complete. Nothing in it is of a later epoch if all transactions had ended and were drained.
+  epoch::Epoch marked() const { return marked_in_log_; }
+
  private:
   struct Finished {
     std::uint64_t sequence;

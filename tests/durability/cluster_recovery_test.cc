@@ -23,6 +23,7 @@
 #include "src/db/cluster/recover_across_hosts.h"
 #include "src/db/cluster_recovery.h"
 #include "src/db/engine.h"
+#include "src/db/storage.h"
 #include "tests/durability/read_by_messages.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/temporary_directory.h"
@@ -292,6 +293,20 @@ TEST_P(ClusterRecovery, NothingIsMissingIfAllRingsSurvive) {
   EXPECT_FALSE(report.cut);
   open_all();
   for (const char* key : {"durable", "late", "late1"}) EXPECT_EQ(count(key), kNodes) << key;
+}
+
+/// Whoever looks at that node's log: the recovery of all, or the node itself.
+TEST_P(ClusterRecovery, ALogThatEndsBeforeItsRingsIsRefused) {
+  in_child([this] { leave_a_node_behind(); });
+  const std::string segment = path(0) + "/" + log::segment_name(1, 0, 0);
+  constexpr std::uint64_t kHeaderAndFirstMarker = 96;
+  std::filesystem::resize_file(segment, kHeaderAndFirstMarker);
+  const Status refused = several_hosts()
+                             ? db::Storage::open(options(0), base::system_files(), {.recovers_all = true}).status()
+                             : db::recover_cluster(all_options(), base::system_files()).status();
+  EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+  EXPECT_NE(refused.message().find("'" + segment + "', offset 96"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find("ring-0000' goes on from"), std::string::npos) << refused.message();
 }
 
 TEST_P(ClusterRecovery, AllGoBackToOneEpochIfANodeLostItsRings) {
