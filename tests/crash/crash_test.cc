@@ -377,11 +377,15 @@ TEST_P(Crash, LosesNothingThatWasAcknowledged) {
 INSTANTIATE_TEST_SUITE_P(Modes, Crash,
                          testing::Values(Mode{"Killed", DiskKind::kMemory, Strike::kKill, Rings::kStay},
                                          Mode{"KilledAndRingsGone", DiskKind::kMemory, Strike::kKill, Rings::kGo},
+                                         Mode{"DiskForgets", DiskKind::kExt4, Strike::kForget, Rings::kStay},
                                          Mode{"DiskForgetsAndRingsGone", DiskKind::kExt4, Strike::kForget, Rings::kGo},
+                                         Mode{"DiskGoesAway", DiskKind::kExt4, Strike::kDetach, Rings::kStay},
                                          Mode{"DiskGoesAwayAndRingsGone", DiskKind::kExt4, Strike::kDetach, Rings::kGo},
                                          Mode{"DiskFull", DiskKind::kMemory, Strike::kFill, Rings::kStay},
                                          Mode{"DiskFullAndRingsGone", DiskKind::kMemory, Strike::kFill, Rings::kGo},
+                                         Mode{"ACallFails", DiskKind::kExt4, Strike::kFail, Rings::kStay},
                                          Mode{"ACallFailsAndRingsGone", DiskKind::kExt4, Strike::kFail, Rings::kGo},
+                                         Mode{"DeviceFull", DiskKind::kExt4, Strike::kFill, Rings::kStay},
                                          Mode{"DeviceFullAndRingsGone", DiskKind::kExt4, Strike::kFill, Rings::kGo}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

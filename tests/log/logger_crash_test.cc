@@ -1,7 +1,7 @@
 // Power fails before every call that loggers make of the file system: what is left holds every transaction with an epoch
 // ≤ D, as D was published at that moment, and is a prefix of epochs; whichever unsynced sectors and names are lost. And if
-// only the process dies there, files and rings together hold every transaction. Not covered: several threads
-// (log_stress_test).
+// only the process dies there, files and rings together hold every transaction, also if the disk then loses what was not
+// synced. Not covered: several threads (log_stress_test).
 
 #include <gtest/gtest.h>
 
@@ -36,6 +36,7 @@ TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
       EXPECT_EQ(rig.judge_power_loss(seed * 1'000'000 + images_of_seed, kRandomImages), "")
           << "seed " << seed << ", before call kind " << static_cast<int>(call) << " for " << path;
       EXPECT_EQ(rig.judge_process_crash(), "") << "seed " << seed << ", before a call for " << path;
+      EXPECT_EQ(rig.judge_disk_loss(), "") << "seed " << seed << ", before a call for " << path;
       // Others go on while a logger is at it.
       const std::size_t worker = random.below(rig.workers());
       if (rig.has_room(worker) && random.chance(0.3)) rig.commit(worker, random);

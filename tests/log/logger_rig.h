@@ -149,10 +149,14 @@ class LoggerRig {
     return wrong;
   }
   /// What is wrong with files and rings after the death of the process, "" if nothing: together they hold all.
-  std::string judge_process_crash() const {
-    const auto image = files_.process_crash_image();
+  std::string judge_process_crash() const { return judge_with_rings(*files_.process_crash_image()); }
+  /// And if the disk then loses everything that was not synced.
+  std::string judge_disk_loss() const { return judge_with_rings(*files_.power_loss_image(Survives::kSynced)); }
+
+ private:
+  std::string judge_with_rings(FaultFiles& image) const {
     std::set<std::uint64_t> tids;
-    for (const DecodedLogger& logger : decode(*image).loggers) {
+    for (const DecodedLogger& logger : decode(image).loggers) {
       for (const DecodedTransaction& transaction : logger.transactions) tids.insert(transaction.tid);
     }
     for (const Worker& worker : workers_) {
@@ -172,7 +176,6 @@ class LoggerRig {
     return "";
   }
 
- private:
   struct Worker {
     std::unique_ptr<log::Ring> ring;
     epoch::Slot* slot;
