@@ -65,7 +65,7 @@ struct LogScan {
   /// D of the running generation, and not less than what the checkpoint holds; without one, the last cut.
   epoch::Epoch durable = 0;
   epoch::Epoch greatest_epoch = 0;  ///< that was ever used, as far as manifest and log tell
-  std::vector<ReadableEnd> ends;       ///< by logger; of the running generation, if there is one
+  std::vector<ReadableEnd> ends;    ///< by logger; of the running generation, if there is one
   std::vector<DroppedTail> tails;
   std::vector<Loss> losses;
   /// Of an opening that did not come to its end: they hold nothing but copies. To be removed before the next opening.

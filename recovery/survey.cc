@@ -28,8 +28,8 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
   const std::string path = manifest.reliable_directory + "/" + log::ring_name(ring.header().worker);
   const std::uint32_t logger = ring.header().logger;
   if (logger >= scan.ends.size()) {
-    return {StatusCode::kDamaged, fmt::format("the log ring '{}' is of logger {}, but generation {} had {} loggers", path,
-                                              logger, generation.number, generation.loggers)};
+    return {StatusCode::kDamaged, fmt::format("the log ring '{}' is of logger {}, but generation {} had {} loggers",
+                                              path, logger, generation.number, generation.loggers)};
   }
   const ReadableEnd& end = scan.ends[logger];
   if (ring.position() <= end.position || base::injected(base::Bug::kIgnoreRingPosition)) return {};
@@ -40,10 +40,11 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
         {end.path, end.position.offset, 0, scan.durable + 1, std::max(scan.greatest_epoch, scan.durable + 1), cause});
     return {};
   }
-  return {StatusCode::kDamaged,
-          fmt::format("the log has lost what had been synced: it can be read up to '{}', offset {} ({}); transactions of "
-                      "epochs after {} would be missing. Mount the device that has all of it",
-                      end.path, end.position.offset, cause, scan.durable)};
+  return {
+      StatusCode::kDamaged,
+      fmt::format("the log has lost what had been synced: it can be read up to '{}', offset {} ({}); transactions of "
+                  "epochs after {} would be missing. Mount the device that has all of it",
+                  end.path, end.position.offset, cause, scan.durable)};
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, 
   const auto in_rings = greatest_epoch(survey.rings.entries());
   if (!in_rings.ok()) return in_rings.status();
   survey.scan.greatest_epoch = std::max(survey.scan.greatest_epoch, *in_rings);
-  if (manifest.generations.back().cut) return survey;  // nothing was written after that, and the manifest says how far it went
+  if (manifest.generations.back().cut)
+    return survey;  // nothing was written after that, and the manifest says how far it went
   for (const auto& ring : survey.rings.rings) {
     if (const Status fits = check_position(*ring, manifest, options.salvage, survey.scan); !fits.ok()) return fits;
   }

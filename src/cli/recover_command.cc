@@ -37,7 +37,9 @@ std::string rings_text(const recovery::SurvivingRings& rings) {
   if (!rings.note.empty()) return "some, which do not count";
   std::uint64_t bytes = 0;
   for (const auto& ring : rings.rings) bytes += ring->pending().size();
-  return rings.rings.empty() ? "none" : fmt::format("{}, {} that may not be synced in the log", rings.rings.size(), human_bytes(bytes));
+  return rings.rings.empty()
+             ? "none"
+             : fmt::format("{}, {} that may not be synced in the log", rings.rings.size(), human_bytes(bytes));
 }
 
 void print_plan(const InspectedDatabase& database, const LogReport& report) {

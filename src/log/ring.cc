@@ -74,9 +74,7 @@ struct Descriptor {
 
 std::string ring_name(std::uint32_t worker) { return fmt::format("ring-{:04}", worker); }
 
-std::uint32_t RingHeader::compute_crc() const {
-  return base::crc32c(0, this, offsetof(RingHeader, crc));
-}
+std::uint32_t RingHeader::compute_crc() const { return base::crc32c(0, this, offsetof(RingHeader, crc)); }
 
 Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path, std::uint64_t capacity,
                                         std::uint64_t lock_slots) {

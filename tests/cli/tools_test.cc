@@ -337,7 +337,8 @@ TEST_F(Tools, WhatOpeningRefusesTheDryRunRefuses) {
       EXPECT_EQ(dry.exit_code, ran.exit_code) << name << " " << file << "\n" << dry.out << dry.err << ran.err;
       EXPECT_NE(ran.exit_code, 0) << name << " " << file;
       if (file.filename() != "MANIFEST") {
-        const std::string part = file.parent_path().filename() == "db" ? file.filename() : file.parent_path().filename();
+        const std::string part =
+            file.parent_path().filename() == "db" ? file.filename() : file.parent_path().filename();
         EXPECT_NE(dry.out.find(part), std::string::npos) << name << " " << file << "\n" << dry.out << dry.err;
         EXPECT_NE(ran.err.find(part), std::string::npos) << name << " " << file << "\n" << ran.err;
       }

@@ -105,9 +105,11 @@ TEST(DiskLoss, OfWhatWasSyncedIsRefusedWithBothPlaces) {
       continue;
     }
     EXPECT_EQ(opened.code(), StatusCode::kDamaged) << opened.message();
-    if (opened.message().find("what had been synced") == std::string::npos) continue;  // D itself is missing, or a segment
-    EXPECT_THAT(opened.message(), testing::ContainsRegex("read up to '/.*glog', offset [0-9]+ .*ring-000[0-9]' goes on from "
-                                                         "'log-g.*glog', offset [0-9]+"));
+    if (opened.message().find("what had been synced") == std::string::npos)
+      continue;  // D itself is missing, or a segment
+    EXPECT_THAT(opened.message(),
+                testing::ContainsRegex("read up to '/.*glog', offset [0-9]+ .*ring-000[0-9]' goes on from "
+                                       "'log-g.*glog', offset [0-9]+"));
     ++refused;
   }
   EXPECT_GT(refused, 5u);
