@@ -11,7 +11,7 @@
 #include "recovery/log_scan.h"
 #include "bench/harness/flags.h"
 #include "recovery/manifest.h"
-#include "recovery/settle.h"
+#include "recovery/survey.h"
 #include "src/base/file.h"
 
 namespace granary::cli {
