@@ -271,6 +271,8 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
     if (first) pass(*first);
     for (std::size_t i = 0; i < segment->faults.size(); ++i) {
       const auto& [fault, before, after] = segment->faults[i];
+      // What stands behind the end never counted: of a segment that was begun and not written, not even its header is there.
+      if (range.end && log::Position{segment->name.sequence, fault.offset} >= *range.end) break;
       chain.breaks.push_back({segment->path, fault.offset, fault.next.value_or(segment->bytes) - fault.offset,
                               fault.cause, chain.complete_any, std::nullopt, may_end_torn(*segment, chain, range),
                               fault.next.has_value()});

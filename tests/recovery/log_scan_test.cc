@@ -326,6 +326,19 @@ TEST(LogScan, TheNameOfTheNextSegmentMayBeTorn) {
   EXPECT_THAT(files.message(), HasSubstr(path(first)));
 }
 
+/// Rotation was cut short: the next segment has a name, and nothing in it was durable. What the rings had since then counts.
+TEST(LogScan, ASegmentThatWasOnlyBegunMayEndAGenerationThatIsOver) {
+  TwoLoggers files;
+  const std::string begun = path({1, 1, 2}, "/b");
+  const std::uint64_t whole = files.disk.contents(path({1, 0, 0})).size();
+  files.manifest.generations = {{1, 2, 10, 14, 11}};
+  files.manifest.generations[0].segments = {{0, log::Position{0, whole}}, {0, log::Position{2, 0}}};
+  for (const std::size_t bytes : {0u, 4096u}) {
+    files.disk.put(begun, std::string(bytes, '\0'));
+    EXPECT_EQ(files.durable(), 14u) << bytes;
+  }
+}
+
 /// Of a generation that is over the manifest says where each log ends, even where markers tell less: its rings did.
 TEST(LogScan, AGenerationThatIsOverEndsWhereTheManifestSays) {
   TwoLoggers files;
