@@ -23,9 +23,8 @@ function(granary_library)
     # Fat objects: programs of ours link across units; whoever links the installed library need not.
     target_compile_options(${target} PRIVATE -flto -ffat-lto-objects)
   endif()
-  # The sanitizers' builds are for running, not for editing: several sources at once take two thirds of the time. So names
-  # in a library's anonymous namespaces differ from source to source.
-  if(GRANARY_SANITIZE)
+  # Several sources at once compile in much less time. So names in a library's anonymous namespaces differ from source to source.
+  if(GRANARY_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})

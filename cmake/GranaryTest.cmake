@@ -4,17 +4,12 @@
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
 # HTM: in builds with test hooks, all of it runs once more with commits in simulated HTM regions, named <name>:htm:<case>.
-# Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs).
+# Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs), once (not
+# repeated with sanitizers but in full runs). The HTM runs are `once`, too.
 
 find_package(GTest REQUIRED)
 set(GRANARY_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, after all others")
-# It saves a third of a test's compilation; but a compiler cache does not see through it.
-if(GRANARY_CCACHE AND NOT "$ENV{CCACHE_DISABLE}")
-  set(precompiled OFF)
-else()
-  set(precompiled ON)
-endif()
-option(GRANARY_TEST_PRECOMPILED "Compile the headers that most tests include once" ${precompiled})
+option(GRANARY_TEST_PRECOMPILED "Compile the headers that most tests include once: a third of a test's compilation" ON)
 include(GoogleTest)
 
 function(granary_test)
@@ -39,11 +34,9 @@ function(granary_test)
   endif()
   gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}: TEST_LIST ${TEST_NAME}_CASES NO_PRETTY_TYPES
                        DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
-  set(lists ${TEST_NAME}_CASES)
   if(TEST_HTM AND GRANARY_TEST_HOOKS)
     gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}:htm: TEST_LIST ${TEST_NAME}_HTM_CASES NO_PRETTY_TYPES
                          EXTRA_ARGS --htm=sim DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
-    list(APPEND lists ${TEST_NAME}_HTM_CASES)
   endif()
   # A list of labels does not get through gtest_discover_tests, so ctest sets them when it has the list of cases; and
   # the time limit grows with the work (tests/support/scale.h).
@@ -54,8 +47,11 @@ if("$ENV{GRANARY_TEST_SCALE}" GREATER 1)
   set(scale $ENV{GRANARY_TEST_SCALE})
 endif()
 math(EXPR limit "@TEST_TIMEOUT@ * ${scale}")
-foreach(case IN LISTS @lists@)
+foreach(case IN LISTS @TEST_NAME@_CASES)
   set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@" TIMEOUT ${limit})
+endforeach()
+foreach(case IN LISTS @TEST_NAME@_HTM_CASES)
+  set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@;once" TIMEOUT ${limit})
 endforeach()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
@@ -79,13 +75,15 @@ function(granary_vm_test)
 endfunction()
 
 # granary_test_folder(<program> <labels> <uses>): `cmake --build … --target tests_unit` builds the programs with this label
-# and nothing else; and tests/layers learns what this folder may include.
+# and nothing else, with sanitizers none that need not be repeated; and tests/layers learns what this folder may include.
 function(granary_test_folder program labels uses)
   foreach(label ${labels})
     if(NOT TARGET tests_${label})
       add_custom_target(tests_${label})
     endif()
-    add_dependencies(tests_${label} ${program})
+    if(NOT (GRANARY_SANITIZE AND "once" IN_LIST labels))
+      add_dependencies(tests_${label} ${program})
+    endif()
   endforeach()
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set_property(GLOBAL APPEND PROPERTY GRANARY_TEST_FOLDERS ${folder})

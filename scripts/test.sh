@@ -9,6 +9,8 @@
 # What needs RDMA devices runs in virtual machines with Soft-RoCE (scripts/verbs_vm.sh); where these cannot be had it is skipped,
 # and the summary says so.
 #
+# At the end it prints where its time went, by stages and by test programs.
+#
 # The last line is `N passed, N failed` (and `, N skipped` if any); the exit code is 0 if nothing failed.
 
 set -uo pipefail
@@ -23,14 +25,25 @@ esac
 
 cores=$(nproc)
 passed=0 failed=0 skipped=0
-summary=()
+summary=() reports=()
+# A machine that only tests, and edits nothing, compiles several sources at once.
+configure=()
+[[ ${CI:-} == true ]] && configure=(-DGRANARY_UNITY=ON)
 
 heading() { printf '\n== [%4d s] %s\n' "$SECONDS" "$1"; }
 
-# note NAME PASSED FAILED SKIPPED: adds one stage to the summary.
+# took NAME: adds the time since the stage before to the summary.
+stage_began=0
+took() {
+  summary+=("$(printf '%-50s %5d s' "$1" $((SECONDS - stage_began)))")
+  stage_began=$SECONDS
+}
+
+# note NAME PASSED FAILED SKIPPED: adds one stage with its tests to the summary.
 note() {
   passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
-  summary+=("$(printf '%-42s %5d passed %3d failed %3d skipped   at %4d s' "$1" "$2" "$3" "$4" "$SECONDS")")
+  took "$1"
+  summary[-1]+="$(printf '   %5d passed %3d failed %3d skipped' "$2" "$3" "$4")"
 }
 
 # check NAME COMMAND...: a stage that passes or fails as one.
@@ -47,12 +60,13 @@ build() {
   shift
   heading "build $preset ($*)"
   mkdir -p build
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$cores" --target "$@"; } > "$log" 2>&1; then
+  if ! { cmake --preset "$preset" "${configure[@]}" && cmake --build --preset "$preset" --parallel "$cores" --target "$@"; } > "$log" 2>&1; then
     grep -E -A 12 'error|FAILED|CMake Error' "$log" | head -n 80
     echo "the build failed; all of its output is in $PWD/$log"
     note "build $preset" 0 1 0
     return 1
   fi
+  took "build $preset"
 }
 
 # suite NAME PRESET CTEST-ARGUMENT...: runs ctest and counts from its JUnit report.
@@ -64,6 +78,7 @@ suite() {
   ctest --preset "$preset" --parallel "$cores" --no-tests=error --output-junit "$report" --progress "$@" |
     tr '\r' '\n' | grep -v -E '^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* (Passed|\.\.\.)|^ *Start +[0-9]+:|^$|^Test project'
   counts=$(python3 scripts/count_tests.py "$report") || counts="0 1 0"
+  reports+=("$name=$report")
   # shellcheck disable=SC2086  # three words
   note "$name" $counts
 }
@@ -74,7 +89,7 @@ if command -v clang-format-16 > /dev/null; then
   check "format (clang-format-16)" scripts/format.sh --check
 fi
 
-slow=(-LE 'slow|verbs') sanitized_unit=(-L unit -LE slow) sanitized_stress=(-L stress -LE slow)
+slow=(-LE 'slow|verbs') sanitized_unit=(-L unit -LE 'slow|once') sanitized_stress=(-L stress -LE 'slow|once')
 targets_asan=(tests_unit) targets_tsan=(tests_stress) fuzz_seconds=5
 if [[ $full == yes ]]; then
   slow=(-LE verbs) sanitized_unit=(-LE verbs) sanitized_stress=(-LE verbs) targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
@@ -99,6 +114,8 @@ else
   note "fuzzers" 0 0 1
 fi
 
+heading "where the time went, by test programs (seconds of their cases, of which $cores run at a time)"
+python3 scripts/test_times.py "${reports[@]}"
 heading "summary"
 printf '%s\n' "${summary[@]}"
 echo
