@@ -81,7 +81,7 @@ class ClusterNode;
 class ClusterThread;
 }  // namespace db
 
-/// A worker of a cluster's node (granary::Worker), used by the thread that registered it.
+/// A worker of a cluster's node (granary::Worker), used by the thread that registered it. It must go before its Cluster does.
 class ClusterWorker {
  public:
   /// For Cluster::register_worker().
@@ -150,7 +150,8 @@ class Cluster {
   /// kAlreadyExists if this node runs already. A node whose membership was lost (status()) may join again in the same process, once its
   /// Cluster is gone.
   static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
-  /// Leaves, if leave() was not called. Precondition: all workers are gone.
+  /// Leaves, if leave() was not called. Precondition: all workers are gone; if some are not, the program ends with a message that
+  /// names them.
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -199,7 +200,7 @@ class Cluster {
   /// has told on stderr; or status(). Thread-safe after start().
   Status release_status() const;
 
-  /// Ends the membership in order. Precondition: all workers are gone.
+  /// Ends the membership in order. kFailedPrecondition, with their numbers, if workers are registered: then nothing was done.
   Status leave();
 
  private:

@@ -45,7 +45,8 @@ struct RetryPolicy {
   std::uint64_t patience_us = 0;
 };
 
-struct RunResult {
+/// How Worker::run() ended.
+struct [[nodiscard]] RunResult {
   AbortReason reason = AbortReason::kNone;  ///< of the last attempt
   std::uint32_t attempts = 0;
   Ticket ticket;
@@ -58,6 +59,8 @@ struct RunResult {
 
 /// A worker: the right to run transactions, with its own memory, TIDs and statistics. Move-only. Used by one thread at a
 /// time; the first begin() or run() after registration or attach_thread() binds it to the calling thread.
+/// It must go before its database does: a Database that is destroyed while workers are registered names them on standard error and
+/// ends the program.
 class Worker {
  public:
   Worker() = default;
@@ -156,7 +159,9 @@ class Database {
   static Result<std::unique_ptr<Database>> open(const Options& options, base::FileSystem& files);
   /// Around an engine that was opened otherwise: a cluster's (granary/cluster.h).
   explicit Database(std::unique_ptr<db::Engine> engine);
-  /// Precondition: all workers are gone.
+  /// Precondition: all workers are gone. If some are not, the program ends with a message that names them, since they would go on to
+  /// use memory that is no longer there. Handles (Table, Index), transactions and snapshots are not counted: whoever uses one of them
+  /// after its database is gone, an open one's destructor included, uses freed memory.
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -212,8 +217,8 @@ class Database {
   Status checkpoint();
   /// What open() recovered.
   const RecoveryReport& recovery_report() const;
-  /// Makes everything durable and ends; the destructor does the same and can only warn. Precondition: all workers are
-  /// gone. Nothing may be called afterwards.
+  /// Makes everything durable and ends; the destructor does the same and can only warn. kFailedPrecondition, with the workers' ids,
+  /// if workers are registered: then nothing was done. After kOk or another error nothing may be called but the destructor.
   Status close();
 
   Statistics statistics() const;

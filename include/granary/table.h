@@ -16,7 +16,8 @@ namespace txn {
 class TableCore;
 }
 
-/// A handle to one table of byte-string keys and values; small, copyable, valid while its Database lives.
+/// A handle to one table of byte-string keys and values; small, copyable, valid while its Database lives. Using it afterwards, with
+/// another database included, is undefined.
 /// An empty handle makes every operation report Outcome::kUnknownTable.
 class Table {
  public:
@@ -103,7 +104,7 @@ struct IndexOptions {
 };
 
 /// A handle to a secondary index (Silo 4.7): a table that maps secondary keys to primary keys and that
-/// every put, insert, update and remove on its table keeps in step, within the same transaction.
+/// every put, insert, update and remove on its table keeps in step, within the same transaction. Valid as a Table is.
 class Index {
  public:
   Index() = default;

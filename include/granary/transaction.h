@@ -32,7 +32,7 @@ class Context;
 }
 
 /// What a get found. `size` is the value's whole size, also when the buffer was too small.
-struct GetResult {
+struct [[nodiscard]] GetResult {
   Outcome outcome = Outcome::kNotFound;
   std::size_t size = 0;
   explicit operator bool() const { return outcome == Outcome::kOk; }
@@ -53,7 +53,8 @@ struct ScanRange {
 /// Called for each record of a scan with key and value, valid during the call; return false to stop.
 using ScanFn = FunctionRef<bool(std::string_view key, std::string_view value)>;
 
-struct ScanResult {
+/// How a scan ended.
+struct [[nodiscard]] ScanResult {
   Outcome outcome = Outcome::kOk;
   std::size_t count = 0;  ///< records visited
   explicit operator bool() const { return outcome == Outcome::kOk; }
@@ -87,7 +88,8 @@ struct Declared {
   bool write = false;  ///< or only read
 };
 
-/// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it.
+/// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it, and so does the end of its
+/// worker. An open one must not outlive its database, not even to be dropped; one that has ended may.
 class Transaction {
  public:
   Transaction() = default;
@@ -182,7 +184,7 @@ class Transaction {
 
   /// Ends the transaction: commits it, or tells why not. Does not wait for durability.
   CommitResult commit();
-  /// Ends the transaction without effect. No-op if it has ended.
+  /// Ends the transaction without effect. Does nothing if it has ended.
   void abort();
 
   /// True until commit or abort.
@@ -212,7 +214,8 @@ class Transaction {
 
 /// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past.
 /// Never aborts and never disturbs writers, however long it runs; it only keeps old versions alive. Serializable, not strict: it
-/// does not see what committed after its snapshot. Move-only; used by its worker's thread only.
+/// does not see what committed after its snapshot. Move-only; used by its worker's thread only. An open one must not outlive its
+/// database, not even to be dropped; a finished one may.
 class Snapshot {
  public:
   Snapshot() = default;
@@ -220,7 +223,7 @@ class Snapshot {
   Snapshot& operator=(Snapshot&& other) noexcept;
   ~Snapshot();
 
-  /// Sees exactly the transactions of epochs before this one.
+  /// Sees exactly the transactions of epochs before this one. 0 once it is finished.
   std::uint64_t epoch() const;
 
   /// As Transaction::get. Besides, of what other nodes hold: kBusy or kUnreachable, after which the snapshot is still good.

@@ -1,5 +1,8 @@
 #include <granary/database.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "src/base/build_info.h"
 #include "src/db/engine.h"
 
@@ -14,7 +17,12 @@ Result<std::unique_ptr<Database>> Database::open(const Options& options, base::F
 }
 
 Database::Database(std::unique_ptr<db::Engine> engine) : engine_(std::move(engine)) {}
-Database::~Database() = default;
+Database::~Database() {
+  const Status alone = engine_->check_no_workers();
+  if (alone.ok()) return;
+  std::fprintf(stderr, "granary: a Database is destroyed too early: %s\n", alone.message().c_str());
+  std::abort();
+}
 
 Result<Table> Database::create_table(std::string_view name, const TableOptions& options) {
   const auto core = engine_->create_table(name, options);
@@ -58,7 +66,10 @@ Status Database::wait_released(const Ticket& ticket, std::uint64_t timeout_us) c
 Status Database::log_status() const { return engine_->log_status(); }
 Status Database::checkpoint() { return engine_->checkpoint(); }
 const RecoveryReport& Database::recovery_report() const { return engine_->recovery_report(); }
-Status Database::close() { return engine_->close(); }
+Status Database::close() {
+  const Status alone = engine_->check_no_workers();
+  return alone.ok() ? engine_->close() : alone;
+}
 
 Statistics Database::statistics() const { return engine_->statistics(); }
 const Options& Database::options() const { return engine_->options(); }

@@ -1,6 +1,7 @@
 #include "src/db/engine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -243,6 +244,20 @@ void Engine::give_worker(txn::WorkerCore* worker) {
   worker->detach();
   const std::lock_guard lock(workers_mutex_);
   idle_workers_.push_back(worker);
+}
+
+Status Engine::check_no_workers() const {
+  const std::lock_guard lock(workers_mutex_);
+  std::vector<std::uint32_t> held;
+  for (const auto& worker : workers_) {
+    if (std::find(idle_workers_.begin(), idle_workers_.end(), worker.get()) == idle_workers_.end())
+      held.push_back(worker->id());
+  }
+  if (held.empty()) return {};
+  return {StatusCode::kFailedPrecondition,
+          fmt::format(
+              "{} {} {} still registered; a database's workers have to be destroyed before it is closed or destroyed",
+              held.size() == 1 ? "worker" : "workers", fmt::join(held, ", "), held.size() == 1 ? "is" : "are")};
 }
 
 }  // namespace granary::db

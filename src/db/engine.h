@@ -62,6 +62,8 @@ class Engine {
 
   Result<txn::WorkerCore*> take_worker();
   void give_worker(txn::WorkerCore* worker);
+  /// kFailedPrecondition, with their ids, if any worker has been taken and not been given back.
+  Status check_no_workers() const;
 
   Statistics statistics() const;
 

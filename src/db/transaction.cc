@@ -104,7 +104,7 @@ void Transaction::abort() {
   if (!open()) return;
   const AbortReason doomed = doom();
   aborted_ = doomed == AbortReason::kNone ? AbortReason::kUser : doomed;
-  context_->abort(serial_);
+  std::exchange(context_, nullptr)->abort(serial_);  // a handle that has ended may outlive its database
 }
 bool Transaction::open() const { return context_ != nullptr && context_->open(serial_); }
 AbortReason Transaction::doom() const { return context_ == nullptr ? AbortReason::kNone : context_->doom(serial_); }
@@ -150,7 +150,8 @@ GetResult Snapshot::get(const Index& index, std::string_view secondary_key, std:
                         [&](const ScanRange& range, ScanFn visit) { return scan(index, range, visit); });
 }
 void Snapshot::finish() {
-  if (context_ != nullptr) context_->finish_snapshot(serial_);
+  // As a transaction's: a handle that has ended may outlive its database.
+  if (context_ != nullptr && context_->finish_snapshot(serial_)) context_ = nullptr;
 }
 
 }  // namespace granary

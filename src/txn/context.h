@@ -71,7 +71,8 @@ class Context {
   Outcome snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> gets);
   ScanResult snapshot_scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
   ScanResult snapshot_scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
-  void finish_snapshot(std::uint64_t serial);
+  /// False if the snapshot is another thread's, and goes on.
+  bool finish_snapshot(std::uint64_t serial);
 
   /// Ends whatever is open without effect.
   void end();

@@ -131,13 +131,15 @@ std::uint64_t Context::begin_snapshot_at(epoch::Epoch epoch) {
   return serial_;
 }
 
-void Context::finish_snapshot(std::uint64_t serial) {
-  if (!worker_.bound_here() || serial != serial_ || state_ != State::kSnapshot) return;
+bool Context::finish_snapshot(std::uint64_t serial) {
+  if (!worker_.bound_here()) return false;
+  if (serial != serial_ || state_ != State::kSnapshot) return true;
   worker_.shared().epochs.unpin_snapshot(slot_);
   state_ = State::kIdle;
   worker_.count_snapshot();
   worker_.collect_some(epoch_);
   worker_.tidy_remote();
+  return true;
 }
 
 Outcome Context::admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const {

@@ -1,6 +1,8 @@
 // Bad input to set-up and administration: options, names, indexes, workers, procedures. Each gets a code and a message
 // that names what was wrong.
 
+#include <csignal>
+
 #include "tests/support/manual_database.h"
 
 namespace granary::tests {
@@ -32,6 +34,53 @@ TEST(BadOptions, EachIsRefusedByName) {
   expect_error(open([](Options& o) { o.prefault_bytes = std::uint64_t{1} << 60; }), StatusCode::kResourceExhausted,
                "prefault_bytes");
   expect_error(open([](Options& o) { o.numa_node = 1000; }), kInvalid, "NUMA");
+}
+
+/// The workers would go on to use memory that is gone.
+TEST(DatabaseDeathTest, ThatGoesBeforeItsWorkersNamesThem) {
+  const auto end_early = [](bool both) {
+    Worker one, two;
+    const auto database = Database::open(manual_options()).value();
+    one = database->register_worker().value();
+    two = database->register_worker().value();
+    if (!both) one = {};
+  };
+  EXPECT_EXIT(end_early(true), testing::KilledBySignal(SIGABRT),
+              "granary: a Database is destroyed too early: workers 0, 1 are still registered");
+  EXPECT_EXIT(end_early(false), testing::KilledBySignal(SIGABRT), "worker 1 is still registered");
+}
+
+TEST(Closing, WithWorkersIsRefusedAndDoesNothing) {
+  const auto database = Database::open(manual_options()).value();
+  const Table table = database->create_table("t").value();
+  Worker worker = database->register_worker().value();
+  const Status refused = database->close();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.message().find("worker 0"), std::string::npos) << refused.message();
+  EXPECT_TRUE(worker.run([&](Transaction& t) { EXPECT_EQ(t.put(table, "k", "v"), Outcome::kOk); }).committed());
+  worker = {};
+  EXPECT_TRUE(database->close().ok());
+}
+
+/// Dropping them later touches nothing of the database (AddressSanitizer would tell).
+TEST(Handles, ThatHaveEndedMayOutliveTheirDatabase) {
+  Transaction committed, aborted;
+  Snapshot finished;
+  {
+    const auto database = Database::open(manual_options()).value();
+    const Table table = database->create_table("t").value();
+    Worker worker = database->register_worker().value();
+    committed = worker.begin();
+    EXPECT_EQ(committed.put(table, "k", "v"), Outcome::kOk);
+    EXPECT_TRUE(committed.commit().committed());
+    aborted = worker.begin();
+    aborted.abort();
+    finished = worker.snapshot();
+    finished.finish();
+  }
+  EXPECT_FALSE(aborted.open());
+  EXPECT_EQ(aborted.aborted(), AbortReason::kUser);
+  EXPECT_EQ(finished.epoch(), 0u);
 }
 
 TEST(BadOptions, EdgesAreAccepted) {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <granary/cluster.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "src/db/cluster/cluster_node.h"
 
 namespace granary {
@@ -12,7 +15,12 @@ Result<std::unique_ptr<Cluster>> Cluster::join(const ClusterOptions& options) {
 }
 
 Cluster::Cluster(std::unique_ptr<db::ClusterNode> node) : node_(std::move(node)) {}
-Cluster::~Cluster() = default;
+Cluster::~Cluster() {
+  const Status alone = node_->check_no_workers();
+  if (alone.ok()) return;
+  std::fprintf(stderr, "granary: a Cluster is destroyed too early: %s\n", alone.message().c_str());
+  std::abort();
+}
 
 NodeNumber Cluster::node() const { return node_->node(); }
 std::vector<NodeNumber> Cluster::nodes() const { return node_->nodes(); }
@@ -37,7 +45,10 @@ ClusterStatistics Cluster::statistics() const { return node_->statistics(); }
 ClockStatus Cluster::clock() const { return node_->clock(); }
 Status Cluster::status() const { return node_->status(); }
 Status Cluster::release_status() const { return node_->release_status(); }
-Status Cluster::leave() { return node_->leave(); }
+Status Cluster::leave() {
+  const Status alone = node_->check_no_workers();
+  return alone.ok() ? node_->leave() : alone;
+}
 
 ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread)
     : node_(node),

@@ -1,6 +1,7 @@
 #include "src/db/cluster/cluster_node.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -300,6 +301,19 @@ Result<Index> ClusterNode::create_index(const Table& table, std::string_view nam
 ClusterNode::~ClusterNode() {
   if (const Status left = leave(); !left.ok())
     std::fprintf(stderr, "granary: warning: leaving the cluster: %s\n", left.message().c_str());
+}
+
+Status ClusterNode::check_no_workers() const {
+  const std::lock_guard lock(threads_mutex_);
+  std::vector<std::uint32_t> held;
+  for (const ClusterThread* thread : threads_) {
+    if (thread->number() < own_.workers) held.push_back(thread->number());
+  }
+  if (held.empty()) return {};
+  return {StatusCode::kFailedPrecondition, fmt::format("{} {} of node {} {} still registered; a cluster's workers have "
+                                                       "to be destroyed before it is left or destroyed",
+                                                       held.size() == 1 ? "worker" : "workers", fmt::join(held, ", "),
+                                                       own_.id, held.size() == 1 ? "is" : "are")};
 }
 
 Status ClusterNode::leave() {

@@ -31,7 +31,7 @@ namespace granary::db {
 class ClusterNode {
  public:
   static Result<std::unique_ptr<ClusterNode>> join(const ClusterOptions& options);
-  /// Precondition: all workers are gone.
+  /// Precondition: all workers are gone (check_no_workers()).
   ~ClusterNode();
   ClusterNode(const ClusterNode&) = delete;
   ClusterNode& operator=(const ClusterNode&) = delete;
@@ -56,6 +56,8 @@ class ClusterNode {
   Result<NodeNumber> home_of(const Table& table, std::string_view key) const;
   ClusterStatistics statistics() const;
   ClockStatus clock() const;
+  /// kFailedPrecondition, with their numbers, if workers of register_worker() are there.
+  Status check_no_workers() const;
   Status leave();
 
  private:
@@ -139,8 +141,8 @@ class ClusterNode {
   bool served_ = false;   ///< what its directory has is of a cluster that has served; written while it joins and starts
   std::string start_id_;  ///< written by start()
 
-  mutable std::mutex threads_mutex_;  // guards what follows
-  std::vector<ClusterThread*> threads_;
+  mutable std::mutex threads_mutex_;     // guards what follows
+  std::vector<ClusterThread*> threads_;  ///< those of register_worker() have numbers below the node's workers
   std::vector<std::uint32_t> free_numbers_;
   ClusterStatistics ended_;  ///< of threads that are gone, and of the service
 };

@@ -48,6 +48,7 @@ class ClusterThread {
   ClusterThread(const ClusterThread&) = delete;
   ClusterThread& operator=(const ClusterThread&) = delete;
 
+  std::uint32_t number() const { return number_.value(); }
   Worker& worker() { return worker_; }
   dist::messages::Messenger& messenger() { return remote_->messenger(); }
   const dist::ReachCounters& counters() const { return remote_->counters(); }

@@ -25,7 +25,7 @@ class At {
       : context_(worker.bind() ? worker.idle_context() : nullptr),
         serial_(context_ == nullptr ? 0 : context_->begin_snapshot_at(epoch)) {}
   ~At() {
-    if (context_ != nullptr) context_->finish_snapshot(serial_);
+    if (context_ != nullptr) static_cast<void>(context_->finish_snapshot(serial_));
   }
   At(const At&) = delete;
   At& operator=(const At&) = delete;
