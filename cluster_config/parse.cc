@@ -188,6 +188,8 @@ NodeConfig Parser::read_node(Section& section) {
   node.numa_node = static_cast<int>(section.integer("numa_node", {0, 1023}, ~std::uint64_t{0}));
   node.workers = static_cast<std::uint32_t>(section.integer("workers", {1, kMostWorkers}, 1));
   node.memory_bytes = section.size("memory", {64 * kMiB, std::uint64_t{1} << 46}, 1024 * kMiB);
+  node.location_cache_bytes =
+      section.size("location_cache", {kMiB, std::uint64_t{1} << 40}, NodeConfig().location_cache_bytes);
   node.data_directory = node_directory(section, "data_directory", node.id);
   node.reliable_directory = node_directory(section, "reliable_directory", node.id);
   for (const std::string& one : section.texts("log_directories")) {

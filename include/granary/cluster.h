@@ -48,9 +48,7 @@ struct ClusterOptions {
   /// Of the node's database; directories, memory, workers and epochs are the cluster file's.
   Options database = {};
   std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes
-  std::uint64_t location_cache_bytes = std::uint64_t{16}
-                                       << 20;  ///< for where records of one table of one other node are
-  ReadLock read_lock = ReadLock::kLease;       ///< of this node's transactions
+  ReadLock read_lock = ReadLock::kLease;    ///< of this node's transactions
 };
 
 /// What the transactions of this node's workers did at other nodes; sums since the start.

@@ -1,6 +1,9 @@
 #include "kvstore/remote/location_cache.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <new>
 
 #include "src/base/check.h"
 #include "src/base/random.h"
@@ -33,16 +36,64 @@ void count(std::atomic<std::uint64_t>& counter) {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+/// Of so many entries one has to make room before a cache grows.
+constexpr std::uint64_t kEntriesOfReplacement = 4;
+
+/// Zeroed address space, which takes memory page by page as it is written to. Huge pages would take it by 2 MiB.
+void* map_lazily(std::uint64_t bytes) {
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();  // as any other allocation that is not the database's memory
+  ::madvise(at, bytes, MADV_NOHUGEPAGE);
+  return at;
+}
+
+std::uint64_t sets_in(std::uint64_t bytes, std::uint64_t set_bytes) {
+  return std::max<std::uint64_t>(bytes / set_bytes, 1);
+}
+
 }  // namespace
 
+/// A set is atomic words, all zero when it is empty: as the memory is that is mapped.
+LocationCache::LocationCache(LocationBudget* budget, std::uint64_t first_sets, std::uint64_t most_sets)
+    : budget_(budget),
+      most_sets_(most_sets),
+      sets_(static_cast<Set*>(map_lazily(most_sets * sizeof(Set)))),
+      sets_count_(first_sets) {}
+
 LocationCache::LocationCache(std::uint64_t bytes)
-    : sets_count_(std::max<std::uint64_t>(bytes / sizeof(Set), 1)),
-      sets_(std::make_unique<Set[]>(sets_count_)) {}
+    : LocationCache(nullptr, sets_in(bytes, sizeof(Set)), sets_in(bytes, sizeof(Set))) {}
+
+LocationCache::LocationCache(LocationBudget& budget)
+    : LocationCache(&budget, kFirstBytes / sizeof(Set),
+                    std::max(kFirstBytes / sizeof(Set), sets_in(budget.bytes(), sizeof(Set)))) {}
+
+LocationCache::~LocationCache() {
+  if (budget_ != nullptr) budget_->give_back(sets_count_.load(std::memory_order_relaxed) * sizeof(Set) - kFirstBytes);
+  ::munmap(sets_, most_sets_ * sizeof(Set));
+}
+
+/// The budget gives as much again as there is. One worker of several that come here at once doubles it, the others have theirs back.
+void LocationCache::grow(std::uint64_t from) {
+  const std::uint64_t more = from * sizeof(Set);
+  if (2 * from > most_sets_ || !budget_->take(more)) return;
+  if (!sets_count_.compare_exchange_strong(from, 2 * from, std::memory_order_relaxed)) budget_->give_back(more);
+}
+
+void LocationCache::count_replacement(Set& set, LocationCacheCounters& worker) {
+  count(worker.replacements);
+  if (worker.replacements.load(std::memory_order_relaxed) % kAgingPeriod == 0) age(set);
+  if (budget_ == nullptr) return;
+  const std::uint64_t sets = sets_count_.load(std::memory_order_relaxed);
+  if (replacements_.fetch_add(1, std::memory_order_relaxed) < sets * kEntriesOfSet / kEntriesOfReplacement) return;
+  replacements_.store(0, std::memory_order_relaxed);
+  grow(sets);
+}
 
 /// The upper half of the product chooses the set, the highest bit below the line.
 LocationCache::Home LocationCache::home_of(std::uint64_t key) const {
   std::uint64_t state = key;
-  const unsigned __int128 product = static_cast<unsigned __int128>(base::splitmix64(state)) * sets_count_;
+  const unsigned __int128 product =
+      static_cast<unsigned __int128>(base::splitmix64(state)) * sets_count_.load(std::memory_order_relaxed);
   const auto below = static_cast<std::uint64_t>(product);
   return {sets_[static_cast<std::uint64_t>(product >> 64)], below >> 63 != 0 ? kEntriesOfSet / 2 : 0};
 }
@@ -94,10 +145,7 @@ void LocationCache::remember(std::uint64_t key, Location location, LocationCache
     room = &entry;
     least = rank;
   }
-  if (least != 0) {
-    count(worker.replacements);
-    if (worker.replacements.load(std::memory_order_relaxed) % kAgingPeriod == 0) age(home.set);
-  }
+  if (least != 0) count_replacement(home.set, worker);
   const std::uint64_t word = pack(location);
   room->check.store(key ^ word, std::memory_order_release);
   base::sync_point("location_cache.half_stored");
@@ -112,12 +160,6 @@ void LocationCache::forget(std::uint64_t key, Location stale, LocationCacheCount
     if (place(word) != gone || (entry.check.load(std::memory_order_acquire) ^ gone) != key) continue;
     entry.word.compare_exchange_strong(word, 0, std::memory_order_release, std::memory_order_relaxed);
     return;
-  }
-}
-
-void LocationCache::clear() {
-  for (std::uint64_t i = 0; i < sets_count_; ++i) {
-    for (Entry& entry : sets_[i].entries) entry.word.store(0, std::memory_order_release);
   }
 }
 

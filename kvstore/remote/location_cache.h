@@ -17,6 +17,10 @@
 // Both are loaded and stored on their own, without a lock: a torn pair is a miss. `use` counts hits up to 7; the least used entry of
 // a set makes room, and replacements age the set now and then. So a key that is asked for once does not drive out one that
 // is asked for often, and what was popular yesterday leaves in the end. Entries that are used much are not written any more.
+//
+// A node has a cache for each table of each other node, and one budget for all of them. A cache begins small, and doubles when many
+// entries had to make room, as long as the budget has the memory. Most entries are in another set then, so what is asked for again
+// is looked up once more. Memory is address space until it is used.
 
 #include <array>
 #include <atomic>
@@ -54,13 +58,40 @@ struct LocationCacheCounters {
   std::atomic<std::uint64_t> replacements{0};  ///< entries that had to make room
 };
 
+/// What the caches of a node may take together. Any thread.
+class LocationBudget {
+ public:
+  explicit LocationBudget(std::uint64_t bytes) : bytes_(bytes), left_(bytes) {}
+  std::uint64_t bytes() const { return bytes_; }
+  /// Takes as much of it; false if so much is not left. Relaxed: only the sum matters.
+  bool take(std::uint64_t bytes) {
+    std::uint64_t left = left_.load(std::memory_order_relaxed);
+    do {
+      if (bytes > left) return false;
+    } while (!left_.compare_exchange_weak(left, left - bytes, std::memory_order_relaxed));
+    return true;
+  }
+  void give_back(std::uint64_t bytes) { left_.fetch_add(bytes, std::memory_order_relaxed); }
+
+ private:
+  const std::uint64_t bytes_;
+  std::atomic<std::uint64_t> left_;
+};
+
 class LocationCache {
  public:
   static constexpr std::uint64_t kEntryBytes = 16;
   static constexpr unsigned kEntriesOfSet = 8;
+  /// Of a cache that grows, at first: whatever the budget is.
+  static constexpr std::uint64_t kFirstBytes = 4096;
 
-  /// As many sets as fit into `bytes`; at least one.
+  /// As many sets as fit into `bytes`, from the start; at least one.
   explicit LocationCache(std::uint64_t bytes);
+  /// Grows as the budget allows, which outlives it.
+  explicit LocationCache(LocationBudget& budget);
+  ~LocationCache();
+  LocationCache(const LocationCache&) = delete;
+  LocationCache& operator=(const LocationCache&) = delete;
 
   /// Brings closer what find() will look at: for whoever has several keys to find.
   void prefetch(std::uint64_t key) const {
@@ -73,10 +104,8 @@ class LocationCache {
   void remember(std::uint64_t key, Location location, LocationCacheCounters& worker);
   /// The location was READ and is not the key's any more. What others have remembered since stays. Any thread.
   void forget(std::uint64_t key, Location stale, LocationCacheCounters& worker);
-  /// Forgets everything: the owner has a new region. While no other thread uses the cache.
-  void clear();
 
-  std::uint64_t entries() const { return sets_count_ * kEntriesOfSet; }
+  std::uint64_t entries() const { return sets_count_.load(std::memory_order_relaxed) * kEntriesOfSet; }
 
  private:
   struct Entry {
@@ -96,11 +125,18 @@ class LocationCache {
     unsigned first;
     Entry& entry(unsigned step) const { return set.entries[(first + step) % kEntriesOfSet]; }
   };
+  LocationCache(LocationBudget* budget, std::uint64_t first_sets, std::uint64_t most_sets);
   Home home_of(std::uint64_t key) const;
   static void age(Set& set);
+  void count_replacement(Set& set, LocationCacheCounters& worker);
+  void grow(std::uint64_t from);
 
-  const std::uint64_t sets_count_;
-  const std::unique_ptr<Set[]> sets_;
+  LocationBudget* const budget_;  // none: it does not grow
+  const std::uint64_t most_sets_;
+  Set* const sets_;  // address space for the most
+  std::atomic<std::uint64_t>
+      sets_count_;  // that are in use; whoever wins grow() doubles it; relaxed, as all of them are zero before
+  std::atomic<std::uint64_t> replacements_{0};  // since it last grew, while it may grow; by all workers, relaxed
 };
 
 }  // namespace granary::kvstore::remote

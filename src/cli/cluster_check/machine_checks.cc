@@ -23,13 +23,16 @@ std::uint64_t memory_of(Nodes nodes) {
 }
 
 Finding check_memory(Nodes here, const Machine& machine) {
-  const std::uint64_t needed = memory_of(here);
+  std::uint64_t caches = 0;
+  for (const NodeConfig& node : here) caches += node.location_cache_bytes;
+  const std::uint64_t needed = memory_of(here) + caches;
   Finding finding{.subject = "memory",
-                  .found = fmt::format("{} for {} node{}, of {} MiB", base::size_text(needed), here.size(),
-                                       here.size() == 1 ? "" : "s", machine.memory_bytes / kMiB)};
+                  .found = fmt::format("{} for {} node{}, up to {} of it location caches, of {} MiB",
+                                       base::size_text(needed), here.size(), here.size() == 1 ? "" : "s",
+                                       base::size_text(caches), machine.memory_bytes / kMiB)};
   if (needed > machine.memory_bytes) {
     finding.verdict = Verdict::kBad;
-    finding.mend = "give the nodes less 'memory', or run some of them elsewhere";
+    finding.mend = "give the nodes less 'memory' or 'location_cache', or run some of them elsewhere";
   }
   return finding;
 }

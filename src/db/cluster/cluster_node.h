@@ -117,7 +117,7 @@ class ClusterNode {
   std::unique_ptr<rdma::Fabric> fabric_;
   std::unique_ptr<dist::BufferPool> pool_;
   base::ThreadWaiter waiter_;
-  dist::Directory directory_;
+  dist::Directory directory_{own_.location_cache_bytes};
   std::unique_ptr<dist::NodeParts> parts_;
   std::vector<txn::TableCore*> made_;    ///< tables and indexes of create_table() and create_index()
   std::vector<txn::TableCore*> tables_;  ///< all of the database's by id, for the owner, from begin_service() on

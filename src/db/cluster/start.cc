@@ -263,7 +263,7 @@ Status ClusterNode::learn_tables() {
     if (!status.ok()) return status;
     const auto configuration = membership_->configuration();
     const membership::Member* const member = configuration->find(node.id);
-    directory_.learn(node.id, member->generation, question.answer(), options_.location_cache_bytes);
+    directory_.learn(node.id, member->generation, question.answer());
   }
   return {};
 }

@@ -4,8 +4,7 @@
 
 namespace granary::dist {
 
-void Directory::learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said,
-                      std::uint64_t cache_bytes) {
+void Directory::learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said) {
   if (nodes_.size() <= node) nodes_.resize(node + std::size_t{1});
   auto& tables = nodes_[node];
   tables.clear();
@@ -18,7 +17,7 @@ void Directory::learn(rdma::NodeId node, rdma::Generation generation, const mess
         .buckets = table.buckets,
         .owner_base = said.region_base,
         .max_value_bytes = table.max_value_bytes};
-    if (known->hashed()) known->cache = std::make_unique<kvstore::remote::LocationCache>(cache_bytes);
+    if (known->hashed()) known->cache = std::make_unique<kvstore::remote::LocationCache>(budget_);
     tables[table.id] = std::move(known);
   }
 }

@@ -23,9 +23,11 @@ struct KnownTable {
 /// Filled before transactions begin; then read by all workers.
 class Directory {
  public:
-  /// What a node says of itself. `cache_bytes` is for each of its hash tables. A node that was known before is forgotten.
-  void learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said,
-             std::uint64_t cache_bytes);
+  /// `cache_bytes`: what the location caches of all nodes and tables may take together.
+  explicit Directory(std::uint64_t cache_bytes) : budget_(cache_bytes) {}
+
+  /// What a node says of itself. A node that was known before is forgotten.
+  void learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said);
 
   /// nullptr if the node has no such table, or none for others.
   const KnownTable* find(rdma::NodeId node, messages::TableId table) const {
@@ -33,6 +35,7 @@ class Directory {
   }
 
  private:
+  kvstore::remote::LocationBudget budget_;
   std::vector<std::vector<std::unique_ptr<KnownTable>>> nodes_;  ///< by node and table
 };
 

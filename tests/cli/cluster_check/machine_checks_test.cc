@@ -87,7 +87,7 @@ TEST_F(MachineChecks, WhatTheNodesNeedAndIsNotThereIsBad) {
     EXPECT_TRUE(any_bad(findings));
   };
   node().memory_bytes = 9 * kGiB;
-  expect_bad("memory", "9GiB for 1 node, of 8192 MiB");
+  expect_bad("memory", "9280MiB for 1 node, up to 64MiB of it location caches, of 8192 MiB");
   node().memory_bytes = kGiB;
   machine_.lock_limit_bytes = kGiB;
   expect_bad("locked memory", "may lock 1024 MiB");

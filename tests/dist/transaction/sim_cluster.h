@@ -196,7 +196,7 @@ class SimClusterNode {
   BufferPool pool_;
   NoRest rest_;
   const membership::Living* living_ = nullptr;
-  Directory directory_;
+  Directory directory_{std::uint64_t{64} << 10};
   const std::atomic<std::uint64_t> ticks_{0};
   base::SoftTime time_{base::TscClock::simulated(ticks_), 1};
   bool knows_time_ = true;
@@ -246,7 +246,7 @@ class SimCluster {
   void start(unsigned workers) {
     for (const auto& node : nodes_) node->listen();
     for (const auto& node : nodes_) {
-      for (const auto& other : nodes_) node->directory().learn(other->id(), 1, other->describe(), 4096);
+      for (const auto& other : nodes_) node->directory().learn(other->id(), 1, other->describe());
       for (unsigned i = 0; i < workers; ++i) node->add_worker();
     }
   }

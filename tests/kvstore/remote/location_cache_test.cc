@@ -3,6 +3,12 @@
 
 #include "kvstore/remote/location_cache.h"
 
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <vector>
+
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -130,12 +136,64 @@ TEST(LocationCache, CountsWhatHappened) {
   EXPECT_EQ(other.stale.load(), 1u);
 }
 
-TEST(LocationCache, ClearForgetsEverything) {
-  LocationCache cache(1 << 12);
+// --- caches that grow ---
+
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(GrowingLocationCache, TakesMemoryAsItIsUsed) {
+  LocationBudget budget(std::uint64_t{1} << 30);
+  const std::uint64_t before = resident_bytes();
+  std::vector<std::unique_ptr<LocationCache>> caches;
+  for (int i = 0; i < 300; ++i) caches.push_back(std::make_unique<LocationCache>(budget));
   LocationCacheCounters worker;
-  for (std::uint64_t key = 0; key < 200; ++key) cache.remember(key, location_of(key), worker);
-  cache.clear();
-  for (std::uint64_t key = 0; key < 200; ++key) EXPECT_EQ(cache.find(key, worker), std::nullopt);
+  for (const auto& cache : caches) {
+    for (std::uint64_t key = 0; key < 50; ++key) cache->remember(key, location_of(key), worker);
+  }
+  EXPECT_LT(resident_bytes() - before, std::uint64_t{8} << 20) << "300 tables of which little is known";
+  for (const auto& cache : caches) EXPECT_EQ(cache->entries() * LocationCache::kEntryBytes, LocationCache::kFirstBytes);
+}
+
+TEST(GrowingLocationCache, HoldsWhatIsAskedForAgain) {
+  constexpr std::uint64_t kKeys = 50'000;
+  LocationBudget budget(std::uint64_t{16} << 20);
+  LocationCache cache(budget);
+  LocationCacheCounters worker;
+  for (int round = 0; round < 20; ++round) {
+    for (std::uint64_t key = 0; key < kKeys; ++key) {
+      if (const auto found = cache.find(key, worker)) {
+        EXPECT_EQ(*found, location_of(key));
+      } else {
+        cache.remember(key, location_of(key), worker);
+      }
+    }
+  }
+  std::uint64_t held = 0;
+  for (std::uint64_t key = 0; key < kKeys; ++key) held += cache.find(key, worker).has_value() ? 1 : 0;
+  EXPECT_GT(held, kKeys * 9 / 10);
+  EXPECT_LE(cache.entries(), 8 * kKeys) << "and not much more than it needs";
+}
+
+TEST(GrowingLocationCache, AllOfANodeStayWithinOneBudget) {
+  constexpr std::uint64_t kBudget = std::uint64_t{1} << 20;
+  LocationBudget budget(kBudget);
+  const auto bytes = [](const LocationCache& cache) { return cache.entries() * LocationCache::kEntryBytes; };
+  LocationCacheCounters worker;
+  {
+    LocationCache first(budget), second(budget);
+    for (std::uint64_t key = 0; key < 500'000; ++key) {
+      first.remember(key, location_of(key), worker);
+      second.remember(key, location_of(key), worker);
+    }
+    EXPECT_GT(bytes(first) + bytes(second), kBudget / 4);
+    EXPECT_LE(bytes(first) + bytes(second), kBudget + 2 * LocationCache::kFirstBytes);
+    for (std::uint64_t key = 499'990; key < 500'000; ++key) EXPECT_EQ(second.find(key, worker), location_of(key));
+  }
+  EXPECT_TRUE(budget.take(kBudget)) << "who is gone has given its part back";
 }
 
 }  // namespace
