@@ -29,11 +29,12 @@ bool is_older(const LoggedWrite& write, TidWord present) {
 
 }  // namespace
 
-Applier::Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker)
+Applier::Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, bool frugal)
     : tables_(tables),
       worker_(worker),
       slot_(worker.shared.epochs.acquire_slot()),
-      batches_(std::make_unique<Batch[]>(tables.size())) {
+      batches_(std::make_unique<Batch[]>(tables.size())),
+      frugal_(frugal) {
   touched_.reserve(tables.size());
 }
 
@@ -63,8 +64,14 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
   }
   LeafHint hint;
   bool done = true;
-  for (std::size_t i = 0; i < batch.count && done; ++i)
-    done = apply_one(table, batch.writes[i], record::record_of(found[i].value), hint);
+  for (std::size_t i = 0; i < batch.count && done; ++i) {
+    const LoggedWrite& write = batch.writes[i];
+    done = apply_one(table, write, record::record_of(found[i].value), hint);
+    if (done || !frugal_) continue;
+    missing_bytes_ += table.likely_bytes(write.key.size(), write.value.size());
+    done = true;
+  }
+  if (frugal_) free_replaced();  // which later writes of the batch had found before
   worker_.shared.epochs.leave(*slot_);
   batch.count = 0;
   std::erase(touched_, id);
@@ -131,13 +138,17 @@ bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record&
   return true;
 }
 
+void Applier::free_replaced() {
+  for (record::Record* const record : replaced_) cc::free_record(worker_, record);
+  replaced_.clear();
+}
+
 void Applier::finish(std::vector<Absent>& absents) {
   worker_.shared.epochs.enter(*slot_);
-  for (record::Record* const record : replaced_) cc::free_record(worker_, record);
+  free_replaced();
   worker_.shared.epochs.leave(*slot_);
   absents.insert(absents.end(), std::make_move_iterator(absents_.begin()), std::make_move_iterator(absents_.end()));
   absents_ = {};
-  replaced_ = {};
 }
 
 bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker) {

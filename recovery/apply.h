@@ -44,8 +44,9 @@ class Applier {
   enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kOutOfMemory };
 
   /// `tables` by id; holes are null. `worker`, whose memory is used, is this applier's alone; its database runs no
-  /// transactions.
-  Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker);
+  /// transactions. `frugal`: it is the only applier. Then what was replaced is freed at once, and a write that finds no memory is left
+  /// out and counted.
+  Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, bool frugal = false);
   ~Applier();
   Applier(const Applier&) = delete;
   Applier& operator=(const Applier&) = delete;
@@ -68,6 +69,8 @@ class Applier {
   void finish(std::vector<Absent>& absents);
 
   std::uint64_t applied() const { return applied_; }  ///< writes that were the newest of their key when they came
+  /// What the writes that were left out would likely take.
+  std::uint64_t missing_bytes() const { return missing_bytes_; }
 
  private:
   static constexpr std::size_t kBatch = 32;
@@ -81,6 +84,7 @@ class Applier {
                  kvstore::ordered::LeafHint& hint);
   bool overwrite(txn::TableCore& table, const LoggedWrite& write, record::Record& record, record::TidWord locked);
   record::Record* make_record(const txn::TableCore& table, const LoggedWrite& write);
+  void free_replaced();
   void note_absent(txn::TableCore& table, const LoggedWrite& write, record::Record* record);
 
   const std::span<txn::TableCore* const> tables_;
@@ -91,6 +95,8 @@ class Applier {
   std::vector<Absent> absents_;
   std::vector<record::Record*> replaced_;  // others may still look at them until all have flushed
   std::uint64_t applied_ = 0;
+  const bool frugal_;
+  std::uint64_t missing_bytes_ = 0;
 };
 
 }  // namespace granary::recovery

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,21 +30,32 @@ struct Piece {
   std::uint64_t bytes() const { return ring != nullptr ? ring->entries.size() : chunk.end - chunk.begin; }
 };
 
+/// Epochs of which one pass through the log replays the transactions.
+struct Stretch {
+  epoch::Epoch first = 0;
+  epoch::Epoch last = kNoLimit;
+};
+
 /// Shared by the threads of one replay.
 class Work {
  public:
-  Work(const LogScan& scan, std::span<const RingEntries> rings, const ReplayOptions& options) : options_(options) {
+  Work(const LogScan& scan, std::span<const RingEntries> rings, const ReplayOptions& options, const Stretch& stretch)
+      : options_(options),
+        stretch_(stretch) {
     for (const RingEntries& ring : rings) pieces_.push_back({.ring = &ring});
     for (auto segment = scan.segments.rbegin(); segment != scan.segments.rend(); ++segment) {
       for (auto chunk = segment->chunks.rbegin(); chunk != segment->chunks.rend(); ++chunk) {
-        if (chunk->last_epoch < options.from_epoch) continue;
+        if (chunk->last_epoch < stretch.first || chunk->first_epoch > stretch.last) continue;
         pieces_.push_back({.segment = &*segment, .chunk = *chunk});
       }
     }
+    // In the order of the writes an index gets the shape that it had.
+    if (options.frugal) std::reverse(pieces_.begin(), pieces_.end());
     for (const Piece& piece : pieces_) all_ += piece.bytes();
   }
 
   const ReplayOptions& options() const { return options_; }
+  bool in_stretch(epoch::Epoch epoch) const { return epoch >= stretch_.first && epoch <= stretch_.last; }
 
   epoch::Epoch limit_of(const Piece& piece) const {
     if (piece.ring != nullptr || (piece.segment->running && options_.past_durable)) return kNoLimit;
@@ -74,6 +86,7 @@ class Work {
 
  private:
   const ReplayOptions& options_;
+  const Stretch stretch_;
   std::vector<Piece> pieces_;
   std::uint64_t all_ = 0;
   std::atomic<std::size_t> next_{0};  // taken by all threads; only unique, so relaxed
@@ -89,7 +102,7 @@ class Replayer {
   Replayer(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables, cc::WorkerState& worker)
       : files_(files),
         work_(work),
-        applier_(tables, worker) {}
+        applier_(tables, worker, work.options().frugal) {}
 
   void run() {
     if (!applier_.ok()) return work_.fail({StatusCode::kResourceExhausted, "recovery: no epoch slot is left"});
@@ -175,7 +188,7 @@ class Replayer {
   Status replay_transaction(const Piece& piece, std::uint64_t offset, const Entry& entry) {
     const record::TidWord tid = entry.header.tid();
     const epoch::Epoch epoch = record::epoch_of(tid);
-    if (epoch < work_.options().from_epoch) return {};
+    if (!work_.in_stretch(epoch)) return {};
     if (epoch > work_.limit_of(piece)) {
       ++statistics_.dropped;
       return {};
@@ -219,11 +232,11 @@ Result<epoch::Epoch> greatest_epoch(std::span<const RingEntries> rings) {
   return greatest;
 }
 
-Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, std::span<const RingEntries> rings,
-                                std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
-                                const ReplayOptions& options) {
-  if (workers.empty()) return Status(StatusCode::kInvalidArgument, "recovery: replay needs at least one worker");
-  Work work(scan, rings, options);
+namespace {
+
+/// One pass through the log. Adds to `absents` what was removed.
+Result<ReplayStatistics> replay_stretch(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables,
+                                        std::span<cc::WorkerState* const> workers, std::vector<Absent>& absents) {
   std::vector<std::unique_ptr<Replayer>> replayers;
   for (cc::WorkerState* const worker : workers)
     replayers.push_back(std::make_unique<Replayer>(files, work, tables, *worker));
@@ -233,21 +246,90 @@ Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, st
   for (std::thread& helper : helpers) helper.join();
   if (Status error = work.error(); !error.ok()) return error;
   ReplayStatistics sum;
-  std::vector<Absent> own_absents;
-  std::vector<Absent>& absents = options.absents != nullptr ? *options.absents : own_absents;
   for (const auto& replayer : replayers) {
     replayer->applier().finish(absents);
-    const ReplayStatistics& own = replayer->statistics();
-    sum.bytes += own.bytes;
-    sum.transactions += own.transactions;
-    sum.writes += own.writes;
-    sum.elsewhere += own.elsewhere;
-    sum.dropped += own.dropped;
+    sum.add(replayer->statistics());
     sum.applied += replayer->applier().applied();
+    sum.missing_bytes += replayer->applier().missing_bytes();
   }
-  if (!remove_absents(own_absents, *workers.front()))
-    return Status(StatusCode::kResourceExhausted, "recovery: no epoch slot is left");
   return sum;
+}
+
+Status remove(std::span<const Absent> absents, cc::WorkerState& worker) {
+  if (remove_absents(absents, worker)) return {};
+  return {StatusCode::kResourceExhausted, "recovery: no epoch slot is left"};
+}
+
+/// Stretches of at least so many bytes of log each, as far as an epoch has no more, and a last one for the rings.
+std::vector<Stretch> stretches(const LogScan& scan, epoch::Epoch from, std::uint64_t bytes) {
+  std::map<epoch::Epoch, std::uint64_t> bytes_by_end;  // of chunks
+  for (const LogSegment& segment : scan.segments) {
+    for (const Chunk& chunk : segment.chunks) bytes_by_end[chunk.last_epoch] += chunk.end - chunk.begin;
+  }
+  std::vector<Stretch> all;
+  std::uint64_t gathered = 0;
+  for (const auto& [end, more] : bytes_by_end) {
+    if (end < from) continue;
+    gathered += more;
+    if (gathered < bytes) continue;
+    all.push_back({.first = from, .last = end});
+    from = end + 1;
+    gathered = 0;
+  }
+  all.push_back({.first = from});
+  return all;
+}
+
+/// Index nodes that removals have unlinked wait for epochs to pass, of which nobody else is aware.
+void free_nodes(cc::WorkerState& worker) {
+  constexpr int kUntilFree = 3;
+  for (int i = 0; i < kUntilFree; ++i) worker.shared.epochs.tick();
+  worker.nodes.reclaim(worker.nodes.waiting());
+}
+
+Result<ReplayStatistics> replay_frugally(base::FileSystem& files, const LogScan& scan,
+                                         std::span<const RingEntries> rings, std::span<txn::TableCore* const> tables,
+                                         std::span<cc::WorkerState* const> workers, const ReplayOptions& options) {
+  constexpr std::uint64_t kShareOfMemory =
+      128;  // removed records, and the log read again and again for its rings, are in bounds
+  const std::uint64_t limit = workers.front()->shared.slabs.limit_bytes();
+  ReplayStatistics sum;
+  for (const Stretch& stretch : stretches(scan, options.from_epoch, limit / kShareOfMemory)) {
+    Work work(scan, rings, options, stretch);
+    std::vector<Absent> absents;
+    const auto done = replay_stretch(files, work, tables, workers.first(1), absents);
+    if (!done.ok()) return done.status();
+    sum.add(*done);
+    if (const Status removed = remove(absents, *workers.front()); !removed.ok()) return removed;
+    free_nodes(*workers.front());
+  }
+  return sum;
+}
+
+}  // namespace
+
+void ReplayStatistics::add(const ReplayStatistics& more) {
+  bytes += more.bytes;
+  transactions += more.transactions;
+  writes += more.writes;
+  elsewhere += more.elsewhere;
+  applied += more.applied;
+  dropped += more.dropped;
+  missing_bytes += more.missing_bytes;
+}
+
+Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, std::span<const RingEntries> rings,
+                                std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                                const ReplayOptions& options) {
+  if (workers.empty()) return Status(StatusCode::kInvalidArgument, "recovery: replay needs at least one worker");
+  if (options.frugal) return replay_frugally(files, scan, rings, tables, workers, options);
+  Work work(scan, rings, options, {.first = options.from_epoch});
+  std::vector<Absent> own_absents;
+  auto replayed =
+      replay_stretch(files, work, tables, workers, options.absents != nullptr ? *options.absents : own_absents);
+  if (!replayed.ok()) return replayed;
+  if (Status removed = remove(own_absents, *workers.front()); !removed.ok()) return removed;
+  return replayed;
 }
 
 }  // namespace granary::recovery

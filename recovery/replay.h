@@ -39,17 +39,25 @@ struct ReplayOptions {
   /// Where removals are named that have left absent records: older writes of their keys may be in other logs, after which
   /// remove_absents() takes them out. None: there is no other log, and they are taken out at once.
   std::vector<Absent>* absents = nullptr;
-  /// Called now and then, by one thread at a time: bytes of the log that are done, and all.
+  /// For a database that fills its memory, with one worker: goes through the log from its beginning in short stretches of epochs, and
+  /// takes out what was removed after each, as nothing older can come any more. So it needs hardly more memory than was needed when the
+  /// log was written. `absents` stays empty. What finds no memory all the same is left out and counted. The caller is alone, and
+  /// epochs pass. Not for several logs that hold writes of the same keys.
+  bool frugal = false;
+  /// Called now and then, by one thread at a time: bytes of the log that are done, and all; of a frugal replay, of each stretch.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
 struct ReplayStatistics {
-  std::uint64_t bytes = 0;         ///< of log files and rings
-  std::uint64_t transactions = 0;  ///< that count
-  std::uint64_t writes = 0;        ///< of these
-  std::uint64_t elsewhere = 0;     ///< of these: passed by, since they are of other nodes' records
-  std::uint64_t applied = 0;       ///< of these: newest of their key when they came
-  std::uint64_t dropped = 0;       ///< transactions beyond the cut
+  std::uint64_t bytes = 0;          ///< of log files and rings
+  std::uint64_t transactions = 0;   ///< that count
+  std::uint64_t writes = 0;         ///< of these
+  std::uint64_t elsewhere = 0;      ///< of these: passed by, since they are of other nodes' records
+  std::uint64_t applied = 0;        ///< of these: newest of their key when they came
+  std::uint64_t dropped = 0;        ///< transactions beyond the cut
+  std::uint64_t missing_bytes = 0;  ///< frugal: what the writes that were left out would likely take
+
+  void add(const ReplayStatistics& more);
 };
 
 /// Replays all that counts, rings included, with as many threads as there are `workers`, whose memory is used. `tables`

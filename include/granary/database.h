@@ -41,7 +41,8 @@ struct RetryPolicy {
   std::uint32_t first_backoff_us = 1;  ///< upper bound of the first wait; doubles each time, jittered
   std::uint32_t max_backoff_us = 1000;
   /// For how long that is tried again, too, which is no conflict and may pass: a node that is not reached, memory that is used up, in
-  /// a cluster the right to commit, which goes while ZooKeeper is not reached. 0 = not at all.
+  /// a cluster the right to commit, which goes while ZooKeeper is not reached. 0 = not at all. Memory that is full of garbage is waited
+  /// for in any case, at most for two snapshot periods and a few epochs (Options::snapshot_epochs, epoch_ms), if that is all it takes.
   std::uint64_t patience_us = 0;
 };
 

@@ -29,6 +29,7 @@ void Contents::add(const Contents& part) {
   records += part.records;
   file_bytes += part.file_bytes;
   older += part.older;
+  missing_bytes += part.missing_bytes;
   for (const auto& [table, count] : part.tables) {
     tables[table].records += count.records;
     tables[table].bytes += count.bytes;

@@ -103,6 +103,7 @@ struct Contents {
   std::uint64_t records = 0;
   std::uint64_t file_bytes = 0;                ///< of all files
   std::uint64_t older = 0;                     ///< when loaded: records that gave way to a newer version already there
+  std::uint64_t missing_bytes = 0;             ///< when loaded: what records that found no memory would likely take
   std::map<std::uint32_t, TableCount> tables;  ///< by id; those with records
 
   /// Adds another part of the same checkpoint.

@@ -89,7 +89,10 @@ Result<Partitions> open_partitions(const ReadOptions& options) {
 /// Where a thread's records go; for verification, nowhere.
 class Target {
  public:
-  Target(std::span<txn::TableCore* const> tables, cc::WorkerState* worker) : tables_(tables), worker_(worker) {}
+  Target(std::span<txn::TableCore* const> tables, cc::WorkerState* worker, bool count_missing)
+      : tables_(tables),
+        worker_(worker),
+        count_missing_(count_missing) {}
   ~Target() {
     if (slot_ != nullptr) worker_->shared.epochs.release_slot(slot_);
   }
@@ -147,6 +150,8 @@ class Target {
         case Loaded::kLoaded: break;
         case Loaded::kOlder: ++mine->older; break;
         case Loaded::kOutOfMemory:
+          mine->missing_bytes += table.likely_bytes(record.key.size(), record.value.size());
+          if (count_missing_) break;
           return {StatusCode::kResourceExhausted,
                   fmt::format("the checkpoint does not fit: the memory limit is reached in table '{}'; open with a "
                               "greater memory_limit_bytes",
@@ -159,6 +164,7 @@ class Target {
 
   const std::span<txn::TableCore* const> tables_;
   cc::WorkerState* const worker_;
+  const bool count_missing_;
   epoch::Slot* slot_ = nullptr;
 };
 
@@ -187,7 +193,7 @@ class Reading {
   void run_thread(std::size_t me, std::size_t threads, std::span<txn::TableCore* const> tables,
                   cc::WorkerState* worker) {
     Contents mine;
-    Target target(tables, worker);
+    Target target(tables, worker, options_.count_missing);
     Status status = target.begin();
     if (status.ok()) status = read_partitions(me * partitions_.size() / threads, target, &mine);
     const std::lock_guard lock(mutex_);

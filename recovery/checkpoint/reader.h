@@ -26,6 +26,7 @@ struct ReadOptions {
   std::string directory;
   std::optional<log::DatabaseId> database;                 ///< refuses another one's; none: takes any
   std::optional<epoch::Epoch> epoch;                       ///< the same for the checkpoint's epoch
+  bool count_missing = false;                              ///< go on without memory: Contents::missing_bytes
   std::function<void(std::uint64_t bytes)> progress = {};  ///< of a block, after it; from any thread, several at once
 };
 

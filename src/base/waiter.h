@@ -2,6 +2,7 @@
 // The one place where engine code waits for another thread. Every wait is bounded: the caller gives up
 // after kBoundedPauses and aborts with a reason. Injected, so that a simulator or fibers can run someone else meanwhile.
 
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
@@ -15,10 +16,14 @@ class Waiter {
   virtual ~Waiter() = default;
   /// Waits a moment; `turn` counts the pauses of one wait from 0.
   virtual void pause(std::uint32_t turn) = 0;
+  /// Waits for a while in which a thread may sleep: for what comes with an epoch, not with another thread's next step.
+  virtual void rest();
 };
 
 /// Pauses of a bounded wait before it gives up.
 inline constexpr std::uint32_t kBoundedPauses = 512;
+
+inline void Waiter::rest() { pause(kBoundedPauses); }
 
 /// Only spins: for who has others to serve, and rather gives up than waits.
 class BriefWaiter final : public Waiter {
@@ -40,6 +45,10 @@ class ThreadWaiter final : public Waiter {
     } else {
       std::this_thread::yield();
     }
+  }
+  void rest() override {
+    outside_region();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 };
 

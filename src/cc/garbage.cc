@@ -61,7 +61,7 @@ void register_unhooked(WorkerState& worker, Record* record) {
   worker.unhooked.add(worker.shared.epochs.current() + 1, record);
 }
 
-bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget) {
+std::size_t collect_garbage(WorkerState& worker, std::size_t budget) {
   const epoch::EpochManager& epochs = worker.shared.epochs;
   epoch::Epoch tree_safe = epochs.tree_reclamation();
   // Without snapshots nobody looks for what a deletion superseded; the slot's protection of readers is unhook's business.
@@ -74,18 +74,11 @@ bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget)
   });
   done += worker.unhooked.reclaim(tree_safe, budget, [&](Record* record) { free_record(worker, record); });
   done += worker.nodes.reclaim(budget);
-  if (!worker.absents.empty()) {
-    worker.shared.epochs.enter(slot);
-    done += worker.absents.reclaim(version_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
-    worker.shared.epochs.leave(slot);
-  }
+  done += worker.absents.reclaim(version_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
   worker.garbage_items.store(
       worker.versions.size() + worker.unhooked.size() + worker.nodes.waiting() + worker.absents.size(),
       std::memory_order_relaxed);
-  // At the memory limit, what was freed here may be what another worker waits for.
-  if (done != 0 && worker.shared.slabs.exhausted()) [[unlikely]]
-    worker.slabs.release();
-  return done >= budget;
+  return done;
 }
 
 }  // namespace granary::cc

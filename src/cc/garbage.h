@@ -17,8 +17,8 @@ void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
 /// Registers a record that the index no longer leads to.
 void register_unhooked(WorkerState& worker, Record* record);
 
-/// Frees at most about `budget` items that have become safe. Returns true if there may be more. Called between
-/// transactions, by the worker's thread; enters `slot` while it touches the index.
-bool collect_garbage(WorkerState& worker, epoch::Slot& slot, std::size_t budget);
+/// Frees at most about `budget` items that have become safe. Returns how many; fewer than `budget`: there is no more now. Called by
+/// whoever has the worker for itself, with an epoch slot entered. Transactions of the worker may be open.
+std::size_t collect_garbage(WorkerState& worker, std::size_t budget);
 
 }  // namespace granary::cc

@@ -35,6 +35,15 @@ struct Settings {
   bool overwrite_in_place = true;
   bool global_tids = false;
   bool small_log_records = false;  ///< log TIDs only: to measure
+  std::uint32_t epoch_ms = 0;      ///< an epoch period; 0: epochs pass only when the application says so
+};
+
+/// What the database has done about memory that is short, once in each epoch period while it is (Engine::relieve_memory). Written by
+/// the thread that advances epochs (release, `looks` last); read by whoever waits for memory.
+struct MemoryRelief {
+  std::atomic<std::uint64_t> looks{0};
+  std::atomic<epoch::Epoch> last_look{0};         ///< E at the last one
+  std::atomic<std::uint64_t> garbage_waiting{0};  ///< items that workers had left after it
 };
 
 /// What all workers of one database share.
@@ -51,6 +60,7 @@ struct Shared {
   const membership::Living* living = nullptr;
   /// The cluster's, by which leases on shared records end; none: they never do. Set before there are workers.
   const base::SoftTime* time = nullptr;
+  MemoryRelief relief = {};
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };

@@ -55,6 +55,7 @@ Result<Index> Database::index(std::string_view name) const {
 Result<Worker> Database::register_worker() {
   const auto core = engine_->take_worker();
   if (!core.ok()) return core.status();
+  (*core)->let_borrow(true);
   return Worker(*core, engine_.get());
 }
 

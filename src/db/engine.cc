@@ -17,12 +17,25 @@ namespace {
 
 /// The part of the memory limit that only deletions may use.
 constexpr std::uint64_t kReserveShare = 32;
+/// The part that is left of it while stored data are loaded, so that a full database that was opened can delete.
+constexpr std::uint64_t kReserveShareOfLoading = 256;
 
 }  // namespace
 
+/// What fits into memory may still need somewhat more while it is loaded fast: by several threads, with deleted records that wait for
+/// older writes of their keys.
 Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files, const ClusterPart& part) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
+  bool try_frugally = false;
+  auto opened = open(options, files, part, Loading::kFast, try_frugally);
+  return try_frugally ? open(options, files, part, Loading::kFrugal, try_frugally) : std::move(opened);
+}
+
+/// `try_frugally`: it failed for want of memory, and there is a way that takes less.
+Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files, const ClusterPart& part,
+                                             Loading loading, bool& try_frugally) {
+  try_frugally = false;
   auto htm = htm::Support::open(options.htm, options.htm_simulation);
   if (!htm.ok()) return htm.status();
   std::unique_ptr<Storage> storage;
@@ -45,7 +58,11 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
   }
   std::unique_ptr<Engine> engine(
       new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), part.control));
-  if (const Status recovered = engine->recover(); !recovered.ok()) return recovered;
+  if (const Status recovered = engine->recover(loading); !recovered.ok()) {
+    try_frugally = loading == Loading::kFast && recovered.code() == StatusCode::kResourceExhausted &&
+                   part.control == nullptr && engine->storage_->knows_frugal_way();
+    return recovered;
+  }
   engine->start();
   return engine;
 }
@@ -67,13 +84,15 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,
                            .global_tids = options.tid_source == TidSource::kGlobal,
-                           .small_log_records = options.small_log_records},
+                           .small_log_records = options.small_log_records,
+                           .epoch_ms = options.background == Background::kThreads ? options.epoch_ms : 0},
               .epochs = epochs_,
               .slabs = slabs_,
               .waiter = waiter_,
               .htm = htm_->backend() == htm::Backend::kOff ? nullptr : htm_.get()},
       schema_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
-      schema_nodes_(std::make_unique<kvstore::NodeMemory>(*schema_slabs_, epochs_)) {}
+      schema_nodes_(std::make_unique<kvstore::NodeMemory>(*schema_slabs_, epochs_)),
+      relief_slot_(epochs_.acquire_slot()) {}
 
 Engine::~Engine() {
   const Status closed = close();
@@ -115,8 +134,9 @@ Status Engine::close() {
   return storage_->close();
 }
 
-Status Engine::recover() {
+Status Engine::recover(Loading loading) {
   if (storage_ == nullptr) return {};
+  slabs_.set_reserve(slabs_.limit_bytes() / kReserveShareOfLoading);
   for (const recovery::TableEntry& entry : storage_->tables()) {
     const std::lock_guard lock(schema_mutex_);
     auto table = add_table(entry);
@@ -127,7 +147,8 @@ Status Engine::recover() {
     (*table)->make_index_of(base, entry.index);
     base->add_index(*table);
   }
-  if (const Status filled = fill(); !filled.ok()) return filled;
+  if (const Status filled = fill(loading); !filled.ok()) return filled;
+  slabs_.set_reserve(slabs_.options().reserve_bytes);
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   shared_.log = &storage_->log();
   for (txn::WorkerCore* const worker : idle_workers_) {
@@ -157,8 +178,9 @@ Status Engine::have_all() {
 }
 
 /// Workers of its own load the data; they are the first that register_worker() hands out later.
-Status Engine::fill() {
-  const std::uint32_t threads = std::min(options_.max_workers, std::max(1u, std::thread::hardware_concurrency()));
+Status Engine::fill(Loading loading) {
+  const std::uint32_t cores = loading == Loading::kFrugal ? 1 : std::max(1u, std::thread::hardware_concurrency());
+  const std::uint32_t threads = std::min(options_.max_workers, cores);
   std::vector<cc::WorkerState*> states;
   std::vector<txn::WorkerCore*> workers;
   for (std::uint32_t i = 0; i < threads; ++i) {
@@ -167,7 +189,7 @@ Status Engine::fill() {
     workers.push_back(*worker);
     states.push_back(&(*worker)->state());
   }
-  const Status filled = storage_->recover(all_tables(), states);
+  const Status filled = storage_->recover(all_tables(), states, loading == Loading::kFrugal);
   if (filled.ok()) widen_recovered_tables();
   for (txn::WorkerCore* const worker : workers) give_worker(worker);
   return filled;
@@ -240,9 +262,10 @@ Result<txn::WorkerCore*> Engine::take_worker() {
 
 void Engine::give_worker(txn::WorkerCore* worker) {
   worker->abort_all();
-  worker->state().slabs.release();
+  const std::lock_guard lock(workers_mutex_);  // nobody borrows the worker meanwhile
+  worker->let_borrow(false);
+  worker->pass_on_memory();
   worker->detach();
-  const std::lock_guard lock(workers_mutex_);
   idle_workers_.push_back(worker);
 }
 

@@ -90,9 +90,13 @@ class Engine {
  private:
   Engine(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
          std::unique_ptr<Storage> storage, std::unique_ptr<htm::Support> htm, epoch::ControlBlock* control);
+  /// How stored data are loaded: fast by several threads, or by one that uses no more memory than it must.
+  enum class Loading : std::uint8_t { kFast, kFrugal };
+  static Result<std::unique_ptr<Engine>> open(const Options& options, base::FileSystem& files, const ClusterPart& part,
+                                              Loading loading, bool& try_frugally);
   /// Makes the tables that the storage knows, fills them, begins to log.
-  Status recover();
-  Status fill();
+  Status recover(Loading loading);
+  Status fill(Loading loading);
   Status connect_ring(txn::WorkerCore& worker);
   void start();
   void stop();
@@ -102,6 +106,7 @@ class Engine {
   epoch::Epoch durable() const;
   void report_stall();
   void collect_for_idle();
+  void relieve_memory();
   Result<txn::TableCore*> add_table(const recovery::TableEntry& entry);
   Status check_new(const recovery::TableEntry& entry) const;
   /// For a hash index of so many keys; empty if there is no memory.
@@ -129,6 +134,8 @@ class Engine {
   std::vector<std::unique_ptr<txn::TableCore>> tables_;
   std::map<std::string, txn::TableCore*, std::less<>> tables_by_name_;
   std::set<std::string, std::less<>> undeclared_;  // recovered, and not yet asked for by create_table or create_index
+
+  epoch::Slot* const relief_slot_;  // of relieve_memory()
 
   mutable std::mutex workers_mutex_;  // guards the lists, not the workers
   std::vector<std::unique_ptr<txn::WorkerCore>> workers_;

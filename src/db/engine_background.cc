@@ -6,13 +6,18 @@
 #include <chrono>
 #include <cstdio>
 
+#include "src/cc/garbage.h"
 #include "src/db/engine.h"
+#include "src/epoch/entered.h"
 
 namespace granary::db {
 namespace {
 
 /// Of a node of a cluster, in an epoch period.
 constexpr unsigned kPublishings = 8;
+
+/// Items of garbage that are freed for another worker in an epoch period: a few milliseconds, in which it may have to wait.
+constexpr std::size_t kBudgetForOthers = 16384;
 
 }  // namespace
 
@@ -63,6 +68,7 @@ bool Engine::step() {
   }
   report_stall();
   collect_for_idle();
+  if (slabs_.short_of_memory()) relieve_memory();
   return advanced;
 }
 
@@ -72,13 +78,35 @@ epoch::Epoch Engine::durable() const {
 
 /// Frees what workers that are gone left behind, and passes their free blocks on.
 void Engine::collect_for_idle() {
-  constexpr std::size_t kBudget = 4096;
   const std::lock_guard lock(workers_mutex_);  // nobody takes the worker meanwhile
   for (txn::WorkerCore* worker : idle_workers_) {
     if (!worker->has_garbage()) continue;
-    worker->collect(kBudget);
-    worker->state().slabs.release();
+    worker->collect(kBudgetForOthers);
+    worker->pass_on_memory();
   }
+}
+
+/// Somebody found no memory: frees the garbage of workers that are registered and in no transaction, which only their own threads
+/// look after otherwise, passes on their free blocks, and takes extents that are all free away from their size classes.
+void Engine::relieve_memory() {
+  slabs_.age_shortage();
+  std::uint64_t garbage = 0;
+  {
+    const std::lock_guard lock(workers_mutex_);  // nobody registers or gives back a worker meanwhile
+    for (const auto& worker : workers_) {
+      if (worker->borrow()) {
+        const epoch::Entered entered(epochs_, *relief_slot_);
+        if (options_.garbage_collection) cc::collect_garbage(worker->state(), kBudgetForOthers);
+        worker->pass_on_memory();
+        worker->give_back();
+      }
+      garbage += worker->state().garbage_items.load(std::memory_order_relaxed);
+    }
+  }
+  slabs_.regain();
+  shared_.relief.garbage_waiting.store(garbage, std::memory_order_relaxed);
+  shared_.relief.last_look.store(epochs_.current(), std::memory_order_relaxed);
+  shared_.relief.looks.store(shared_.relief.looks.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 /// The watchdog (I13): one line for each worker that holds the epoch back for a second, not one a tick.

@@ -88,12 +88,26 @@ void Storage::report_progress(std::uint64_t bytes) {
   options_.recovery_progress(progress_);
 }
 
-Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+/// The limit that the message names is for the loading that has just been counted: what is missing, and half as much again, since
+/// what one record takes of the index and of half-used extents is not known.
+Status Storage::check_all_fitted(const memory::SlabPool& slabs) const {
+  if (missing_bytes_ == 0) return {};
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const std::uint64_t sufficient = slabs.limit_bytes() + missing_bytes_ / 2 * 3 + 4 * kMiB;
+  return {StatusCode::kResourceExhausted,
+          fmt::format("'{}' does not fit into its memory limit of {} bytes (Options::memory_limit_bytes); open it with "
+                      "{} MiB",
+                      options_.directory, slabs.limit_bytes(), (sufficient + kMiB - 1) / kMiB)};
+}
+
+Status Storage::recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                        bool frugal) {
   if (!report_.recovered) return {};
   const auto start = std::chrono::steady_clock::now();
-  if (const Status loaded = load_checkpoint(tables, workers); !loaded.ok()) return loaded;
+  if (const Status loaded = load_checkpoint(tables, workers, frugal); !loaded.ok()) return loaded;
   report_.checkpoint_seconds = seconds_since(start);
-  if (const Status replayed = replay(tables, workers); !replayed.ok()) return replayed;
+  if (const Status replayed = replay(tables, workers, frugal); !replayed.ok()) return replayed;
+  if (const Status fitted = check_all_fitted(workers.front()->shared.slabs); !fitted.ok()) return fitted;
   for (const std::string& directory : part_.others) {
     if (const Status taken = take_from(files_, directory, tables, workers); !taken.ok()) return taken;
   }
@@ -113,8 +127,10 @@ Status Storage::have_all(cc::WorkerState& worker) {
   return remove_absents(worker);
 }
 
-Status Storage::replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
-  recovery::ReplayOptions replay{.from_epoch = checkpoint_epoch(), .past_durable = report_.rings, .absents = &absents_};
+Status Storage::replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                       bool frugal) {
+  recovery::ReplayOptions replay{
+      .from_epoch = checkpoint_epoch(), .past_durable = report_.rings, .absents = &absents_, .frugal = frugal};
   if (options_.recovery_progress) {
     replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
   }
@@ -123,6 +139,7 @@ Status Storage::replay(std::span<txn::TableCore* const> tables, std::span<cc::Wo
   report_.transactions = replayed->transactions;
   report_.records += replayed->writes;
   report_.bytes += replayed->bytes;
+  missing_bytes_ += replayed->missing_bytes;
   return {};
 }
 

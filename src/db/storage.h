@@ -58,8 +58,12 @@ class Storage {
   /// The durable definition of a table or index. Thread-safe.
   recovery::TableEntry table(std::uint32_t id) const;
 
-  /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i.
-  Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i. kResourceExhausted if they
+  /// do not fit into the memory.
+  /// `frugal`: slowly, with the memory that the database had when it ran, by one worker; the message tells a memory limit that would do.
+  Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers, bool frugal);
+  /// Whether recover() knows a frugal way: not with other nodes' logs, which may have older writes of the same keys.
+  bool knows_frugal_way() const { return part_.others.empty() && has_all(); }
   /// The same, after recover() and begin(), with what another node's log has of this node's records; `directory` is that node's, and
   /// `files` where it is. Nobody uses the tables.
   Status take_from(base::FileSystem& files, const std::string& directory, std::span<txn::TableCore* const> tables,
@@ -111,7 +115,7 @@ class Storage {
   /// A generation that is over as soon as it is there, after one that was cut where all nodes agreed, or was not.
   enum class Ended : std::uint8_t { kNo, kWhole, kCut };
   Status begin(const epoch::EpochManager& epochs, Ended ended);
-  Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers, bool frugal);
   Status remove_absents(cc::WorkerState& worker);
   void shorten(epoch::Epoch limit);
   epoch::Epoch checkpoint_epoch() const { return manifest_.checkpoint ? manifest_.checkpoint->epoch : 0; }
@@ -129,7 +133,9 @@ class Storage {
   Status lock_rings(const std::string& directory);
   void remove_ring_directory(const std::string& directory);
   epoch::Epoch cut() const;
-  Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
+  Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                         bool frugal);
+  Status check_all_fitted(const memory::SlabPool& slabs) const;
   void report_progress(std::uint64_t bytes);
   epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint) const;
   Status install(const recovery::CheckpointEntry& checkpoint);
@@ -168,6 +174,7 @@ class Storage {
   RecoveryProgress progress_;
   epoch::Epoch first_epoch_ = 1;
   RecoveryReport report_;
+  std::uint64_t missing_bytes_ = 0;  // of memory, as a frugal recovery has found
   bool lost_ = false;
   std::atomic<bool> has_all_;  ///< set once, by who took it all (release); read by who takes a checkpoint (acquire)
   const epoch::EpochManager* epochs_ = nullptr;  // since begin()

@@ -35,18 +35,21 @@ Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
 
 }  // namespace
 
-Status Storage::load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+Status Storage::load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                                bool frugal) {
   if (!manifest_.checkpoint) return {};
   const auto loaded =
       recovery::checkpoint::load_checkpoint({.files = &files_,
                                              .directory = options_.directory + "/" + manifest_.checkpoint->directory,
                                              .database = manifest_.database,
                                              .epoch = manifest_.checkpoint->epoch,
+                                             .count_missing = frugal,
                                              .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
                                             tables, workers);
   if (!loaded.ok()) return loaded.status();
   report_.records += loaded->records;
   report_.bytes += loaded->file_bytes;
+  missing_bytes_ += loaded->missing_bytes;
   report_.checkpoint_records = loaded->records;
   report_.checkpoint_bytes = loaded->file_bytes;
   return {};

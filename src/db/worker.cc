@@ -6,6 +6,7 @@
 
 #include "src/base/cache_line.h"
 #include "src/db/engine.h"
+#include "src/db/memory_wait.h"
 #include "src/txn/context.h"
 #include "src/txn/worker_core.h"
 
@@ -75,6 +76,7 @@ Snapshot Worker::snapshot() {
 
 RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy) {
   const auto end = Clock::now() + std::chrono::microseconds(policy.patience_us);
+  db::MemoryWait memory;
   RunResult result;
   for (;;) {
     ++result.attempts;
@@ -86,8 +88,10 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
       result.reason = commit.reason;
       result.ticket = commit.ticket;
     }
+    if (result.reason == AbortReason::kNone || result.attempts == policy.max_attempts) return result;
+    if (result.reason == AbortReason::kOutOfMemory && memory.await(*core_)) continue;
     const bool again = is_retryable(result.reason) || (may_pass(result.reason, core_->shared()) && Clock::now() < end);
-    if (!again || result.attempts == policy.max_attempts) return result;
+    if (!again) return result;
     back_off(*core_, policy, result.attempts);
   }
 }
@@ -100,7 +104,7 @@ void Worker::collect_garbage() {
   constexpr std::size_t kBudget = 1024;
   if (core_ == nullptr || !core_->bind()) return;
   core_->tidy_remote();
-  while (core_->collect(kBudget)) {
+  while (core_->collect(kBudget) >= kBudget) {
   }
 }
 

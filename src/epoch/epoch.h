@@ -114,6 +114,13 @@ class EpochManager {
     return control_->by_leader.snapshot_reclamation.load(std::memory_order_acquire);
   }
 
+  /// True if a snapshot, here or on another node, keeps versions that the passing of epochs alone would have freed by now.
+  bool snapshot_holds() const {
+    constexpr Epoch kNotice = 4;  // epochs until all nodes have told how far they are, with room to spare
+    const Epoch now = current();
+    return now > kNotice && snapshot_reclamation() + 1 < snapshot_of(now - kNotice);
+  }
+
   /// Every transaction with an epoch ≤ this has ended, and what it wrote happens before the call returns (I13: no open
   /// slot has a smaller e_w, and none will). For loggers: what such transactions logged is in their rings. Thread-safe.
   Epoch complete() const;
@@ -122,6 +129,9 @@ class EpochManager {
   /// on when it closes.
   void end() { ended_.store(true, std::memory_order_release); }
   bool ended() const { return ended_.load(std::memory_order_acquire); }
+
+  /// Makes every thread of the process pass a full fence: the advancer's side of I13, and of WorkerCore::borrow().
+  void fence() const;
 
   /// True if no slot is entered. Thread-safe; who must stay alone sees to that by other means.
   bool idle() const;
@@ -152,8 +162,6 @@ class EpochManager {
     std::size_t holder = 0;  ///< a slot with min e_w
   };
 
-  /// The full fence of the advancer's side of I13.
-  void fence() const;
   Oldest look() const;
   void raise_reclamation(const Oldest& oldest);
   void publish(const Oldest& oldest, Epoch durable);

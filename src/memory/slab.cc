@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "src/base/cache_line.h"
@@ -41,12 +42,21 @@ constexpr std::size_t list_of(SlabKind kind, std::size_t class_index) {
   return static_cast<std::size_t>(kind) * kClasses + class_index;
 }
 
+/// Other nodes remember places of the other kinds; a place that was one stays one.
+constexpr bool may_change_class(SlabKind kind) { return kind == SlabKind::kRecord || kind == SlabKind::kNode; }
+
 /// What one cut takes from the region: enough for a few blocks, whole extents.
 constexpr std::size_t cut_bytes(std::size_t class_index) {
   const std::size_t want = bytes_of(class_index) * 4;
   const std::size_t extent = SlabPool::kExtentBytes;
   return want <= extent ? extent : (bytes_of(class_index) + extent - 1) / extent * extent;
 }
+
+/// Epoch periods without a refusal after which memory is not short any more.
+constexpr unsigned kShortagePeriods = 2;
+/// No extent has so many blocks: of one whose class has been taken away.
+constexpr std::uint16_t kTaken = 0xffff;
+static_assert(SlabPool::kExtentBytes / kSlabGrain < kTaken);
 
 // A cache that holds more free blocks of a class than this gives a batch back to the pool, so that a
 // worker that mostly frees feeds one that mostly allocates.
@@ -65,6 +75,7 @@ SlabPool::SlabPool(Region& region, SlabOptions options)
       options_(options),
       base_(reinterpret_cast<std::uintptr_t>(region.base())),
       extent_class_((region.size() >> kExtentShift) + 1),
+      reserve_bytes_(options.reserve_bytes),
       spare_(kSlabKinds * kClasses) {
   for (std::size_t i = 0; i < kClasses; ++i) class_bytes_[i] = bytes_of(i);
 }
@@ -76,24 +87,82 @@ std::size_t SlabPool::simple_capacity(const void* block) { return ::malloc_usabl
 char* SlabPool::take(std::size_t bytes, std::uint64_t limit) {
   // The limit counts extents; relaxed, because only the sum matters.
   const std::uint64_t before = reserved_.fetch_add(bytes, std::memory_order_relaxed);
-  char* const extent = before + bytes > limit ? nullptr : region_.take(bytes);
+  char* extent = nullptr;
+  if (before + bytes <= limit) {
+    extent = take_regained(bytes);
+    if (extent == nullptr) extent = region_.take(bytes);
+  }
   if (extent == nullptr) {
     reserved_.fetch_sub(bytes, std::memory_order_relaxed);
-    exhausted_.store(true, std::memory_order_relaxed);
+    shortage_.store(kShortagePeriods, std::memory_order_relaxed);
   }
   return extent;
 }
 
+/// Zeroed, as memory of the region is that was never used: a shared record begins with a free state word, and a tree node counts
+/// versions on from what was in its place.
+char* SlabPool::take_regained(std::size_t bytes) {
+  if (regained_bytes_.load(std::memory_order_relaxed) < bytes) [[likely]]
+    return nullptr;
+  char* run = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    run = regained_.take(bytes);
+  }
+  if (run == nullptr) return nullptr;
+  regained_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  std::memset(run, 0, bytes);
+  return run;
+}
+
+void SlabPool::age_shortage() {
+  // A refusal that comes in between counts for a period less, which does no harm.
+  const unsigned periods = shortage_.load(std::memory_order_relaxed);
+  if (periods != 0) shortage_.store(periods - 1, std::memory_order_relaxed);
+}
+
+std::uint64_t SlabPool::regain() {
+  const std::lock_guard lock(mutex_);
+  // By the extent in which a cut begins: a cut is one extent, or it is one block.
+  std::vector<std::uint16_t> free_blocks(extent_class_.size());
+  const auto each_list = [this](auto&& visit) {
+    for (std::size_t i = 0; i < spare_.size(); ++i) {
+      if (may_change_class(static_cast<SlabKind>(i / kClasses))) visit(i % kClasses, spare_[i]);
+    }
+  };
+  each_list([&](std::size_t, const std::vector<Blocks>& batches) {
+    for (const Blocks& batch : batches) {
+      for (const void* const block : batch) ++free_blocks[extent_of(block)];
+    }
+  });
+  std::uint64_t bytes = 0;
+  each_list([&](std::size_t class_index, std::vector<Blocks>& batches) {
+    const std::size_t cut = cut_bytes(class_index), blocks_of_cut = cut / bytes_of(class_index);
+    const auto take_if_whole = [&](void* block) {
+      std::uint16_t& free = free_blocks[extent_of(block)];
+      if (free == kTaken) return true;
+      if (free != blocks_of_cut) return false;
+      free = kTaken;
+      regained_.add(region_.base() + (extent_of(block) << kExtentShift), cut);
+      bytes += cut;
+      return true;
+    };
+    for (Blocks& batch : batches) std::erase_if(batch, take_if_whole);
+    std::erase_if(batches, [](const Blocks& batch) { return batch.empty(); });
+  });
+  reserved_.fetch_sub(bytes, std::memory_order_relaxed);
+  regained_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return bytes;
+}
+
 char* SlabPool::take_run(std::size_t bytes) {
-  const std::uint64_t all = options_.limit_bytes != 0 ? options_.limit_bytes : region_.size();
-  if (bytes > all) return nullptr;
-  return take((bytes + kExtentBytes - 1) / kExtentBytes * kExtentBytes, all - options_.reserve_bytes);
+  if (bytes > limit_bytes()) return nullptr;
+  return take((bytes + kExtentBytes - 1) / kExtentBytes * kExtentBytes, normal_limit());
 }
 
 char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes) {
   *bytes = cut_bytes(class_index);
-  const std::uint64_t all = options_.limit_bytes != 0 ? options_.limit_bytes : region_.size();
-  char* const extent = take(*bytes, urgency == Urgency::kUrgent ? all : all - options_.reserve_bytes);
+  char* const extent = take(*bytes, urgency == Urgency::kUrgent ? limit_bytes() : normal_limit());
   if (extent == nullptr) return nullptr;
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;
   for (std::size_t i = 0; i < *bytes >> kExtentShift; ++i) {

@@ -1,7 +1,11 @@
 #pragma once
-// Type-stable slabs (I3). A SlabPool cuts one Region into extents; an extent serves one size
-// class of one kind until the pool dies, so memory that once held a record header always does. A
-// SlabCache is one worker's private front: allocation and free are a pop and a push on its own lists.
+// Type-stable slabs (I3). A SlabPool cuts one Region into extents; an extent serves one size class of one kind. A SlabCache is
+// one worker's private front: allocation and free are a pop and a push on its own lists.
+//
+// Memory that other nodes reach by remembered places (shared records, nodes of ordered indexes) holds such blocks until the pool
+// dies. An extent of the other kinds may serve another class once all of its blocks are free, but only when memory is short
+// (regain()). No reader is left then: a block is freed only after the grace period of what it held, or if nobody ever saw it, so
+// whoever could look at it has left its epoch slot (docs/decisions/memory-between-classes.md).
 //
 // Size classes are multiples of 32 bytes (headers never straddle a cache line), from 1 KiB on in steps of an eighth.
 
@@ -13,11 +17,12 @@
 #include <mutex>
 #include <vector>
 
+#include "src/memory/free_runs.h"
 #include "src/memory/region.h"
 
 namespace granary::memory {
 
-/// What an extent's blocks hold for good. Shared records, which other nodes reach, lie in extents of their own: a place that was
+/// What an extent's blocks hold, shared records and tree nodes for good. Shared records, which other nodes reach, lie in extents of their own: a place that was
 /// one stays one, down to its state word and incarnation (I3). So do the nodes of ordered indexes, whose version words other
 /// nodes READ; all else that indexes need is kNode.
 enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord, kTreeNode };
@@ -59,18 +64,25 @@ class SlabPool {
   std::size_t capacity(const void* block) const {
     if (options_.simple) [[unlikely]]
       return simple_capacity(block);
-    const std::size_t extent = (reinterpret_cast<std::uintptr_t>(block) - base_) >> kExtentShift;
-    return class_bytes_[extent_class_[extent]];
+    return class_bytes_[extent_class_[extent_of(block)]];
   }
 
   /// Zeroed memory for the life of the pool, which holds no blocks; within the limit. nullptr when that is reached. Thread-safe.
   char* take_run(std::size_t bytes);
 
-  /// Bytes cut into extents so far (what the process really holds for slabs).
+  /// Bytes of extents that serve some class now, and of runs.
   std::uint64_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
   const SlabOptions& options() const { return options_; }
-  /// True once some cache was refused memory: from then on, blocks that lie idle in one cache are missing in another.
-  bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
+  /// True if some cache was refused memory lately: blocks that lie idle in one cache may be missing in another.
+  bool short_of_memory() const { return shortage_.load(std::memory_order_relaxed) != 0; }
+  /// Changes SlabOptions::reserve_bytes: a database that is loaded may need what was kept when it was filled.
+  void set_reserve(std::uint64_t bytes) { reserve_bytes_.store(bytes, std::memory_order_relaxed); }
+  std::uint64_t limit_bytes() const { return options_.limit_bytes != 0 ? options_.limit_bytes : region_.size(); }
+  /// Called once an epoch period: a shortage is over when nothing has been refused for a whole period.
+  void age_shortage();
+  /// Takes extents whose blocks all lie in the pool away from their classes, for any class to use. Returns their bytes. Looks at all
+  /// free blocks of the pool, so it is for when memory is short. Thread-safe.
+  std::uint64_t regain();
 
   static constexpr unsigned kExtentShift = 16;  // 64 KiB
   static constexpr std::size_t kExtentBytes = std::size_t{1} << kExtentShift;
@@ -79,6 +91,12 @@ class SlabPool {
   friend class SlabCache;
   using Blocks = std::vector<void*>;
   char* take(std::size_t bytes, std::uint64_t limit);
+  char* take_regained(std::size_t bytes);
+  std::uint64_t normal_limit() const { return limit_bytes() - reserve_bytes_.load(std::memory_order_relaxed); }
+  /// Of the extent that a block lies in, or begins in if it is larger than one.
+  std::size_t extent_of(const void* block) const {
+    return (reinterpret_cast<std::uintptr_t>(block) - base_) >> kExtentShift;
+  }
   static std::size_t simple_capacity(const void* block);
   /// A run of extents for one class, `bytes` long; nullptr when the limit is reached.
   char* take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes);
@@ -88,12 +106,15 @@ class SlabPool {
   Region& region_;
   const SlabOptions options_;
   const std::uintptr_t base_;
-  std::vector<std::uint8_t> extent_class_;  // written once per extent, before any block of it is handed out
+  std::vector<std::uint8_t> extent_class_;  // written while no block of the extent is in use
   std::array<std::size_t, 256> class_bytes_{};
+  std::atomic<std::uint64_t> reserve_bytes_;  // what SlabOptions says of it; a bound, so relaxed
   std::atomic<std::uint64_t> reserved_{0};
-  std::atomic<bool> exhausted_{false};      // set by any cache, read by collectors; a hint, so relaxed
-  std::mutex mutex_;                        // guards what follows
-  std::vector<std::vector<Blocks>> spare_;  // per list (kind × class): blocks that some cache gave back
+  std::atomic<unsigned> shortage_{0};             // periods that it lasts on; set by any cache; a hint, so relaxed
+  std::atomic<std::uint64_t> regained_bytes_{0};  // of regained_; read without the mutex as a hint
+  std::mutex mutex_;                              // guards what follows
+  std::vector<std::vector<Blocks>> spare_;        // per list (kind × class): blocks that some cache gave back
+  FreeRuns regained_;                             // extents that serve no class any more
 };
 
 /// One worker's allocator. Not thread-safe; may be handed from thread to thread with the worker.

@@ -14,6 +14,7 @@ std::uint64_t Context::begin() {
   doom_ = AbortReason::kNone;
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
     configuration_ = fence->version();
+  worker_.await_return();
   return ++serial_;
 }
 
@@ -58,13 +59,23 @@ CommitResult Context::commit(std::uint64_t serial) {
   if (admitted != Outcome::kOk) [[unlikely]] {
     if (admitted != Outcome::kAborted) return {.reason = AbortReason::kMisuse, .ticket = {}};
     state_ = State::kIdle;
+    worker_.collect_some(epoch_);
     return {.reason = doom_, .ticket = {}};
   }
   if (base::injected(base::Bug::kLeaveBeforeCommit)) worker_.shared().epochs.leave(slot_);
   const membership::Fence* const fence = worker_.shared().fence;
   const bool clustered = remote_ != nullptr || fence != nullptr;
-  cc::silo::CommitOutcome outcome = clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
-                                              : cc::silo::commit(access_, worker_.state());
+  const auto commit_once = [&] {
+    return clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
+                     : cc::silo::commit(access_, worker_.state());
+  };
+  cc::silo::CommitOutcome outcome = commit_once();
+  // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
+  if (outcome.reason == AbortReason::kOutOfMemory && (remote_ == nullptr || !remote_->used()) && worker_.make_room())
+      [[unlikely]] {
+    access_.locks.clear();
+    outcome = commit_once();
+  }
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release(/*over=*/true);
     worker_.count_commit();
@@ -99,6 +110,7 @@ void Context::abort(std::uint64_t serial) {
     worker_.collect_some(epoch_);
   } else if (state_ == State::kDoomed) {
     state_ = State::kIdle;
+    worker_.collect_some(epoch_);
   }
 }
 

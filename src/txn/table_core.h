@@ -17,6 +17,7 @@
 #include "src/cc/index.h"
 #include "src/cc/records.h"
 #include "src/cc/worker_state.h"
+#include "src/record/shared_record.h"
 
 namespace granary::txn {
 
@@ -55,6 +56,13 @@ class TableCore {
   record::Record* make_record(cc::WorkerState& worker, std::string_view key, std::size_t value_bytes) const {
     return is_shared_ ? cc::make_shared_placeholder(worker, key, max_value_bytes_)
                       : cc::make_placeholder(worker, value_bytes);
+  }
+  /// What a record with such a key and value is likely to take, with its share of the index: rather too much.
+  std::uint64_t likely_bytes(std::size_t key_bytes, std::size_t value_bytes) const {
+    constexpr std::uint64_t kIndexBytes = 96;
+    const std::size_t block =
+        is_shared_ ? record::shared_block_bytes(key_bytes, max_value_bytes_) : record::record_bytes(value_bytes);
+    return memory::class_bytes(memory::size_class(block)) + kIndexBytes + 2 * key_bytes;
   }
   /// Brings a record that is about to be read closer, header and value, as far as is worth it.
   void prefetch(const record::Record* record) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/cc/garbage.h"
+#include "src/epoch/entered.h"
 #include "src/txn/context.h"
 
 namespace granary::txn {
@@ -68,10 +69,43 @@ void WorkerCore::abort_all() {
   for (const auto& context : contexts_) context->end();
 }
 
-bool WorkerCore::collect(std::size_t budget) {
-  if (!shared().settings.garbage_collection || collect_slot_ == nullptr) return false;
-  more_garbage_ = cc::collect_garbage(state_, *collect_slot_, budget);
-  return more_garbage_;
+std::size_t WorkerCore::collect(std::size_t budget, bool pass_on) {
+  if (collect_slot_ == nullptr) return 0;
+  const epoch::Entered entered(shared().epochs, *collect_slot_);
+  if (lent_.load(std::memory_order_acquire)) return 0;
+  const std::size_t freed = shared().settings.garbage_collection ? cc::collect_garbage(state_, budget) : 0;
+  more_garbage_ = freed >= budget;
+  if (pass_on) pass_on_memory();
+  return freed;
+}
+
+bool WorkerCore::make_room() { return collect(kRoomBudget) != 0; }
+
+void WorkerCore::let_borrow(bool allowed) {
+  // Sequentially consistent, as is the store in borrow(): either that one sees that it may not, or this one waits for it.
+  lendable_.store(allowed, std::memory_order_seq_cst);
+  if (!allowed && lent_.load(std::memory_order_seq_cst)) wait_until_given_back();
+}
+
+bool WorkerCore::in_no_slot() const {
+  const auto idle = [](const epoch::Slot* slot) {
+    return slot == nullptr || slot->local.load(std::memory_order_acquire) == epoch::kIdle;
+  };
+  return idle(collect_slot_) && std::all_of(slots_.begin(), slots_.end(), [&](const auto& mine) {
+           return idle(mine.load(std::memory_order_acquire));
+         });
+}
+
+bool WorkerCore::borrow() {
+  lent_.store(true, std::memory_order_seq_cst);
+  shared().epochs.fence();
+  if (lendable_.load(std::memory_order_seq_cst) && in_no_slot()) return true;
+  give_back();
+  return false;
+}
+
+void WorkerCore::wait_until_given_back() {
+  for (std::uint32_t turn = 0; lent_.load(std::memory_order_acquire); ++turn) state_.waiter->pause(turn);
 }
 
 std::uint64_t WorkerCore::random() {

@@ -64,15 +64,43 @@ class WorkerCore {
   /// Called between transactions: if the epoch moved since the last collection, or that one left work, frees a little.
   void collect_some(epoch::Epoch epoch) {
     if (epoch == collected_epoch_ && !more_garbage_) return;
+    const bool moved = epoch != collected_epoch_;
     collected_epoch_ = epoch;
-    collect(kCollectBudget);
+    collect(kCollectBudget, moved && shared().slabs.short_of_memory());
   }
+  /// For an allocation that found no memory, also within a transaction: frees garbage that has become safe. False if there was none.
+  [[gnu::cold]] bool make_room();
   bool has_garbage() const {
     return !state_.versions.empty() || !state_.absents.empty() || !state_.unhooked.empty() ||
            state_.nodes.waiting() != 0;
   }
-  /// Frees at most about `budget` items; true if there may be more.
-  bool collect(std::size_t budget);
+  /// Frees at most about `budget` items, and returns how many; `pass_on`: gives the free blocks to the pool, for other workers.
+  /// Does nothing while another thread has borrowed the worker.
+  std::size_t collect(std::size_t budget, bool pass_on = false);
+
+  // --- What keeps an idle worker's garbage from filling the memory of the others. ---
+  //
+  // A thread may go to sleep with its worker registered, and the worker's garbage and free blocks are its own. So another thread may
+  // borrow the worker while it is in no transaction. Nothing of that costs a transaction more than a look at `lent_`, as the fence is
+  // the borrower's: it says that it borrows, makes every thread pass a full fence, and then looks at the worker's epoch slots. Either
+  // the owner has entered a slot before the fence, and the borrower sees it and gives up; or it enters one after the fence, sees
+  // `lent_`, and waits. (The same asymmetry as at I13, src/epoch/epoch.h.)
+
+  /// Whether others may borrow the worker: only if all that its thread does with its memory happens in transactions or in collect().
+  /// By whoever registers it, while nobody borrows; or by its user, who then waits until it is given back.
+  void let_borrow(bool allowed);
+  /// Takes the worker's memory and garbage; false if a transaction is open or the worker collects. By one thread at a time, not the
+  /// owner within a transaction.
+  bool borrow();
+  void give_back() { lent_.store(false, std::memory_order_release); }
+  /// By the owner, whose slot is entered. Acquire: sees what a former borrower did.
+  void await_return() {
+    if (lent_.load(std::memory_order_acquire)) [[unlikely]]
+      wait_until_given_back();
+  }
+
+  /// Gives the free blocks to the pool, for other workers. By who has borrowed the worker, or while it is not registered.
+  void pass_on_memory() { state_.slabs.release(); }
 
   void count_commit() { cc::bump(commits_, std::uint64_t{1}); }
   void count_snapshot() { cc::bump(snapshots_, std::uint64_t{1}); }
@@ -86,7 +114,10 @@ class WorkerCore {
 
  private:
   bool bind_first();
+  bool in_no_slot() const;
+  [[gnu::cold]] void wait_until_given_back();
   static constexpr std::size_t kCollectBudget = 32;
+  static constexpr std::size_t kRoomBudget = 1024;
 
   const std::uint32_t id_;
   std::atomic<const void*> thread_{nullptr};  // written by attach, detach, bind; read by whoever uses the worker
@@ -94,6 +125,8 @@ class WorkerCore {
   epoch::Slot* collect_slot_ = nullptr;
   epoch::Epoch collected_epoch_ = 0;
   bool more_garbage_ = false;
+  std::atomic<bool> lendable_{false};  // see let_borrow()
+  std::atomic<bool> lent_{false};      // written by who borrows, read by the owner
   std::uint64_t random_state_;
   std::function<std::unique_ptr<RemoteAccess>()> make_remote_;
   std::vector<std::unique_ptr<Context>> contexts_;

@@ -71,17 +71,31 @@ Outcome Context::note_own_insert(const InsertResult& inserted) {
   return Outcome::kOk;
 }
 
+/// Puts a placeholder into the index; `made` is its record if it was inserted.
+InsertResult Context::insert_placeholder(TableCore& table, std::string_view key, std::size_t value_bytes,
+                                         Record** made) {
+  cc::WorkerState& state = worker_.state();
+  InsertResult result{.what = InsertResult::What::kOutOfMemory};
+  Record* const record = table.make_record(state, key, value_bytes);
+  if (record == nullptr) return result;
+  result = table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()));
+  if (result.what == InsertResult::What::kInserted) {
+    *made = record;
+  } else {
+    cc::free_record(state, record);
+  }
+  return result;
+}
+
 /// Puts a placeholder into the tree and a write on it into the write set. If the key has appeared, `present` is its record
 /// and the outcome kAlreadyExists.
 Outcome Context::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
-  cc::WorkerState& state = worker_.state();
-  Record* const record = table.make_record(state, key, value.size());
-  if (record == nullptr) return doom_with(AbortReason::kOutOfMemory);
-  const InsertResult result =
-      table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()));
-  if (result.what != InsertResult::What::kInserted) {
-    cc::free_record(state, record);
-    if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
+  Record* record = nullptr;
+  InsertResult result = insert_placeholder(table, key, value.size(), &record);
+  if (result.what == InsertResult::What::kOutOfMemory && worker_.make_room()) [[unlikely]]
+    result = insert_placeholder(table, key, value.size(), &record);
+  if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
+  if (result.what == InsertResult::What::kPresent) {
     *present = record::record_of(result.present);
     return Outcome::kAlreadyExists;
   }

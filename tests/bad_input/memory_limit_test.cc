@@ -102,6 +102,64 @@ TEST_P(MemoryLimit, UpdatesInPlaceNeedNoMemory) {
   EXPECT_EQ(updated, 3 * rows) << "within one snapshot period";
 }
 
+/// What is all free serves records of another size, in rounds through sizes of all kinds of extents.
+TEST_P(MemoryLimit, AfterDeletingEverythingRecordsOfAnotherSizeFindRoom) {
+  const Table other = db_.table("other");
+  std::size_t rows = fill();
+  std::size_t in_other = 0;
+  for (const std::size_t bytes : {1000u, 200u, 20'000u, 64u, 100'000u}) {
+    for (std::size_t row = 0; row < std::max(rows, in_other); ++row) {
+      db_.commit([&](Transaction& t) {
+        if (row < rows) (void)t.remove(table_, key(row));
+        if (row < in_other) (void)t.remove(other, key(row));
+      });
+      if (row % 1000 == 999) db_.collect_everything();
+    }
+    rows = in_other = 0;
+    db_.collect_everything();
+    const std::string value(bytes, 'o');
+    std::size_t refusals = 0;
+    while (refusals < 4) {  // the first is what starts the search
+      Transaction t = db_.worker(0).begin();
+      const bool put = t.put(other, key(in_other), value) == Outcome::kOk;
+      if (t.commit().committed() && put) {
+        ++in_other;
+        refusals = 0;
+        continue;
+      }
+      ++refusals;
+      db_->step();
+    }
+    EXPECT_GE(in_other * (bytes + 24), small_options().memory_limit_bytes * 4 / 10) << bytes;
+  }
+}
+
+/// A snapshot reads what was deleted, however much another size of records needs the memory.
+TEST_P(MemoryLimit, WhatASnapshotReadsIsNoFreeMemory) {
+  const std::size_t rows = fill();
+  db_.pass_snapshot_period();
+  Snapshot snapshot = db_.worker(1).snapshot();
+  std::size_t deleted = 0;
+  for (; deleted < rows; ++deleted) {
+    Transaction t = db_.worker(0).begin();
+    (void)t.remove(table_, key(deleted));
+    if (!t.commit().committed()) break;
+  }
+  EXPECT_GE(deleted, std::min<std::size_t>(rows, 10'000)) << "a deletion that snapshots must not see takes 32 bytes";
+  const Table other = db_.table("other");
+  for (int turn = 0; turn < 40; ++turn) {
+    db_->step();
+    Transaction t = db_.worker(0).begin();
+    (void)t.put(other, key(static_cast<std::size_t>(turn)), std::string(3000, 'o'));
+    (void)t.commit();
+  }
+  std::string seen;
+  for (std::size_t row = 0; row < rows; ++row) {
+    ASSERT_EQ(snapshot.get(table_, key(row), seen), Outcome::kOk) << row;
+    ASSERT_EQ(seen, value_) << row;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(ValueBytes, MemoryLimit, testing::Values(100, 5000, 300'000));
 
 }  // namespace

@@ -28,6 +28,17 @@ bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   return bytes <= worker.shared.slabs.capacity(write.record);
 }
 
+/// Memory for what the write supersedes. A deletion that finds none for a copy puts a small absent record in the place of the deleted
+/// one, which stays as the old version: so a full database can delete many rows with what is kept for that. Shared records never move
+/// (I3), so theirs are copied. False if there is no memory.
+bool prepare_version(WriteEntry& write, WorkerState& worker) {
+  const bool may_move = !record::is_shared(write.record);
+  write.version = allocate_record(worker, write.record->size(), may_move ? memory::Urgency::kNormal : urgency(write));
+  if (write.version == nullptr && write.remove && may_move)
+    write.replacement = allocate_record(worker, 0, memory::Urgency::kUrgent);
+  return write.version != nullptr || write.replacement != nullptr;
+}
+
 void give_back(std::vector<WriteEntry>& writes, std::size_t count, WorkerState& worker) {
   for (std::size_t i = 0; i < count; ++i) {
     for (Record** taken : {&writes[i].version, &writes[i].replacement}) {
@@ -96,8 +107,7 @@ AbortReason prepare(std::vector<WriteEntry>& writes, WorkerState& worker, epoch:
       write.replacement = allocate_record(worker, write.remove ? 0 : write.value.size(), urgency(write));
       failed = write.replacement == nullptr;
     } else if (snapshots_may_need(worker, old, period)) {
-      write.version = allocate_record(worker, write.record->size(), urgency(write));
-      failed = write.version == nullptr;
+      failed = !prepare_version(write, worker);
     }
     if (failed) [[unlikely]] {
       give_back(writes, i + 1, worker);

@@ -115,7 +115,8 @@ Verdict Owner::verdict_on(Look look) {
 /// is registered in an epoch that has not ended while our slot is entered.
 Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer) {
   cc::WorkerState& state = worker_.state();
-  Record* const record = table.make_record(state, key, 0);
+  Record* record = table.make_record(state, key, 0);
+  if (record == nullptr && worker_.make_room()) record = table.make_record(state, key, 0);
   if (record == nullptr) return nullptr;
   const InsertResult result = table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr);
   if (result.what != InsertResult::What::kInserted) cc::free_record(state, record);
@@ -166,7 +167,12 @@ Verdict Owner::answer(const KeepVersion& request, KeepVersionAnswer& answer) {
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  switch (cc::keep_version(worker_.state(), table->index(), request.key, request.holder, request.epoch)) {
+  const auto keep = [&] {
+    return cc::keep_version(worker_.state(), table->index(), request.key, request.holder, request.epoch);
+  };
+  cc::Kept kept = keep();
+  if (kept == cc::Kept::kOutOfMemory && worker_.make_room()) kept = keep();
+  switch (kept) {
     case cc::Kept::kDone: answer.held = true; return Verdict::kDone;
     case cc::Kept::kNotHeld: answer.held = false; return Verdict::kDone;
     case cc::Kept::kBusy: return Verdict::kBusy;

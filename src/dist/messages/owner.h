@@ -32,6 +32,7 @@ class Owner {
         tables_(tables),
         region_(region),
         buffer_(kMostValueBytes, '\0') {
+    worker_.let_borrow(false);  // what it does to the worker's memory happens in a slot of its own
     worker_.state().waiter = &brief_;
   }
   ~Owner() { worker_.state().waiter = &worker_.shared().waiter; }
