@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kTitle = "granary owner 1";
 
-std::string path_in(const std::string& directory) { return fmt::format("{}/{}", directory, kOwnerName); }
+std::string file_in(const std::string& directory) { return fmt::format("{}/{}", directory, kOwnerName); }
 
 std::string text_of(const Owner& owner) {
   return with_checksum(fmt::format("{}\ndatabase {}\ninstance {}\ndirectory {}\npath {}\n", kTitle,
@@ -42,7 +42,7 @@ std::optional<Owner> parse(std::string_view body) {
 }  // namespace
 
 Result<std::optional<Owner>> read_owner(base::FileSystem& files, const std::string& directory) {
-  const std::string path = path_in(directory);
+  const std::string path = file_in(directory);
   const auto text = base::read_file(files, path);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) {
     if (const auto there = files.list(directory); !there.ok()) return there.status();
@@ -60,9 +60,9 @@ Result<std::optional<Owner>> read_owner(base::FileSystem& files, const std::stri
 }
 
 Status write_owner(base::FileSystem& files, const Owner& owner) {
-  const auto found = base::read_file(files, path_in(owner.path));
+  const auto found = base::read_file(files, file_in(owner.path));
   if (found.ok() && *found == text_of(owner)) return {};
-  return base::replace_file(files, path_in(owner.path), text_of(owner));
+  return base::replace_file(files, file_in(owner.path), text_of(owner));
 }
 
 }  // namespace granary::recovery

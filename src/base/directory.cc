@@ -11,17 +11,11 @@
 #include <filesystem>
 
 namespace granary::base {
-namespace {
-
-Status failed(const char* operation, const std::string& path) { return file_error(operation, path, errno); }
-
-}  // namespace
-
 Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directory) {
   if (&files != &system_files()) return DirectoryIdentity();
   struct statx found {};
   if (::statx(AT_FDCWD, directory.c_str(), 0, STATX_INO | STATX_BTIME, &found) != 0)
-    return failed("look at", directory);
+    return file_error("look at", directory, errno);
   DirectoryIdentity identity{.device = ::makedev(found.stx_dev_major, found.stx_dev_minor), .inode = found.stx_ino};
   if ((found.stx_mask & STATX_BTIME) != 0) {
     constexpr std::uint64_t kNanoseconds = 1'000'000'000;
@@ -33,16 +27,16 @@ Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directo
 Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory) {
   if (&files != &system_files()) return ~std::uint64_t{0};
   struct statvfs found {};
-  if (::statvfs(directory.c_str(), &found) != 0) return failed("look at the free space of", directory);
+  if (::statvfs(directory.c_str(), &found) != 0) return file_error("look at the free space of", directory, errno);
   return std::uint64_t{found.f_bavail} * found.f_frsize;
 }
 
 Result<std::shared_ptr<void>> lock_to_read(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return failed("open", path);
+  if (descriptor < 0) return file_error("open", path, errno);
   std::shared_ptr<void> lock(nullptr, [descriptor](void*) { ::close(descriptor); });
   if (::flock(descriptor, LOCK_SH | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) return failed("lock", path);
+  if (errno != EWOULDBLOCK) return file_error("lock", path, errno);
   return Status(StatusCode::kUnavailable, "'" + path + "' is locked: another process has this database open");
 }
 

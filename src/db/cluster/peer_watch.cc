@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod(100);
 
-std::uint64_t now_us() { return base::monotonic_ns() / 1000; }
+std::uint64_t clock_us() { return base::monotonic_ns() / 1000; }
 
 std::string seconds(std::uint64_t us) { return fmt::format("{:.1f} s", static_cast<double>(us) / 1e6); }
 
@@ -131,14 +131,14 @@ void PeerWatch::stop() {
 
 std::string PeerWatch::obstacle() const {
   const std::lock_guard lock(mutex_);
-  return reports_.obstacle(now_us());
+  return reports_.obstacle(clock_us());
 }
 
 void PeerWatch::run() {
   std::unique_lock lock(mutex_);
   while (!stop_.wait_for(lock, kPeriod, [this] { return stopping_; })) {
     see_([this](const PeerView& view) {
-      for (const std::string& line : reports_.look(view, now_us())) std::fprintf(stderr, "granary: %s\n", line.c_str());
+      for (const std::string& line : reports_.look(view, clock_us())) std::fprintf(stderr, "granary: %s\n", line.c_str());
     });
   }
 }
