@@ -77,9 +77,10 @@ class Nodes : public testing::Test {
                          << epoch_ms << "\n[defaults]\nmemory = \"64MiB\"\n"
                          << defaults << "[[node]]\nid = 1\n[[node]]\nid = 2\n";
   }
-  std::unique_ptr<tests::CrashChild> start(int id) {
-    return std::make_unique<tests::CrashChild>(std::vector<std::string>{
-        GRANARY_COMMAND, "node", "--cluster=" + file_, "--id=" + std::to_string(id), "--start_timeout=20"});
+  std::unique_ptr<tests::CrashChild> start(int id, int rejoin = 8) {
+    return std::make_unique<tests::CrashChild>(
+        std::vector<std::string>{GRANARY_COMMAND, "node", "--cluster=" + file_, "--id=" + std::to_string(id),
+                                 "--start_timeout=20", "--rejoin=" + std::to_string(rejoin)});
   }
 
   const tests::TemporaryDirectory directory_;
@@ -152,7 +153,7 @@ TEST_F(Nodes, ThatStandStillAreRemovedAndEndWithExitCodeSix) {
                           "[membership]\nsession_timeout_ms = 2000\n[defaults]\nmemory = \"64MiB\"\n"
                           "data_directory = \"data\"\nreliable_directory = \"rings\"\n"
                           "[[node]]\nid = 1\n[[node]]\nid = 2\n";
-  const auto stopped = start(1);
+  const auto stopped = start(1, /*rejoin=*/0);
   const std::string told = directory_ / "told";
   tests::CrashChild stays(std::vector<std::string>{
       "/bin/sh", "-c", "exec " GRANARY_COMMAND " node --cluster=" + file_ + " --id=2 2> " + told});

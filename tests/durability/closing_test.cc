@@ -87,6 +87,7 @@ class LateDatabase : public testing::Test {
     const Table table = database->create_table("t").value();
     Worker worker = database->register_worker().value();
     ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "key", "early")); }));
+    worker = {};
     ASSERT_TRUE(database->close().ok());
   }
   Result<std::unique_ptr<Database>> open_at(epoch::Epoch epoch) {

@@ -131,6 +131,7 @@ class Copies : public testing::TestWithParam<Setup> {
       }));
     });
     EXPECT_TRUE(read.committed());
+    worker = {};
     EXPECT_TRUE((*database)->close().ok());
     return found;
   }

@@ -14,7 +14,7 @@
 namespace granary::tests {
 namespace {
 
-constexpr std::uint64_t kLimit = std::uint64_t{8} << 20;
+constexpr std::uint64_t kLimit = std::uint64_t{16} << 20;
 
 enum class Shape { kAscending, kRandom, kHash, kShared, kIndexed, kChurned, kGrown };
 

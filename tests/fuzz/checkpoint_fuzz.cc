@@ -29,6 +29,7 @@ void mend_checksums(std::string& file) {
     if (block.bytes > file.size() - at - sizeof block) return;
     block.crc = checkpoint::block_crc(header.crc, block, file.data() + at + sizeof block);
     std::memcpy(file.data() + at, &block, sizeof block);
+    if (block.kind == checkpoint::BlockKind::kTrailer) return;  // zeros follow, up to the end of the page
     at += sizeof block + block.bytes;
   }
 }

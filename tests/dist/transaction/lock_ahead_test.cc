@@ -126,8 +126,8 @@ TEST_P(LockAhead, NamesWhatACommitLocksWhileItDoes) {
   for (const char* const key : {"1x", "2x"}) put(t, key);
   EXPECT_THAT(named(), IsEmpty());
   ASSERT_TRUE(t.commit().committed());
-  EXPECT_THAT(at_points, ElementsAre("locked 1x 2x", "agreed 1x 2x", "validated 1x 2x", "deciding 1x 2x",
-                                     "logged 1x! 2x!", "installed 1x! 2x!", "written_back"));
+  EXPECT_THAT(at_points, ElementsAre("locked 1x 2x", "agreed 1x 2x", "validated 1x 2x", "prepared 1x 2x",
+                                     "deciding 1x 2x", "logged 1x! 2x!", "installed 1x! 2x!", "written_back"));
 }
 
 TEST_P(LockAhead, NamesTheTransactionByTheTidThatItCommitsWith) {

@@ -48,6 +48,22 @@ std::string check(FaultFiles& files, std::uint32_t loggers, const Directories& l
   return value == "value" ? "" : "the value is missing";
 }
 
+/// What a loss of power leaves before a call.
+struct Image {
+  std::unique_ptr<FaultFiles> files;
+  std::size_t number;
+  std::string path;  ///< of the call
+};
+/// They are looked at when the process that they are of is done, as it holds the lock of its rings until then.
+using Images = std::vector<Image>;
+
+void add_images(Images& images, FaultFiles& files, const std::string& path) {
+  for (const Survives survives : {Survives::kSynced, Survives::kAll, Survives::kRandom}) {
+    const std::size_t number = images.size() + 1;
+    images.push_back({files.power_loss_image(survives, number), number, path});
+  }
+}
+
 class Opening : public testing::TestWithParam<std::uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Loggers, Opening, testing::Values(1, 2));
 
@@ -63,47 +79,41 @@ void make_database(FaultFiles& files, std::uint32_t loggers, const Directories& 
 TEST_P(Opening, MayFailAtEveryCall) {
   FaultFiles files;
   ASSERT_NO_FATAL_FAILURE(make_database(files, GetParam()));
-  std::uint64_t images = 0;
-  files.set_observer([&](tests::FileCall, const std::string& path) {
-    if (HasFailure()) return;
-    for (const Survives survives : {Survives::kSynced, Survives::kAll, Survives::kRandom}) {
-      EXPECT_EQ(check(*files.power_loss_image(survives, ++images), GetParam()), "")
-          << "image " << images << ", before a call for " << path;
-    }
-  });
+  Images images;
+  files.set_observer([&](tests::FileCall, const std::string& path) { add_images(images, files, path); });
   {
     const tests::RingDirectory rings;
     const auto opened = Database::open(options(rings, GetParam()), files);
     EXPECT_TRUE(opened.ok());
     files.set_observer({});
   }
+  for (const Image& image : images) {
+    ASSERT_EQ(check(*image.files, GetParam()), "") << "image " << image.number << ", before a call for " << image.path;
+  }
   EXPECT_EQ(check(files, GetParam()), "");
-  EXPECT_GT(images, 30u);
+  EXPECT_GT(images.size(), 30u);
 }
 
 TEST_P(Opening, MayFailWhileTheLogMoves) {
   const Directories moved{"/logs"};
   FaultFiles files;
   ASSERT_NO_FATAL_FAILURE(make_database(files, GetParam()));
-  std::uint64_t images = 0;
-  files.set_observer([&](tests::FileCall, const std::string& path) {
-    if (HasFailure()) return;
-    for (const Survives survives : {Survives::kSynced, Survives::kAll, Survives::kRandom}) {
-      const auto image = files.power_loss_image(survives, ++images);
-      // Where it was, then where it was to go, and so on: what the cut left must not come between.
-      for (const Directories& logs : {Directories{}, moved, Directories{}, moved}) {
-        EXPECT_EQ(check(*image, 1, logs), "") << "image " << images << ", before a call for " << path;
-      }
-    }
-  });
+  Images images;
+  files.set_observer([&](tests::FileCall, const std::string& path) { add_images(images, files, path); });
   {
     const tests::RingDirectory rings;
     const auto opened = Database::open(options(rings, GetParam(), moved), files);
     EXPECT_TRUE(opened.ok());
     files.set_observer({});
   }
+  for (const Image& image : images) {
+    // Where it was, then where it was to go, and so on: what the cut left must not come between.
+    for (const Directories& logs : {Directories{}, moved, Directories{}, moved}) {
+      ASSERT_EQ(check(*image.files, 1, logs), "") << "image " << image.number << ", before a call for " << image.path;
+    }
+  }
   EXPECT_EQ(check(files, GetParam(), moved), "");
-  EXPECT_GT(images, 30u);
+  EXPECT_GT(images.size(), 30u);
 }
 
 TEST(OpeningDirectories, ANewOneMustHoldNoLog) {
