@@ -34,7 +34,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 Status Storage::scan() {
   if (manifest_.generations.empty()) return {};
   if (const Status locked = lock_rings_of_manifest(); !locked.ok()) return locked;
-  auto survey = recovery::survey_log(files_, manifest_, settled_, {.threads = recovery_threads(), .salvage = options_.salvage});
+  auto survey =
+      recovery::survey_log(files_, manifest_, settled_, {.threads = recovery_threads(), .salvage = options_.salvage});
   if (!survey.ok()) return survey.status();
   scan_ = std::move(survey->scan);
   rings_ = std::move(survey->rings);

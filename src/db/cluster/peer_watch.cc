@@ -138,7 +138,8 @@ void PeerWatch::run() {
   std::unique_lock lock(mutex_);
   while (!stop_.wait_for(lock, kPeriod, [this] { return stopping_; })) {
     see_([this](const PeerView& view) {
-      for (const std::string& line : reports_.look(view, clock_us())) std::fprintf(stderr, "granary: %s\n", line.c_str());
+      for (const std::string& line : reports_.look(view, clock_us()))
+        std::fprintf(stderr, "granary: %s\n", line.c_str());
     });
   }
 }
