@@ -7,6 +7,7 @@
 //
 // Not covered: devices that lose what was synced, or write half a sector; clusters (tests/cluster).
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -44,6 +45,7 @@ enum class Strike : std::uint8_t {
   kForget,  ///< and the disk loses what was not synced
   kDetach,  ///< the disk goes away under the process, which ends a moment later
   kFill,    ///< the disk runs full, or ext4's device; then the process ends
+  kCopy,    ///< they are copied, while the process runs or when it has ended, and the copy is opened
   kFail,    ///< one call of the system fails; then the process ends, and the disk loses what was not synced
 };
 enum class Rings : std::uint8_t { kStay, kGo };
@@ -70,6 +72,18 @@ std::string tail_of(const std::vector<std::string>& lines) {
   std::string text;
   for (std::size_t i = lines.size() < 20 ? 0 : lines.size() - 20; i < lines.size(); ++i) text += lines[i] + "\n";
   return text;
+}
+
+/// What a check has found that is there.
+std::array<std::uint64_t, kWorkers> counters_of(const std::vector<std::string>& lines) {
+  std::array<std::uint64_t, kWorkers> counters{};
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string word;
+    std::size_t worker = 0;
+    if (words >> word >> worker && word == "counter") words >> counters.at(worker);
+  }
+  return counters;
 }
 
 class Round {
@@ -100,12 +114,14 @@ class Round {
   std::string rings() const { return directory_ + "/rings"; }
 
   void draw_options();
-  std::vector<std::string> client(const std::string& command) const;
+  std::vector<std::string> client(const std::string& command) const { return client(command, database()); }
+  std::vector<std::string> client(const std::string& command, const std::string& database) const;
   void plan_a_failure(std::vector<std::string>& command);
   void live();
   void reach_a_moment(tests::CrashChild& client, bool closes);
   void wait_until_stopped(tests::CrashChild& client) const;
   void lose();
+  void open_a_copy(bool at_rest);
   void die_while_recovering();
   void see_what_is_left();
   void see_that_tools_agree();
@@ -153,8 +169,8 @@ void Round::draw_options() {
   if (chance(0.3) && segment < kMiB && !fills) options_.push_back(number("reserve_bytes", 3 * segment));
 }
 
-std::vector<std::string> Round::client(const std::string& command) const {
-  std::vector<std::string> words{GRANARY_CRASH_CLIENT, command, "--directory=" + database(), "--rings=" + rings()};
+std::vector<std::string> Round::client(const std::string& command, const std::string& database) const {
+  std::vector<std::string> words{GRANARY_CRASH_CLIENT, command, "--directory=" + database, "--rings=" + rings()};
   words.insert(words.end(), options_.begin(), options_.end());
   if (base::injected_bug() != base::Bug::kNone)
     words.push_back("--inject_bug=" + std::string(base::name(base::injected_bug())));
@@ -228,8 +244,11 @@ void Round::live() {
     EXPECT_TRUE(loop_->return_to_image());
     return;
   }
+  const bool copied_while_running = mode_.strike == Strike::kCopy && chance(0.5);
+  if (copied_while_running) open_a_copy(/*at_rest=*/false);
   client.kill();
   acknowledged_.hear(client.lines());
+  if (mode_.strike == Strike::kCopy && !copied_while_running) open_a_copy(/*at_rest=*/true);
   last_words_ = "the last client:";
   for (const std::string& word : command) last_words_ += " " + word;
   last_words_ += "\n" + tail_of(client.lines());
@@ -249,6 +268,47 @@ void Round::lose() {
   if (loop_) {
     EXPECT_TRUE(loop_->return_to_image());
   }
+}
+
+/// What is done to a copy does not touch the original. A copy that was made while transactions ran may be torn: then it is refused, and
+/// never comes up by half.
+void Round::open_a_copy(bool at_rest) {
+  if (!fs::exists(database() + "/MANIFEST")) return;
+  const std::string copy = directory_ + "/disk/copy", before = directory_ + "/before",
+                    rings_before = directory_ + "/rings_before";
+  static_cast<void>(run_program({"cp", "-a", database(), copy}));  // a file may go while it is copied
+  if (at_rest) {
+    EXPECT_EQ(run_program({"cp", "-a", database(), before}), 0);
+    EXPECT_EQ(run_program({"cp", "-a", rings(), rings_before}), 0);
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"log", "verify", copy}, {"recover", copy, "--dry-run"}}) {
+    std::vector<std::string> command{GRANARY_COMMAND};
+    command.insert(command.end(), words.begin(), words.end());
+    std::string said;
+    const int exit_code = run_program(command, &said);
+    if (at_rest) {
+      EXPECT_EQ(exit_code, 0) << words[0] << " " << words[1] << ": " << said;
+    }
+  }
+  tests::CrashChild checking(client("check", copy));
+  const auto end = checking.wait();
+  const std::string said = tail_of(checking.lines());
+  EXPECT_NE(end.exit_code, 1) << "a copy has come up by half:\n" << said;
+  if (at_rest) {
+    EXPECT_EQ(end.exit_code, 0) << said;
+    Acknowledged copied = acknowledged_;
+    copied.forget_unreleased();
+    EXPECT_EQ(copied.judge(counters_of(checking.lines())), "") << said;
+    std::string differences;
+    EXPECT_EQ(run_program({"diff", "-r", before, database()}, &differences), 0)
+        << "the original has changed: " << differences;
+    for (const auto& ring : fs::directory_iterator(rings_before))
+      EXPECT_EQ(run_program({"diff", "-r", ring.path(), rings() + "/" + ring.path().filename().string()}, &differences),
+                0)
+          << "the original's rings have changed: " << differences;
+  }
+  for (const std::string& made : {copy, before, rings_before}) fs::remove_all(made);
 }
 
 void Round::run() {
@@ -292,18 +352,11 @@ void Round::see_what_is_left() {
   if (chance(0.25) && fs::exists(database() + "/MANIFEST")) see_that_tools_agree();
   tests::CrashChild checking(client("check"));
   const auto end = checking.wait();
-  std::ostringstream said;
-  std::array<std::uint64_t, kWorkers> counters{};
-  for (const std::string& line : checking.lines()) {
-    said << line << "\n";
-    std::istringstream words(line);
-    std::string word;
-    std::size_t worker = 0;
-    if (words >> word >> worker && word == "counter") words >> counters.at(worker);
-  }
-  EXPECT_EQ(end.exit_code, 0) << said.str() << last_words_;
+  const std::string said = tail_of(checking.lines());
+  const auto counters = counters_of(checking.lines());
+  EXPECT_EQ(end.exit_code, 0) << said << last_words_;
   if (end.exit_code > 1) return;
-  EXPECT_EQ(acknowledged_.judge(counters), "") << said.str() << last_words_;
+  EXPECT_EQ(acknowledged_.judge(counters), "") << said << last_words_;
   acknowledged_.settle(counters);
 }
 
@@ -386,7 +439,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, Crash,
                                          Mode{"ACallFails", DiskKind::kExt4, Strike::kFail, Rings::kStay},
                                          Mode{"ACallFailsAndRingsGone", DiskKind::kExt4, Strike::kFail, Rings::kGo},
                                          Mode{"DeviceFull", DiskKind::kExt4, Strike::kFill, Rings::kStay},
-                                         Mode{"DeviceFullAndRingsGone", DiskKind::kExt4, Strike::kFill, Rings::kGo}),
+                                         Mode{"DeviceFullAndRingsGone", DiskKind::kExt4, Strike::kFill, Rings::kGo},
+                                         Mode{"Copied", DiskKind::kMemory, Strike::kCopy, Rings::kStay}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
