@@ -61,9 +61,9 @@ struct NodeConfig {
   int numa_node = -1;                    ///< -1: any
   std::uint32_t workers = 1;
   std::uint64_t memory_bytes = 0;
-  std::uint64_t location_cache_bytes = std::uint64_t{64}
-                                       << 20;  ///< the most for where other nodes' records are; as it is used
-  std::string data_directory = {};             ///< empty: nothing survives the processes
+  /// The memory that the location caches, which remember where other nodes' records are, may take; they take it as they grow.
+  std::uint64_t location_cache_bytes = std::uint64_t{64} << 20;
+  std::string data_directory = {};  ///< empty: nothing survives the processes
   std::vector<std::string> log_directories = {};
   std::string reliable_directory = {};
   int line = 0;  ///< of the file where it begins, for messages

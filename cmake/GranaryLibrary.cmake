@@ -1,7 +1,7 @@
 # granary_library(NAME <name> LAYER <n> SOURCES ... [USES <library>...] [LINKS <external target>...])
 #
 # One library per folder. USES names the Granary libraries whose headers it includes; each must be of a lower layer
-# (programs, layer 9, may also use a library of their own layer that stands before them; a folder, that of the folder it
+# (programs, layer 10, may also use a library of their own layer that stands before them; a folder, that of the folder it
 # lies in). tests/layers checks the
 # includes against what is declared here, tests/linkage that the library links whole with what it declares.
 #
@@ -10,7 +10,7 @@
 
 set(GRANARY_LIBRARIES "" CACHE INTERNAL "")
 set(GRANARY_PROGRAMS "" CACHE INTERNAL "")
-set(GRANARY_PROGRAM_LAYER 9)
+set(GRANARY_PROGRAM_LAYER 10)
 
 function(granary_library)
   cmake_parse_arguments(LIB "" "NAME;LAYER" "SOURCES;USES;LINKS" ${ARGN})
@@ -75,7 +75,7 @@ endfunction()
 
 # granary_program(NAME <name> SOURCES ... USES <library>... [LINKS <external target>...])
 #
-# An executable of layer 9, target granary_<name>, with the libraries it uses.
+# An executable of layer 10, target granary_<name>, with the libraries it uses.
 function(granary_program)
   cmake_parse_arguments(PROGRAM "" "NAME" "SOURCES;USES;LINKS" ${ARGN})
   set(target granary_${PROGRAM_NAME})
@@ -107,7 +107,7 @@ function(granary_write_layers file)
     get_property(uses GLOBAL PROPERTY GRANARY_TEST_USES_${folder})
     granary_closure(uses ${uses})
     list(JOIN uses "\", \"" uses)
-    list(APPEND entries "  {\"name\": \"${folder}\", \"layer\": 10, \"folder\": \"${folder}\", \"uses\": [\"${uses}\"]}")
+    list(APPEND entries "  {\"name\": \"${folder}\", \"layer\": 11, \"folder\": \"${folder}\", \"uses\": [\"${uses}\"]}")
   endforeach()
   list(JOIN entries ",\n" text)
   string(REPLACE "[\"\"]" "[]" text "${text}")

@@ -24,7 +24,7 @@ TidWord word_of(const LoggedWrite& write) {
 void fill(Record& record, const LoggedWrite& write) { cc::fill_record(record, write.key, write.value, word_of(write)); }
 
 bool is_older(const LoggedWrite& write, TidWord present) {
-  return write.tid <= record::tid_of(present) && !base::injected(base::Bug::kReplayAnyOrder);
+  return write.tid <= record::tid_of(present) && !base::injected("replay-any-order");
 }
 
 }  // namespace

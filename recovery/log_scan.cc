@@ -175,7 +175,7 @@ Status Scanner::unknown(const Found& file) {
 /// of former ones stands, with older epochs, before its first marker.
 Status Scanner::admit_unknown(const Found& file) {
   FileBytes buffer;
-  const log::SegmentHeader header = expected_header(manifest_.database, file.name);
+  const log::SegmentHeader header = expected_header(manifest_, file.name);
   const auto scanned = scan_segment(files_, file.path, file.name, header, options_.salvage, buffer);
   if (!scanned.ok()) return scanned.status();
   if (!scanned->header.ok()) return scanned->header;
@@ -197,7 +197,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
     for (;;) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= found.size()) return;
-      const log::SegmentHeader header = expected_header(manifest_.database, found[i].name);
+      const log::SegmentHeader header = expected_header(manifest_, found[i].name);
       auto scanned = scan_segment(files_, found[i].path, found[i].name, header, options_.salvage, buffer);
       if (scanned.ok()) {
         static_cast<ScannedSegment&>(scan_.segments[i]) = std::move(*scanned);
@@ -247,7 +247,7 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
   };
   const SegmentRange range = generation.range(chain.logger);
   std::uint64_t sequence = range.first;
-  if (base::injected(base::Bug::kIgnoreFirstSegment) && !chain.segments.empty())
+  if (base::injected("ignore-first-segment") && !chain.segments.empty())
     sequence = chain.segments.front()->name.sequence;
   if (chain.segments.empty())
     chain.breaks.push_back({chain.last_path, 0, 0, "the file is missing", chain.complete, std::nullopt, false, false});
@@ -263,7 +263,11 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
                               chain.complete_any, std::nullopt, false, false});
     }
     sequence = segment->name.sequence + 1;
-    if (!segment->header.ok())
+    // Bytes beyond the end that the manifest names never counted. A segment that was begun and not written lacks even its header.
+    const auto is_void = [&](std::uint64_t offset) {
+      return range.end && log::Position{segment->name.sequence, offset} >= *range.end;
+    };
+    if (!segment->header.ok() && !is_void(0))
       chain.breaks.push_back({segment->path, 0, sizeof(log::SegmentHeader), segment->header.message(),
                               chain.complete_any, std::nullopt, false, true});
     // Markers count where they stand: those before the first fault, then those between two faults, then the rest.
@@ -271,8 +275,7 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
     if (first) pass(*first);
     for (std::size_t i = 0; i < segment->faults.size(); ++i) {
       const auto& [fault, before, after] = segment->faults[i];
-      // What stands behind the end never counted: of a segment that was begun and not written, not even its header is there.
-      if (range.end && log::Position{segment->name.sequence, fault.offset} >= *range.end) break;
+      if (is_void(fault.offset)) break;
       chain.breaks.push_back({segment->path, fault.offset, fault.next.value_or(segment->bytes) - fault.offset,
                               fault.cause, chain.complete_any, std::nullopt, may_end_torn(*segment, chain, range),
                               fault.next.has_value()});
@@ -295,7 +298,7 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
 
 /// That there was more, either its last segment says or the manifest.
 void Scanner::find_missing_end(const Generation& generation, Chain& chain) {
-  if (chain.segments.empty() || base::injected(base::Bug::kIgnoreNextSegment)) return;
+  if (chain.segments.empty() || base::injected("ignore-next-segment")) return;
   const LogSegment& last = *chain.segments.back();
   const auto end = generation.range(chain.logger).end;
   const std::uint64_t wanted = std::max(last.continued_in.value_or(0), end ? end->sequence : 0);
@@ -362,9 +365,11 @@ Status Scanner::judge(const Generation& generation) {
 
 /// `limit`: what counts. `required`: what must be there, by the markers of all loggers and by the manifest.
 Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required) {
+  // Where the manifest says how far the log went, all of that is there, also where nothing stands in it that counts.
+  const bool named = generation.range(chain.logger).end && !base::injected("ignore-empty-end");
   for (const Break& place : chain.breaks) {
     // Everything that counts stands before: what follows was not durable, and is void.
-    const bool dropped = place.before >= std::max(limit, required) && (generation.cut || place.may_be_tail);
+    const bool dropped = place.before >= std::max(limit, required) && (generation.cut ? !named : place.may_be_tail);
     const bool torn = place.may_be_tail && !place.in_the_middle && place.before >= required;
     if (dropped || torn) {
       // Reported while it is news; a generation that is over was reported when it was cut.
@@ -375,9 +380,14 @@ Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::E
       continue;
     }
     const epoch::Epoch last = place.after ? *place.after + kAhead : std::max({limit, required, place.before + 1});
+    const bool empty = place.before >= std::max(limit, required);
     const Status lost = lose(
         place, last,
-        fmt::format("the log is damaged at or below the durable epoch: '{}', offset {}: {}; transactions of epochs {} "
+        empty ? fmt::format(
+                    "the log is not as the manifest says, although nothing that counts is lost: '{}', offset {}: {}",
+                    place.path, place.offset, place.cause)
+              : fmt::format(
+                    "the log is damaged at or below the durable epoch: '{}', offset {}: {}; transactions of epochs {} "
                     "to {} may be lost, and epoch {} was durable",
                     place.path, place.offset, place.cause, place.before + 1, last, std::max(required, limit)));
     if (!lost.ok()) return lost;

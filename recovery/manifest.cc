@@ -1,12 +1,14 @@
 #include "recovery/manifest.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <random>
 
 #include "recovery/manifest_text.h"
+#include "recovery/segment_reader.h"
 
 namespace granary::recovery {
 namespace {
@@ -42,6 +44,24 @@ Status write_manifest(base::FileSystem& files, const std::string& directory, con
   for (std::string& each : written.log_directories) each = relative_to(directory, each);
   written.reliable_directory = relative_to(directory, written.reliable_directory);
   return base::replace_file(files, path_in(directory), manifest_text(written));
+}
+
+Status check_no_remains(base::FileSystem& files, const std::string& directory,
+                        std::vector<std::string> log_directories) {
+  log_directories.insert(log_directories.begin(), directory);
+  for (const std::string& each : log_directories) {
+    const auto names = files.list(each);
+    if (!names.ok()) return names.status();
+    const auto found = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+      return parse_segment_name(name) || name.starts_with(kCheckpointPrefix);
+    });
+    if (found == names->end()) continue;
+    return {StatusCode::kDamaged,
+            fmt::format("'{0}/{1}' is missing, but '{2}/{3}' is of a database; put the {1} back, or choose an empty "
+                        "directory",
+                        directory, kManifestName, each, *found)};
+  }
+  return {};
 }
 
 bool is_inside(const std::string& directory, const std::string& path) {

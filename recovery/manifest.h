@@ -41,6 +41,7 @@ struct Generation {
   std::uint32_t life = 0;  ///< of the cluster's node that began it; 0: of none
   /// By logger. Empty: all of them, from the first on, as far as the log itself tells.
   std::vector<SegmentRange> segments = {};
+  log::Stamp stamp = 0;  ///< which its segments and rings have
 
   SegmentRange range(std::uint32_t logger) const { return segments.empty() ? SegmentRange() : segments[logger]; }
 };
@@ -63,6 +64,7 @@ struct TableEntry {
 struct CheckpointEntry {
   epoch::Epoch epoch = 0;  ///< holds exactly the transactions with an epoch < this
   std::string directory;   ///< below the database's
+  log::Stamp stamp = 0;    ///< which all of its files have
 };
 
 /// Where a database was when its manifest was written: what tells a copy, and a directory that was moved, from the original.
@@ -88,11 +90,16 @@ struct Manifest {
 
 inline constexpr std::string_view kManifestName = "MANIFEST";
 inline constexpr std::string_view kLockName = "LOCK";                 ///< held by who has the directory open
+inline constexpr std::string_view kCheckpointPrefix = "checkpoint-";  ///< of the directories of checkpoints
 inline constexpr std::string_view kRingDirectoryPrefix = "granary-";  ///< of a directory of rings; its instance follows
 
 /// kNotFound if the directory has none; kDamaged, naming file and cause, if it is not whole or of another version.
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory);
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest);
+
+/// kDamaged if the directory, which has no manifest, or one of the log directories holds what only a database leaves.
+Status check_no_remains(base::FileSystem& files, const std::string& directory,
+                        std::vector<std::string> log_directories = {});
 
 /// True if the path is the directory or something below it. Both are canonical.
 bool is_inside(const std::string& directory, const std::string& path);

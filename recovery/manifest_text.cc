@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -73,8 +74,10 @@ ordered_json range_json(const SegmentRange& range) {
 }
 
 ordered_json generation_json(const Generation& generation) {
-  ordered_json out = {
-      {"number", generation.number}, {"loggers", generation.loggers}, {"first_epoch", generation.first_epoch}};
+  ordered_json out = {{"number", generation.number},
+                      {"stamp", log::stamp_text(generation.stamp)},
+                      {"loggers", generation.loggers},
+                      {"first_epoch", generation.first_epoch}};
   if (generation.life != 0) out["life"] = generation.life;
   if (generation.cut) {
     out["cut"] = *generation.cut;
@@ -144,6 +147,16 @@ class Fields {
   std::string bytes(const char* name) {
     const json* const value = take(name);
     return value == nullptr ? std::string() : bytes_of(*value, place(name));
+  }
+
+  log::Stamp stamp() {
+    const std::string text = bytes("stamp");
+    log::Stamp found = 0;
+    std::from_chars(text.data(), text.data() + text.size(), found, 16);
+    if (found == 0 || log::stamp_text(found) != text)
+      complaint_.add(
+          fmt::format("{} is \"{}\"; expected 16 hexadecimal digits, not all 0", place("stamp"), escape(text)));
+    return found;
   }
 
   template <typename Enum>
@@ -249,6 +262,7 @@ Generation parse_generation(const json& value, const std::string& place, Complai
   Fields fields(value, place, complaint);
   Generation generation;
   generation.number = fields.number("number", kAny);
+  generation.stamp = fields.stamp();
   generation.loggers = fields.small_number("loggers", kMaxLoggers, 1);
   generation.first_epoch = fields.number("first_epoch", record::kMaxEpoch, 1);
   if (fields.has("life")) generation.life = fields.small_number("life", std::numeric_limits<std::uint32_t>::max(), 1);
@@ -339,6 +353,7 @@ CheckpointEntry parse_checkpoint(const json& value, const std::string& place, Co
   CheckpointEntry checkpoint;
   checkpoint.epoch = fields.number("epoch", record::kMaxEpoch);
   checkpoint.directory = fields.bytes("directory");
+  checkpoint.stamp = fields.stamp();
   fields.end();
   return checkpoint;
 }
@@ -413,7 +428,8 @@ std::string manifest_text(const Manifest& manifest) {
   for (const TableEntry& table : manifest.tables) document["tables"].push_back(table_json(table));
   if (manifest.checkpoint) {
     document["checkpoint"] = {{"epoch", manifest.checkpoint->epoch},
-                              {"directory", escape(manifest.checkpoint->directory)}};
+                              {"directory", escape(manifest.checkpoint->directory)},
+                              {"stamp", log::stamp_text(manifest.checkpoint->stamp)}};
   }
   return with_checksum(document.dump(1) + "\n");
 }

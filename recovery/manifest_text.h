@@ -13,7 +13,7 @@
 
 namespace granary::recovery {
 
-inline constexpr std::uint32_t kManifestVersion = 3;
+inline constexpr std::uint32_t kManifestVersion = 4;
 
 std::string manifest_text(const Manifest& manifest);
 /// kDamaged for anything that manifest_text() does not write; `path` is for the message. Safe on any bytes.

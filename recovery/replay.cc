@@ -59,7 +59,7 @@ class Work {
 
   epoch::Epoch limit_of(const Piece& piece) const {
     if (piece.ring != nullptr || (piece.segment->running && options_.past_durable)) return kNoLimit;
-    return base::injected(base::Bug::kReplayPastDurable) ? kNoLimit : piece.segment->limit;
+    return base::injected("replay-past-durable") ? kNoLimit : piece.segment->limit;
   }
 
   /// nullptr when nothing is left, or something failed.
@@ -260,15 +260,36 @@ Status remove(std::span<const Absent> absents, cc::WorkerState& worker) {
   return {StatusCode::kResourceExhausted, "recovery: no epoch slot is left"};
 }
 
-/// Stretches of at least so many bytes of log each, as far as an epoch has no more, and a last one for the rings.
-std::vector<Stretch> stretches(const LogScan& scan, epoch::Epoch from, std::uint64_t bytes) {
-  std::map<epoch::Epoch, std::uint64_t> bytes_by_end;  // of chunks
+/// Bytes of log by the epochs in which they end, as far as that is known.
+using BytesByEpoch = std::map<epoch::Epoch, std::uint64_t>;
+
+/// A chunk does not tell how its bytes are spread over its epochs; evenly, it is taken to be.
+void add_chunk(const Chunk& chunk, BytesByEpoch& bytes) {
+  constexpr epoch::Epoch kParts = 64;
+  const epoch::Epoch step = (chunk.last_epoch - chunk.first_epoch) / kParts + 1;
+  const std::uint64_t parts = (chunk.last_epoch - chunk.first_epoch) / step + 1;
+  for (std::uint64_t part = 0; part < parts; ++part)
+    bytes[chunk.last_epoch - part * step] += (chunk.end - chunk.begin) / parts;
+}
+
+void add_ring(const RingEntries& ring, BytesByEpoch& bytes) {
+  EntryList entries(ring.entries);
+  Entry entry;
+  for (std::size_t begin = 0; entries.next(&entry); begin = entries.offset())
+    bytes[record::epoch_of(entry.header.tid())] += entries.offset() - begin;
+}
+
+/// Stretches of about so many bytes of log each, as far as an epoch has no more. The last one has no end.
+std::vector<Stretch> stretches(const LogScan& scan, std::span<const RingEntries> rings, epoch::Epoch from,
+                               std::uint64_t bytes) {
+  BytesByEpoch by_epoch;
   for (const LogSegment& segment : scan.segments) {
-    for (const Chunk& chunk : segment.chunks) bytes_by_end[chunk.last_epoch] += chunk.end - chunk.begin;
+    for (const Chunk& chunk : segment.chunks) add_chunk(chunk, by_epoch);
   }
+  for (const RingEntries& ring : rings) add_ring(ring, by_epoch);
   std::vector<Stretch> all;
   std::uint64_t gathered = 0;
-  for (const auto& [end, more] : bytes_by_end) {
+  for (const auto& [end, more] : by_epoch) {
     if (end < from) continue;
     gathered += more;
     if (gathered < bytes) continue;
@@ -280,28 +301,31 @@ std::vector<Stretch> stretches(const LogScan& scan, epoch::Epoch from, std::uint
   return all;
 }
 
-/// Index nodes that removals have unlinked wait for epochs to pass, of which nobody else is aware.
-void free_nodes(cc::WorkerState& worker) {
+/// Makes what the stretch has freed available for records of any size, as it was when they were written. Index nodes that removals have
+/// unlinked wait for epochs to pass, of which nobody else is aware.
+void free_for_next_stretch(cc::WorkerState& worker) {
   constexpr int kUntilFree = 3;
   for (int i = 0; i < kUntilFree; ++i) worker.shared.epochs.tick();
   worker.nodes.reclaim(worker.nodes.waiting());
+  worker.slabs.release();
+  worker.shared.slabs.regain();
 }
 
 Result<ReplayStatistics> replay_frugally(base::FileSystem& files, const LogScan& scan,
                                          std::span<const RingEntries> rings, std::span<txn::TableCore* const> tables,
                                          std::span<cc::WorkerState* const> workers, const ReplayOptions& options) {
-  constexpr std::uint64_t kShareOfMemory =
-      128;  // removed records, and the log read again and again for its rings, are in bounds
+  // Small enough for the removed records of a stretch, which stay until its end, and large enough, as rings are read for each.
+  constexpr std::uint64_t kShareOfMemory = 128;
   const std::uint64_t limit = workers.front()->shared.slabs.limit_bytes();
   ReplayStatistics sum;
-  for (const Stretch& stretch : stretches(scan, options.from_epoch, limit / kShareOfMemory)) {
+  for (const Stretch& stretch : stretches(scan, rings, options.from_epoch, limit / kShareOfMemory)) {
     Work work(scan, rings, options, stretch);
     std::vector<Absent> absents;
     const auto done = replay_stretch(files, work, tables, workers.first(1), absents);
     if (!done.ok()) return done.status();
     sum.add(*done);
     if (const Status removed = remove(absents, *workers.front()); !removed.ok()) return removed;
-    free_nodes(*workers.front());
+    free_for_next_stretch(*workers.front());
   }
   return sum;
 }

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "recovery/manifest.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::recovery {
 namespace {
@@ -55,21 +56,20 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
   if (found.crc != found.compute_crc())
     return fmt::format("a header with checksum {:08x}, expected {:08x}", found.crc, found.compute_crc());
   if (found.database != expected.database)
-    return fmt::format("database {}, expected {}", to_text(found.database), to_text(expected.database));
-  if (std::string text = numbers("node", found.node, expected.node); !text.empty()) return text;
+    return fmt::format("database {}, and the manifest is of database {}", to_text(found.database),
+                       to_text(expected.database));
   if (std::string text = numbers("logger", found.logger, expected.logger); !text.empty()) return text;
   if (std::string text = numbers("generation", found.generation, expected.generation); !text.empty()) return text;
   if (std::string text = numbers("sequence", found.sequence, expected.sequence); !text.empty()) return text;
-  return numbers("reserved field", found.reserved, expected.reserved);
+  return {};
 }
 
-/// Which of the known versions a segment has, it tells itself.
-SegmentHeader as_of_version(SegmentHeader header, std::string_view bytes) {
-  std::uint32_t version = 0;
-  if (bytes.size() >= sizeof header)
-    std::memcpy(&version, bytes.data() + offsetof(SegmentHeader, version), sizeof version);
-  if (version != log::kClusterFormatVersion) return header;
-  header.version = version;
+/// Which of the known versions a segment has, it tells itself; and its stamp, where any fits.
+SegmentHeader as_told_by(std::string_view bytes, SegmentHeader header) {
+  SegmentHeader found{.version = 0};
+  if (bytes.size() >= sizeof header) std::memcpy(&found, bytes.data(), sizeof found);
+  if (found.version == log::kClusterFormatVersion) header.version = found.version;
+  if (header.stamp == 0 || base::injected("ignore-stamps")) header.stamp = found.stamp;
   header.seal();
   return header;
 }
@@ -87,14 +87,21 @@ std::optional<SegmentName> parse_segment_name(std::string_view name) {
   return parsed;
 }
 
-SegmentHeader expected_header(const log::DatabaseId& database, const SegmentName& name) {
+SegmentHeader expected_header(const log::DatabaseId& database, const SegmentName& name, log::Stamp stamp) {
   SegmentHeader header;
   header.database = database;
+  header.stamp = stamp;
   header.logger = name.logger;
   header.generation = name.generation;
   header.sequence = name.sequence;
   header.seal();
   return header;
+}
+
+SegmentHeader expected_header(const Manifest& manifest, const SegmentName& name) {
+  const auto generation = std::find_if(manifest.generations.begin(), manifest.generations.end(),
+                                       [&](const Generation& each) { return each.number == name.generation; });
+  return expected_header(manifest.database, name, generation == manifest.generations.end() ? 0 : generation->stamp);
 }
 
 Status FileBytes::load(base::File& file, const std::string& path, std::uint64_t offset, std::uint64_t bytes) {
@@ -117,7 +124,7 @@ Status FileBytes::load(base::File& file, const std::string& path, std::uint64_t 
 
 Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path, const SegmentHeader& oldest,
                                           bool ignore_header) {
-  const SegmentHeader expected = as_of_version(oldest, bytes);
+  const SegmentHeader expected = as_told_by(bytes, oldest);
   SegmentReader reader(bytes, expected.crc);
   // The header is written and synced before anything that could be claimed: an incomplete one holds nothing.
   reader.header_missing_ = bytes.size() < sizeof expected || is_unfinished(bytes, expected);
@@ -127,6 +134,11 @@ Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::str
   if (const std::string wrong = difference(found, expected); !wrong.empty()) {
     return Status(StatusCode::kDamaged,
                   fmt::format("'{}' is not the log segment that its name says: it has {}", path, wrong));
+  }
+  if (found.stamp != expected.stamp) {
+    return Status(StatusCode::kDamaged,
+                  fmt::format("'{}' is of another life of this database: it has stamp {}, and the manifest says {}",
+                              path, log::stamp_text(found.stamp), log::stamp_text(expected.stamp)));
   }
   return reader;
 }

@@ -6,6 +6,7 @@
 
 #include "recovery/owner.h"
 #include "recovery/segment_scan.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::recovery {
 namespace {
@@ -98,6 +99,7 @@ Result<bool> Settling::owns(const std::string& log_directory, std::string& owner
   }
   const Owner& found = **read;
   owner = found.directory;
+  if (base::injected("ignore-log-owner")) return true;
   if (found.database != manifest.database) return false;
   return found.directory == directory_ || (!settled_.copy && found.instance == manifest.instance);
 }
@@ -127,10 +129,10 @@ Result<std::string> Settling::find(const std::string& log_directory) const {
   auto copy = find_copy(log_directory);
   if (!copy.ok() || !copy->empty()) return copy;
   if (missing) {
-    return refuse(
-        fmt::format("the log directory '{}' of the database in '{}' is not there: mount it, or say where it is "
-                    "now (Options::log_directories, --log_dirs), with its file {}",
-                    log_directory, directory_, kOwnerName));
+    return refuse(fmt::format(
+        "the log directory '{0}' of the database in '{1}', which '{1}/{2}' names, is not there: mount it, or "
+        "say where it is now (Options::log_directories, --log_dirs), with its file {3}",
+        log_directory, directory_, kManifestName, kOwnerName));
   }
   if (settled_.copy && owner == former() && !is_original_there()) {
     return refuse(
@@ -141,9 +143,10 @@ Result<std::string> Settling::find(const std::string& log_directory) const {
                     log_directory, owner, directory_));
   }
   return refuse(
-      fmt::format("the log directory '{0}' belongs to the database in '{1}'; '{2}' holds a copy of it: copy "
-                  "'{0}', too, and name the copy with Options::log_directories (--log_dirs)",
-                  log_directory, owner, directory_));
+      fmt::format("the log directory '{0}' belongs to the database in '{1}'; '{2}' holds a copy of it, or its manifest "
+                  "'{2}/{3}' is of that one or another: copy '{0}', too, and name the copy with "
+                  "Options::log_directories (--log_dirs), or put the manifest back",
+                  log_directory, owner, directory_, kManifestName));
 }
 
 /// A copy leaves the original's rings alone. Where no original is left, what only the rings have is not given up without a
@@ -192,16 +195,23 @@ Result<Settled> Settling::put_back() {
 
 }  // namespace
 
-Result<SurvivingRings> Settled::rings() const {
-  if (copy || manifest.reliable_directory.empty()) return SurvivingRings();
+Status Settled::check_ring_owner() const {
+  if (manifest.reliable_directory.empty()) return {};
   const auto owner = read_owner(base::system_files(), manifest.reliable_directory);
   if (!owner.ok() && owner.status().code() != StatusCode::kNotFound) return owner.status();
-  if (owner.ok() && *owner && ((*owner)->database != manifest.database || (*owner)->instance != manifest.instance)) {
-    return Status(StatusCode::kDamaged,
-                  fmt::format("the log rings in '{}' belong to the database in '{}', not to the one in '{}'",
-                              manifest.reliable_directory, (*owner)->directory, residence.directory));
+  if (owner.ok() && *owner && !base::injected("ignore-log-owner") &&
+      ((*owner)->database != manifest.database || (*owner)->instance != manifest.instance)) {
+    return {StatusCode::kDamaged,
+            fmt::format("the log rings in '{}' belong to the database in '{}', not to the one in '{}'",
+                        manifest.reliable_directory, (*owner)->directory, residence.directory)};
   }
-  return find_rings(manifest);
+  return {};
+}
+
+Result<SurvivingRings> Settled::rings() const {
+  if ((copy && !base::injected("adopt-copied-rings")) || manifest.reliable_directory.empty()) return SurvivingRings();
+  const Status owned = check_ring_owner();
+  return owned.ok() ? find_rings(manifest) : owned;
 }
 
 Result<Settled> settle(base::FileSystem& files, Manifest manifest, const std::string& directory, const Wishes& wishes) {
@@ -234,6 +244,7 @@ Status check_unowned(base::FileSystem& files, const Manifest& manifest, const st
   const auto owner = read_owner(files, log_directory);
   if (!owner.ok()) return owner.status();
   if (!*owner || ((*owner)->database == manifest.database && (*owner)->directory == directory)) return {};
+  if (base::injected("ignore-log-owner")) return {};
   const auto names = files.list(log_directory);
   if (!names.ok()) return names.status();
   const bool used = std::any_of(names->begin(), names->end(),

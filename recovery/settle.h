@@ -35,6 +35,8 @@ struct Settled {
   /// What survived of a process that died: nothing if this is a copy, as the rings are the original's. kDamaged if something of
   /// another database is in their place.
   Result<SurvivingRings> rings() const;
+  /// kDamaged if the directory of the rings is another database's. Nothing in it is touched then.
+  Status check_ring_owner() const;
 };
 
 /// `directory` is canonical, `manifest` was read there. kFailedPrecondition, naming what belongs to whom, if the database needs

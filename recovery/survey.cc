@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "src/base/private_directory.h"
+#include "recovery/entry_check.h"
 #include "src/base/test_hooks.h"
+#include "src/log/format.h"
+#include "src/record/tid.h"
 
 namespace granary::recovery {
 namespace {
@@ -32,7 +35,7 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                                               path, logger, generation.number, generation.loggers)};
   }
   const ReadableEnd& end = scan.ends[logger];
-  if (ring.position() <= end.position || base::injected(base::Bug::kIgnoreRingPosition)) return {};
+  if (ring.position() <= end.position || base::injected("ignore-ring-position")) return {};
   const std::string cause = fmt::format("{}, and the log ring '{}' goes on from {}", end.cause, path,
                                         text_of(ring.position(), generation, logger));
   if (salvage) {
@@ -47,6 +50,35 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                   end.path, end.position.offset, cause, scan.durable)};
 }
 
+/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes, and the TIDs of a worker
+/// ascend (I1): what is not so is no longer what was written.
+Status check_entries(const RingEntries& ring, const std::string& directory) {
+  const auto damaged = [&](std::uint64_t at, std::string_view cause) {
+    return Status(StatusCode::kDamaged, fmt::format("the log ring '{}/{}' is damaged at {} bytes behind its head: {}",
+                                                    directory, ring.name, at, cause));
+  };
+  EntryList entries(ring.entries);
+  Entry entry;
+  record::TidWord last = 0;
+  for (std::uint64_t at = 0; entries.next(&entry); at = entries.offset()) {
+    if (entry.header.tid() <= last) return damaged(at, "its TID is not greater than the one before");
+    last = entry.header.tid();
+    log::WriteReader writes(entry.body);
+    for (log::Write write; writes.next(&write);) continue;
+    if (writes.malformed()) return damaged(at, "a transaction whose writes are malformed");
+  }
+  return entries.fault() == nullptr ? Status() : damaged(entries.offset(), entries.fault());
+}
+
+Result<SurvivingRings> whole_rings(const Manifest& manifest, const Settled& settled) {
+  auto rings = settled.rings();
+  if (!rings.ok()) return rings;
+  for (const RingEntries& ring : rings->entries()) {
+    if (const Status whole = check_entries(ring, manifest.reliable_directory); !whole.ok()) return whole;
+  }
+  return rings;
+}
+
 }  // namespace
 
 Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
@@ -57,7 +89,14 @@ Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, 
   if (!scan.ok()) return scan.status();
   survey.scan = std::move(*scan);
   if (const Status checked = check_ring_directory(manifest); !checked.ok()) return checked;
-  auto rings = settled.rings();
+  auto rings = whole_rings(manifest, settled);
+  if (options.salvage && rings.status().code() == StatusCode::kDamaged && settled.check_ring_owner().ok()) {
+    // They count only together: without one of them nobody knows what the log lacks beyond D.
+    const epoch::Epoch first = survey.scan.durable + 1;
+    survey.scan.losses.push_back({manifest.reliable_directory, 0, 0, first, std::max(survey.scan.greatest_epoch, first),
+                                  rings.status().message()});
+    return survey;
+  }
   if (!rings.ok()) return rings.status();
   survey.rings = std::move(*rings);
   const auto in_rings = greatest_epoch(survey.rings.entries());

@@ -5,8 +5,24 @@
 #include <algorithm>
 
 #include "src/base/file.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::recovery {
+
+namespace {
+
+/// Rings of another instance lie elsewhere. These can be of this one only after the files of another of its lives were put back.
+Status check_life(const log::RingHeader& header, const Generation& generation, const std::string& path) {
+  if (header.stamp == generation.stamp || base::injected("ignore-stamps")) return {};
+  return {
+      StatusCode::kDamaged,
+      fmt::format(
+          "the log ring '{0}' is of another life of this database: it has stamp {1}, and the manifest says {2}. If the "
+          "database was put back to an earlier state, remove the rings: granary rings --remove={3}",
+          path, log::stamp_text(header.stamp), log::stamp_text(generation.stamp), path.substr(0, path.rfind('/')))};
+}
+
+}  // namespace
 
 bool is_ring_name(std::string_view name) {
   constexpr std::string_view kPrefix = "ring-";
@@ -24,16 +40,24 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
   SurvivingRings found;
   if (manifest.generations.empty() || manifest.boot.empty() || manifest.boot != boot_id()) return found;
   const auto names = base::system_files().list(manifest.reliable_directory);  // memory, not files of the database
-  if (!names.ok())
-    return names.status().code() == StatusCode::kNotFound ? std::move(found) : Result<SurvivingRings>(names.status());
+  const bool missing = names.status().code() == StatusCode::kNotFound;
+  if (!names.ok() && !missing) return names.status();
   std::uint64_t wanted = 0;
-  for (const std::string& name : *names) {
+  for (const std::string& name : missing ? std::vector<std::string>() : *names) {
     if (!is_ring_name(name)) continue;
     auto ring = log::Ring::open(manifest.reliable_directory + "/" + name, manifest.database);
     if (!ring.ok()) return ring.status();
-    if ((*ring)->header().generation != manifest.generations.back().number) continue;  // of an earlier crash
+    const Generation& last = manifest.generations.back();
+    if ((*ring)->header().generation != last.number) continue;  // of an earlier crash
+    if (const Status same = check_life((*ring)->header(), last, manifest.reliable_directory + "/" + name); !same.ok())
+      return same;
     wanted = std::max<std::uint64_t>(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
     found.rings.push_back(std::move(*ring));
+  }
+  // A process that died before it had a worker left none either, and nothing is lost then. Nobody can tell.
+  if (found.rings.empty() && !manifest.generations.back().cut) {
+    found.note =
+        fmt::format("no log rings are in '{}': recovered to the durable epoch only", manifest.reliable_directory);
   }
   if (found.rings.size() < wanted) {
     found.note = fmt::format("{} of {} log rings are missing in '{}': recovered to the durable epoch only",

@@ -71,7 +71,7 @@ build() {
 
 # suite NAME PRESET CTEST-ARGUMENT...: runs ctest and counts from its JUnit report.
 suite() {
-  local name=$1 preset=$2 report=$PWD/build/$2-tests.xml counts
+  local name=$1 preset=$2 report=$PWD/build/tests-${#reports[@]}.xml counts
   shift 2
   heading "$name"
   rm -f "$report"

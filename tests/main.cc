@@ -44,13 +44,6 @@ namespace {
 
 constexpr int kUsage = 2;
 
-bool inject(std::string_view name) {
-  const granary::base::Bug bug = granary::base::bug_by_name(name);
-  if (!granary::base::kTestHooks || bug == granary::base::Bug::kNone) return false;
-  granary::base::inject_bug(bug);
-  return true;
-}
-
 bool ask_for_seed(std::string_view text) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
@@ -103,10 +96,10 @@ int main(int argc, char** argv) {
     }
     constexpr std::string_view kInject = "--inject_bug=";
     if (argument == "--list_bugs") {
-      for (const granary::base::Bug bug : granary::base::all_bugs()) std::puts(granary::base::name(bug).data());
+      for (const granary::base::KnownBug& bug : granary::base::known_bugs()) std::puts(bug.name.data());
       return 0;
     }
-    if (!argument.starts_with(kInject) || !inject(argument.substr(kInject.size()))) {
+    if (!argument.starts_with(kInject) || !granary::base::inject_bug(argument.substr(kInject.size()))) {
       std::fprintf(stderr, "unknown argument or bug, or a build without test hooks: %s\n", argv[i]);
       return kUsage;
     }

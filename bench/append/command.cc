@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 
 ExitCode fail(ExitCode code, const std::string& text) { return refuse(code, "bench append: " + text); }
 
-/// Of the file at --check. A history that a killed process has left ends where it was killed.
+/// Reads the history in the file of --check. The last line may be cut short if the process that wrote it was killed: then it is left out.
 Result<History> read_history(const std::string& path) {
   std::ifstream in(path);
   std::error_code ignored;
@@ -42,7 +42,8 @@ Result<History> read_history(const std::string& path) {
   return history;
 }
 
-/// Whole, or not at all where a file can be put into another's place.
+/// Writes a history. A regular file is written aside and renamed, so that it is there as a whole or not at all; a device or a pipe is
+/// written in place.
 ExitCode write_file(const std::string& path, const History& history) {
   std::error_code error;
   const bool plain = !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
@@ -57,7 +58,7 @@ ExitCode write_file(const std::string& path, const History& history) {
   return fail(ExitCode::kEnvironment, fmt::format("cannot write '{}'", path));
 }
 
-/// The same if there is a path, and says so.
+/// Writes the history and says so, if a path is given.
 ExitCode write_wanted(const std::string& path, const History& history) {
   if (path.empty()) return ExitCode::kOk;
   const ExitCode code = write_file(path, history);
@@ -65,7 +66,7 @@ ExitCode write_wanted(const std::string& path, const History& history) {
   return code;
 }
 
-/// What --json gets, if it was given; `more` are members of "granary" beside the verdicts.
+/// Writes the report of --json, if that was given. `more` has members of its object "granary" beside the verdicts.
 ExitCode write_report(const FlagValues& flags, const append::Verdicts& verdicts, Json more = Json::object()) {
   const std::string& path = flags.text("json");
   if (path.empty()) return ExitCode::kOk;
@@ -80,7 +81,7 @@ ExitCode write_report(const FlagValues& flags, const append::Verdicts& verdicts,
 
 ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::kOk ? b : a; }
 
-/// --check: judges a file and runs nothing.
+/// Serves --check: judges a file, and runs nothing.
 ExitCode judge_file(const FlagValues& flags) {
   const std::string& path = flags.text("check");
   if (const Status writable = check_writable(flags.text("json")); !writable.ok())
@@ -171,7 +172,7 @@ ExitCode conclude(const append::AppendRun& done, const FlagValues& flags, Json m
   return worse(verdicts.code(/*given=*/false), written);
 }
 
-/// Files that are going to be written, before anything else.
+/// Tries to write the files that the run is going to write, so that a wrong path ends the command before the run and not after it.
 Status check_files(const FlagValues& flags) {
   for (const char* flag : {"history", "snapshot_history", "json"}) {
     if (Status writable = check_writable(flags.text(flag), flag); !writable.ok()) return writable;
@@ -179,10 +180,10 @@ Status check_files(const FlagValues& flags) {
   return {};
 }
 
-/// Beside a node's history: what the node's transactions did at others.
+/// The file beside a node's history that has what the node's transactions did at other nodes.
 std::string figures_of(const std::string& file) { return file + ".figures"; }
 
-/// Leaves what this node's clients note for join(), as it happens.
+/// Runs this node's clients. What they note goes to a file as it happens, where join() finds it.
 ExitCode run_node(const Settings& settings, const AppendOptions& options, const std::string& file) {
   StopSignals signals;
   signals.ask_first(true);
@@ -196,7 +197,7 @@ ExitCode run_node(const Settings& settings, const AppendOptions& options, const 
   return done->ended.ok() ? ExitCode::kOk : fail(exit_code_of(done->ended), done->ended.message());
 }
 
-/// The nodes' events as one history. A node that has died may have left nothing.
+/// Reads the events of all nodes as one history. A node that has died may have left no file.
 Result<History> join_files(const NodesLeft& left) {
   History all;
   for (const std::string& file : left.files) {
@@ -210,7 +211,7 @@ Result<History> join_files(const NodesLeft& left) {
   return all;
 }
 
-/// What the transactions of all nodes did at others, if all have told.
+/// Adds up what the transactions of all nodes did at other nodes, if every node has told it.
 Result<std::optional<ClusterFigures>> add_figures(const NodesLeft& left) {
   std::optional<ClusterFigures> all;
   for (const std::string& file : left.files) {
@@ -243,7 +244,7 @@ ExitCode join(const FlagValues& flags, const NodesLeft& left) {
   return code;
 }
 
-/// One process, one database.
+/// Runs the clients in this process, on one database.
 ExitCode run_alone(const Settings& settings, const AppendOptions& options, const FlagValues& flags) {
   std::unique_ptr<append::Journal> journal;
   if (const std::string& path = flags.text("history"); !path.empty()) {

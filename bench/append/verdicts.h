@@ -1,5 +1,5 @@
 #pragma once
-// What the judge says of a run's histories: in words on standard output, and as JSON.
+// Collects what the judge says of the histories of a run, and tells it in words on standard output and as JSON.
 
 #include <string>
 #include <vector>
@@ -13,12 +13,12 @@ namespace granary::bench::append {
 
 class Verdicts {
  public:
-  /// Judges a history and prints the verdict. `what` names it.
+  /// Judges a history and prints the verdict. `what` names the history; `strict` asks for strict serializability.
   void judge(const std::string& what, const history::History& history, bool strict);
 
-  /// kCheckFailed unless all were valid; wrong usage if one is no history at all and `given` by the user.
+  /// Returns kCheckFailed unless all histories were valid, and kUsage if one that the user has `given` is no history at all.
   ExitCode code(bool given) const;
-  /// The members of a report's "granary".
+  /// Returns the verdicts as members of the object "granary" of a JSON report.
   nlohmann::ordered_json json() const;
 
  private:

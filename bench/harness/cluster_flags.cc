@@ -12,7 +12,7 @@ struct KeyOfFile {
   const char* section;
 };
 
-/// What a node's database has of its file (src/db/cluster/cluster_node.cc), and where its threads run.
+/// Flags of a benchmark that a node takes from its cluster file instead (src/node/cluster_node.cc), so they are refused there.
 constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults] or [[node]]"},
                                      {"directory", "data_directory", "[defaults] or [[node]]"},
                                      {"log_dirs", "log_directories", "[defaults] or [[node]]"},

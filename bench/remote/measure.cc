@@ -7,7 +7,7 @@
 #include "bench/remote/nodes.h"
 #include "rdma/fiber/rounds.h"
 #include "src/base/zipf.h"
-#include "src/dist/record_access/key_read.h"
+#include "src/cluster/record_access/key_read.h"
 
 namespace granary::bench::remote {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::uint64_t kTimeout_us = 5'000'000;
 
 /// Of the buffers of lookups that travel together: an odd number of cache lines, so that they do not share cache sets.
 std::uint64_t buffer_stride(const kvstore::remote::RemoteTable& table) {
-  const std::uint64_t lines = dist::KeyRead::buffer_bytes(table, sizeof(std::uint64_t)) / base::kCacheLine + 1;
+  const std::uint64_t lines = cluster::KeyRead::buffer_bytes(table, sizeof(std::uint64_t)) / base::kCacheLine + 1;
   return (lines | 1) * base::kCacheLine;
 }
 
@@ -97,7 +97,7 @@ class Bench {
     in_fiber([&](rdma::fiber::Rounds& rounds) {
       kvstore::remote::Lookup lookup(table_, bytes_of(key), buffer(0));
       rounds.run(lookup);
-      offset = dist::RemoteRecord::at_entry(table_.at(lookup.offset()), {}, 0, 0).at.offset;
+      offset = cluster::RemoteRecord::at_entry(table_.at(lookup.offset()), {}, 0, 0).at.offset;
     });
     return offset;
   }
@@ -107,7 +107,7 @@ class Bench {
     std::uint64_t reads = 0;
     in_fiber([&](rdma::fiber::Rounds& together) {
       std::array<std::uint64_t, kTogether> keys, next;
-      std::array<std::optional<dist::KeyRead>, kTogether> steps;
+      std::array<std::optional<cluster::KeyRead>, kTogether> steps;
       std::array<rdma::fiber::Step*, kTogether> all;
       draw(random, cache, &next);
       for (std::uint64_t round = 0; round < rounds(); ++round) {
@@ -119,7 +119,7 @@ class Bench {
         together.run(all);
         for (const auto& step : steps) {
           reads += step->lookup_reads() + 1;
-          figure.wrong += step->outcome() == dist::Outcome::kDone ? 0 : 1;
+          figure.wrong += step->outcome() == cluster::Outcome::kDone ? 0 : 1;
         }
       }
     });

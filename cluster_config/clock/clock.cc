@@ -69,7 +69,7 @@ std::optional<Clock::Moment> Clock::look() {
 }
 
 Clock::Passed Clock::since_last(const Moment& now) const {
-  if (!last_ || injected(base::Bug::kIgnoreClockJump)) return {};
+  if (!last_ || base::injected("ignore-clock-jump")) return {};
   const double counted_us = time_.ticks().nanoseconds(now.ticks - last_->ticks) / 1000;
   const auto told_us = static_cast<double>(static_cast<std::int64_t>(now.time_us - last_->time_us));
   return {.counted_us = counted_us, .apart_us = std::abs(told_us - counted_us)};

@@ -20,7 +20,7 @@ ClockThread::~ClockThread() {
 void ClockThread::run(std::chrono::microseconds period) {
   std::unique_lock lock(mutex_);
   do {
-    clock_.step(base::monotonic_ns() / 1000);
+    clock_.step(base::monotonic_us());
   } while (!wake_.wait_for(lock, period, [this] { return stopping_; }));
 }
 

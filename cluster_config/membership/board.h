@@ -18,6 +18,9 @@
 
 namespace granary::membership {
 
+/// How often a node that waits while it joins asks whether to give up.
+inline constexpr std::uint64_t kGiveUpLook_us = 100'000;
+
 struct Document {
   std::uint64_t version = 0;  ///< of the kind's own counting; 0: there is none yet
   std::string text;

@@ -41,7 +41,7 @@ class alignas(base::kCacheLine) Fence {
 
   /// Whether others have condemned this node: it is dead, or about to be, in a configuration that it may not have seen.
   bool condemned() const {
-    return (verdict_->load(std::memory_order_acquire) & 1) != 0 && !base::injected(base::Bug::kFenceIgnoresVerdict);
+    return (verdict_->load(std::memory_order_acquire) & 1) != 0 && !base::injected("fence-ignores-verdict");
   }
   /// Before anybody asks: the word that tells it (Board::verdict()), which outlives the fence.
   void heed(const std::atomic<std::uint64_t>& verdict) { verdict_ = &verdict; }

@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "src/base/crc32c.h"
+
 namespace granary::membership {
 namespace {
 
@@ -13,24 +15,25 @@ constexpr std::string_view kServed = "has served\n";
 std::string path_in(const std::string& directory) { return fmt::format("{}/{}", directory, kLifeName); }
 
 std::string to_text(const Life& life) {
-  return fmt::format("granary member 1\nnode {} of {}\ncluster {:016x}\ngeneration {}\n{}", life.node, life.cluster,
-                     life.cluster_id, life.generation, life.served ? kServed : "");
+  const std::string text = fmt::format("granary member 2\nnode {} of {}\ncluster {:016x}\ngeneration {}\n{}", life.node,
+                                       life.cluster, life.cluster_id, life.generation, life.served ? kServed : "");
+  return text + fmt::format("crc32c {:08x}\n", base::crc32c(0, text.data(), text.size()));
 }
 
 /// False if it is not exactly what to_text() makes of some life.
 bool parse(const std::string& text, Life& life) {
   constexpr std::size_t kRoom = 65;  // for a name, which has up to 64 characters
   char cluster[kRoom] = {};
-  std::sscanf(text.c_str(), "granary member 1 node %" SCNu16 " of %64s cluster %16" SCNx64 " generation %" SCNu32,
+  std::sscanf(text.c_str(), "granary member 2 node %" SCNu16 " of %64s cluster %16" SCNx64 " generation %" SCNu32,
               &life.node, cluster, &life.cluster_id, &life.generation);
   life.cluster = cluster;
-  life.served = text.ends_with(kServed);
+  life.served = text.find(fmt::format("\n{}", kServed)) != std::string::npos;
   return text == to_text(life);
 }
 
 }  // namespace
 
-Result<Life> read_life(base::FileSystem& files, const std::string& directory, const std::string& cluster, NodeId node) {
+Result<Life> read_any_life(base::FileSystem& files, const std::string& directory) {
   const Result<std::string> text = base::read_file(files, path_in(directory));
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) return Life{};
   if (!text.ok()) return text.status();
@@ -41,11 +44,25 @@ Result<Life> read_life(base::FileSystem& files, const std::string& directory, co
                               "for its own mixes the two",
                               path_in(directory)));
   }
+  return life;
+}
+
+Result<Life> read_life(base::FileSystem& files, const std::string& directory, const std::string& cluster, NodeId node) {
+  const Result<Life> read = read_any_life(files, directory);
+  if (!read.ok() || *read == Life{}) return read;
+  const Life& life = *read;
   if (life.cluster == cluster && life.node == node) return life;
   return Status(StatusCode::kFailedPrecondition,
                 fmt::format("'{}' has the data of node {} of cluster '{}', not those of node {} of cluster '{}': "
                             "correct 'data_directory', or the name of the cluster",
                             directory, life.node, life.cluster, node, cluster));
+}
+
+Status lost_life(const std::string& directory) {
+  return Status(StatusCode::kDamaged,
+                fmt::format("'{}' has data, but '{}', which says of which node and which of its lives, is missing: put "
+                            "it back. If it is lost, --salvage (Options::salvage) takes the data for this node's",
+                            directory, path_in(directory)));
 }
 
 Status write_life(base::FileSystem& files, const std::string& directory, const Life& life) {

@@ -28,6 +28,10 @@ struct Life {
 /// Of a directory that this node of this cluster is to use; an empty Life if there is no such file. kFailedPrecondition if the data
 /// are another node's or another cluster's, kDamaged if the file is none of ours.
 Result<Life> read_life(base::FileSystem& files, const std::string& directory, const std::string& cluster, NodeId node);
+/// Returns the error for data in `directory` that lack the file MEMBER, and so do not say whose they are: kDamaged, with the file's name.
+Status lost_life(const std::string& directory);
+/// Reads the file like read_life(), but does not ask which cluster and node the data belong to.
+Result<Life> read_any_life(base::FileSystem& files, const std::string& directory);
 /// Makes the directory if need be; durable when it returns.
 Status write_life(base::FileSystem& files, const std::string& directory, const Life& life);
 

@@ -48,10 +48,20 @@ struct MembershipOptions {
   std::uint64_t known_cluster_id = 0;
   Generation lowest_generation = 1;  ///< greater than that of any life of which this node's data tells
 
-  /// Sets both from what the node's data remembers.
+  /// The life that the node's data are of; 0: it has none. Joining is refused if the node has had a later life since, as the data are
+  /// an older copy then, without what that life has committed.
+  Generation data_generation = 0;
+  bool accepts_older_data = false;  ///< does not refuse that
+  std::string data_place = {};      ///< where the data are, for messages
+  /// Makes the node's data remember that they are of this life, before anybody else learns of it: so data of a life before the last one
+  /// are an older copy. An error ends join().
+  std::function<Status(Generation)> note_life = [](Generation) { return Status(); };
+
+  /// Sets these from what the node's data remembers.
   void remember(const Life& life) {
     known_cluster_id = life.cluster_id;
     lowest_generation = life.generation + 1;
+    data_generation = life.generation;
   }
 
   /// Nobody joins while others serve already: all begin together. Those that seem to are waited for so long, or as marks may outlive
@@ -60,6 +70,8 @@ struct MembershipOptions {
   /// A member that could not commit for a while, since the board was silent, and then finds that others died of that, gives up its
   /// membership as well. For clusters that go on only when all nodes have started again together: who serves is in their way.
   bool ends_with_others = false;
+  /// Asked now and then by join() while it waits: true ends it with kUnavailable.
+  std::function<bool()> give_up = [] { return false; };
 };
 
 class Membership {
@@ -131,6 +143,7 @@ class Membership {
   Status amend(const Edit& edit);
   Status admit(Configuration& configuration) const;
   Status compare(Configuration& configuration) const;
+  Status check_data(const Configuration& configuration) const;
   Status begin_together(std::uint64_t patience_us);
   Status end_former_life(bool marked);
   template <typename Over>

@@ -48,7 +48,12 @@ struct ClusterOptions {
   /// Of the node's database; directories, memory, workers and epochs are the cluster file's.
   Options database = {};
   std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes
-  ReadLock read_lock = ReadLock::kLease;    ///< of this node's transactions
+  /// How long barrier() waits for a node that lives and answers, but does not come; so does start(), where nodes wait for each other.
+  std::uint32_t barrier_timeout_ms = 600'000;
+  ReadLock read_lock = ReadLock::kLease;  ///< of this node's transactions
+  /// Asked fifty times a second by a thread of the node until start() has returned: true ends join() or start() within seconds, wherever
+  /// it is, with kUnavailable. A recovery that is cut short so is begun anew by the next one. Empty: never.
+  std::function<bool()> give_up = {};
 };
 
 /// What the transactions of this node's workers did at other nodes; sums since the start.
@@ -180,7 +185,8 @@ class Cluster {
   /// (kUnavailable), or whose tables differ (kFailedPrecondition). After an error, leave.
   Status start();
   /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running. An error
-  /// if one has died or does not answer for start_timeout_ms (kUnavailable), or this one is no member any more (kMembershipLost).
+  /// if one has died, does not answer for start_timeout_ms, or has not come after barrier_timeout_ms (kUnavailable; the message names
+  /// the node), or if this one is no member any more (kMembershipLost).
   Status barrier();
 
   /// Names this start of the cluster: the same text on all nodes that started together, and on no others. Empty before start().

@@ -210,7 +210,8 @@ class Database {
   /// Another error if it never will be in this life, because the log has failed or this node is no member of its cluster any more:
   /// whether the transaction survives is then unknown until the database is opened again.
   Status wait_released(const Ticket& ticket, std::uint64_t timeout_us = kReleaseTimeout_us) const;
-  /// kOk, or why nothing can be made durable any more: transactions that write abort with kLogFailed, reads go on.
+  /// Returns kOk while the log works, else the reason why nothing becomes durable: for good, or, with kUnavailable, until the device
+  /// answers again. Meanwhile writers abort with kLogFailed, and reads go on.
   Status log_status() const;
 
   /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time. kUnavailable if another one is in

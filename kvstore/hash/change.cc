@@ -4,7 +4,6 @@
 
 namespace granary::kvstore::hash {
 
-using base::Bug;
 using base::injected;
 using base::load_word;
 using base::store_word;
@@ -61,9 +60,9 @@ Slot* Change::free_slot(unsigned home) const {
 }
 
 void Change::open() {
-  after_ = injected(Bug::kInsertKeepsVersion) ? before_ : before_ + 2;
+  after_ = injected("insert-keeps-version") ? before_ : before_ + 2;
   changes_ = true;
-  if (!injected(Bug::kOneLineVersion)) for_each_line([&](Line& line) { store_word(&line.opened, before_ + 1); });
+  if (!injected("one-line-version")) for_each_line([&](Line& line) { store_word(&line.opened, before_ + 1); });
   base::sync_point("hash.opened");
 }
 

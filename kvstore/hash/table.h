@@ -91,14 +91,16 @@ class Table {
   /// Visits all keys of buckets [first, last) of the main header, each chain as it was at one moment.
   void visit(std::uint64_t first, std::uint64_t last, FunctionRef<void(std::string_view key, Value value)> each) const;
   std::uint64_t buckets() const { return main_.size(); }
-  /// The main header, for whoever tells other nodes where it lies.
+  /// The main header, for whoever tells other nodes where it lies, or has made it.
   const Bucket* main() const { return main_.data(); }
+  std::span<Bucket> main_header() const { return main_; }
 
   /// READs of buckets that another node needs to find the key: 1 if the main header has it; kNotFound if it is missing.
   unsigned reads_to_find(std::string_view key) const;
 
   /// Moves all keys to another main header (zeroed, in the same region). The former
-  /// indirect headers are free at once. False if memory ran out: the table is as before.
+  /// indirect headers are free at once, and the table does not use the former main header any more. False if memory ran out: the
+  /// table is as before.
   bool rebuild(std::span<Bucket> main, NodeMemory& memory);
 
   /// Verifies the structure. Returns an empty string, or what is wrong where.

@@ -16,7 +16,7 @@ template <unsigned Width>
 void add_entry(LeafNode<Width>* leaf, Permutation order, unsigned rank, const Entry& entry, NodeChanges* changes) {
   const Version before = NodeVersion::key_set(leaf->version.load());
   const NodeVersion::Word count =
-      base::injected(base::Bug::kInsertKeepsVersion) ? NodeVersion::kOneShape : NodeVersion::kOneKey;
+      base::injected("insert-keeps-version") ? NodeVersion::kOneShape : NodeVersion::kOneKey;
   leaf->note_insert(rank);
   leaf->version.begin_change();
   leaf->set_entry(order.free_slot(), entry);

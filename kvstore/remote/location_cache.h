@@ -18,9 +18,9 @@
 // a set makes room, and replacements age the set now and then. So a key that is asked for once does not drive out one that
 // is asked for often, and what was popular yesterday leaves in the end. Entries that are used much are not written any more.
 //
-// A node has a cache for each table of each other node, and one budget for all of them. A cache begins small, and doubles when many
-// entries had to make room, as long as the budget has the memory. Most entries are in another set then, so what is asked for again
-// is looked up once more. Memory is address space until it is used.
+// A node has a cache for each table of each other node, and one budget for all of these caches. A cache begins small. It doubles when
+// many entries had to make room, as long as the budget has the memory. Doubling moves most keys to another set, so their places have to
+// be looked up once more. The budget counts address space; a page of it becomes memory when the first entry is stored there.
 
 #include <array>
 #include <atomic>
@@ -58,12 +58,12 @@ struct LocationCacheCounters {
   std::atomic<std::uint64_t> replacements{0};  ///< entries that had to make room
 };
 
-/// What the caches of a node may take together. Any thread.
+/// The memory that all location caches of a node may take together. Any thread may use it.
 class LocationBudget {
  public:
   explicit LocationBudget(std::uint64_t bytes) : bytes_(bytes), left_(bytes) {}
   std::uint64_t bytes() const { return bytes_; }
-  /// Takes as much of it; false if so much is not left. Relaxed: only the sum matters.
+  /// Takes `bytes` from what is left, or returns false if less is left. The order is relaxed because nothing but the sum matters.
   bool take(std::uint64_t bytes) {
     std::uint64_t left = left_.load(std::memory_order_relaxed);
     do {
@@ -82,27 +82,28 @@ class LocationCache {
  public:
   static constexpr std::uint64_t kEntryBytes = 16;
   static constexpr unsigned kEntriesOfSet = 8;
-  /// Of a cache that grows, at first: whatever the budget is.
+  /// The size at which a cache with a budget begins. The budget need not have so much.
   static constexpr std::uint64_t kFirstBytes = 4096;
 
-  /// As many sets as fit into `bytes`, from the start; at least one.
+  /// Makes a cache that does not grow: of as many sets as fit into `bytes`, and at least one.
   explicit LocationCache(std::uint64_t bytes);
-  /// Grows as the budget allows, which outlives it.
+  /// Makes a cache that grows as `budget` allows. The budget outlives the cache.
   explicit LocationCache(LocationBudget& budget);
   ~LocationCache();
   LocationCache(const LocationCache&) = delete;
   LocationCache& operator=(const LocationCache&) = delete;
 
-  /// Brings closer what find() will look at: for whoever has several keys to find.
+  /// Prefetches what find() will look at, for a caller that has several keys to find.
   void prefetch(std::uint64_t key) const {
     const Home home = home_of(key);
     base::prefetch(&home.entry(0));
   }
-  /// What is remembered of the key (or the fingerprint of a long one). Any thread.
+  /// Returns the remembered place of the key (of a long key: of its fingerprint). Any thread may call it.
   std::optional<Location> find(std::uint64_t key, LocationCacheCounters& worker) const;
-  /// Remembers where the key was found. Any thread.
+  /// Remembers where the key was found. Any thread may call it.
   void remember(std::uint64_t key, Location location, LocationCacheCounters& worker);
-  /// The location was READ and is not the key's any more. What others have remembered since stays. Any thread.
+  /// Forgets a place that was READ and does not hold the key any more. A place that others have remembered since stays. Any thread may
+  /// call it.
   void forget(std::uint64_t key, Location stale, LocationCacheCounters& worker);
 
   std::uint64_t entries() const { return sets_count_.load(std::memory_order_relaxed) * kEntriesOfSet; }

@@ -6,7 +6,6 @@
 
 namespace granary::kvstore::remote {
 
-using base::Bug;
 using base::injected;
 using hash::Entry;
 using hash::EntryType;
@@ -59,9 +58,9 @@ Next Lookup::search() {
   for (; position_.step < hash::kLines; ++position_.step, position_.slot = 0) {
     const unsigned number = hash::line_at(home_.line, position_.step);
     const Line& line = copy().lines[number];
-    const bool whole = (line.closed == line.opened && !hash::is_odd(line.closed)) || injected(Bug::kAcceptTornBucket);
+    const bool whole = (line.closed == line.opened && !hash::is_odd(line.closed)) || injected("accept-torn-bucket");
     if (!version_) version_ = line.closed;
-    torn_ = torn_ || !whole || (line.closed != *version_ && !injected(Bug::kAcceptTornBucket));
+    torn_ = torn_ || !whole || (line.closed != *version_ && !injected("accept-torn-bucket"));
     for (; whole && position_.slot < hash::slots_in(number); ++position_.slot) {
       const hash::Slot& slot = line.slots[position_.slot];
       const Entry entry(slot.entry);

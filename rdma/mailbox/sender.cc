@@ -119,7 +119,7 @@ bool Sender::push_fragment() {
   if (post(std::span(chain).subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
   sent_ += bytes;
   written_ += kWord + padded;
-  look_again_ = !asking_ || !base::injected(base::Bug::kRingByEarlierLook);
+  look_again_ = !asking_ || !base::injected("ring-by-earlier-look");
   open_ = !seal.last;
   return true;
 }

@@ -18,7 +18,7 @@ void Sleeper::pause(std::uint32_t turn) {
 
 void Sleeper::sleep() {
   for (Receiver* receiver : receivers_) receiver->lie_down(endpoint_.bell());
-  if (base::injected(base::Bug::kSleepWithoutLook) || !has_something()) {
+  if (base::injected("sleep-without-look") || !has_something()) {
     ++counts_.sleeps;
     const std::uint64_t time_us = std::min(most_sleep_us_, limit_us_);
     if (!endpoint_.sleep(time_us) && time_us == most_sleep_us_) ++counts_.slept_through;

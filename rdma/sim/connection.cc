@@ -30,7 +30,7 @@ void Connection::post(std::span<const Operation> chain, Signal signal, std::uint
     post_operation(operation, operation.kind == OperationKind::kWrite && operation.bytes <= inline_bytes);
   }
   chains_.push_back({tag, static_cast<std::uint32_t>(chain.size()), signal});
-  const std::uint64_t done = base::injected(base::Bug::kCompletionBeforeEffect) ? network_.now() : last_end_;
+  const std::uint64_t done = base::injected("completion-before-effect") ? network_.now() : last_end_;
   last_completion_ = std::max(last_completion_, done + network_.some_delay());
   network_.at(last_completion_, [self = shared_from_this(), number = posted_chains_++] {
     if (self->broken_ || self->replies_lost_) return;
@@ -46,7 +46,7 @@ void Connection::post(std::span<const Operation> chain, Signal signal, std::uint
 /// When the first line may move: WRITEs wait for WRITEs, all else for everything.
 std::uint64_t Connection::begin_of(const Operation& operation) {
   const std::uint64_t arrives = network_.now() + network_.some_delay();
-  const bool fenced = operation.fenced && !base::injected(base::Bug::kWriteIgnoresFence);
+  const bool fenced = operation.fenced && !base::injected("write-ignores-fence");
   const bool overtakes =
       operation.kind == OperationKind::kWrite && !fenced && network_.random().chance(network_.options().overtake);
   return std::max(arrives, (overtakes ? last_write_end_ : last_end_) + 1);
@@ -54,7 +54,7 @@ std::uint64_t Connection::begin_of(const Operation& operation) {
 
 void Connection::post_operation(const Operation& operation, bool copy) {
   const std::uint64_t begin = begin_of(operation);
-  const bool torn = operation.kind == OperationKind::kRead && base::injected(base::Bug::kTornHeaderRead);
+  const bool torn = operation.kind == OperationKind::kRead && base::injected("torn-header-read");
   const std::uint32_t together = torn ? base::kWord : kLine;
   std::uint64_t end = begin;
   for (std::uint32_t at = 0; at < operation.bytes;) {
@@ -155,7 +155,7 @@ void Connection::break_now(const std::string& why) {
 }
 
 void Connection::sever() {
-  if (!base::injected(base::Bug::kBrokenGoesOn)) cut_ = std::min(cut_, network_.now());
+  if (!base::injected("broken-goes-on")) cut_ = std::min(cut_, network_.now());
 }
 
 void Connection::lose_requests() {

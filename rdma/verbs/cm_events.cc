@@ -25,11 +25,9 @@ Channel open_channel() {
   return channel;
 }
 
-std::uint64_t steady_us() { return base::monotonic_ns() / 1000; }
-
 CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us) {
   while (true) {
-    const std::uint64_t now = steady_us();
+    const std::uint64_t now = base::monotonic_us();
     pollfd waiting{.fd = channel->fd, .events = POLLIN, .revents = 0};
     const int left_ms = now >= deadline_us ? 0 : static_cast<int>((deadline_us - now + 999) / 1000);
     rdma_cm_event* event = nullptr;

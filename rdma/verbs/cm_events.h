@@ -67,9 +67,7 @@ class EventThread {
   std::thread thread_;
 };
 
-/// The next event of a channel, at most until `deadline_us` of steady time; none if the time is up.
+/// The next event of a channel, at most until `deadline_us` of base::monotonic_us(); none if the time is up.
 CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us);
-/// Microseconds of steady time.
-std::uint64_t steady_us();
 
 }  // namespace granary::rdma::verbs

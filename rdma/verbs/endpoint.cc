@@ -9,6 +9,7 @@
 #include "rdma/verbs/advice.h"
 #include "rdma/verbs/handshake.h"
 #include "src/base/region_mark.h"
+#include "src/base/tsc_clock.h"
 
 namespace granary::rdma::verbs {
 namespace {
@@ -75,7 +76,7 @@ std::unique_ptr<Connection> VerbsEndpoint::new_connection(NodeId peer, const Nod
 }
 
 Result<ConnectionId> VerbsEndpoint::connect(NodeId peer, std::uint64_t timeout_us) {
-  const std::uint64_t deadline_us = steady_us() + timeout_us;
+  const std::uint64_t deadline_us = base::monotonic_us() + timeout_us;
   attend_alarms();
   const Result<NodeAddress> address = address_of(peer);
   if (!address.ok()) return address.status();
@@ -114,7 +115,7 @@ Status VerbsEndpoint::read_word(Connection& connection, RemoteAddress from, std:
   const Operation read = Operation::read(word_.at(), from, sizeof(std::uint64_t));
   if (post(connection.id, {&read, 1}, Signal::kYes, 0) != PostResult::kPosted) return connection.status();
   while (connection.unpolled == 0) {
-    if (steady_us() > deadline_us) connection.fail("the peer did not answer in time");
+    if (base::monotonic_us() > deadline_us) connection.fail("the peer did not answer in time");
     if (connection.broken() && !connection.buried) bury(connection);
     collect();
   }

@@ -1,4 +1,5 @@
 #include "rdma/verbs/handshake.h"
+#include "src/base/tsc_clock.h"
 
 #include <netdb.h>
 
@@ -36,7 +37,7 @@ class Attempt {
 
  private:
   int left_ms() const {
-    const std::uint64_t now = steady_us();
+    const std::uint64_t now = base::monotonic_us();
     return now >= deadline_us_ ? 1 : static_cast<int>((deadline_us_ - now) / 1000 + 1);
   }
   Status trouble(const std::string& what) const {

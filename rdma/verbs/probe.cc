@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "rdma/verbs/cm_events.h"
+#include "src/base/tsc_clock.h"
 
 namespace granary::rdma::verbs {
 namespace {
@@ -52,8 +53,8 @@ class Probe {
     if (endpoint_->post(connection_, {&operation, 1}, Signal::kYes, 0) != PostResult::kPosted)
       return endpoint_->status(connection_);
     Completion done;
-    for (const std::uint64_t end = steady_us() + kAnswer_us; endpoint_->poll({&done, 1}) == 0;) {
-      if (steady_us() > end) return unfit("an operation on this node's own memory did not complete");
+    for (const std::uint64_t end = base::monotonic_us() + kAnswer_us; endpoint_->poll({&done, 1}) == 0;) {
+      if (base::monotonic_us() > end) return unfit("an operation on this node's own memory did not complete");
     }
     return endpoint_->status(connection_);
   }
@@ -78,7 +79,7 @@ class Probe {
       while (!over.load(std::memory_order_relaxed)) disturb();
     });
     Status status;
-    for (const std::uint64_t end = steady_us() + kTry_us; status.ok() && steady_us() < end;) {
+    for (const std::uint64_t end = base::monotonic_us() + kTry_us; status.ok() && base::monotonic_us() < end;) {
       status = do_now(operation);
       if (status.ok()) status = check();
     }

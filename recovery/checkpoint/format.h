@@ -32,7 +32,7 @@ struct FileHeader {
   std::uint32_t byte_order = kByteOrder;
   log::DatabaseId database{};
   std::uint64_t epoch = 0;  ///< the checkpoint holds exactly the transactions with an epoch < this
-  std::uint64_t stamp = 0;  ///< the same in all files of one checkpoint, another in the next, also at the same epoch
+  log::Stamp stamp = 0;     ///< the same in all files of one checkpoint, another in the next, also at the same epoch
   std::uint32_t partition = 0;
   std::uint32_t partitions = 1;
   std::uint32_t reserved = 0;
@@ -97,7 +97,7 @@ struct TableCount {
 struct Contents {
   epoch::Epoch epoch = 0;
   log::DatabaseId database{};
-  std::uint64_t stamp = 0;
+  log::Stamp stamp = 0;
   std::uint32_t partitions = 0;
   std::uint64_t blocks = 0;  ///< of records
   std::uint64_t records = 0;

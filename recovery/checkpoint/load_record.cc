@@ -26,7 +26,7 @@ void take_place(txn::TableCore& table, std::string_view key, std::string_view va
 }
 
 bool newer(record::TidWord tid, record::TidWord there) {
-  return record::tid_of(there) < tid || base::injected(base::Bug::kReplayAnyOrder);
+  return record::tid_of(there) < tid || base::injected("replay-any-order");
 }
 
 }  // namespace

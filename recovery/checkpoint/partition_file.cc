@@ -70,7 +70,7 @@ Status PartitionFile::put(std::span<const char> bytes) {
 
 Status PartitionFile::sync() {
   Status done = file_->sync();
-  if (!done.ok() && !base::injected(base::Bug::kIgnoreSyncError)) return failed_ = std::move(done);
+  if (!done.ok() && !base::injected("ignore-sync-error")) return failed_ = std::move(done);
   unsynced_ = 0;
   return {};
 }

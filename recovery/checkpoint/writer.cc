@@ -48,9 +48,7 @@ class Writer {
     contents_.epoch = snapshot;
     contents_.database = options.database;
     contents_.partitions = options.partitions;
-    contents_.stamp = options.stamp != 0
-                          ? options.stamp
-                          : static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+    contents_.stamp = options.stamp != 0 ? options.stamp : log::new_stamp();
   }
 
   Result<Contents> run() {
@@ -100,7 +98,7 @@ class Writer {
       if (const Status done = partition->finish(); !done.ok()) return done;
       contents_.file_bytes += partition->bytes();
     }
-    if (base::injected(base::Bug::kSkipDirectorySync)) return {};
+    if (base::injected("skip-directory-sync")) return {};
     if (const Status synced = options_.files->sync_directory(options_.directory); !synced.ok()) return synced;
     return options_.files->sync_directory(parent_of(options_.directory));
   }

@@ -24,7 +24,7 @@ struct WriteOptions {
   base::FileSystem* files = nullptr;
   std::string directory;  ///< made if need be; must hold nothing
   log::DatabaseId database{};
-  std::uint64_t stamp = 0;  ///< tells the files from those of another checkpoint at the same epoch; 0 = the time of day
+  log::Stamp stamp = 0;          ///< tells the files from those of another checkpoint at the same epoch; 0 = a new one
   std::uint32_t partitions = 1;  ///< files; 1 to kMaxPartitions
   std::uint32_t threads = 1;     ///< at least 1; each needs a free epoch slot
   double duty = 1.0;             ///< share of a core that each thread takes, above 0, at most 1: it sleeps accordingly

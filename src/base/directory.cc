@@ -10,9 +10,20 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "src/base/interruptible_files.h"
+
 namespace granary::base {
+namespace {
+
+bool are_system_files(FileSystem& files) {
+  const auto* const front = dynamic_cast<const InterruptibleFiles*>(&files);
+  return front != nullptr ? are_system_files(front->below()) : &files == &system_files();
+}
+
+}  // namespace
+
 Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directory) {
-  if (&files != &system_files()) return DirectoryIdentity();
+  if (!are_system_files(files)) return DirectoryIdentity();
   struct statx found {};
   if (::statx(AT_FDCWD, directory.c_str(), 0, STATX_INO | STATX_BTIME, &found) != 0)
     return file_error("look at", directory, errno);
@@ -25,7 +36,7 @@ Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directo
 }
 
 Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory) {
-  if (&files != &system_files()) return ~std::uint64_t{0};
+  if (!are_system_files(files)) return ~std::uint64_t{0};
   struct statvfs found {};
   if (::statvfs(directory.c_str(), &found) != 0) return file_error("look at the free space of", directory, errno);
   return std::uint64_t{found.f_bavail} * found.f_frsize;

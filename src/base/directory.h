@@ -22,11 +22,12 @@ struct DirectoryIdentity {
   bool operator==(const DirectoryIdentity&) const = default;
 };
 
-/// Of an existing directory; all zeros unless `files` are the system's.
+/// Returns the identity of an existing directory. It is all zeros unless `files` are the system's, by themselves or below
+/// InterruptibleFiles, as other file systems have no inodes.
 Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directory);
 
-/// Bytes that this user may still write to the file system that the existing directory lies on; the greatest number unless
-/// `files` are the system's.
+/// Returns how many bytes this user may still write to the file system that the existing directory lies on; the greatest number unless
+/// `files` are the system's, by themselves or below InterruptibleFiles.
 Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory);
 
 /// Locks an existing file of the system against FileSystem::lock() but not against other readers, without a change to

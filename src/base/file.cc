@@ -220,7 +220,7 @@ Status replace_file(FileSystem& files, const std::string& path, std::span<const 
   if (const Status written = (*file)->append(bytes); !written.ok()) return written;
   if (const Status synced = (*file)->sync(); !synced.ok()) return synced;
   if (const Status renamed = files.rename(aside, path); !renamed.ok()) return renamed;
-  if (injected(Bug::kSkipDirectorySync)) return {};
+  if (base::injected("skip-directory-sync")) return {};
   const auto slash = path.rfind('/');
   return files.sync_directory(slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1)));
 }

@@ -37,14 +37,14 @@ struct TimeReading {
   bool expired(std::uint64_t end_us, std::uint64_t for_us = 0) const {
     if (!known) return false;
     if (now_us <= end_us) return out_of_reach(end_us, 3 * error_us);
-    return now_us - end_us > error_us + for_us || injected(Bug::kIgnoreClockError);
+    return now_us - end_us > error_us + for_us || base::injected("ignore-clock-error");
   }
   /// It has not, by any node's.
   bool valid(std::uint64_t end_us) const {
-    if (injected(Bug::kHonourExpiredLease)) return known;
+    if (base::injected("honour-expired-lease")) return known;
     if (!known || now_us >= end_us) return false;
-    if (out_of_reach(end_us, 2 * error_us) && !injected(Bug::kTrustAnyLeaseEnd)) return false;
-    return end_us - now_us > error_us || injected(Bug::kIgnoreClockError);
+    if (out_of_reach(end_us, 2 * error_us) && !base::injected("trust-any-lease-end")) return false;
+    return end_us - now_us > error_us || base::injected("ignore-clock-error");
   }
   bool valid(const LeaseEnd& lease) const { return jumps == lease.jumps && valid(lease.end_us); }
 
@@ -127,7 +127,7 @@ class SoftTime {
     const std::uint64_t now = ticks_.ticks();
     // Another processor's counter may be a little behind the writer's.
     const auto age_us = now > then ? static_cast<std::uint64_t>(ticks_.nanoseconds(now - then) / 1000) : 0;
-    const bool fresh = age_us <= max_age_us_ || injected(Bug::kIgnoreSoftTimeAge);
+    const bool fresh = age_us <= max_age_us_ || base::injected("ignore-softtime-age");
     return {.now_us = time_us + age_us,
             .error_us = error_us,
             .known = error_us != kNone && fresh,

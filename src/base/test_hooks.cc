@@ -1,7 +1,8 @@
 #include "src/base/test_hooks.h"
 
-#include <array>
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <utility>
 
 #include "src/base/region_mark.h"
@@ -9,119 +10,117 @@
 namespace granary::base {
 namespace {
 
-struct NamedBug {
-  Bug bug;
-  std::string_view name;
+constexpr KnownBug kBugs[] = {
+    {"skip-read-validation", "commit does not compare the TIDs it read"},
+    {"skip-own-lock-check", "validation takes a record locked by another transaction as unchanged"},
+    {"skip-node-validation", "commit does not check the node set: phantoms"},
+    {"read-data-before-version", "a read copies the value before it loads the TID word, and does not check again"},
+    {"unlock-without-new-tid", "a committed write leaves the old TID"},
+    {"install-before-locks", "a write becomes visible before all locks are taken"},
+    {"ignore-observed-tids", "the new TID is not greater than those read"},
+    {"snapshot-reads-next", "a snapshot sees one snapshot period too much"},
+    {"overwrite-snapshot", "an old version that a snapshot needs is overwritten"},
+    {"free-too-early", "garbage is freed without waiting for its reclamation epoch"},
+    {"borrow-too-early", "a worker's memory is borrowed while its thread is in a transaction"},
+    {"unhook-changed", "an absent record is unhooked although it was born again"},
+    {"insert-keeps-version", "an insert into a leaf does not change its version"},
+    {"half-copy", "a read copies only the first cache line"},
+    {"region-overwrites-unseen", "a commit in an HTM region does not look at what it overwrites"},
+    {"region-ignores-epoch", "nor whether E is still the epoch of its TID"},
+    {"wait-in-region", "it waits there (I6)"},
+    {"ack-before-sync", "the durable epoch is published before the log is synced"},
+    {"ignore-sync-error", "a failed sync counts as done"},
+    {"give-room-before-sync", "a ring's bytes may be written over once they are in the log file, synced or not"},
+    {"ignore-ring-position", "recovery does not look whether the log is there up to where a ring goes on"},
+    {"ignore-first-segment", "nor whether the first segments are those that the manifest names"},
+    {"ignore-next-segment", "nor whether the segment is there in which another says that the log goes on"},
+    {"ignore-empty-end", "nor whether all is there that the manifest names of a generation that is over"},
+    {"ignore-stamps",
+     "nor whether segments, rings and checkpoints are of the life that the manifest names, or of a copy's"},
+    {"adopt-copied-rings", "a copy takes the original's rings for its own"},
+    {"ignore-log-owner", "and any log directory, whoever its OWNER file says has it"},
+    {"durable-is-greatest", "D is the greatest of what the loggers have, not the least"},
+    {"replay-any-order", "recovery does not compare TIDs: the last one replayed wins"},
+    {"replay-past-durable", "recovery replays epochs that were not durable everywhere"},
+    {"skip-checksum", "recovery does not check the entries' checksums"},
+    {"one-line-version", "a change in a hash bucket is marked in the bucket's first line only"},
+    {"owner-ignores-state", "the owner of a shared record does not look whether another node holds it (I2)"},
+    {"owner-looks-once", "nor whether its lock bit is still there after that"},
+    {"owner-tid-before-state", "validation loads the TID word of a shared record before the state"},
+    {"read-ignores-late-lock", "a read of a shared record does not look at the state after the copy"},
+    {"unhook-keeps-incarnation", "an unhooked record keeps its incarnation"},
+    {"reuse-stores-state", "a reused block gets a new state word"},
+    {"skip-directory-sync", "created and renamed files are not made durable in their directory"},
+    {"sleep-without-look", "a worker that has said it sleeps does not look once more"},
+    {"ring-by-earlier-look", "a sender rings by a READ from before its message"},
+    {"write-ignores-fence", "a fenced WRITE overtakes READs and atomics"},
+    {"completion-before-effect", "a chain completes before its operations took effect"},
+    {"torn-header-read", "a READ within a line loads words at different moments"},
+    {"broken-goes-on", "what a broken connection has under way happens after its successor is there"},
+    {"skip-remote-checksum", "what is READ of another node's record is taken as whole"},
+    {"ignore-incarnation", "it may be another record with the same key, in the same place"},
+    {"unlock-before-write-back", "the WRITE of the state word goes before that of the version"},
+    {"header-before-lock", "the header is READ before the CAS that x-locks the record"},
+    {"tid-before-state", "the TID word is READ before the state word"},
+    {"ignore-lock-bit", "a lock bit that is there when the x-lock was taken is taken for one that will go"},
+    {"resume-unseen", "after a lost connection an x-lock counts as held without a look at the state word"},
+    {"accept-torn-bucket", "a remote lookup does not compare the versions of a bucket's lines"},
+    {"ignore-clock-error", "leases are judged by the raw clock (I9)"},
+    {"ignore-softtime-age", "a softtime that was not refreshed counts on"},
+    {"ignore-clock-jump", "the clock is believed right after it has jumped"},
+    {"trust-any-lease-end", "a lease is shared however far ahead its end is, as others take it for over"},
+    {"honour-expired-lease", "a lease counts as valid past its end"},
+    {"owner-ignores-lease", "the owner changes a record under a lease of another node"},
+    {"lease-ignores-lock-bit", "a lease does not wait for the owner's lock bit to go"},
+    {"fence-moves-late", "a member tells of a configuration before its fence has moved to it (I11)"},
+    {"fence-stays-open", "the fence does not close when the membership is lost"},
+    {"fence-extended-by-read", "what a ZooKeeper server answers from its memory keeps the fence open"},
+    {"death-before-fence", "a member counts as dead as soon as its mark is missed, when its fence may still be open"},
+    {"fence-before-last-wait", "a commit does not ask for its node's right behind the last wait"},
+    {"fence-ignores-verdict", "a node that others have condemned commits until its own threads have seen it"},
+    {"condemn-any-beat", "a node is condemned that has beaten meanwhile"},
+    {"count-own-standstill", "what passes while the watcher stands still counts as silence of others"},
+    {"change-any-version", "a change to the configuration does not look whether it is still the one that was seen"},
+    {"advance-unseen", "the leader advances E without a look at the nodes' open transactions"},
+    {"advance-unfinished", "nor does it wait for nodes where E is not there yet"},
+    {"join-from-own-epoch", "a node that joins serves with the E that it came with"},
+    {"skip-remote-validation", "a transaction does not look again at records that it READ on other nodes"},
+    {"skip-remote-nodes", "nor at the leaves and buckets there"},
+    {"skip-epoch-wait", "it does not wait until its participants have reached its epoch"},
+    {"epoch-before-locks", "it READs their E before its locks"},
+    {"log-after-write-back", "it is logged only when all of its writes are there (I8)"},
+    {"name-after-lock", "the lock-ahead record names x-locks only when they have been taken (I10)"},
+    {"mark-before-write-back", "the completion mark is there before they have been given back"},
+    {"enter-without-look", "a transaction does not read E again when it has published its e_w (I13)"},
+    {"leave-before-commit", "its e_w ends when its commit begins"},
+    {"join-with-older-data", "a node joins with data of a life before its last one"},
 };
 
-constexpr std::array kBugs = {
-    NamedBug{Bug::kSkipReadValidation, "skip-read-validation"},
-    NamedBug{Bug::kSkipOwnLockCheck, "skip-own-lock-check"},
-    NamedBug{Bug::kSkipNodeValidation, "skip-node-validation"},
-    NamedBug{Bug::kReadDataBeforeVersion, "read-data-before-version"},
-    NamedBug{Bug::kUnlockWithoutNewTid, "unlock-without-new-tid"},
-    NamedBug{Bug::kInstallBeforeLocks, "install-before-locks"},
-    NamedBug{Bug::kIgnoreObservedTids, "ignore-observed-tids"},
-    NamedBug{Bug::kSnapshotReadsNext, "snapshot-reads-next"},
-    NamedBug{Bug::kOverwriteSnapshot, "overwrite-snapshot"},
-    NamedBug{Bug::kFreeTooEarly, "free-too-early"},
-    NamedBug{Bug::kUnhookChanged, "unhook-changed"},
-    NamedBug{Bug::kInsertKeepsVersion, "insert-keeps-version"},
-    NamedBug{Bug::kHalfCopy, "half-copy"},
-    NamedBug{Bug::kRegionOverwritesUnseen, "region-overwrites-unseen"},
-    NamedBug{Bug::kRegionIgnoresEpoch, "region-ignores-epoch"},
-    NamedBug{Bug::kWaitInRegion, "wait-in-region"},
-    NamedBug{Bug::kAckBeforeSync, "ack-before-sync"},
-    NamedBug{Bug::kIgnoreSyncError, "ignore-sync-error"},
-    NamedBug{Bug::kGiveRoomBeforeSync, "give-room-before-sync"},
-    NamedBug{Bug::kIgnoreRingPosition, "ignore-ring-position"},
-    NamedBug{Bug::kIgnoreFirstSegment, "ignore-first-segment"},
-    NamedBug{Bug::kIgnoreNextSegment, "ignore-next-segment"},
-    NamedBug{Bug::kDurableIsGreatest, "durable-is-greatest"},
-    NamedBug{Bug::kReplayAnyOrder, "replay-any-order"},
-    NamedBug{Bug::kReplayPastDurable, "replay-past-durable"},
-    NamedBug{Bug::kSkipChecksum, "skip-checksum"},
-    NamedBug{Bug::kOneLineVersion, "one-line-version"},
-    NamedBug{Bug::kOwnerIgnoresState, "owner-ignores-state"},
-    NamedBug{Bug::kOwnerLooksOnce, "owner-looks-once"},
-    NamedBug{Bug::kOwnerTidBeforeState, "owner-tid-before-state"},
-    NamedBug{Bug::kReadIgnoresLateLock, "read-ignores-late-lock"},
-    NamedBug{Bug::kUnhookKeepsIncarnation, "unhook-keeps-incarnation"},
-    NamedBug{Bug::kReuseStoresState, "reuse-stores-state"},
-    NamedBug{Bug::kSkipDirectorySync, "skip-directory-sync"},
-    NamedBug{Bug::kSleepWithoutLook, "sleep-without-look"},
-    NamedBug{Bug::kRingByEarlierLook, "ring-by-earlier-look"},
-    NamedBug{Bug::kWriteIgnoresFence, "write-ignores-fence"},
-    NamedBug{Bug::kCompletionBeforeEffect, "completion-before-effect"},
-    NamedBug{Bug::kTornHeaderRead, "torn-header-read"},
-    NamedBug{Bug::kBrokenGoesOn, "broken-goes-on"},
-    NamedBug{Bug::kSkipRemoteChecksum, "skip-remote-checksum"},
-    NamedBug{Bug::kIgnoreIncarnation, "ignore-incarnation"},
-    NamedBug{Bug::kUnlockBeforeWriteBack, "unlock-before-write-back"},
-    NamedBug{Bug::kHeaderBeforeLock, "header-before-lock"},
-    NamedBug{Bug::kTidBeforeState, "tid-before-state"},
-    NamedBug{Bug::kIgnoreLockBit, "ignore-lock-bit"},
-    NamedBug{Bug::kResumeUnseen, "resume-unseen"},
-    NamedBug{Bug::kAcceptTornBucket, "accept-torn-bucket"},
-    NamedBug{Bug::kIgnoreClockError, "ignore-clock-error"},
-    NamedBug{Bug::kIgnoreSoftTimeAge, "ignore-softtime-age"},
-    NamedBug{Bug::kIgnoreClockJump, "ignore-clock-jump"},
-    NamedBug{Bug::kTrustAnyLeaseEnd, "trust-any-lease-end"},
-    NamedBug{Bug::kHonourExpiredLease, "honour-expired-lease"},
-    NamedBug{Bug::kOwnerIgnoresLease, "owner-ignores-lease"},
-    NamedBug{Bug::kLeaseIgnoresLockBit, "lease-ignores-lock-bit"},
-    NamedBug{Bug::kFenceMovesLate, "fence-moves-late"},
-    NamedBug{Bug::kFenceStaysOpen, "fence-stays-open"},
-    NamedBug{Bug::kFenceExtendedByRead, "fence-extended-by-read"},
-    NamedBug{Bug::kDeathBeforeFence, "death-before-fence"},
-    NamedBug{Bug::kFenceBeforeLastWait, "fence-before-last-wait"},
-    NamedBug{Bug::kFenceIgnoresVerdict, "fence-ignores-verdict"},
-    NamedBug{Bug::kCondemnAnyBeat, "condemn-any-beat"},
-    NamedBug{Bug::kCountOwnStandstill, "count-own-standstill"},
-    NamedBug{Bug::kChangeAnyVersion, "change-any-version"},
-    NamedBug{Bug::kAdvanceUnseen, "advance-unseen"},
-    NamedBug{Bug::kAdvanceUnfinished, "advance-unfinished"},
-    NamedBug{Bug::kJoinFromOwnEpoch, "join-from-own-epoch"},
-    NamedBug{Bug::kSkipRemoteValidation, "skip-remote-validation"},
-    NamedBug{Bug::kSkipRemoteNodes, "skip-remote-nodes"},
-    NamedBug{Bug::kSkipEpochWait, "skip-epoch-wait"},
-    NamedBug{Bug::kEpochBeforeLocks, "epoch-before-locks"},
-    NamedBug{Bug::kLogAfterWriteBack, "log-after-write-back"},
-    NamedBug{Bug::kNameAfterLock, "name-after-lock"},
-    NamedBug{Bug::kMarkBeforeWriteBack, "mark-before-write-back"},
-    NamedBug{Bug::kEnterWithoutLook, "enter-without-look"},
-    NamedBug{Bug::kLeaveBeforeCommit, "leave-before-commit"},
-};
-
-// Written by the test before it starts threads; relaxed suffices.
-std::atomic<Bug> current_bug{Bug::kNone};
+// The number of the bug, 0 for none. Written by the test before it starts threads; relaxed suffices.
+std::atomic<std::uint64_t> current_bug{0};
 thread_local SyncHook sync_hook;
 SyncHook process_sync_hook;  // written before there are threads that read it
 
 }  // namespace
 
-Bug injected_bug() { return current_bug.load(std::memory_order_relaxed); }
-void inject_bug(Bug bug) { current_bug.store(bug, std::memory_order_relaxed); }
+std::vector<KnownBug> known_bugs() { return {std::begin(kBugs), std::end(kBugs)}; }
 
-Bug bug_by_name(std::string_view name) {
-  for (const NamedBug& entry : kBugs) {
-    if (entry.name == name) return entry.bug;
+bool inject_bug(std::string_view name) {
+  const bool known =
+      std::any_of(std::begin(kBugs), std::end(kBugs), [&](const KnownBug& bug) { return bug.name == name; });
+  if (!kTestHooks || (!known && !name.empty())) return false;
+  current_bug.store(known ? BugName::hash(name) : 0, std::memory_order_relaxed);
+  return true;
+}
+
+std::string_view injected_bug() {
+  for (const KnownBug& bug : kBugs) {
+    if (is_injected(BugName::hash(bug.name))) return bug.name;
   }
-  return Bug::kNone;
+  return {};
 }
 
-std::string_view name(Bug bug) {
-  for (const NamedBug& entry : kBugs) {
-    if (entry.bug == bug) return entry.name;
-  }
-  return "none";
-}
-
-std::vector<Bug> all_bugs() {
-  std::vector<Bug> all;
-  for (const NamedBug& entry : kBugs) all.push_back(entry.bug);
-  return all;
-}
+bool is_injected(std::uint64_t number) { return current_bug.load(std::memory_order_relaxed) == number; }
 
 void set_sync_hook(SyncHook hook) { sync_hook = std::move(hook); }
 void set_process_sync_hook(SyncHook hook) { process_sync_hook = std::move(hook); }

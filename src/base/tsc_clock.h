@@ -12,6 +12,8 @@ inline constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 /// CLOCK_MONOTONIC in nanoseconds.
 std::uint64_t monotonic_ns();
+/// CLOCK_MONOTONIC in microseconds.
+inline std::uint64_t monotonic_us() { return monotonic_ns() / 1000; }
 
 class TscClock {
  public:

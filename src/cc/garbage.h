@@ -1,5 +1,5 @@
 #pragma once
-// Garbage of the engine (Silo 4.8, 4.9): old versions, absent records, unhooked records, tree nodes.
+// Garbage of the engine (Silo 4.8, 4.9): old versions, absent and unborn records, unhooked records, tree nodes.
 
 #include <cstddef>
 #include <string_view>
@@ -12,6 +12,9 @@ namespace granary::cc {
 /// its TID; `tid` its whole TID word, unlocked.
 void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Index* index, TidWord tid,
                      std::string_view key);
+/// Registers the placeholder of an insert that has not committed, for unhooking once no transaction is open that may have found it. It
+/// superseded nothing, so no snapshot needs it.
+void register_unborn(WorkerState& worker, Record* record, Index* index, std::string_view key);
 /// Registers an old version that was superseded in `epoch`.
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
 /// Registers a record that the index no longer leads to.

@@ -1,6 +1,6 @@
 #pragma once
-// What a committing transaction does at other nodes, as its commit sees it (src/dist/transaction does it). A transaction that
-// touches this node only has none, and pays for none.
+// The steps that a commit takes at other nodes; src/cluster/transaction implements them. A transaction that touches this node only
+// has no remote part, and pays nothing for it.
 
 #include <cstdint>
 #include <span>

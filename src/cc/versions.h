@@ -12,7 +12,7 @@ namespace granary::cc {
 /// older period. A placeholder (TID 0) was never born and needs no keeping.
 inline bool snapshots_may_need(const WorkerState& worker, TidWord old, epoch::Epoch period) {
   if (!worker.shared.settings.snapshots || record::tid_of(old) == 0) return false;
-  return record::epoch_of(old) < period && !base::injected(base::Bug::kOverwriteSnapshot);
+  return record::epoch_of(old) < period && !base::injected("overwrite-snapshot");
 }
 
 /// Memory of a local record, which old versions of shared ones are, too; nullptr at the memory limit.

@@ -94,7 +94,8 @@ inline bool shut_out(const Shared& shared) {
   return shared.fence != nullptr && !shared.fence->open(shared.fence->version());
 }
 
-/// An absent record that may be unhooked from its index once no snapshot needs it, if it has not changed since.
+/// An absent record that may be unhooked from its index once no snapshot needs it, if it has not changed since. No snapshot ever needs
+/// one that was never born.
 struct AbsentRecord {
   Record* record;
   Index* index;
@@ -116,6 +117,7 @@ struct WorkerState {
   log::Ring* ring = nullptr;               ///< this worker's, if there is a log
   epoch::LimboList<Record*> versions;      ///< by epoch of the TID that superseded them (snapshot reclamation)
   epoch::LimboList<AbsentRecord> absents;  ///< by epoch of the deletion (snapshot reclamation)
+  epoch::LimboList<AbsentRecord> unborn;   ///< placeholders of aborted inserts (tree reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
   TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
   std::unique_ptr<htm::Region> region;     ///< where commits are tried first, if there is HTM

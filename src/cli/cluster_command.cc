@@ -16,7 +16,7 @@
 #include "src/cli/cluster_check/member_checks.h"
 #include "src/cli/cluster_check/service_checks.h"
 #include "src/cli/tool.h"
-#include "src/db/cluster/cluster_protocol.h"
+#include "src/node/cluster_protocol.h"
 
 namespace granary::cli {
 namespace {

@@ -43,8 +43,10 @@ Result<InspectedDatabase> InspectedDatabase::open(const std::string& directory) 
   database.directory = base::canonical(directory);
   if (const Status locked = database.lock(database.directory); !locked.ok()) return locked;
   auto manifest = recovery::read_manifest(files, database.directory);
-  if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound)
+  if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) {
+    if (const Status empty = recovery::check_no_remains(files, database.directory); !empty.ok()) return empty;
     return none(fmt::format("there is no file '{}/{}'", directory, recovery::kManifestName));
+  }
   if (!manifest.ok()) return manifest.status();
   database.manifest = std::move(*manifest);
   return database;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "src/db/member_file.h"
+
 namespace granary::cli {
 
 std::string text_of(const recovery::DroppedTail& tail) {
@@ -30,6 +32,9 @@ Result<LogReport> examine_logs(const InspectedDatabase& database) {
     if (!survey.ok()) return report;  // beyond salvage: wrong files, not wrong bytes
   }
   if (!survey.ok()) return first;
+  const Status member = db::check_member_file(base::system_files(), database.directory, database.manifest);
+  if (!member.ok() && member.code() != StatusCode::kDamaged) return member;
+  if (!member.ok()) report.damages.push_back(member.message());
   report.scan = std::move(survey->scan);
   report.rings = std::move(survey->rings);
   auto replay = preview_replay(database, report.scan, report.rings.entries(), /*salvaged=*/!first.ok());
@@ -45,7 +50,8 @@ std::optional<recovery::checkpoint::ReadOptions> checkpoint_of(const InspectedDa
   return recovery::checkpoint::ReadOptions{.files = &base::system_files(),
                                            .directory = database.directory + "/" + checkpoint->directory,
                                            .database = database.manifest.database,
-                                           .epoch = checkpoint->epoch};
+                                           .epoch = checkpoint->epoch,
+                                           .stamp = checkpoint->stamp};
 }
 
 Result<std::string> examine_checkpoint(const InspectedDatabase& database) {

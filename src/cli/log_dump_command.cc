@@ -109,7 +109,7 @@ Status Dump::segment(const SegmentFile& file) {
   auto opened = base::system_files().open(file.path);
   if (!opened.ok()) return opened.status();
   if (const Status loaded = bytes_.load(**opened, file.path); !loaded.ok()) return loaded;
-  const log::SegmentHeader header = recovery::expected_header(database_.manifest.database, file.name);
+  const log::SegmentHeader header = recovery::expected_header(database_.manifest, file.name);
   auto reader = SegmentReader::open(bytes_.view(), file.path, header);
   if (!reader.ok()) {
     damaged_ = true;

@@ -13,23 +13,34 @@
 namespace granary::cli {
 namespace {
 
-bench::ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
+using bench::ExitCode;
+
+ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
   const auto database = open_with_logs(directory, flags);
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
   const auto report = examine_logs(*database);
   if (!report.ok()) return bench::refuse(bench::exit_code_of(report.status()), report.status().message());
+  const auto checkpoint = examine_checkpoint(*database);
+  if (!checkpoint.ok()) return bench::refuse(bench::exit_code_of(checkpoint.status()), checkpoint.status().message());
+  if (!report->rings.note.empty()) base::print("{}\n", report->rings.note);
   for (const recovery::DroppedTail& tail : report->scan.tails) base::print("torn tail: {}\n", text_of(tail));
   for (const std::string& damage : report->damages) base::print("DAMAGED: {}\n", damage);
+  if (!checkpoint->empty()) base::print("DAMAGED: {}\n", *checkpoint);
+  if (!checkpoint->empty() && report->damages.empty()) {
+    std::fflush(stdout);
+    return bench::refuse(ExitCode::kDamagedData,
+                         fmt::format("the checkpoint of '{}' is damaged, and its log goes on from there", directory));
+  }
   if (!report->damages.empty()) {
     std::fflush(stdout);
-    return bench::refuse(bench::ExitCode::kDamagedData,
+    return bench::refuse(ExitCode::kDamagedData,
                          fmt::format("the log in '{}' is damaged in {} place{}", directory, report->damages.size(),
                                      report->damages.size() == 1 ? "" : "s"));
   }
   base::print("ok: {} segments, {} transactions, {}, durable epoch {}\n", report->scan.segments.size(),
               bench::with_commas(report->scan.transactions), bench::human_bytes(report->scan.bytes),
               report->scan.durable);
-  return bench::ExitCode::kOk;
+  return ExitCode::kOk;
 }
 
 }  // namespace
@@ -38,10 +49,11 @@ const Tool& log_verify_tool() {
   static const Tool tool{
       .group = "log",
       .name = "verify",
-      .summary = "reads all of it as recovery would; exit code 4 if it is damaged",
+      .summary = "reads all that recovery would; exit code 4 if something is damaged",
       .description =
-          "Reads every segment that counts, and the rings of a process that died, and checks what recovery "
-          "checks: names and headers, checksums, markers against each other and the manifest, tables and sizes "
+          "Reads every segment that counts, the checkpoint that they go on from, and the rings of a process that "
+          "died, and checks what recovery checks: names and headers, checksums, markers against each other and the "
+          "manifest, tables and sizes "
           "of writes. Prints a line with file, offset and cause for each damage and ends in exit code 4 if "
           "there is any. A torn tail, where nothing durable is lost, is reported and no damage.",
       .examples = {"/var/lib/bank"},

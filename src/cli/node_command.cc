@@ -14,6 +14,9 @@
 #include "bench/harness/trial.h"
 #include "cluster_config/config.h"
 #include "cluster_config/load.h"
+#include "cluster_config/membership/life.h"
+#include "recovery/settle.h"
+#include "src/base/directory.h"
 #include "src/base/print.h"
 #include "src/cli/tool.h"
 
@@ -31,9 +34,7 @@ std::uint64_t now_ns() {
 bench::ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
 
 /// Serves until it is told to stop, or is no member any more.
-Status serve(Cluster& cluster) {
-  bench::StopSignals signals;
-  signals.ask_first(true);
+Status serve(Cluster& cluster, const bench::StopSignals& signals) {
   base::print("node {} of {} serves\n", cluster.node(), cluster.nodes().size());
   std::fflush(stdout);
   while (cluster.status().ok() && !signals.wait_until(now_ns() + kLook_ns)) {
@@ -42,15 +43,26 @@ Status serve(Cluster& cluster) {
 }
 
 /// One life of the node: it joins, starts, serves and leaves. Its directory is free when this returns. `served_ns`: for how long it served.
-Status live(const ClusterOptions& options, std::uint64_t& served_ns) {
+Status live(const ClusterOptions& options, const bench::StopSignals& signals, std::uint64_t& served_ns) {
   auto cluster = Cluster::join(options);
   if (!cluster.ok()) return cluster.status();
-  if (Status status = (*cluster)->start(); !status.ok()) return status;
+  if (Status status = (*cluster)->start(); !status.ok()) {
+    const Status left = (*cluster)->leave();
+    return signals.requested() && !left.ok() ? left : status;
+  }
   const std::uint64_t from_ns = now_ns();
-  Status status = serve(**cluster);
+  Status status = serve(**cluster, signals);
   served_ns = now_ns() - from_ns;
   if (status.ok()) base::print("node {} has left\n", (*cluster)->node());
   return status;
+}
+
+/// Whether the life has ended because the node was told to stop, in order. One that had not served by then says so.
+bool ended_as_told(const Status& ended, NodeNumber node, const bench::StopSignals& signals) {
+  if (ended.ok()) return true;
+  if (!signals.requested() || ended.code() != StatusCode::kUnavailable) return false;
+  base::print("node {} has left before it served\n", node);
+  return true;
 }
 
 /// Whether the same may go well in a while: others still have to end, or to start, or the membership cannot be reached.
@@ -65,7 +77,7 @@ class Rejoining {
   Rejoining(std::uint64_t most, bool has_data) : most_(most), has_data_(has_data) {}
 
   /// Waits before the next life and returns true; or says why there is none, and returns false.
-  bool go_on(NodeNumber node, const Status& ended, std::uint64_t served_ns) {
+  bool go_on(NodeNumber node, const Status& ended, std::uint64_t served_ns, const bench::StopSignals& signals) {
     if (served_ns >= kServedLong_ns) tries_ = 0;
     const std::string why = refusal(ended);
     if (!why.empty()) {
@@ -76,8 +88,6 @@ class Rejoining {
     ++tries_;
     base::print(stderr, "granary: node {} starts again with its data in {} s (try {} of {}), after: {}\n", node,
                 pause_s, tries_, most_, ended.message());
-    bench::StopSignals signals;
-    signals.ask_first(true);
     return !signals.wait_until(now_ns() + pause_s * 1'000'000'000);
   }
 
@@ -103,6 +113,24 @@ bool has_data_directory(const ClusterOptions& options) {
   return config.ok() && !config->find(options.node)->data_directory.empty();
 }
 
+/// --moved: the rings, and log directories that stayed where they were, are the node's own again.
+Status take_over(const ClusterOptions& options) {
+  const auto config = cluster_config::load(options.file);
+  if (!config.ok()) return config.status();
+  const cluster_config::NodeConfig* const node = config->find(options.node);
+  if (node == nullptr) return {};  // joining says so
+  if (node->data_directory.empty())
+    return {StatusCode::kInvalidArgument, fmt::format("--moved: node {} has no data_directory", options.node)};
+  const std::string directory = base::canonical(node->data_directory);
+  const auto life = membership::read_life(base::system_files(), directory, config->name, options.node);
+  if (!life.ok()) return life.status();
+  const auto lock = base::system_files().lock(fmt::format("{}/{}", directory, recovery::kLockName));
+  if (!lock.ok()) return lock.status();
+  recovery::Wishes wishes{.log_directories = node->log_directories, .moved = true};
+  for (std::string& path : wishes.log_directories) path = base::canonical(path);
+  return recovery::take_residence(base::system_files(), directory, std::move(wishes));
+}
+
 bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   if (!flags.given("cluster")) return bench::refuse(bench::ExitCode::kUsage, "node: --cluster is missing");
   if (flags.integer("id") == 0) return bench::refuse(bench::ExitCode::kUsage, "node: --id is missing");
@@ -110,15 +138,21 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
                          .node = static_cast<NodeNumber>(flags.integer("id")),
                          .start_timeout_ms = static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000)};
   options.database.salvage = flags.enabled("salvage");
+  if (flags.enabled("moved")) {
+    if (const Status taken = take_over(options); !taken.ok()) return refuse(taken);
+  }
+  bench::StopSignals signals;
+  signals.ask_first(true);
+  options.give_up = [&signals] { return signals.requested(); };
   std::uint64_t served_ns = 0;
-  Status ended = live(options, served_ns);
-  if (ended.ok()) return bench::ExitCode::kOk;
+  Status ended = live(options, signals, served_ns);
+  if (ended_as_told(ended, options.node, signals)) return bench::ExitCode::kOk;
   if (ended.code() != StatusCode::kMembershipLost) return refuse(ended);
   options.database.salvage = false;  // that was for what had been there before
   Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data_directory(options));
-  while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0))) {
-    ended = live(options, served_ns);
-    if (ended.ok()) return bench::ExitCode::kOk;
+  while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
+    ended = live(options, signals, served_ns);
+    if (ended_as_told(ended, options.node, signals)) return bench::ExitCode::kOk;
   }
   // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
   const bench::ExitCode code = bench::exit_code_of(ended);
@@ -152,6 +186,9 @@ const Tool& node_tool() {
                     "rejoin", 8, 0, 1000, "",
                     "How often in a row a node with a data_directory starts again by itself when it has "
                     "lost its membership; 0: it ends with exit code 6 at once."),
+                bench::switch_flag("moved", false,
+                                   "The node's data_directory was moved to another file system and is not where it "
+                                   "was: its log rings, and log directories that stayed, are still its own."),
                 bench::switch_flag(
                     "salvage", false,
                     "Open what is left of damaged or missing data, and say what is lost; on every node.")},

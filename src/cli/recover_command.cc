@@ -10,6 +10,7 @@
 
 #include "bench/harness/progress.h"
 #include "bench/harness/trial.h"
+#include "cluster_config/membership/life.h"
 #include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 #include "src/cli/log_damage.h"
@@ -150,6 +151,11 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
   database->locks.clear();  // opening takes them
   if (flags.enabled("moved")) {
     if (const Status taken = take_over(database->directory, flags); !taken.ok()) return refuse(taken);
+    if (base::system_files().open(fmt::format("{}/{}", database->directory, membership::kLifeName)).ok()) {
+      base::print("'{}' is the directory of a cluster's node, and counts as moved: start the node\n",
+                  database->directory);
+      return ExitCode::kOk;
+    }
   }
   return recover(options);
 }

@@ -69,6 +69,7 @@ void Preview::transaction(const std::string& where, record::TidWord tid, std::st
 }
 
 Status Preview::segment(const recovery::LogSegment& segment) {
+  if (segment.chunks.empty()) return {};  // it holds no transaction, and perhaps not even a header
   auto file = base::system_files().open(segment.path);
   if (!file.ok()) return file.status();
   if (const Status loaded = bytes_.load(**file, segment.path); !loaded.ok()) return loaded;
@@ -76,7 +77,7 @@ Status Preview::segment(const recovery::LogSegment& segment) {
     if (chunk.last_epoch >= from_epoch_) preview_.bytes += chunk.end - chunk.begin;
   }
   const epoch::Epoch limit = segment.running && past_durable_ ? kNoLimit : segment.limit;
-  const auto header = recovery::expected_header(database_.manifest.database, segment.name);
+  const auto header = recovery::expected_header(database_.manifest, segment.name);
   auto reader = recovery::SegmentReader::open(bytes_.view(), segment.path, header, /*ignore_header=*/salvaged_);
   if (!reader.ok()) return reader.status();
   for (;;) {

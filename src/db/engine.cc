@@ -20,6 +20,18 @@ constexpr std::uint64_t kReserveShare = 32;
 /// The part that is left of it while stored data are loaded, so that a full database that was opened can delete.
 constexpr std::uint64_t kReserveShareOfLoading = 256;
 
+/// A hash table that is loaded frugally gets a main header for so many times fewer keys than are expected: for 96 keys a bucket. The
+/// longer the chains, the less memory the index takes, down to 24 bytes a key. These take 25, so what a database with any main header
+/// could hold can be loaded: the part of the reserve that loading may use is 2.7 % of the limit, and a record and its entry take 64 bytes
+/// at least.
+constexpr std::uint64_t kFrugalShare = 16;
+
+recovery::TableEntry entry_to_load(const recovery::TableEntry& entry, bool frugal) {
+  recovery::TableEntry made = entry;
+  if (frugal && entry.hash_keys) made.hash_keys = std::max<std::uint64_t>(1, *entry.hash_keys / kFrugalShare);
+  return made;
+}
+
 }  // namespace
 
 /// What fits into memory may still need somewhat more while it is loaded fast: by several threads, with deleted records that wait for
@@ -139,7 +151,7 @@ Status Engine::recover(Loading loading) {
   slabs_.set_reserve(slabs_.limit_bytes() / kReserveShareOfLoading);
   for (const recovery::TableEntry& entry : storage_->tables()) {
     const std::lock_guard lock(schema_mutex_);
-    auto table = add_table(entry);
+    auto table = add_table(entry_to_load(entry, loading == Loading::kFrugal));
     if (!table.ok()) return table.status();
     undeclared_.insert(entry.name);
     if (!entry.base) continue;
@@ -149,6 +161,7 @@ Status Engine::recover(Loading loading) {
   }
   if (const Status filled = fill(loading); !filled.ok()) return filled;
   slabs_.set_reserve(slabs_.options().reserve_bytes);
+  widen_recovered_tables();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   shared_.log = &storage_->log();
   for (txn::WorkerCore* const worker : idle_workers_) {
@@ -190,7 +203,6 @@ Status Engine::fill(Loading loading) {
     states.push_back(&(*worker)->state());
   }
   const Status filled = storage_->recover(all_tables(), states, loading == Loading::kFrugal);
-  if (filled.ok()) widen_recovered_tables();
   for (txn::WorkerCore* const worker : workers) give_worker(worker);
   return filled;
 }
@@ -224,7 +236,8 @@ Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) cons
 }
 
 Status Engine::log_status() const {
-  if (shared_.log == nullptr || !shared_.log->durable().failed()) return {};
+  if (shared_.log == nullptr) return {};
+  if (!shared_.log->durable().failed()) return shared_.log->stall();
   failure_told_.store(true, std::memory_order_relaxed);
   return shared_.log->durable().cause();
 }

@@ -111,6 +111,8 @@ class Engine {
   Status check_new(const recovery::TableEntry& entry) const;
   /// For a hash index of so many keys; empty if there is no memory.
   std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);
+  /// Gives its memory back; nobody looks at it any more.
+  void free_main_header(std::span<kvstore::hash::Bucket> main_header);
   bool rebuild(txn::TableCore& table, std::uint64_t keys);
   void widen_recovered_tables();
   Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
@@ -130,7 +132,7 @@ class Engine {
   std::unique_ptr<memory::SlabCache> schema_slabs_;
   std::unique_ptr<kvstore::NodeMemory> schema_nodes_;
   std::atomic<std::uint64_t> main_header_bytes_{
-      0};  // all ever made; added to under the mutex, read for statistics: relaxed
+      0};  // of all that there are; changed under the mutex, read for statistics: relaxed
   std::vector<std::unique_ptr<txn::TableCore>> tables_;
   std::map<std::string, txn::TableCore*, std::less<>> tables_by_name_;
   std::set<std::string, std::less<>> undeclared_;  // recovered, and not yet asked for by create_table or create_index

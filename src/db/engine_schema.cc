@@ -66,6 +66,11 @@ std::span<kvstore::hash::Bucket> Engine::make_main_header(std::uint64_t keys) {
   return {reinterpret_cast<kvstore::hash::Bucket*>(header), buckets};
 }
 
+void Engine::free_main_header(std::span<kvstore::hash::Bucket> main_header) {
+  main_header_bytes_.fetch_sub(main_header.size_bytes(), std::memory_order_relaxed);
+  slabs_.give_run(reinterpret_cast<char*>(main_header.data()), main_header.size_bytes());
+}
+
 Result<txn::TableCore*> Engine::add_table(const recovery::TableEntry& entry) {
   if (const Status good = check_new(entry); !good.ok()) return good;
   std::span<kvstore::hash::Bucket> main_header;

@@ -41,7 +41,10 @@ bool MemoryWait::await(txn::WorkerCore& worker) {
   if (worker.make_room()) return true;
   if (shared.settings.epoch_ms == 0) return false;
   const bool looked = looks >= first_look_ + kFewestLooks;
-  const bool garbage = worker.has_garbage() || shared.relief.garbage_waiting.load(std::memory_order_relaxed) != 0;
+  // The lists of garbage must not be read here: another thread may have borrowed the worker just now and be changing them. Whoever
+  // collects leaves the number of items behind, make_room() above or that thread, and the number is atomic.
+  const bool own_garbage = worker.state().garbage_items.load(std::memory_order_relaxed) != 0;
+  const bool garbage = own_garbage || shared.relief.garbage_waiting.load(std::memory_order_relaxed) != 0;
   if (looked && (!garbage || shared.epochs.snapshot_holds())) return false;
   return await_next_epoch(shared, *worker.state().waiter);
 }

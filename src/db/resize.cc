@@ -7,23 +7,31 @@
 
 namespace granary::db {
 
-/// Moves all keys to a main header for so many. False if there is no memory: the table is as before.
+/// Moves all keys to a main header for so many. False if there is no memory: the table is as before. The main header that is not used
+/// any more, or not after all, goes back to the pool, as nobody uses the table. Only that of a shared table does not: other nodes may
+/// know where it is.
 bool Engine::rebuild(txn::TableCore& table, std::uint64_t keys) {
-  const std::span<kvstore::hash::Bucket> main_header = make_main_header(keys);
-  if (main_header.empty()) return false;
-  const bool done = table.index().hash().rebuild(main_header, *schema_nodes_);
+  kvstore::hash::Table& index = table.index().hash();
+  const std::span<kvstore::hash::Bucket> former = index.main_header(), made = make_main_header(keys);
+  if (made.empty()) return false;
+  const bool done = index.rebuild(made, *schema_nodes_);
   schema_slabs_->release();  // the former chains are for the workers' records and nodes
+  if (!done) free_main_header(made);
+  if (done && !table.is_shared()) free_main_header(former);
   return done;
 }
 
-/// What was recovered may be more than the table was made for; chains for ever would be the price of one wrong guess.
+/// Makes each recovered table's main header as wide as its keys need, or else as wide as memory allows. A table may have more keys than
+/// it was made for, or was loaded with a narrow main header because memory is short; without this its chains would stay long.
 void Engine::widen_recovered_tables() {
   const std::lock_guard lock(schema_mutex_);
   for (const auto& table : tables_) {
     if (table->index().ordered()) continue;
     const kvstore::hash::TableStatistics statistics = table->index().hash().statistics();
-    const std::uint64_t slots = statistics.buckets * kvstore::hash::kSlots;
-    if (statistics.keys > slots && rebuild(*table, statistics.keys)) storage_->note_keys(table->id(), statistics.keys);
+    if (statistics.keys <= statistics.buckets * kvstore::hash::kSlots) continue;
+    std::uint64_t keys = statistics.keys;
+    while (kvstore::hash::Table::buckets_for(keys) > statistics.buckets && !rebuild(*table, keys)) keys /= 2;
+    if (keys == statistics.keys) storage_->note_keys(table->id(), keys);
   }
 }
 

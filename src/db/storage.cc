@@ -225,8 +225,12 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
     return segment ? segment->generation >= number : log::is_spare_name(name);
   };
   if (const Status removed = remove_files(manifest_.log_directories, unfinished); !removed.ok()) return removed;
-  next.generations.push_back(
-      {.number = number, .loggers = options_.loggers, .first_epoch = epochs.current(), .cut = {}, .life = part_.life});
+  next.generations.push_back({.number = number,
+                              .loggers = options_.loggers,
+                              .first_epoch = epochs.current(),
+                              .cut = {},
+                              .life = part_.life,
+                              .stamp = log::new_stamp()});
   next.generations.back().segments.resize(options_.loggers);
   if (ended != Ended::kNo) {
     next.generations.back().cut = epochs.current();
@@ -252,7 +256,8 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
                              .cluster = epochs.in_cluster() || ended != Ended::kNo,
                              .threads = options_.background == Background::kThreads && ended == Ended::kNo,
                              .database = manifest_.database,
-                             .generation = number},
+                             .generation = number,
+                             .stamp = next.generations.back().stamp},
                             epochs, epochs.current() - 1, adopted);
   if (!log.ok()) return log.status();
   base::sync_point("storage.log_opened");

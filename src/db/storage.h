@@ -39,8 +39,6 @@
 
 namespace granary::db {
 
-inline constexpr std::string_view kCheckpointPrefix = "checkpoint-";  ///< of their directories
-
 /// That read and write what a recovery needs.
 inline unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
@@ -126,6 +124,7 @@ class Storage {
   Status settle(recovery::Manifest manifest);
   Status check_new_directories() const;
   Status check_unowned(const std::vector<std::string>& fresh) const;
+  bool was_owned(const std::string& log_directory) const;
   Result<std::string> find(const std::vector<std::string>& directories, bool (*matches)(const std::string& name)) const;
   Status know_log_directories();
   Status scan();

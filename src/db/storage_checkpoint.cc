@@ -23,8 +23,6 @@ double checkpoint_cores() {
   return kShare * std::max(1u, std::thread::hardware_concurrency());
 }
 
-std::uint64_t now_us() { return base::monotonic_ns() / 1000; }
-
 Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
   return {
       StatusCode::kUnavailable,
@@ -43,6 +41,7 @@ Status Storage::load_checkpoint(std::span<txn::TableCore* const> tables, std::sp
                                              .directory = options_.directory + "/" + manifest_.checkpoint->directory,
                                              .database = manifest_.database,
                                              .epoch = manifest_.checkpoint->epoch,
+                                             .stamp = manifest_.checkpoint->stamp,
                                              .count_missing = frugal,
                                              .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
                                             tables, workers);
@@ -60,7 +59,8 @@ Status Storage::remove_stale_checkpoints() {
   const auto names = files_.list(options_.directory);
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
-    if (!name.starts_with(kCheckpointPrefix) || (manifest_.checkpoint && manifest_.checkpoint->directory == name))
+    if (!name.starts_with(recovery::kCheckpointPrefix) ||
+        (manifest_.checkpoint && manifest_.checkpoint->directory == name))
       continue;
     const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
     if (!removed.ok()) return removed;
@@ -78,11 +78,12 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
   std::unique_lock lock(checkpoint_mutex_, std::defer_lock);
   while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
     const std::uint64_t since_us = durable_wait_us_.load(std::memory_order_relaxed);
-    if (since_us == 0 || now_us() - since_us < timeout_us) continue;
+    if (since_us == 0 || base::monotonic_us() - since_us < timeout_us) continue;
     const std::string reason = obstacle ? obstacle() : std::string();
-    return {StatusCode::kUnavailable,
-            fmt::format("another checkpoint has waited for {:.1f} s until its epoch is durable{}{}",
-                        static_cast<double>(now_us() - since_us) / 1e6, reason.empty() ? "" : ": ", reason)};
+    return {
+        StatusCode::kUnavailable,
+        fmt::format("another checkpoint has waited for {:.1f} s until its epoch is durable{}{}",
+                    static_cast<double>(base::monotonic_us() - since_us) / 1e6, reason.empty() ? "" : ": ", reason)};
   }
   if (log_->durable().failed()) return log_->durable().cause();
   if (!has_all()) {
@@ -93,7 +94,8 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
   if (!pinned.ok()) return pinned.status();
   std::optional<recovery::checkpoint::SnapshotPin> pin(std::move(pinned).value());
   if (pin->epoch() == 0) return {};  // there is no snapshot yet, so nothing that it could hold
-  const recovery::CheckpointEntry entry{pin->epoch(), fmt::format("{}{:012}", kCheckpointPrefix, pin->epoch())};
+  const recovery::CheckpointEntry entry{
+      pin->epoch(), fmt::format("{}{:012}", recovery::kCheckpointPrefix, pin->epoch()), log::new_stamp()};
   // One that is whole, and perhaps the one in force after a crash: only the sync of its manifest failed.
   if (doubtful_) {
     if (const Status installed = install(*doubtful_); !installed.ok()) return installed;
@@ -106,6 +108,7 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
   const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,
                                                                .directory = path,
                                                                .database = manifest_.database,
+                                                               .stamp = entry.stamp,
                                                                .partitions = recovery_threads(),
                                                                .threads = threads,
                                                                .duty = checkpoint_cores() / threads,
@@ -122,7 +125,7 @@ Status Storage::checkpoint(const std::function<std::vector<txn::TableCore*>()>& 
     if (shared.epochs.in_cluster() && durable_everywhere(shared.epochs, *log_) < entry.epoch - 1)
       return not_durable_yet(entry);
   }
-  durable_wait_us_.store(now_us(), std::memory_order_relaxed);
+  durable_wait_us_.store(base::monotonic_us(), std::memory_order_relaxed);
   const Status durable =
       wait_durable_everywhere(shared.epochs, *log_, entry.epoch - 1,
                               {.timeout_us = timeout_us, .cancel = &cancel_checkpoints_, .obstacle = &obstacle});

@@ -6,6 +6,7 @@
 
 #include "cluster_config/membership/life.h"
 #include "recovery/owner.h"
+#include "src/db/member_file.h"
 #include "src/db/storage.h"
 
 namespace granary::db {
@@ -37,18 +38,6 @@ Options with_absolute_paths(Options options) {
   return options;
 }
 
-/// The file that says whose the data are may be gone; the manifest still tells that a node wrote it.
-Status refuse_lost_member(const recovery::Manifest& manifest, const std::string& directory) {
-  const auto& generations = manifest.generations;
-  const bool by_a_node = std::any_of(generations.begin(), generations.end(),
-                                     [](const recovery::Generation& generation) { return generation.life != 0; });
-  if (!by_a_node) return {};
-  return {StatusCode::kDamaged,
-          fmt::format("'{0}' has the data of a node of a cluster, but '{0}/{1}', which says of which one, is missing: "
-                      "put it back; without those of the other nodes the data would not be whole",
-                      directory, membership::kLifeName)};
-}
-
 }  // namespace
 
 Storage::Storage(const Options& options, base::FileSystem& files, const ClusterPart& part)
@@ -67,8 +56,9 @@ Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::Fil
   }
   if (const Status read = storage->lock_and_read(); !read.ok()) return read;
   if (alone) {
-    const Status refused = refuse_lost_member(storage->manifest_, storage->options_.directory);
-    if (!refused.ok()) return refused;
+    // The file that says whose the data are may be gone; the manifest still tells that a node wrote them.
+    const Status known = check_member_file(files, storage->options_.directory, storage->manifest_);
+    if (!known.ok()) return known;
   }
   if (const Status scanned = storage->scan(); !scanned.ok()) return scanned;
   if (part.control != nullptr && storage->log_state().running) {
@@ -156,18 +146,20 @@ Status Storage::check_unowned(const std::vector<std::string>& fresh) const {
   return {};
 }
 
+/// By a database in this directory, which has no manifest any more.
+bool Storage::was_owned(const std::string& log_directory) const {
+  const auto owner = recovery::read_owner(files_, log_directory);
+  return owner.ok() && *owner && (*owner)->directory == options_.directory;
+}
+
 /// A directory without a manifest is a new database, unless there is something that only a database leaves.
 Status Storage::create_new() {
+  std::vector<std::string> own = log_directories();
+  std::erase_if(own, [this](const std::string& directory) { return !was_owned(directory); });
+  if (const Status empty = recovery::check_no_remains(files_, options_.directory, own); !empty.ok()) return empty;
   if (const Status unowned = check_unowned(log_directories()); !unowned.ok()) return unowned;
-  const auto found = find(log_directories(), [](const std::string& name) {
-    return is_segment(name) || name.starts_with(kCheckpointPrefix);
-  });
-  if (!found.ok()) return found.status();
-  if (!found->empty()) {
-    return {StatusCode::kDamaged,
-            fmt::format("'{}' has no {}, but '{}' is of a database; put the {} back, or choose an empty directory",
-                        options_.directory, recovery::kManifestName, *found, recovery::kManifestName)};
-  }
+  const Status empty = recovery::check_no_remains(files_, options_.directory, log_directories());
+  if (!empty.ok()) return empty;
   const auto identity = base::identity(files_, options_.directory);
   if (!identity.ok()) return identity.status();
   manifest_.database = recovery::new_id();

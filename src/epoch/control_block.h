@@ -3,7 +3,7 @@
 // writer; they reach it one-sided. A node alone has one as well, which nobody else looks at: its E is that word.
 //
 // In a cluster the words of the first line are changed by the leader's compare-and-swaps only, never by the node itself
-// (I2), and each of them only grows (src/dist/cluster_epoch/leader.h). The second line is the node's own.
+// (I2), and each of them only grows (src/cluster/cluster_epoch/leader.h). The second line is the node's own.
 
 #include <atomic>
 #include <cstddef>

@@ -13,9 +13,8 @@ void DurableEpoch::publish(std::size_t logger, epoch::Epoch complete) {
   // Under the mutex: of two loggers that publish at once, the later one sees both, so that D is never left behind.
   const std::lock_guard lock(mutex_);
   locals_[logger] = complete;
-  const epoch::Epoch least = base::injected(base::Bug::kDurableIsGreatest)
-                                 ? *std::max_element(locals_.begin(), locals_.end())
-                                 : *std::min_element(locals_.begin(), locals_.end());
+  const epoch::Epoch least = base::injected("durable-is-greatest") ? *std::max_element(locals_.begin(), locals_.end())
+                                                                   : *std::min_element(locals_.begin(), locals_.end());
   if (least <= durable_.load(std::memory_order_relaxed) || failed_.load(std::memory_order_relaxed)) return;
   durable_.store(least, std::memory_order_release);
   raised_.notify_all();

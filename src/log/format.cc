@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <random>
+
 #include "src/base/crc32c.h"
 
 namespace granary::log {
@@ -15,6 +17,15 @@ std::string to_text(const DatabaseId& id) {
   }
   return text;
 }
+
+Stamp new_stamp() {
+  std::random_device random;
+  Stamp stamp = 0;
+  while (stamp == 0) stamp = std::uint64_t{random()} << 32 | random();
+  return stamp;
+}
+
+std::string stamp_text(Stamp stamp) { return fmt::format("{:016x}", stamp); }
 
 std::uint32_t SegmentHeader::compute_crc() const { return base::crc32c(0, this, offsetof(SegmentHeader, crc)); }
 

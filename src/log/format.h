@@ -23,14 +23,21 @@ namespace granary::log {
 
 /// Format versions of segments and rings: of a database alone, and of a node of a cluster, whose transactions also write
 /// records of other nodes, and whose rings have a lock-ahead record.
-inline constexpr std::uint32_t kFormatVersion = 4;
-inline constexpr std::uint32_t kClusterFormatVersion = 5;
+inline constexpr std::uint32_t kFormatVersion = 6;
+inline constexpr std::uint32_t kClusterFormatVersion = 7;
 inline constexpr std::size_t kAlignment = 8;
 inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
 
 using DatabaseId = std::array<unsigned char, 16>;
 /// Its 32 hexadecimal digits.
 std::string to_text(const DatabaseId& id);
+
+/// A random word that each opening chooses for its generation, and each checkpoint for itself. Copies of a database that go on apart
+/// have the same numbers of generations; by their stamps their files are told apart. Never 0, which stands for any.
+using Stamp = std::uint64_t;
+Stamp new_stamp();
+/// Its 16 hexadecimal digits.
+std::string stamp_text(Stamp stamp);
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
 
@@ -103,11 +110,10 @@ struct SegmentHeader {
   std::uint32_t version = kFormatVersion;
   std::uint32_t byte_order = kByteOrder;
   DatabaseId database{};
-  std::uint32_t node = 0;  ///< always: whose log it is, its directory tells
-  std::uint32_t logger = 0;
+  Stamp stamp = 0;  ///< of the generation
   std::uint64_t generation = 0;
   std::uint64_t sequence = 0;  ///< of this logger's segments in this generation, from 0
-  std::uint32_t reserved = 0;
+  std::uint32_t logger = 0;
   std::uint32_t crc = 0;  ///< CRC-32C of all before it
 
   std::uint32_t compute_crc() const;

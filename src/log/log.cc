@@ -92,6 +92,7 @@ Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch dur
     identity.database = options_.database;
     identity.logger = i;
     identity.generation = options_.generation;
+    identity.stamp = options_.stamp;
     loggers_.push_back(
         std::make_unique<Logger>(LoggerOptions{.files = options_.files,
                                                .directory = options_.directories[i % options_.directories.size()],
@@ -134,8 +135,9 @@ void Log::run(Logger& logger) {
 Result<Ring*> Log::add_worker(std::uint32_t worker) {
   const std::string path = options_.reliable_directory + "/" + ring_name(worker);
   const auto logger = static_cast<std::uint32_t>(worker % loggers_.size());
-  auto ring = Ring::create(path, {options_.database, options_.generation, worker, version(options_), logger},
-                           options_.ring_bytes);
+  const Ring::Identity identity{options_.database, options_.generation, worker, version(options_), logger,
+                                options_.stamp};
+  auto ring = Ring::create(path, identity, options_.ring_bytes);
   if (!ring.ok()) return ring.status();
   const std::lock_guard lock(mutex_);
   rings_.push_back(std::move(*ring));
@@ -170,22 +172,42 @@ void Log::nudge() {
   wake_.notify_all();
 }
 
-void Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
+/// One whose device has not answered for too long; nullptr if there is none.
+const Logger* Log::silent_logger() const {
+  const auto silent = std::find_if(loggers_.begin(), loggers_.end(),
+                                   [this](const auto& logger) { return logger->silent_us() >= silence_us_; });
+  return silent == loggers_.end() ? nullptr : silent->get();
+}
+
+Status Log::stall() const {
+  const Logger* const silent = silent_logger();
+  if (silent == nullptr) return {};
+  return {StatusCode::kUnavailable,
+          fmt::format("the device of the log directory '{}' has not answered for {:.1f} s: a transaction that writes "
+                      "is given up while its log ring is full, and commits go on when the device answers",
+                      silent->directory(), static_cast<double>(silent->silent_us()) / 1e6)};
+}
+
+bool Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
   base::outside_region();
   waiting_.fetch_add(1, std::memory_order_relaxed);
   nudge();
-  for (std::uint32_t turn = 0; !ring.has_room(bytes) && !durable_.failed(); ++turn) {
+  bool room = ring.has_room(bytes);
+  for (std::uint32_t turn = 0; !room && !durable_.failed(); ++turn) {
     constexpr std::uint32_t kSpins = 64;
     if (!options_.threads) {
       step();
     } else if (turn < kSpins) {
       waiter.pause(turn);
     } else {
+      if (silent_logger() != nullptr) break;
       // A disk's time, not a lock's: the core is the logger's meanwhile.
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
+    room = ring.has_room(bytes);
   }
   waiting_.fetch_sub(1, std::memory_order_relaxed);
+  return room && !durable_.failed();
 }
 
 Status Log::close() {

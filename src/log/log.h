@@ -30,6 +30,7 @@ struct LogOptions {
   bool threads = true;   ///< false: whoever drives the database calls step()
   DatabaseId database{};
   std::uint64_t generation = 0;
+  Stamp stamp = 0;  ///< of the generation
 };
 
 struct LogStatistics {
@@ -58,8 +59,15 @@ class Log {
   bool step();
   /// The epoch has moved: loggers look at once.
   void nudge();
-  /// Waits until `bytes` (≤ its capacity) may be written to the ring, or the log has failed.
-  void wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes);
+  /// Waits until `bytes` (≤ its capacity) may be written to the ring. Returns false if the log has failed, or a device has not answered
+  /// for so long that it stalls(). A device that is slow but answers is waited for.
+  [[nodiscard]] bool wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes);
+  /// kUnavailable, with the directory and for how long, while a device leaves a call of a logger unanswered for kSilence_us; else OK.
+  /// Only a log with threads can tell. Thread-safe.
+  Status stall() const;
+  static constexpr std::uint64_t kSilence_us = 10'000'000;
+  /// For tests: another limit than kSilence_us. Before anybody waits.
+  void set_silence(std::uint64_t silence_us) { silence_us_ = silence_us; }
 
   /// All transactions have ended and E has moved on since: makes them durable and takes the rings away, unless they name locks at
   /// other nodes that could not be given back.
@@ -80,10 +88,12 @@ class Log {
  private:
   Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable);
   bool step(Logger& logger);
+  const Logger* silent_logger() const;
   void run(Logger& logger);
   void stop();
 
   const LogOptions options_;
+  std::uint64_t silence_us_ = kSilence_us;
   DurableEpoch durable_;
   std::atomic<std::uint32_t> waiting_{0};  // workers that wait for room; loggers look at it every turn, so relaxed
   std::vector<std::unique_ptr<Logger>> loggers_;

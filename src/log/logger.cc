@@ -4,6 +4,7 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
+#include "src/base/tsc_clock.h"
 #include "src/record/tid.h"
 
 namespace granary::log {
@@ -70,7 +71,7 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   if (const Status done = write_out(); !done.ok()) return done;
   if (const Status done = segment_.file->sync(); !done.ok()) return done;
   synced_bytes_ = segment_.bytes;
-  if (base::injected(base::Bug::kSkipDirectorySync)) return {};
+  if (base::injected("skip-directory-sync")) return {};
   return options_.files->sync_directory(options_.directory);
 }
 
@@ -80,9 +81,19 @@ bool Logger::step(bool urgent) {
   const bool moved_on = epochs_.current() > marked_ + 1 || epochs_.ended();
   const epoch::Epoch complete = moved_on ? epochs_.complete() : marked_;
   const std::uint64_t before = counters_.bytes.load(std::memory_order_relaxed);
+  note_answer();
   const Status done = turn(complete, urgent);
+  answered_us_.store(0, std::memory_order_relaxed);
   if (!done.ok()) durable_.fail(done);
   return counters_.bytes.load(std::memory_order_relaxed) != before;
+}
+
+void Logger::note_answer() { answered_us_.store(base::monotonic_us(), std::memory_order_relaxed); }
+
+std::uint64_t Logger::silent_us() const {
+  const std::uint64_t answered_us = answered_us_.load(std::memory_order_relaxed);
+  const std::uint64_t now_us = base::monotonic_us();
+  return answered_us == 0 ? 0 : now_us - std::min(now_us, answered_us);
 }
 
 Status Logger::turn(epoch::Epoch complete, bool urgent) {
@@ -108,7 +119,7 @@ Status Logger::drain(Ring& ring) {
   if (const Status taken = take(entries); !taken.ok()) return taken;
   base::sync_point("logger.appended");
   ring.drained(entries.size());
-  if (base::injected(base::Bug::kGiveRoomBeforeSync)) give_room();
+  if (base::injected("give-room-before-sync")) give_room();
   return {};
 }
 
@@ -136,8 +147,8 @@ Status Logger::take(std::string_view entries) {
 /// Makes the segment durable as far as it was written. Only then its rings let go of what they have in it.
 Status Logger::sync() {
   if (synced_bytes_ == segment_.bytes) return {};
-  if (const Status done = segment_.file->sync(); !done.ok() && !base::injected(base::Bug::kIgnoreSyncError))
-    return done;
+  if (const Status done = segment_.file->sync(); !done.ok() && !base::injected("ignore-sync-error")) return done;
+  note_answer();
   synced_bytes_ = segment_.bytes;
   bump(counters_.syncs, 1);
   give_room();
@@ -176,6 +187,7 @@ Status Logger::write_out() {
   segment_.bytes += buffer_.size();
   bump(counters_.bytes, buffer_.size());
   buffer_.clear();
+  note_answer();
   return done;
 }
 
@@ -199,7 +211,7 @@ Status Logger::finish_epoch(epoch::Epoch complete) {
 }
 
 Status Logger::mark(epoch::Epoch complete) {
-  if (base::injected(base::Bug::kAckBeforeSync)) durable_.publish(options_.identity.logger, complete);
+  if (base::injected("ack-before-sync")) durable_.publish(options_.identity.logger, complete);
   add_marker(complete);
   if (const Status done = write_out(); !done.ok()) return done;
   return sync();

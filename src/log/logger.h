@@ -32,7 +32,7 @@ namespace granary::log {
 struct LoggerOptions {
   base::FileSystem* files = nullptr;
   std::string directory;
-  SegmentHeader identity;  ///< database, logger, generation
+  SegmentHeader identity;  ///< all but the sequence
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
   std::uint64_t spares = 0;  ///< segments to set aside in advance
   std::optional<Codec> codec;
@@ -64,6 +64,9 @@ class Logger {
   /// Removes the finished segments before `sequence`. Thread-safe.
   Status remove_before(std::uint64_t sequence);
   const LoggerCounters& counters() const { return counters_; }
+  /// For how long the device has left this logger's call unanswered; 0 while there is none. Thread-safe.
+  std::uint64_t silent_us() const;
+  const std::string& directory() const { return options_.directory; }
 
   // Once nobody steps it any more.
   /// Where its log ends.
@@ -101,6 +104,7 @@ class Logger {
   void pack(std::string_view entries);
   Status write_out();
   Status sync();
+  void note_answer();
   void give_room();
 
   const LoggerOptions options_;
@@ -124,6 +128,9 @@ class Logger {
   std::vector<char> buffer_;
   std::optional<Compressor> compressor_;  // if the options name a codec
   LoggerCounters counters_;
+  /// When the device last answered in the turn that runs; 0 between turns. Written by the logger, read by workers that wait for room;
+  /// relaxed, as nothing else follows from it.
+  std::atomic<std::uint64_t> answered_us_{0};
 };
 
 }  // namespace granary::log

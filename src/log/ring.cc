@@ -126,6 +126,7 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
   header->version = identity.version;
   header->database = identity.database;
   header->generation = identity.generation;
+  header->stamp = identity.stamp;
   header->worker = identity.worker;
   header->logger = identity.logger;
   header->capacity = capacity;

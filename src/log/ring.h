@@ -34,6 +34,7 @@ struct RingHeader {
   std::uint32_t byte_order = SegmentHeader::kByteOrder;
   DatabaseId database{};
   std::uint64_t generation = 0;
+  Stamp stamp = 0;  ///< of the generation
   std::uint64_t capacity = 0;
   std::uint32_t worker = 0;
   std::uint32_t logger = 0;  ///< in whose log the entries are
@@ -65,6 +66,7 @@ class Ring {
     std::uint32_t worker = 0;
     std::uint32_t version = kFormatVersion;
     std::uint32_t logger = 0;
+    Stamp stamp = 0;
   };
   /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two. The file
   /// appears when it is whole; a creation that was killed may leave `path`.new, which the next one takes away.

@@ -45,11 +45,14 @@ constexpr std::size_t list_of(SlabKind kind, std::size_t class_index) {
 /// Other nodes remember places of the other kinds; a place that was one stays one.
 constexpr bool may_change_class(SlabKind kind) { return kind == SlabKind::kRecord || kind == SlabKind::kNode; }
 
+constexpr std::size_t whole_extents(std::size_t bytes) {
+  return (bytes + SlabPool::kExtentBytes - 1) / SlabPool::kExtentBytes * SlabPool::kExtentBytes;
+}
+
 /// What one cut takes from the region: enough for a few blocks, whole extents.
 constexpr std::size_t cut_bytes(std::size_t class_index) {
   const std::size_t want = bytes_of(class_index) * 4;
-  const std::size_t extent = SlabPool::kExtentBytes;
-  return want <= extent ? extent : (bytes_of(class_index) + extent - 1) / extent * extent;
+  return want <= SlabPool::kExtentBytes ? SlabPool::kExtentBytes : whole_extents(bytes_of(class_index));
 }
 
 /// Epoch periods without a refusal after which memory is not short any more.
@@ -143,21 +146,31 @@ std::uint64_t SlabPool::regain() {
       if (free == kTaken) return true;
       if (free != blocks_of_cut) return false;
       free = kTaken;
-      regained_.add(region_.base() + (extent_of(block) << kExtentShift), cut);
+      add_regained(region_.base() + (extent_of(block) << kExtentShift), cut);
       bytes += cut;
       return true;
     };
     for (Blocks& batch : batches) std::erase_if(batch, take_if_whole);
     std::erase_if(batches, [](const Blocks& batch) { return batch.empty(); });
   });
+  return bytes;
+}
+
+/// By who has the mutex.
+void SlabPool::add_regained(char* run, std::size_t bytes) {
+  regained_.add(run, bytes);
   reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   regained_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  return bytes;
 }
 
 char* SlabPool::take_run(std::size_t bytes) {
   if (bytes > limit_bytes()) return nullptr;
-  return take((bytes + kExtentBytes - 1) / kExtentBytes * kExtentBytes, normal_limit());
+  return take(whole_extents(bytes), normal_limit());
+}
+
+void SlabPool::give_run(char* run, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  add_regained(run, whole_extents(bytes));
 }
 
 char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes) {

@@ -67,8 +67,10 @@ class SlabPool {
     return class_bytes_[extent_class_[extent_of(block)]];
   }
 
-  /// Zeroed memory for the life of the pool, which holds no blocks; within the limit. nullptr when that is reached. Thread-safe.
+  /// Zeroed memory that holds no blocks; within the limit. nullptr when that is reached. Thread-safe.
   char* take_run(std::size_t bytes);
+  /// Takes back what take_run() returned for so many bytes, for any class to use; nobody looks at it any more. Thread-safe.
+  void give_run(char* run, std::size_t bytes);
 
   /// Bytes of extents that serve some class now, and of runs.
   std::uint64_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
@@ -92,6 +94,7 @@ class SlabPool {
   using Blocks = std::vector<void*>;
   char* take(std::size_t bytes, std::uint64_t limit);
   char* take_regained(std::size_t bytes);
+  void add_regained(char* run, std::size_t bytes);
   std::uint64_t normal_limit() const { return limit_bytes() - reserve_bytes_.load(std::memory_order_relaxed); }
   /// Of the extent that a block lies in, or begins in if it is larger than one.
   std::size_t extent_of(const void* block) const {

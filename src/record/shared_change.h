@@ -36,7 +36,7 @@ inline void store_tail(SharedRecord& record, TidWord tid, std::size_t size, std:
 /// Makes an unborn record with that key of a new or reused block. The block keeps its incarnation, which the end of its last
 /// life has raised, and its state: another node may have taken it by an old address and has yet to find out (I3).
 inline Record& make_unborn(SharedRecord& record, std::string_view key) {
-  if (base::injected(base::Bug::kReuseStoresState)) base::store_word(&record.state_word, kFree);
+  if (base::injected("reuse-stores-state")) base::store_word(&record.state_word, kFree);
   record.head.set_previous(nullptr);
   base::copy_to_shared(record.key_words(), key.data(), key.size());
   base::store_word(&record.check_word, make_check_word(key_fingerprint(key), 0));
@@ -48,7 +48,7 @@ inline Record& make_unborn(SharedRecord& record, std::string_view key) {
 /// The end of an absent record's life, under its lock: raises the incarnation and clears `latest` in one step, before the
 /// index lets go of it (I3). Whoever comes by an old address finds another incarnation. The lock bit stays.
 inline void end_life(SharedRecord& record, std::string_view key) {
-  const std::uint64_t raised = base::injected(base::Bug::kUnhookKeepsIncarnation) ? 0 : 1;
+  const std::uint64_t raised = base::injected("unhook-keeps-incarnation") ? 0 : 1;
   const std::uint64_t incarnation =
       (incarnation_of(base::load_word(&record.head.size_word)) + raised) & kIncarnationMax;
   const TidWord word = record.head.tid(std::memory_order_relaxed) & ~kLatest;

@@ -13,7 +13,7 @@ namespace granary::record {
 
 /// Whether a lease is there that has expired for every node (I9).
 inline bool has_expired(StateWord state, const base::TimeReading& now) {
-  return is_lease(state) && (now.expired(lease_end_us(state)) || base::injected(base::Bug::kOwnerIgnoresLease));
+  return is_lease(state) && (now.expired(lease_end_us(state)) || base::injected("owner-ignores-lease"));
 }
 
 /// Whether the owner may change a record in this state: no x-lock is there, and no lease that somebody may still rely on.
@@ -37,7 +37,7 @@ struct SharedHeader {
 };
 inline SharedHeader load_header(const SharedRecord& record) {
   SharedHeader header;
-  if (base::injected(base::Bug::kOwnerTidBeforeState)) {
+  if (base::injected("owner-tid-before-state")) {
     header.tid = record.head.tid();
     base::sync_point("header.half");
     header.state = record.state();
@@ -64,7 +64,7 @@ enum class OwnerLock : std::uint8_t {
 /// bit under the new one.
 inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const base::SoftTime* time = nullptr) {
   const auto held = [&record, time] {
-    return !is_free_for_owner(record.state(), time) && !base::injected(base::Bug::kOwnerIgnoresState);
+    return !is_free_for_owner(record.state(), time) && !base::injected("owner-ignores-state");
   };
   if (held()) return OwnerLock::kHeldRemotely;  // spares the holder a lock bit that it would have to wait for
   base::sync_point("owner.looked");
@@ -74,7 +74,7 @@ inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const bas
     base::compare_exchange_word(&record.head.tid_word, expected | kLocked, expected);
     return OwnerLock::kHeldRemotely;
   }
-  const bool lost = record.head.tid() != (expected | kLocked) && !base::injected(base::Bug::kOwnerLooksOnce);
+  const bool lost = record.head.tid() != (expected | kLocked) && !base::injected("owner-looks-once");
   return lost ? OwnerLock::kChanged : OwnerLock::kTaken;
 }
 

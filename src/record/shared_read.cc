@@ -6,7 +6,6 @@
 namespace granary::record {
 namespace {
 
-using base::Bug;
 using base::injected;
 
 /// Copies what `before`, an unlocked TID word, is of; kBusy if it did not stay so.
@@ -17,7 +16,7 @@ StableRead try_copy(const SharedRecord& record, std::size_t key_bytes, TidWord b
   const bool fits = size <= room;
   if (fits) base::copy_from_shared(buffer, value_words(record, key_bytes), size);
   base::sync_point("read.copied");
-  if (is_x_locked(record.state()) && !injected(Bug::kReadIgnoresLateLock)) return {};
+  if (is_x_locked(record.state()) && !injected("read-ignores-late-lock")) return {};
   if (record.head.tid() != before) return {};
   return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
 }

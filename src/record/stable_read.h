@@ -32,7 +32,7 @@ struct StableRead {
 
 /// One attempt; kBusy if a writer was there.
 inline StableRead try_read(const Record& record, char* buffer, std::size_t room) {
-  if (base::injected(base::Bug::kReadDataBeforeVersion)) {
+  if (base::injected("read-data-before-version")) {
     base::copy_from_shared(buffer, record.value_words(), record.size() < room ? record.size() : room);
     base::sync_point("read.copied");
   }
@@ -45,13 +45,13 @@ inline StableRead try_read(const Record& record, char* buffer, std::size_t room)
     return {ReadState::kMissing, before, 0};
   const std::size_t size = record.size();
   const bool fits = size <= room;
-  if (fits && !base::injected(base::Bug::kReadDataBeforeVersion)) {
+  if (fits && !base::injected("read-data-before-version")) {
     std::size_t copied = size;
-    if (base::injected(base::Bug::kHalfCopy) && copied > base::kCacheLine) copied = base::kCacheLine;
+    if (base::injected("half-copy") && copied > base::kCacheLine) copied = base::kCacheLine;
     base::copy_from_shared(buffer, record.value_words(), copied);
     base::sync_point("read.copied");
   }
-  if (record.tid() != before && !base::injected(base::Bug::kReadDataBeforeVersion)) [[unlikely]]
+  if (record.tid() != before && !base::injected("read-data-before-version")) [[unlikely]]
     return {};
   return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
 }

@@ -62,7 +62,7 @@ CommitResult Context::commit(std::uint64_t serial) {
     worker_.collect_some(epoch_);
     return {.reason = doom_, .ticket = {}};
   }
-  if (base::injected(base::Bug::kLeaveBeforeCommit)) worker_.shared().epochs.leave(slot_);
+  if (base::injected("leave-before-commit")) worker_.shared().epochs.leave(slot_);
   const membership::Fence* const fence = worker_.shared().fence;
   const bool clustered = remote_ != nullptr || fence != nullptr;
   const auto commit_once = [&] {
@@ -92,7 +92,7 @@ CommitResult Context::commit(std::uint64_t serial) {
 }
 
 cc::silo::CommitOutcome Context::commit_in_cluster(cc::Right right) {
-  if (base::injected(base::Bug::kFenceBeforeLastWait)) {
+  if (base::injected("fence-before-last-wait")) {
     if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) return {.reason = refused};
     right = {};
   }

@@ -163,8 +163,6 @@ class Context {
   // Writes (write.cc).
   Outcome write_record(TableCore& table, std::string_view key, std::string_view value, WriteMode mode);
   Outcome write_own(cc::WriteEntry& own, std::string_view value, WriteMode mode);
-  kvstore::ordered::InsertResult insert_placeholder(TableCore& table, std::string_view key, std::size_t value_bytes,
-                                                    cc::Record** made);
   Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
   Outcome note_own_insert(const kvstore::ordered::InsertResult& inserted);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);

@@ -1,6 +1,6 @@
 #pragma once
 // A transaction's accesses to other nodes, as its context sees them: keys whose home is elsewhere are read and written through this
-// (src/dist/transaction). One for each context of a worker of a cluster; contexts of other databases have none.
+// (src/cluster/transaction). One for each context of a worker of a cluster; contexts of other databases have none.
 
 #include <cstdint>
 #include <span>

@@ -119,7 +119,7 @@ std::uint64_t Context::begin_snapshot() {
   epoch::EpochManager& epochs = worker_.shared().epochs;
   epoch_ = epochs.enter(slot_);
   snapshot_epoch_ = epochs.pin_snapshot(slot_);
-  if (base::injected(base::Bug::kSnapshotReadsNext)) snapshot_epoch_ += epochs.snapshot_epochs();
+  if (base::injected("snapshot-reads-next")) snapshot_epoch_ += epochs.snapshot_epochs();
   epochs.leave(slot_);
   state_ = State::kSnapshot;
   return ++serial_;

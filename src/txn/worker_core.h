@@ -70,8 +70,9 @@ class WorkerCore {
   }
   /// For an allocation that found no memory, also within a transaction: frees garbage that has become safe. False if there was none.
   [[gnu::cold]] bool make_room();
+  /// By the owner within a slot, or by who has the worker to himself: others may free it meanwhile (see borrow()).
   bool has_garbage() const {
-    return !state_.versions.empty() || !state_.absents.empty() || !state_.unhooked.empty() ||
+    return !state_.versions.empty() || !state_.absents.empty() || !state_.unborn.empty() || !state_.unhooked.empty() ||
            state_.nodes.waiting() != 0;
   }
   /// Frees at most about `budget` items, and returns how many; `pass_on`: gives the free blocks to the pool, for other workers.

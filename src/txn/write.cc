@@ -71,45 +71,35 @@ Outcome Context::note_own_insert(const InsertResult& inserted) {
   return Outcome::kOk;
 }
 
-/// Puts a placeholder into the index; `made` is its record if it was inserted.
-InsertResult Context::insert_placeholder(TableCore& table, std::string_view key, std::size_t value_bytes,
-                                         Record** made) {
-  cc::WorkerState& state = worker_.state();
-  InsertResult result{.what = InsertResult::What::kOutOfMemory};
-  Record* const record = table.make_record(state, key, value_bytes);
-  if (record == nullptr) return result;
-  result = table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()));
-  if (result.what == InsertResult::What::kInserted) {
-    *made = record;
-  } else {
-    cc::free_record(state, record);
-  }
-  return result;
-}
-
 /// Puts a placeholder into the tree and a write on it into the write set. If the key has appeared, `present` is its record
-/// and the outcome kAlreadyExists.
+/// and the outcome kAlreadyExists. Where there is no memory, the worker's own garbage may be what fills it.
 Outcome Context::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
-  Record* record = nullptr;
-  InsertResult result = insert_placeholder(table, key, value.size(), &record);
-  if (result.what == InsertResult::What::kOutOfMemory && worker_.make_room()) [[unlikely]]
-    result = insert_placeholder(table, key, value.size(), &record);
-  if (result.what == InsertResult::What::kOutOfMemory) return doom_with(AbortReason::kOutOfMemory);
-  if (result.what == InsertResult::What::kPresent) {
-    *present = record::record_of(result.present);
-    return Outcome::kAlreadyExists;
+  cc::WorkerState& state = worker_.state();
+  for (bool made_room = false;; made_room = true) {
+    if (Record* const record = table.make_record(state, key, value.size()); record != nullptr) [[likely]] {
+      const InsertResult result =
+          table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()));
+      if (result.what == InsertResult::What::kInserted) [[likely]] {
+        access_.writes
+            .add({.record = record,
+                  .index = &table.index(),
+                  .table = table.id(),
+                  .key = arena_.copy(key),
+                  .value = arena_.copy(value),
+                  .remove = false,
+                  .placeholder = true})
+            .sum_content();
+        lookups_.place(table.index(), key) = record;
+        return note_own_insert(result);
+      }
+      cc::free_record(state, record);
+      if (result.what == InsertResult::What::kPresent) {
+        *present = record::record_of(result.present);
+        return Outcome::kAlreadyExists;
+      }
+    }
+    if (made_room || !worker_.make_room()) return doom_with(AbortReason::kOutOfMemory);
   }
-  access_.writes
-      .add({.record = record,
-            .index = &table.index(),
-            .table = table.id(),
-            .key = arena_.copy(key),
-            .value = arena_.copy(value),
-            .remove = false,
-            .placeholder = true})
-      .sum_content();
-  lookups_.place(table.index(), key) = record;
-  return note_own_insert(result);
 }
 
 Outcome Context::write_record(TableCore& table, std::string_view key, std::string_view value, WriteMode mode) {

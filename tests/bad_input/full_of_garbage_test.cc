@@ -1,14 +1,15 @@
 // Memory full of garbage: of old versions and deleted records that wait for their epoch, of versions that a snapshot holds, of a worker
 // whose thread sleeps. Writers get a typed error or wait a bounded while, reads go on, and afterwards all is as before. With the
-// database's threads; times are generous, as the machine may be loaded. Not covered: other nodes' snapshots.
+// database's threads; times are generous, as the machine may be loaded. Epoch by epoch:
+// full_of_garbage_by_hand_test.cc. Not covered: other nodes' snapshots.
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <vector>
 
-#include "src/txn/worker_core.h"
 #include "tests/support/manual_database.h"
 
 namespace granary::tests {
@@ -84,6 +85,10 @@ class FullOfGarbage : public testing::TestWithParam<Kind> {
     for (const auto end = Clock::now() + time; Clock::now() < end;) done += one() ? 1 : 0;
     return done;
   }
+  void pass_periods(std::uint64_t periods) {
+    const std::uint64_t end = database_->statistics().epoch + periods * options().snapshot_epochs;
+    while (database_->statistics().epoch < end) std::this_thread::sleep_for(milliseconds(5));
+  }
   std::size_t count() {
     std::size_t found = 0;
     for (std::size_t i = next_ - kLive; i < next_; ++i) {
@@ -93,8 +98,18 @@ class FullOfGarbage : public testing::TestWithParam<Kind> {
     }
     return found;
   }
+  /// In the best of three windows, so that a moment in which others have the processor does not count.
+  std::size_t most_steps() {
+    std::size_t most = 0;
+    for (int window = 0; window < 3; ++window)
+      most = std::max(most, steps_within(milliseconds(300), [&] { return step(); }));
+    return most;
+  }
   /// Commits until memory is used up; returns false if it never is.
+  /// A snapshot is open meanwhile, so nothing is freed, and memory gets full however slowly this build fills it.
   bool fill_until_refused() {
+    Worker reader = database_->register_worker().value();
+    const Snapshot holds_versions = reader.snapshot();
     for (const auto end = Clock::now() + milliseconds(20'000); Clock::now() < end;) {
       if (!step()) return true;
     }
@@ -110,8 +125,20 @@ class FullOfGarbage : public testing::TestWithParam<Kind> {
 TEST_P(FullOfGarbage, ChurnGoesOn) {
   load();
   ASSERT_TRUE(fill_until_refused()) << "the limit is to be met";
-  steps_within(milliseconds(300), [&] { return step(); });
-  EXPECT_GT(steps_within(milliseconds(500), [&] { return step(); }), 200u) << "time for a multiple of that";
+  // What fills memory waits for two snapshot periods at most, so this many steps have room again and again, however long a period takes.
+  // Records of a shared table never move, so a removal copies the old version, and when the table has taken all other memory there is only the
+  // reserve for it, a 32nd.
+  const std::uint64_t memory = options().memory_limit_bytes / (GetParam() == Kind::kShared ? 32 : 1);
+  const std::size_t room = memory / (4 * kValueBytes);
+  std::size_t done = 0;
+  const auto pass = [&](std::uint64_t periods) {
+    const std::uint64_t end = database_->statistics().epoch + periods * options().snapshot_epochs;
+    for (done = 0; done < room && database_->statistics().epoch < end;) done += step() ? 1 : 0;
+  };
+  pass(256);
+  EXPECT_GE(done, room);
+  pass(8);
+  EXPECT_GT(done, 0u) << "and not only once";
   EXPECT_EQ(count(), kLive);
 }
 
@@ -127,12 +154,12 @@ TEST_P(FullOfGarbage, RunWaitsForWhatBecomesFree) {
 TEST_P(FullOfGarbage, WhileASnapshotHoldsItWritersAreToldAndReadsGoOn) {
   load();
   ASSERT_TRUE(fill_until_refused());
-  std::this_thread::sleep_for(milliseconds(300));  // the snapshot is to see all of it
+  pass_periods(2);  // the snapshot is to see all of it
   Worker reader = database_->register_worker().value();
   Snapshot snapshot = reader.snapshot();
   const std::size_t seen = next_ - 1;
   ASSERT_TRUE(fill_until_refused());
-  std::this_thread::sleep_for(milliseconds(300));
+  pass_periods(2);
   while (step()) {
   }
   const auto before = Clock::now();
@@ -142,11 +169,24 @@ TEST_P(FullOfGarbage, WhileASnapshotHoldsItWritersAreToldAndReadsGoOn) {
   EXPECT_EQ(count(), kLive) << "reads go on";
   std::string value;
   EXPECT_EQ(snapshot.get(table_, key(seen), value), Outcome::kOk);
+}
 
-  snapshot.finish();
-  steps_within(milliseconds(500), [&] { return step(); });
-  EXPECT_GT(steps_within(milliseconds(500), [&] { return step(); }), 1000u)
-      << "back within a second of the snapshot's end";
+/// Half the rate of before, within a second. The two rates are measured one after the other, and several times if it must be, as others
+/// may have the processor at one time and not at the other.
+TEST_P(FullOfGarbage, WhenTheSnapshotEndsWritersAreBackWithinASecond) {
+  load();
+  ASSERT_TRUE(fill_until_refused());
+  Worker reader = database_->register_worker().value();
+  std::size_t before = 0, after = 0;
+  for (int tries = 0; tries < 5 && (after == 0 || after < before / 2); ++tries) {
+    before = most_steps();
+    Snapshot snapshot = reader.snapshot();
+    for (std::size_t done = 1; done != 0;) done = steps_within(milliseconds(100), [&] { return step(); });
+    snapshot.finish();
+    after = most_steps();
+  }
+  EXPECT_GT(after, 0u);
+  EXPECT_GE(after, before / 2);
 }
 
 TEST_P(FullOfGarbage, OfAWorkerThatSleepsIsFreedForTheOthers) {
@@ -170,13 +210,53 @@ TEST_P(FullOfGarbage, OfAWorkerThatSleepsIsFreedForTheOthers) {
     std::unique_lock lock(mutex);
     signal.wait(lock, [&] { return done; });
   }
-  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(run_step()) << i;
+  // A run waits for so many epochs, in which a slow build may not have freed enough; sooner or later each gets what it needs.
+  const auto end = Clock::now() + milliseconds(20'000);
+  for (int i = 0; i < 1000;) {
+    if (run_step())
+      ++i;
+    else
+      ASSERT_LT(Clock::now(), end) << i;
+  }
   {
     const std::lock_guard lock(mutex);
     done = false;
   }
   signal.notify_all();
   sleeper.join();
+  EXPECT_EQ(count(), kLive);
+}
+
+/// Their memory is borrowed while they sleep, and sometimes just when they wake.
+TEST_P(FullOfGarbage, OfWorkersThatSleepNowAndThenIsFreedForTheOthers) {
+  constexpr std::size_t kWorkers = 3, kOwn = 100;
+  load();
+  ASSERT_TRUE(fill_until_refused());
+  std::vector<std::thread> threads;
+  for (std::size_t me = 0; me < kWorkers; ++me) {
+    threads.emplace_back([&, me] {
+      Worker worker = database_->register_worker().value();
+      const auto own = [&](std::size_t number) { return key((me + 1) * 1'000'000 + number); };
+      std::size_t next = 0;
+      for (const auto end = Clock::now() + milliseconds(500); Clock::now() < end;) {
+        const RunResult done = worker.run([&](Transaction& t) {
+          (void)t.insert(table_, own(next), value());
+          if (next >= kOwn) (void)t.remove(table_, own(next - kOwn));
+        });
+        next += done ? 1 : 0;
+        if (!done || next % 64 == 0) std::this_thread::sleep_for(milliseconds(me));
+      }
+      EXPECT_GT(next, kOwn);
+      for (std::size_t i = next - std::min(next, kOwn); i < next; ++i) {
+        Transaction t = worker.begin();
+        std::string seen;
+        EXPECT_EQ(t.get(table_, own(i), seen), Outcome::kOk);
+        EXPECT_EQ(seen, value());
+        EXPECT_TRUE(t.commit().committed());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count(), kLive);
 }
 
@@ -188,7 +268,7 @@ TEST_P(FullOfGarbage, EverythingCanBeDeleted) {
     else
       ++next_;
   }
-  std::this_thread::sleep_for(milliseconds(300));  // snapshots need all of it
+  pass_periods(2);  // snapshots need all of it
   for (std::size_t i = 0; i < next_; ++i) {
     const RunResult removed = worker_.run([&](Transaction& t) { (void)t.remove(table_, key(i)); });
     ASSERT_TRUE(removed) << i << " of " << next_ << ": " << name(removed.reason);
@@ -203,90 +283,6 @@ std::string name_of(const testing::TestParamInfo<Kind>& kind) {
 }
 INSTANTIATE_TEST_SUITE_P(Tables, FullOfGarbage,
                          testing::Values(Kind::kOrdered, Kind::kHash, Kind::kShared, Kind::kIndexed), name_of);
-
-// --- nobody but the test lets epochs pass ---
-
-class FullOfGarbageByHand : public testing::Test {
- protected:
-  FullOfGarbageByHand() : db_(2, options()), table_(db_.table("t")) {}
-  static Options options() {
-    Options options = manual_options();
-    options.memory_limit_bytes = 8 * kMiB;
-    return options;
-  }
-  RunResult churn(std::size_t worker) {
-    const RunResult done = db_.worker(worker).run([&](Transaction& t) {
-      (void)t.insert(table_, key(next_), std::string(kValueBytes, 'v'));
-      if (next_ >= 100) (void)t.remove(table_, key(next_ - 100));
-    });
-    next_ += done ? 1 : 0;
-    return done;
-  }
-  void fill(std::size_t worker) {
-    for (int epochs = 0; churn(worker); ++epochs) {
-      if (next_ % 100 == 0) db_->step();
-    }
-  }
-
-  ManualDatabase db_;
-  Table table_;
-  std::size_t next_ = 0;
-};
-
-TEST_F(FullOfGarbageByHand, RunDoesNotWaitForEpochsThatNobodyLetsPass) {
-  std::size_t commits = 0;
-  for (int round = 0; round < 10; ++round) {
-    Snapshot held = db_.worker(1).snapshot();
-    fill(0);
-    EXPECT_EQ(churn(0).reason, AbortReason::kOutOfMemory);
-    held.finish();
-    const std::size_t before = next_;
-    for (int i = 0; i < 20; ++i) {
-      db_->step();
-      (void)churn(0);
-    }
-    commits += next_ - before;
-  }
-  EXPECT_GT(commits, 100u);
-}
-
-TEST_F(FullOfGarbageByHand, AnotherWorkersIsFreedOnceSomebodyMissesIt) {
-  Snapshot held = db_.worker(1).snapshot();
-  fill(0);
-  held.finish();
-  db_.pass_snapshot_period();
-  db_.pass_epochs(4);
-  EXPECT_TRUE(churn(1)) << "it was worker 0's, which does nothing";
-}
-
-TEST_F(FullOfGarbageByHand, AWorkerInATransactionIsNotBorrowed) {
-  txn::WorkerCore& core = *db_.worker(0).core();
-  ASSERT_TRUE(core.borrow());
-  EXPECT_EQ(core.collect(1), 0u) << "the borrower has its memory";
-  core.give_back();
-  Transaction open = db_.worker(0).begin();
-  EXPECT_FALSE(core.borrow());
-  open.abort();
-  ASSERT_TRUE(core.borrow());
-  core.give_back();
-}
-
-/// As long as another thread has the worker's memory, its next transaction waits.
-TEST_F(FullOfGarbageByHand, ATransactionWaitsUntilItsWorkerIsGivenBack) {
-  txn::WorkerCore& core = *db_.worker(0).core();
-  ASSERT_TRUE(core.borrow());
-  std::atomic<bool> given_back{false};
-  std::thread borrower([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    given_back.store(true);
-    core.give_back();
-  });
-  Transaction t = db_.worker(0).begin();
-  EXPECT_TRUE(given_back.load());
-  EXPECT_EQ(t.insert(table_, "a", "1"), Outcome::kOk);
-  EXPECT_TRUE(t.commit().committed());
-  borrower.join();
-}
 
 }  // namespace
 }  // namespace granary::tests

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/file.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/crash_child.h"
 #include "tests/support/temporary_directory.h"
@@ -50,7 +51,8 @@ TEST(Cluster, CheckFindsDataOfAnotherNode) {
       << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[[node]]\nid = 1\ndata_directory = \"data\"\n";
   EXPECT_EQ(granary("cluster check " + path).exit_code, 0);
   std::filesystem::create_directory(directory / "data");
-  std::ofstream(directory / "data/MEMBER") << "granary member 1\nnode 2 of a\ncluster 00000000000000aa\ngeneration 1\n";
+  std::ofstream(directory / "data/MEMBER")
+      << "granary member 2\nnode 2 of a\ncluster 00000000000000aa\ngeneration 1\ncrc32c d3ed01d3\n";
   const Ran ran = granary("cluster check " + path);
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_THAT(ran.out, HasSubstr("has the data of node 2"));
@@ -77,10 +79,35 @@ class Nodes : public testing::Test {
                          << epoch_ms << "\n[defaults]\nmemory = \"64MiB\"\n"
                          << defaults << "[[node]]\nid = 1\n[[node]]\nid = 2\n";
   }
-  std::unique_ptr<tests::CrashChild> start(int id, int rejoin = 8) {
-    return std::make_unique<tests::CrashChild>(
-        std::vector<std::string>{GRANARY_COMMAND, "node", "--cluster=" + file_, "--id=" + std::to_string(id),
-                                 "--start_timeout=20", "--rejoin=" + std::to_string(rejoin)});
+  std::unique_ptr<tests::CrashChild> start(int id, int rejoin = 8, int start_timeout = 20) {
+    return std::make_unique<tests::CrashChild>(std::vector<std::string>{
+        GRANARY_COMMAND, "node", "--cluster=" + file_, "--id=" + std::to_string(id),
+        "--start_timeout=" + std::to_string(start_timeout), "--rejoin=" + std::to_string(rejoin)});
+  }
+  /// The text of the configuration with the greatest version; empty if there is none.
+  std::string newest_configuration() const {
+    std::error_code none;
+    std::string newest;
+    unsigned long greatest = 0;
+    for (const auto& file : std::filesystem::directory_iterator(directory_ / "run/membership", none)) {
+      const std::string name = file.path().filename();
+      const std::string prefix = "configuration.";
+      if (!name.starts_with(prefix)) continue;
+      const unsigned long version = std::strtoul(name.c_str() + prefix.size(), nullptr, 10);
+      if (version < greatest) continue;
+      greatest = version;
+      std::ifstream text(file.path());
+      newest.assign(std::istreambuf_iterator<char>(text), {});
+    }
+    return newest;
+  }
+  template <typename Condition>
+  static bool comes_true(const Condition& condition) {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);;) {
+      if (condition()) return true;
+      if (std::chrono::steady_clock::now() > end) return false;
+      ::usleep(10'000);
+    }
   }
 
   const tests::TemporaryDirectory directory_;
@@ -104,6 +131,62 @@ TEST_F(Nodes, ServeUntilTheyAreToldToStop) {
   }
   EXPECT_EQ(first->lines().back(), "node 1 has left");
   EXPECT_EQ(second->lines().back(), "node 2 has left");
+}
+
+/// For both kinds of waiting: for nodes that do not come, and for the recovery of the whole cluster, which somebody else holds up.
+TEST_F(Nodes, ThatStillJoinOrRecoverLeaveInOrderWhenTheyAreToldTo) {
+  write(40, "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+  ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
+  for (const bool recovers : {false, true}) {
+    for (const int signal : {SIGTERM, SIGINT}) {
+      std::filesystem::create_directories(directory_ / "run");
+      std::filesystem::permissions(directory_ / "run", std::filesystem::perms::owner_all);
+      auto held_up = base::system_files().lock(directory_ / "run/recovery");
+      ASSERT_TRUE(held_up.ok());
+      const auto node = start(1, /*rejoin=*/8, /*start_timeout=*/300);
+      ASSERT_TRUE(comes_true([&] { return newest_configuration().find("joining") != std::string::npos; }));
+      if (!recovers) {
+        held_up->reset();
+        ASSERT_TRUE(comes_true([&] {
+          return std::filesystem::exists(directory_ / "data/node-1/MANIFEST") ||
+                 std::filesystem::exists(directory_ / "data/MANIFEST");
+        }));
+      }
+      node->signal(signal);
+      EXPECT_EQ(node->wait().exit_code, 0) << "recovers: " << recovers;
+      EXPECT_THAT(node->lines(), testing::ElementsAre("node 1 has left before it served"));
+      EXPECT_THAT(newest_configuration(), Not(HasSubstr("joining"))) << "the others need not wait to find it dead";
+      EXPECT_THAT(newest_configuration(), Not(HasSubstr("dead")));
+    }
+  }
+  const auto first = start(1), second = start(2);  // nothing is left of the starts that came to nothing
+  EXPECT_TRUE(first->run_until("node 1 of 2 serves"));
+  EXPECT_TRUE(second->run_until("node 2 of 2 serves"));
+  for (const auto& node : {first.get(), second.get()}) node->signal(SIGTERM);
+  EXPECT_EQ(first->wait().exit_code, 0);
+  EXPECT_EQ(second->wait().exit_code, 0);
+}
+
+/// Both signals are there when the process goes on, so that it has no time to leave in between.
+TEST_F(Nodes, ThatAreToldToStopTwiceEndAtOnce) {
+  ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
+  for (const bool serves : {false, true}) {
+    const auto node = start(1, /*rejoin=*/8, /*start_timeout=*/300);
+    std::unique_ptr<tests::CrashChild> other;
+    if (serves) {
+      other = start(2);
+      ASSERT_TRUE(node->run_until("node 1 of 2 serves"));
+    } else {
+      ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(directory_ / "run/node-1.sock"); }));
+    }
+    node->signal(SIGSTOP);
+    ASSERT_TRUE(node->wait_until_stopped());
+    node->signal(SIGTERM);
+    node->signal(SIGINT);
+    node->signal(SIGCONT);
+    EXPECT_THAT(node->wait().exit_code, testing::AnyOf(128 + SIGTERM, 128 + SIGINT)) << "serves: " << serves;
+    if (other != nullptr) other->kill();
+  }
 }
 
 TEST_F(Nodes, WithADifferentFileAreRefused) {
@@ -144,6 +227,45 @@ TEST_F(Nodes, ThatLoseTheirMembershipAndHaveDataComeBackByThemselves) {
   for (const auto& node : {first.get(), second.get()}) node->signal(SIGTERM);
   EXPECT_EQ(first->wait().exit_code, 0);
   EXPECT_EQ(second->wait().exit_code, 0);
+}
+
+/// Its log directory stayed, so the directory could as well be a copy.
+TEST_F(Nodes, WhoseDirectoryWasMovedAreTold) {
+  for (const bool by_recover : {false, true}) {
+    const std::string data = directory_ / (by_recover ? "c" : "a"), moved = directory_ / (by_recover ? "d" : "b");
+    const auto lies_in = [&](const std::string& place) {
+      std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[defaults]\nmemory = \"64MiB\"\n"
+                              "reliable_directory = \"rings\"\n[[node]]\nid = 1\ndata_directory = \""
+                           << place << "\"\nlog_directories = [\"" << data << "-logs\"]\n";
+    };
+    const auto serves = [this](const std::vector<std::string>& flags) {
+      std::vector<std::string> words = {GRANARY_COMMAND, "node", "--cluster=" + file_, "--id=1"};
+      words.insert(words.end(), flags.begin(), flags.end());
+      tests::CrashChild node(words);
+      const bool served = node.run_until("node 1 of 1 serves");
+      node.signal(SIGTERM);
+      return served && node.wait().exit_code == 0;
+    };
+    lies_in(data);
+    ASSERT_TRUE(serves({}));
+    std::filesystem::copy(data, moved, std::filesystem::copy_options::recursive);
+    lies_in(moved);
+    const Ran copied = granary("node --cluster=" + file_ + " --id=1 --moved");
+    EXPECT_EQ(copied.exit_code, 3);
+    EXPECT_THAT(copied.err, HasSubstr("was not moved: the database is still in"));
+    std::filesystem::remove_all(data);
+    const Ran refused = granary("node --cluster=" + file_ + " --id=1");
+    EXPECT_EQ(refused.exit_code, 3);
+    EXPECT_THAT(refused.err, HasSubstr("--moved"));
+    if (by_recover) {
+      const Ran taken = granary("recover " + moved + " --moved");
+      EXPECT_EQ(taken.exit_code, 0) << taken.err;
+      EXPECT_THAT(taken.out, HasSubstr("counts as moved: start the node"));
+    }
+    EXPECT_TRUE(serves(by_recover ? std::vector<std::string>{} : std::vector<std::string>{"--moved"}));
+    EXPECT_TRUE(serves({})) << "once is enough";
+    std::filesystem::remove_all(directory_ / "run");  // the next turn's is a new cluster
+  }
 }
 
 /// The one that goes on tells of the other's death, and ends in order although nothing is released any more.

@@ -249,7 +249,7 @@ int run_client(int argc, char** argv) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // however the harness ends, no client is left
   if (argc < 2) Flags::usage("");
   const Flags flags(argc, argv);
-  if (const std::string bug = flags.text("inject_bug"); !bug.empty()) base::inject_bug(base::bug_by_name(bug));
+  if (const std::string bug = flags.text("inject_bug"); !bug.empty()) base::inject_bug(bug);
   const std::string_view command = argv[1];
   if (command == "run") return run(flags);
   if (command == "check") return check(flags);

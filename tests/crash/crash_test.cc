@@ -5,7 +5,7 @@
 // Each mode has its own rounds, each round its own seed, which draws the options, the lives and the moments of all that happens. A
 // failure prints the line that runs that round again; as processes are killed by the clock, it may take some repetitions.
 //
-// Not covered: devices that lose what was synced, or write half a sector; clusters (tests/cluster).
+// Not covered: devices that lose what was synced, or write half a sector; clusters (tests/node).
 
 #include <array>
 #include <chrono>
@@ -172,8 +172,7 @@ void Round::draw_options() {
 std::vector<std::string> Round::client(const std::string& command, const std::string& database) const {
   std::vector<std::string> words{GRANARY_CRASH_CLIENT, command, "--directory=" + database, "--rings=" + rings()};
   words.insert(words.end(), options_.begin(), options_.end());
-  if (base::injected_bug() != base::Bug::kNone)
-    words.push_back("--inject_bug=" + std::string(base::name(base::injected_bug())));
+  if (!base::injected_bug().empty()) words.push_back("--inject_bug=" + std::string(base::injected_bug()));
   return words;
 }
 

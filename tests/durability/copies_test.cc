@@ -135,6 +135,16 @@ class Copies : public testing::TestWithParam<Setup> {
     EXPECT_TRUE((*database)->close().ok());
     return found;
   }
+  /// Opens it, takes a checkpoint, writes a key, and closes it.
+  static void checkpoint(const Options& options) {
+    auto database = Database::open(options).value();
+    for (int i = 0; i < 100; ++i) database->step();
+    ASSERT_TRUE(database->checkpoint().ok());
+    Worker worker = database->register_worker().value();
+    write(*database, worker, 100, 1);
+    worker = {};
+    ASSERT_TRUE(database->close().ok());
+  }
   static Status open_status(const Options& options) { return Database::open(options).status(); }
 
   RingDirectory rings_;
@@ -164,7 +174,9 @@ TEST_P(Copies, OfARunningDatabaseLeavesItAlone) {
   for (int i = 0; i < 3; ++i) original->step();
   copy_all("db", "copy");
   const auto before = image();
-  EXPECT_EQ(keys(options("copy")), kLogged);
+  RecoveryReport report;
+  EXPECT_EQ(keys(options("copy"), &report), kLogged);
+  EXPECT_FALSE(report.rings) << "nor does it take the rings, which have nothing new at this moment";
   EXPECT_EQ(image(), before);
   write(*original, worker, kLogged, kInRings);
   worker = {};
@@ -280,6 +292,74 @@ TEST_P(Copies, AnOlderStateInTheSameDirectoryHasNoRings) {
   ASSERT_FALSE(report.notes.empty());
   EXPECT_THAT(report.notes.front(), HasSubstr("put back to an earlier state"));
   EXPECT_EQ(recovery::list_ring_directories(rings_.path()).value().size(), 1u);
+}
+
+/// What stands in a directory's OWNER file, and what opening makes of it. Nothing is changed by a refusal.
+TEST_P(Copies, AnOwnerFileThatDoesNotFitIsRefused) {
+  crash(options());
+  const recovery::Manifest manifest = recovery::read_manifest(base::system_files(), root_ / "db").value();
+  std::vector<std::string> owned = {manifest.reliable_directory};
+  if (GetParam().logs_outside) owned.push_back(logs());
+  for (const std::string& directory : owned) {
+    const std::string file = directory + "/OWNER";
+    const std::string whole = image_of(directory).at(file);
+    std::string flipped = whole;
+    flipped[flipped.size() / 2] ^= 1;
+    for (const std::string& damaged : {flipped, whole.substr(0, whole.size() / 2), std::string()}) {
+      std::ofstream(file, std::ios::binary) << damaged;
+      const Status refused = open_status(options());
+      EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+      EXPECT_THAT(refused.message(), HasSubstr("'" + file + "' does not say whose the directory is"));
+    }
+    const recovery::Owner others[] = {{recovery::new_id(), recovery::new_id(), root_ / "other", directory},
+                                      {manifest.database, recovery::new_id(), root_ / "copy", directory}};
+    for (const recovery::Owner& other : others) {
+      ASSERT_TRUE(recovery::write_owner(base::system_files(), other).ok());
+      const auto before = image();
+      for (const bool salvage : {false, true}) {
+        Options wanted = options();
+        wanted.salvage = salvage;
+        EXPECT_THAT(
+            open_status(wanted).message(),
+            testing::ContainsRegex("'" + directory + "' belongs? to the database in '" + other.directory + "'"));
+      }
+      EXPECT_EQ(image(), before);
+    }
+    std::ofstream(file, std::ios::binary) << whole;
+  }
+  for (const std::string& directory : owned) fs::remove(directory + "/OWNER");
+  EXPECT_EQ(keys(options()), kLogged + kInRings) << "it is written again where it is missing";
+  if (GetParam().logs_outside) EXPECT_TRUE(fs::exists(logs() + "/OWNER"));
+}
+
+/// Original and copy went on apart, each with a second and a third generation, and a checkpoint. Names, sizes and epochs are the same.
+TEST_P(Copies, FilesOfACopysLaterLifeAreRefused) {
+  make_closed(3);
+  copy_all("db", "copy");
+  for (const std::string name : {"db", "copy"}) {
+    ASSERT_EQ(keys(options(name)), 3);
+    checkpoint(options(name));
+  }
+  const auto whole = image();
+  int foreign = 0;
+  for (const auto& [path, bytes] : whole) {
+    const fs::path own(path);
+    const bool segment = own.extension() == ".glog", part = own.extension() == ".gckpt";
+    if (!segment && !part) continue;
+    const std::string theirs = path.starts_with(logs()) ? logs("copy") + path.substr(logs().size())
+                                                        : root_ / "copy" + path.substr((root_ / "db").size());
+    ASSERT_TRUE(fs::exists(theirs)) << theirs;
+    if (segment && own.filename().string().starts_with("log-g00000001")) continue;  // both had this one
+    ++foreign;
+    fs::copy_file(theirs, own, fs::copy_options::overwrite_existing);
+    const Status refused = open_status(options());
+    EXPECT_EQ(refused.code(), StatusCode::kDamaged) << path;
+    EXPECT_THAT(refused.message(), HasSubstr("'" + path + "'"));
+    EXPECT_THAT(refused.message(), HasSubstr("of another life of this database"));
+    std::ofstream(own, std::ios::binary) << bytes;
+  }
+  EXPECT_GE(foreign, 2) << "the segment of a generation, and a part of a checkpoint";
+  EXPECT_EQ(keys(options()), 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Setups, Copies,

@@ -1,5 +1,5 @@
 // A database as a node of a cluster, whose leader and other nodes the test plays: D, checkpoints and the log are the cluster's business.
-// Not covered: real leaders (tests/dist/cluster_epoch).
+// Not covered: real leaders (tests/cluster/cluster_epoch).
 
 #include <filesystem>
 #include <fstream>

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "src/db/cluster/log_files.h"
-#include "src/db/cluster/remote_files.h"
-#include "src/dist/messages/frame.h"
+#include "src/node/log_files.h"
+#include "src/node/remote_files.h"
+#include "src/cluster/messages/frame.h"
 
 namespace granary::tests {
 
@@ -23,16 +23,16 @@ class ReadByMessages {
 
  private:
   template <typename Request>
-  Status ask(dist::messages::Ask<Request>& question) {
+  Status ask(cluster::messages::Ask<Request>& question) {
     ++questions_;
     const std::string message = question.encode();
-    dist::messages::Frame frame;
+    cluster::messages::Frame frame;
     Request request;
-    EXPECT_TRUE(open_frame(message, frame) && dist::messages::decode(frame.body, request));
+    EXPECT_TRUE(open_frame(message, frame) && cluster::messages::decode(frame.body, request));
     typename Request::Answer answer;
     owner_.answer(request, answer);
-    question.settle(dist::messages::encode(Request::kType, answer));
-    EXPECT_EQ(question.outcome(), dist::messages::AskOutcome::kAnswered);
+    question.settle(cluster::messages::encode(Request::kType, answer));
+    EXPECT_EQ(question.outcome(), cluster::messages::AskOutcome::kAnswered);
     return {};
   }
 

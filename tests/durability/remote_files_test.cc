@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "recovery/manifest.h"
+#include "recovery/owner.h"
 #include "src/log/format.h"
 #include "tests/durability/read_by_messages.h"
 #include "tests/support/temporary_directory.h"
@@ -82,6 +83,19 @@ TEST_F(RemoteFiles, NothingElseIsShown) {
   }
   for (const std::string& path : {data_, std::string("."), std::string("/"), log_ + "/below"})
     EXPECT_FALSE(files_.list(path).ok()) << path;
+}
+
+/// The directory may have been mounted in the place of this node's.
+TEST_F(RemoteFiles, ALogDirectoryOfAnotherDatabaseIsNotShown) {
+  write(segment(0), "theirs");
+  ASSERT_TRUE(
+      recovery::write_owner(base::system_files(), {recovery::new_id(), recovery::new_id(), directory_ / "other", log_})
+          .ok());
+  const std::string told = "'" + log_ + "' belongs to the database in '" + directory_ / "other" + "'";
+  EXPECT_THAT(files_.open(segment(0)).status().message(), testing::HasSubstr(told));
+  EXPECT_THAT(files_.list(log_).status().message(), testing::HasSubstr(told));
+  write(log_ + "/OWNER", "nonsense");
+  EXPECT_THAT(files_.list(log_).status().message(), testing::HasSubstr("does not say whose the directory is"));
 }
 
 TEST_F(RemoteFiles, WhatIsMissingIsSoForTheReader) {

@@ -13,14 +13,14 @@
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/db/engine.h"
-#include "src/dist/messages/owner.h"
+#include "src/cluster/messages/owner.h"
 #include "src/record/shared_record.h"
 
 namespace granary::fuzz {
 
 class AskedNode {
  public:
-  /// Of the record that another node has locked (tests/dist/messages/samples.h names it, and the keys).
+  /// Of the record that another node has locked (tests/cluster/messages/samples.h names it, and the keys).
   static constexpr record::StateWord kHolder = 0xffff000000000001;
   static constexpr record::TidWord kItsOwn = 1;
 
@@ -54,15 +54,15 @@ class AskedNode {
     tidy();
   }
   /// `kItsOwn` is the TID word of the key's record, which nobody guesses.
-  void ask(const dist::messages::NoteRemoved& request) {
-    dist::messages::NoteRemoved said = request;
-    dist::messages::PlaceAnswer place;
-    const dist::messages::Place where{.table = request.table, .key = request.key};
-    if (said.tid == kItsOwn && owner_.answer(where, place) == dist::messages::Verdict::kDone)
+  void ask(const cluster::messages::NoteRemoved& request) {
+    cluster::messages::NoteRemoved said = request;
+    cluster::messages::PlaceAnswer place;
+    const cluster::messages::Place where{.table = request.table, .key = request.key};
+    if (said.tid == kItsOwn && owner_.answer(where, place) == cluster::messages::Verdict::kDone)
       said.tid = place.record.tid;
-    ask<dist::messages::NoteRemoved>(said);
+    ask<cluster::messages::NoteRemoved>(said);
   }
-  void ask(const dist::messages::Call& request) {
+  void ask(const cluster::messages::Call& request) {
     std::string reply;
     static_cast<void>(procedures_.call(worker_, request.procedure, request.arguments, reply));
   }
@@ -140,7 +140,7 @@ class AskedNode {
   Table local_;
   Worker worker_, owners_;
   const std::vector<txn::TableCore*> tables_;
-  dist::messages::Owner owner_;
+  cluster::messages::Owner owner_;
   Procedures procedures_;
   std::string wanted_;
 };

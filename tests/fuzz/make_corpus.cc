@@ -16,11 +16,11 @@
 #include "recovery/checkpoint/partition_file.h"
 #include "recovery/manifest_text.h"
 #include "src/base/check.h"
-#include "src/dist/messages/frame.h"
+#include "src/cluster/messages/frame.h"
 #include "src/log/lock_ahead.h"
 #include "src/log/ring.h"
 #include "src/record/state_word.h"
-#include "tests/dist/messages/samples.h"
+#include "tests/cluster/messages/samples.h"
 #include "tests/recovery/segment_builder.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/manual_database.h"
@@ -184,7 +184,7 @@ void add_locks(const Corpus& corpus, int transactions) {
 }
 
 void add_messages(const Corpus& corpus) {
-  using namespace dist::messages;
+  using namespace cluster::messages;
   for_each_sample([&](const auto& request, const auto& answer) {
     const std::string number = std::to_string(static_cast<int>(request.kType));
     corpus.add("message", number + "-request", kAsItIs, encode_request(request));

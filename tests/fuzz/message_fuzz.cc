@@ -7,14 +7,14 @@
 
 #include "src/base/check.h"
 #include "src/base/crc32c.h"
-#include "src/dist/messages/frame.h"
+#include "src/cluster/messages/frame.h"
 #include "tests/fuzz/asked_node.h"
 #include "tests/fuzz/target.h"
 
 namespace granary {
 namespace {
 
-using namespace dist::messages;
+using namespace cluster::messages;
 
 void mend_checksum(std::string& message) {
   if (message.size() < kFrameBytes) return;
@@ -79,7 +79,7 @@ bool fuzz::read(std::string_view input) {
   if (input.empty()) return false;
   std::string message(input.substr(1));
   if ((input[0] & 1) != 0) mend_checksum(message);
-  dist::messages::Frame frame;
+  cluster::messages::Frame frame;
   return open_frame(message, frame) && understood(frame);
 }
 

@@ -3,20 +3,24 @@
 
   expect_caught.py --bug=NAME --at_least=2 [--htm=sim] [--hangs] PROGRAM[:FILTER]...
 
-Runs the GoogleTest programs in turn, with --inject_bug=NAME, until that many tests have failed. A crash counts as the
+Runs the GoogleTest programs in turn, with --inject_bug=NAME, until that many tests have failed, and no longer. A crash counts as the
 failure of the case it happened in; so does a hang, but only of a bug that is said to make tests hang (--hangs), as a
 slow machine looks the same. Prints who noticed; exit code 1 if too few did, 77 if that is because some were skipped.
 """
 
 import argparse
+import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 
-RUN = re.compile(r"^\[ RUN      \] (\S+)", re.MULTILINE)
-SKIPPED = re.compile(r"^\[  SKIPPED \] (\S+)", re.MULTILINE)
+RUN = re.compile(r"\[ RUN      \] (\S+)")
+SKIPPED = re.compile(r"\[  SKIPPED \] (\S+)")
 SKIPPED_CODE = 77
-FAILED = re.compile(r"^\[  FAILED  \] (\S+\.\S+?),? ", re.MULTILINE)
+FAILED = re.compile(r"\[  FAILED  \] (\S+\.\S+?),? ")
 
 
 def without_parameters(case):
@@ -25,22 +29,57 @@ def without_parameters(case):
     return suite.rpartition("/")[2] + "." + name.partition("/")[0]
 
 
-def failed_cases(program, gtest_filter, bug, more, timeout):
-    command = [program, f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", "--gtest_brief=0", *more]
-    ended = "crashed"
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
-        output, code = done.stdout, done.returncode
-    except subprocess.TimeoutExpired as expired:
-        output, code, ended = (expired.stdout or b"").decode(errors="replace"), None, "hung"
+class Run:
+    """One run of a test program with the bug, which ends as soon as enough tests have noticed it."""
+
+    def __init__(self, program, flags, folder):
+        self.cases = {}
+        self.running = None
+        self.timed_out = False
+        self.process = subprocess.Popen([program, "--gtest_brief=0", *flags], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
+                                        env=os.environ | {"TMPDIR": folder, "GRANARY_TEST_RINGS": folder})
+
+    def kill(self, timed_out):
+        self.timed_out = self.timed_out or timed_out
+        # With its children, which may hold the pipe open.
+        os.killpg(self.process.pid, signal.SIGKILL)
+
+    def read(self, line):
+        if match := RUN.match(line):
+            self.running = without_parameters(match[1])
+        elif match := SKIPPED.match(line):
+            self.cases[without_parameters(match[1])] = "skipped"
+        elif match := FAILED.match(line):
+            self.cases[without_parameters(match[1])] = "failed"
+
+    def read_until(self, enough, timeout):
+        """The exit code, or None if it was stopped because there were enough."""
+        timer = threading.Timer(timeout, self.kill, [True])
+        timer.start()
+        try:
+            for line in self.process.stdout:
+                self.read(line)
+                if enough(self.cases):
+                    self.kill(False)
+                    return None
+            return self.process.wait()
+        finally:
+            timer.cancel()
+            self.process.stdout.close()
+            self.process.wait()
+
+
+def failed_cases(program, gtest_filter, bug, more, timeout, enough):
+    # What a program leaves that is stopped half-way goes with its folder.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        run = Run(program, [f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", *more], folder)
+        code = run.read_until(enough, timeout)
     if code == 2:
         sys.exit(f"{program} does not know the bug '{bug}', or is a build without test hooks")
-    cases = {without_parameters(case): "skipped" for case in SKIPPED.findall(output)}
-    cases |= {without_parameters(case): "failed" for case in FAILED.findall(output)}
-    runs = RUN.findall(output)
-    if code not in (0, 1) and runs:
-        cases.setdefault(without_parameters(runs[-1]), ended)
-    return cases
+    if code not in (None, 0, 1) and run.running:
+        run.cases.setdefault(run.running, "hung" if run.timed_out else "crashed")
+    return run.cases
 
 
 def counting(cases, hangs):
@@ -57,14 +96,21 @@ def main():
     parser.add_argument("--timeout", type=float, default=40, help="seconds for each program")
     parser.add_argument("programs", nargs="+", metavar="PROGRAM[:FILTER]")
     arguments = parser.parse_args()
-    more = ["--gtest_fail_fast"] if arguments.at_least == 1 else []
+    # One failure ends a program in order, so that it can end servers that it has started; only for more it must be stopped.
+    alone = arguments.at_least == 1
+    more = ["--gtest_fail_fast"] if alone else []
     if arguments.htm:
         more.append(f"--htm={arguments.htm}")
     ended = {}
+
+    def enough(cases):
+        return len(counting(ended | cases, arguments.hangs)) >= arguments.at_least
+
     for entry in arguments.programs:
         program, _, gtest_filter = entry.partition(":")
-        ended |= failed_cases(program, gtest_filter or "*", arguments.bug, more, arguments.timeout)
-        if len(counting(ended, arguments.hangs)) >= arguments.at_least:
+        stop = (lambda _: False) if alone else enough
+        ended |= failed_cases(program, gtest_filter or "*", arguments.bug, more, arguments.timeout, stop)
+        if enough({}):
             break
     for case, how in sorted(ended.items()):
         print(f"{arguments.bug}: {how}: {case}")

@@ -1,7 +1,7 @@
 // Shared tables at their owner, with another node (tests/isolation/remote_holder.h) in the middle of reads, commits and garbage
 // collection: the owner's rule (I2), places that stay what they are (I3), reads and validation of what a holder may be
 // writing (I4). The anomalies are shown with shared tables, too: the whole program runs again with --tables=shared. Not covered:
-// other nodes' real operations (tests/dist), threads (tests/stress/shared_table_test.cc).
+// other nodes' real operations (tests/cluster), threads (tests/stress/shared_table_test.cc).
 
 #include "src/db/engine.h"
 #include "tests/isolation/isolation_test.h"

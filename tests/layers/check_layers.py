@@ -2,7 +2,7 @@
 """Checks every #include of the project against the layers that the build declares (layers.json, written by CMake).
 
 A folder includes its own files and those of the libraries it declares in USES, each of a lower layer; programs and workloads
-(layer 9) may also use one of their own layer that they declare, and a folder that of the folder it lies in; tests (layer 10) may include what their USES bring in. Public headers
+(layer 10) may also use one of their own layer that they declare, and a folder that of the folder it lies in; tests (layer 11) may include what their USES bring in. Public headers
 include the standard library and each other. Prints one line for each violation; exit code 1 if there is any.
 """
 
@@ -15,14 +15,14 @@ import sys
 SOURCE_FOLDERS = ("src", "kvstore", "bench", "htm", "rdma", "recovery", "cluster_config", "tests", "include", "examples")
 SUFFIXES = {".h", ".cc", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-PROGRAM_LAYER = 9
+PROGRAM_LAYER = 10
 
 # The lowest layer that may include a public header. The vocabulary (values without behaviour) is for all.
 PUBLIC_HEADER_LAYER = {
     "declared_access.h": 0, "function_ref.h": 0, "key.h": 0, "limits.h": 0, "options.h": 0, "outcome.h": 0,
     "status.h": 0,
     "table.h": 5, "transaction.h": 5,
-    "chain_log.h": 8, "database.h": 8, "cluster.h": 8, "procedure.h": 8, "granary.h": 8,
+    "chain_log.h": 8, "database.h": 8, "cluster.h": 9, "procedure.h": 8, "granary.h": 8,
 }
 
 

@@ -13,10 +13,10 @@ LIBRARIES = [
     {"name": "memory", "layer": 1, "folder": "src/memory", "uses": ["base"]},
     {"name": "txn", "layer": 5, "folder": "src/txn", "uses": ["base", "epoch"]},
     {"name": "db", "layer": 8, "folder": "src/db", "uses": ["base", "txn"]},
-    {"name": "bench_harness", "layer": 9, "folder": "bench/harness", "uses": ["base", "db"]},
-    {"name": "bench_kv", "layer": 9, "folder": "bench/kv", "uses": ["base", "bench_harness"]},
-    {"name": "bench_kv_deep", "layer": 9, "folder": "bench/kv/deep", "uses": ["base"]},
-    {"name": "tests/epoch", "layer": 10, "folder": "tests/epoch", "uses": ["base", "epoch"]},
+    {"name": "bench_harness", "layer": 10, "folder": "bench/harness", "uses": ["base", "db"]},
+    {"name": "bench_kv", "layer": 10, "folder": "bench/kv", "uses": ["base", "bench_harness"]},
+    {"name": "bench_kv_deep", "layer": 10, "folder": "bench/kv/deep", "uses": ["base"]},
+    {"name": "tests/epoch", "layer": 11, "folder": "tests/epoch", "uses": ["base", "epoch"]},
 ]
 
 CLEAN = {

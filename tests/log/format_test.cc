@@ -67,7 +67,7 @@ TEST(LogFormat, AnEntryOfAnotherSegmentLoggerOrDatabaseDoesNotPass) {
   };
   EXPECT_EQ(elsewhere([](SegmentHeader&) {}), right);
   EXPECT_NE(elsewhere([](SegmentHeader& other) { other.database[15] = 1; }), right);
-  EXPECT_NE(elsewhere([](SegmentHeader& other) { other.node = 1; }), right);
+  EXPECT_NE(elsewhere([](SegmentHeader& other) { other.stamp = 1; }), right);
   EXPECT_NE(elsewhere([](SegmentHeader& other) { other.logger = 2; }), right);
   EXPECT_NE(elsewhere([](SegmentHeader& other) { other.generation = 3; }), right);
   EXPECT_NE(elsewhere([](SegmentHeader& other) { other.sequence = 4; }), right);

@@ -51,7 +51,7 @@ class LogStress : public testing::Test {
     for (std::uint64_t number = 0; number < transactions && !log_->durable().failed(); ++number) {
       const EntryHeader header{static_cast<std::uint32_t>(random.below(400)), 0, 0};
       epochs_.enter(*slot);
-      if (!ring->has_room(header.bytes())) log_->wait_for_room(waiter, *ring, header.bytes());
+      if (!ring->has_room(header.bytes())) static_cast<void>(log_->wait_for_room(waiter, *ring, header.bytes()));
       if (log_->durable().failed()) {
         epochs_.leave(*slot);
         break;

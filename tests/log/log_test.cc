@@ -44,7 +44,7 @@ class LogTest : public testing::Test {
     const EntryHeader header{static_cast<std::uint32_t>(bytes), 0,
                              record::make_tid(epochs_.current(), ++sequence_) | std::uint64_t{1}};
     base::ThreadWaiter waiter;
-    if (!ring.has_room(header.bytes())) log.wait_for_room(waiter, ring, header.bytes());
+    if (!ring.has_room(header.bytes())) static_cast<void>(log.wait_for_room(waiter, ring, header.bytes()));
     std::memset(ring.at_tail(), 0, header.bytes());
     std::memcpy(ring.at_tail(), &header, sizeof header);
     ring.publish(header.bytes());

@@ -171,7 +171,7 @@ TEST_F(RingTest, RefusesAnotherVersionByNumber) {
   made();
   const std::string message =
       refusal([](std::string& file) { file[offsetof(RingHeader, version)] = kFormatVersion - 1; });
-  EXPECT_THAT(message, HasSubstr("format version 3, expected 4 to 5"));
+  EXPECT_THAT(message, HasSubstr("format version 5, expected 6 to 7"));
 }
 
 TEST_F(RingTest, OnlyThatOfANodeOfAClusterHasALockAheadRecord) {
@@ -197,7 +197,7 @@ TEST_F(RingTest, OnlyThatOfANodeOfAClusterHasALockAheadRecord) {
 TEST_F(RingTest, RefusesALockAheadRecordWhereThereIsNone) {
   made();
   EXPECT_THAT(refusal([](std::string& file) { file.resize(file.size() + lock_area_bytes(kCapacity)); }),
-              HasSubstr("do not fit format version 4"));
+              HasSubstr("do not fit format version 6"));
 }
 
 TEST_F(RingTest, RefusesGarbage) {

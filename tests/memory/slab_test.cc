@@ -335,6 +335,25 @@ TEST_F(FullSlab, RegainedMemoryIsZero) {
   }
 }
 
+TEST_F(FullSlab, ARunThatIsGivenBackServesAnyClass) {
+  constexpr std::size_t kBytes = kLimit - SlabPool::kExtentBytes - 100;
+  for (int round = 0; round < 3; ++round) {
+    char* const run = pool_.take_run(kBytes);
+    ASSERT_NE(run, nullptr) << round;
+    EXPECT_EQ(std::count(run, run + kBytes, 0), static_cast<std::ptrdiff_t>(kBytes));
+    std::fill_n(run, kBytes, 'x');
+    EXPECT_EQ(pool_.take_run(kBytes), nullptr);
+    pool_.give_run(run, kBytes);
+    EXPECT_EQ(pool_.bytes_reserved(), 0u);
+    SlabCache cache(pool_);
+    const std::vector<void*> blocks = fill(cache, SlabKind::kRecord, 1000);
+    EXPECT_EQ(pool_.bytes_reserved(), kLimit);
+    for (void* const block : blocks) cache.free(SlabKind::kRecord, block);
+    cache.release();
+    pool_.regain();
+  }
+}
+
 TEST_F(FullSlab, AShortageIsOverWhenNothingIsRefusedForAWhile) {
   fill_and_free(SlabKind::kRecord, 1000);
   EXPECT_TRUE(pool_.short_of_memory());

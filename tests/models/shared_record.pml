@@ -1,6 +1,6 @@
 /* One record of a shared table: workers of its owner, who take the lock bit of the TID word, and workers of other nodes, who
  * take the state word (I2) and write back (I5), beside readers of either kind (I4). src/record/shared_lock.h,
- * src/record/shared_read.cc and src/dist/record_access are what is modelled.
+ * src/record/shared_read.cc and src/cluster/record_access are what is modelled.
  *
  * Every write adds 1 to a value of two words. At the end no addition is lost and nobody is left holding the record; no
  * reader has accepted two words of different versions. What was left out: incarnations, aborts of transactions, leases, broken connections.

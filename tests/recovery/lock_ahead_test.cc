@@ -1,5 +1,5 @@
 // The lock-ahead record: what its writer names, its reader finds, whenever the process ends, and whatever the bytes are.
-// What transactions name is for tests/dist/transaction/lock_ahead_test.cc, and for tests/cluster/held_by_dead_test.cc.
+// What transactions name is for tests/cluster/transaction/lock_ahead_test.cc, and for tests/node/held_by_dead_test.cc.
 
 #include "recovery/lock_ahead.h"
 

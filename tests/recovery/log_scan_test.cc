@@ -361,9 +361,13 @@ TEST(LogScan, AGenerationThatIsOverEndsWhereTheManifestSays) {
   files.disk.put(path({1, 0, 0}), whole);
   ASSERT_TRUE(files.disk.remove(last).ok());
   EXPECT_THAT(files.message(), AllOf(HasSubstr(last), HasSubstr("missing")));
-  // What was void when it was cut is nobody's loss.
+  // What was void when it was cut is nobody's loss; but the file was there, and whoever lost it may have lost more.
   files.manifest.generations[0].cut = files.manifest.generations[0].durable = 10;
-  EXPECT_EQ(files.durable(), 10u);
+  EXPECT_THAT(files.message(), AllOf(HasSubstr(last), HasSubstr("missing"), HasSubstr("nothing that counts is lost")));
+  const auto salvaged = files.scan(/*salvage=*/true);
+  ASSERT_TRUE(salvaged.ok());
+  EXPECT_EQ(salvaged->durable, 10u);
+  EXPECT_EQ(salvaged->losses.size(), 1u);
 }
 
 TEST(LogScan, TheCheckpointIsDurable) {

@@ -31,7 +31,8 @@ Manifest example() {
                                      {IndexPart::Source::kValue, 32, 3, IndexEncoding::kBytes}},
                            .unique = true};
   manifest.tables = {{0, "accounts", 100, std::nullopt, {}}, {1, std::string("by\0name", 7), 65536, 0, index}};
-  manifest.checkpoint = {90, "checkpoint-90"};
+  for (Generation& generation : manifest.generations) generation.stamp = generation.number;
+  manifest.checkpoint = {90, "checkpoint-90", 91};
   return manifest;
 }
 
@@ -73,7 +74,9 @@ TEST(Manifest, ReadsWhatWasWritten) {
   EXPECT_EQ(read->generations[1].cut, 40u);
   EXPECT_EQ(read->generations[1].durable, 33u);
   EXPECT_FALSE(read->generations[2].cut);
+  EXPECT_EQ(read->generations[2].stamp, 7u);
   EXPECT_EQ(read->checkpoint->directory, "checkpoint-90");
+  EXPECT_EQ(read->checkpoint->stamp, 91u);
   EXPECT_EQ(read->database, example().database);
   EXPECT_EQ(read->instance, example().instance);
   EXPECT_EQ(read->residence->directory, "/d b");
@@ -101,7 +104,7 @@ TEST(Manifest, NamesWhatIsInsideItsDirectoryRelativeToIt) {
 
 TEST(Manifest, KeepsHashTables) {
   const std::string text = manifest_text(example_with_hash());
-  EXPECT_THAT(text, HasSubstr("\"format\": 3"));
+  EXPECT_THAT(text, HasSubstr("\"format\": 4"));
   const auto read = parse_manifest(text, "M");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->tables[2].kind(), IndexKind::kHash);
@@ -114,7 +117,7 @@ TEST(Manifest, KeepsWhichTablesAreShared) {
   Manifest manifest = example();
   manifest.tables.push_back({.id = 2, .name = "shared", .max_value_bytes = 8, .base = {}, .shared = true});
   const std::string text = manifest_text(manifest);
-  EXPECT_THAT(text, HasSubstr("\"format\": 3"));
+  EXPECT_THAT(text, HasSubstr("\"format\": 4"));
   const auto read = parse_manifest(text, "M");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_TRUE(read->tables[2].shared);
@@ -128,7 +131,7 @@ TEST(Manifest, KeepsWhichTablesAreShared) {
 /// Byte for byte: other programs may read it.
 TEST(Manifest, WritesItsFormat) {
   const std::string text = R"({
- "format": 3,
+ "format": 4,
  "database": "01000000000000000000000000000000",
  "instance": "02000000000000000000000000000000",
  "log_directories": [
@@ -139,6 +142,7 @@ TEST(Manifest, WritesItsFormat) {
  "generations": [
   {
    "number": 1,
+   "stamp": "00000000000000ab",
    "loggers": 2,
    "first_epoch": 1
   }
@@ -151,7 +155,7 @@ TEST(Manifest, WritesItsFormat) {
   }
  ]
 }
-crc32c 27f609e1
+crc32c 83e5f745
 )";
   const auto read = parse_manifest(text, "M");
   ASSERT_TRUE(read.ok()) << read.status().message();
@@ -205,7 +209,7 @@ TEST(Manifest, SaysWhatIsWrong) {
     replace(changed, from, to);
     return parse_manifest(sealed(changed), "M").status().message();
   };
-  EXPECT_THAT(with("\"format\": 3", "\"format\": 2"), HasSubstr("format version 2, expected 3"));
+  EXPECT_THAT(with("\"format\": 4", "\"format\": 3"), HasSubstr("format version 3, expected 4"));
   EXPECT_THAT(with("\"keys\": 1000", "\"keys\": 0"), HasSubstr("tables[2].hash.keys is 0; expected 1 to"));
   EXPECT_THAT(with("\"keys\": 1000", "\"kezs\": 1000"), HasSubstr("tables[2].hash.keys is missing"));
   EXPECT_THAT(with("\"base\": 0", "\"hash\": {\"keys\": 1}, \"base\": 0"), HasSubstr("tables[1] is an index of"));
@@ -213,6 +217,9 @@ TEST(Manifest, SaysWhatIsWrong) {
               HasSubstr("generations[1].cut is a string; expected a whole number"));
   EXPECT_THAT(with("\"cut\": 40", "\"cut\": -1"), HasSubstr("generations[1].cut"));
   EXPECT_THAT(with("\"loggers\": 2", "\"loggers\": 0"), HasSubstr("generations[0].loggers is 0; expected 1 to"));
+  EXPECT_THAT(with("0000000000000007", "0000000000000000"),
+              HasSubstr("generations[2].stamp is \"0000000000000000\"; exp"));
+  EXPECT_THAT(with("000000000000005b", "5b"), HasSubstr("checkpoint.stamp is \"5b\"; expected 16 hexadecimal digits"));
   EXPECT_THAT(with("\"boot\"", "\"root\""), HasSubstr("boot is missing"));
   EXPECT_THAT(with("\"boot\"", "\"more\": 1, \"boot\""), HasSubstr("it has"));
   EXPECT_THAT(with("\"text\"", "\"test\""), HasSubstr("encoding is \"test\""));

@@ -47,8 +47,9 @@ inline std::string entry_of(std::uint64_t tid, log::EntryKind kind, std::string_
 
 class SegmentBuilder {
  public:
-  explicit SegmentBuilder(const recovery::SegmentName& name, const log::DatabaseId& database = kDatabase) {
-    const log::SegmentHeader header = recovery::expected_header(database, name);
+  explicit SegmentBuilder(const recovery::SegmentName& name, const log::DatabaseId& database = kDatabase,
+                          log::Stamp stamp = 0) {
+    const log::SegmentHeader header = recovery::expected_header(database, name, stamp);
     crc_ = header.crc;
     bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
   }

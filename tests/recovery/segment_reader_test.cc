@@ -15,6 +15,7 @@ namespace {
 
 using log::EntryKind;
 using testing::HasSubstr;
+using tests::SegmentBuilder;
 using Found = SegmentReader::Found;
 using Verdict = SegmentReader::Verdict;
 
@@ -35,9 +36,10 @@ std::string text_of(const SegmentReader& reader, Found found) {
   return "t" + std::to_string(reader.tid()) + ":" + std::string(reader.body());
 }
 
-Read read(std::string_view bytes, const log::DatabaseId& database = tests::kDatabase, SegmentName name = kName) {
+Read read(std::string_view bytes, const log::DatabaseId& database = tests::kDatabase, SegmentName name = kName,
+          log::Stamp stamp = 0) {
   Read result;
-  auto reader = SegmentReader::open(bytes, "S", expected_header(database, name));
+  auto reader = SegmentReader::open(bytes, "S", expected_header(database, name, stamp));
   if (!reader.ok()) {
     result.header = reader.status();
     return result;
@@ -65,7 +67,7 @@ std::string list_of(int count) {
 }
 
 std::string small_segment() {
-  return tests::SegmentBuilder(kName)
+  return SegmentBuilder(kName)
       .marker(4, 4)
       .transaction(5, 1, {{0, "a", "1"}, {1, "bb", std::nullopt}})
       .transaction(5, 2, {{0, "key", "some value of a few bytes"}})
@@ -161,16 +163,31 @@ TEST(SegmentReader, RefusesOtherSegments) {
   EXPECT_THAT(message(read(bytes, tests::kDatabase, {3, 1, 5})), HasSubstr("logger 2, expected 1"));
   EXPECT_THAT(message(read(bytes, tests::kDatabase, {3, 2, 6})), HasSubstr("sequence 5, expected 6"));
   std::string other = bytes;
-  other[8] = 3;
-  EXPECT_THAT(message(read(other)), HasSubstr("format version 3, expected 4 to 5"));
+  other[8] = 5;
+  EXPECT_THAT(message(read(other)), HasSubstr("format version 5, expected 6 to 7"));
   std::swap(other[12], other[15]);
   EXPECT_THAT(message(read(other)), HasSubstr("byte order"));
 }
 
+/// A copy that goes on by itself begins a generation of the same number, with segments of the same names.
+TEST(SegmentReader, RefusesASegmentOfAnotherLife) {
+  const std::string theirs = SegmentBuilder(kName, tests::kDatabase, 0xabc).transaction(5, 1, {{0, "a", "1"}}).bytes();
+  EXPECT_EQ(read(theirs, tests::kDatabase, kName, 0xabc).items.size(), 1u);
+  EXPECT_EQ(read(theirs).items.size(), 1u) << "of a generation that the manifest does not know";
+  const Status refused = read(theirs, tests::kDatabase, kName, 0xdef).header;
+  EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+  EXPECT_EQ(refused.message(),
+            "'S' is of another life of this database: it has stamp 0000000000000abc, and the manifest says "
+            "0000000000000def");
+  const std::string mine = SegmentBuilder(kName, tests::kDatabase, 0xdef).bytes();
+  EXPECT_TRUE(read(mine + theirs.substr(64), tests::kDatabase, kName, 0xdef).items.empty())
+      << "nor do its entries pass";
+}
+
 /// Entries of another segment do not pass as this one's, even in the right place.
 TEST(SegmentReader, ForeignEntriesFail) {
-  const std::string mine = tests::SegmentBuilder(kName).transaction(5, 1, {{0, "a", "1"}}).bytes();
-  const std::string other = tests::SegmentBuilder({3, 2, 4}).transaction(5, 1, {{0, "a", "0"}}).bytes();
+  const std::string mine = SegmentBuilder(kName).transaction(5, 1, {{0, "a", "1"}}).bytes();
+  const std::string other = SegmentBuilder({3, 2, 4}).transaction(5, 1, {{0, "a", "0"}}).bytes();
   const Read found = read(mine.substr(0, 64) + other.substr(64));
   EXPECT_TRUE(found.items.empty());
   EXPECT_EQ(found.verdict, Verdict::kTornTail);
@@ -201,18 +218,18 @@ TEST(SegmentReader, NonsenseWithARightChecksum) {
     const std::uint32_t header[] = {codec, raw};
     return std::string(reinterpret_cast<const char*>(header), 8) + std::string(content);
   };
-  EXPECT_EQ(faults(tests::SegmentBuilder(kName).entry(0, EntryKind::kTransaction, "x")), 1u);
-  EXPECT_EQ(faults(tests::SegmentBuilder(kName).entry(0, EntryKind::kMarker, "x")), 1u);
-  EXPECT_EQ(faults(tests::SegmentBuilder(kName).marker(3, 4)), 1u);
-  EXPECT_EQ(faults(tests::SegmentBuilder(kName).marker(~0ull, 4)), 1u);
-  EXPECT_EQ(faults(tests::SegmentBuilder(kName).entry(8, static_cast<EntryKind>(5), "x")), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).entry(0, EntryKind::kTransaction, "x")), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).entry(0, EntryKind::kMarker, "x")), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).marker(3, 4)), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).marker(~0ull, 4)), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).entry(8, static_cast<EntryKind>(5), "x")), 1u);
   for (const std::string& body :
        {std::string("x"), packed(3, 8, "12345678"), packed(1, 0xffffffff, "12345678"), packed(1, 2000, "1234567"),
         packed(1, 100, "\x10"), packed(2, 100, "1234567890"), packed(2, 0xffffffff, ""), packed(1, 100, "")}) {
-    EXPECT_EQ(faults(tests::SegmentBuilder(kName).entry(0, EntryKind::kPacked, body)), 1u) << body;
+    EXPECT_EQ(faults(SegmentBuilder(kName).entry(0, EntryKind::kPacked, body)), 1u) << body;
   }
-  EXPECT_EQ(faults(tests::SegmentBuilder(kName).packed(log::Codec::kZstd, list_of(2) + "123")), 1u);
-  EXPECT_EQ(faults(tests::SegmentBuilder(kName).packed(log::Codec::kLz4, list_of(2) + std::string(16, '\0'))), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).packed(log::Codec::kZstd, list_of(2) + "123")), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).packed(log::Codec::kLz4, list_of(2) + std::string(16, '\0'))), 1u);
 }
 
 TEST(SegmentReader, RandomBytesDoNoHarm) {

@@ -19,11 +19,12 @@ class SurvivingRingsTest : public testing::Test {
     manifest_.database = new_id();
     manifest_.reliable_directory = directory_.path();
     manifest_.boot = boot_id();
-    manifest_.generations.push_back({.number = 3, .cut = {}});
+    manifest_.generations.push_back({.number = 3, .cut = {}, .stamp = 7});
   }
   /// `all`: how many rings the generation has, as far as this one knows.
-  void make(std::uint32_t worker, std::uint64_t generation = 3, std::uint64_t all = 1) {
-    const log::Ring::Identity identity{manifest_.database, generation, worker};
+  void make(std::uint32_t worker, std::uint64_t generation = 3, std::uint64_t all = 1, log::Stamp stamp = 7) {
+    const log::Ring::Identity identity{
+        .database = manifest_.database, .generation = generation, .worker = worker, .stamp = stamp};
     const auto ring = log::Ring::create(directory_ / log::ring_name(worker), identity, 4096);
     ASSERT_TRUE(ring.ok());
     (*ring)->note_rings(all);
@@ -43,6 +44,17 @@ TEST_F(SurvivingRingsTest, FindsThemByWorker) {
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->rings.size(), 2u);
   EXPECT_EQ(found->entries()[1].name, "ring-0001");
+}
+
+/// The same generation of a state of the database that others were put back over.
+TEST_F(SurvivingRingsTest, OneOfAnotherLifeIsRefused) {
+  make(0);
+  make(1, 3, 2, 8);
+  const Status refused = find_rings(manifest_).status();
+  EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+  EXPECT_THAT(refused.message(), testing::HasSubstr(directory_ / "ring-0001" +
+                                                    "' is of another life of this database: it has stamp "
+                                                    "0000000000000008, and the manifest says 0000000000000007"));
 }
 
 TEST_F(SurvivingRingsTest, AMissingOneMakesAllNotCount) {

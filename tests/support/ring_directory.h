@@ -1,6 +1,7 @@
 #pragma once
 // A directory for log rings that a test may take away, as a power loss does, or keep, as the death of a process does.
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,9 +17,11 @@ class RingDirectory {
  public:
   using Contents = std::map<std::string, std::string>;
 
-  /// In memory where the system has a place for that.
+  /// In memory where the system has a place for that, or where GRANARY_TEST_RINGS says.
   RingDirectory() {
-    const std::string parent = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
+    const char* const asked = std::getenv("GRANARY_TEST_RINGS");
+    const std::string usual = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
+    const std::string parent = asked == nullptr ? usual : std::string(asked) + "/";
     std::string name = parent + "granary-test-XXXXXX";
     path_ = ::mkdtemp(name.data()) == nullptr ? std::string() : name;
     EXPECT_FALSE(path_.empty()) << "cannot make a directory below " << parent;

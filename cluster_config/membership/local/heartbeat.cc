@@ -62,7 +62,7 @@ Heartbeat::~Heartbeat() {
 }
 
 bool Heartbeat::condemn(std::uint64_t seen) {
-  if (base::injected(base::Bug::kCondemnAnyBeat)) {
+  if (base::injected("condemn-any-beat")) {
     words_->beats.fetch_or(kCondemned, std::memory_order_acq_rel);
     return true;
   }

@@ -5,9 +5,9 @@
 //   word 0   beats × 2, and 1 if the node is condemned
 //   word 1   for how many microseconds the node may stand still
 //
-// Removing a node that stands still must be safe although it may go on at any moment. No clock can see to that alone: however short the
-// time between the node's look at its clock and its commit is, it may be stopped there. So who removes a node *condemns* it
-// first, by a compare-and-swap of the very beat that it has watched for too long:
+// Removing a node that stands still must be safe although it may go on at any moment. Clocks alone cannot ensure that: the node may be
+// stopped between its look at the clock and its commit, however short that time is. So a watcher that removes a node *condemns* it
+// first, by a compare-and-swap of the very beat that the watcher has seen for too long:
 //
 // - Either the node beats first. Then the swap fails, and the node stays: it is alive.
 // - Or the swap comes first. A condemned node stays condemned, as a beat adds 2 and keeps the bit. Its fence is this word (fence.h): every
@@ -31,27 +31,27 @@ class Heartbeat {
  public:
   static constexpr std::uint64_t kCondemned = 1;
 
-  /// Begins a life of the node whose mark the caller holds: it has beaten once, and is not condemned. What watchers of an earlier
-  /// life have seen, this one never shows.
+  /// Begins a life of the node whose mark the caller holds: the node has beaten once, and is not condemned. The new life never shows a
+  /// word that watchers have seen of an earlier one, so their compare-and-swaps fail.
   static Result<Heartbeat> begin(const std::string& path, std::uint64_t timeout_us);
-  /// Of another node, to look at; kNotFound if there is none yet.
+  /// Opens the heartbeat of another node, to look at it; kNotFound if that node has none yet.
   static Result<Heartbeat> look(const std::string& path);
-  /// The same, to condemn(). Who watches the directory notices.
+  /// Opens it for condemn(). Closing the file again wakes the nodes that watch the directory.
   static Result<Heartbeat> reach(const std::string& path);
   ~Heartbeat();
   Heartbeat(Heartbeat&& from) noexcept : words_(std::exchange(from.words_, nullptr)) {}
   Heartbeat& operator=(Heartbeat&&) = delete;
 
-  /// The node's own: shows that it goes on. False if it is condemned.
+  /// Shows that this node goes on, and returns false if it is condemned. For the node itself.
   bool beat() { return (words_->beats.fetch_add(2, std::memory_order_acq_rel) & kCondemned) == 0; }
   /// Changes with each beat.
   std::uint64_t word() const { return words_->beats.load(std::memory_order_acquire); }
   bool condemned() const { return (word() & kCondemned) != 0; }
   std::uint64_t timeout_us() const { return words_->timeout_us.load(std::memory_order_relaxed); }
-  /// Condemns the node if its word still is `seen`. Whether it is condemned now, by whomever.
+  /// Condemns the node if its word still is `seen`. Returns whether the node is condemned now, by this watcher or another one.
   bool condemn(std::uint64_t seen);
 
-  /// What the node's fence asks; there as long as this object.
+  /// The word that the node's fence asks. It lives as long as this object.
   const std::atomic<std::uint64_t>& verdict() const { return words_->beats; }
 
  private:

@@ -1,10 +1,10 @@
 #pragma once
-// For how long the nodes of a host have not beaten, by the clock of the one that watches them. Nothing is concluded from anybody else's
-// clock, nor from when a beat was made: silence counts from when this watcher first saw the beat that it still sees.
+// Measures for how long the heartbeats of other nodes of a host have not changed, by the clock of the node that watches them. A node's
+// silence begins when the watcher first sees the beat that it still sees. No other node's clock is used, nor the time at which a beat was made.
 //
-// What passes while the watcher itself stands still is no silence of others: after a machine was suspended, a container was frozen, or all nodes were
-// stopped by a debugger, everybody's heartbeats are old, and nobody is to be removed for that. So a watcher that has not looked for
-// half of a node's time-out counts from anew.
+// Time in which the watcher itself stands still is not counted. After a machine was suspended, a container was frozen, or a debugger
+// has stopped all nodes, all heartbeats are old, and no node may be removed for that. So a watcher that has not looked for half of a
+// node's time-out begins to count anew.
 
 #include <cstdint>
 #include <map>
@@ -13,17 +13,19 @@
 
 namespace granary::membership {
 
-/// Of one watcher; one thread at a time. Times are of lifetime_us(), or told by a test.
+/// Remembers which heartbeats one watcher has seen, and since when. One thread may use it at a time. Times are those
+/// of lifetime_us(), or a test's.
 class Silence {
  public:
-  /// The node's word was loaded, and then the time: for how long it has been that word.
+  /// Returns for how long the node's heartbeat has been `word`. The caller loads the word first and then takes the time `now_us`, so
+  /// that a beat in between makes the silence shorter, never longer.
   std::uint64_t of(NodeId id, std::uint64_t word, std::uint64_t timeout_us, std::uint64_t now_us);
 
  private:
   struct Seen {
     std::uint64_t word;
     std::uint64_t since_us;
-    std::uint64_t looked_us;  ///< last
+    std::uint64_t looked_us;  ///< when the watcher last looked
   };
   std::map<NodeId, Seen> seen_;
 };

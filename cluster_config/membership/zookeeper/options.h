@@ -2,6 +2,7 @@
 // How to reach a ZooKeeper ensemble.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace granary::membership {
@@ -13,6 +14,8 @@ struct ZookeeperOptions {
   std::uint32_t session_ms =
       2000;  ///< after this long without a sign a member is dead; servers allow 2 to 20 of their ticks
   std::uint32_t connect_ms = 30'000;  ///< how long to try to reach a server at the start
+  /// Asked now and then while a node waits for a server or for its mark: true ends that with kUnavailable.
+  std::function<bool()> give_up = [] { return false; };
 };
 
 }  // namespace granary::membership

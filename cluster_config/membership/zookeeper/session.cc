@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cluster_config/membership/board.h"
 #include "cluster_config/membership/lifetime.h"
 
 namespace granary::membership {
@@ -51,7 +52,11 @@ Status Session::connect() {
                     fmt::format("no ZooKeeper server at '{}' gave a session within {} ms: is one running there?",
                                 options_.servers, options_.connect_ms));
     }
-    wait(end - now);
+    if (options_.give_up()) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("told to give up before a ZooKeeper server at '{}' had answered", options_.servers));
+    }
+    wait(std::min(end - now, kGiveUpLook_us));
   }
   return {};
 }

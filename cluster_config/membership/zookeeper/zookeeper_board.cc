@@ -116,8 +116,8 @@ Status ZookeeperBoard::mark(NodeId id, const std::string& who) {
     }
     const bool may_change = made.code() == StatusCode::kAlreadyExists || made.code() == StatusCode::kUnavailable;
     const std::uint64_t now = lifetime_us();
-    if (!may_change || now >= end) return made;
-    session_->wait(std::min(end - now, pulse_us()));
+    if (!may_change || now >= end || options_.give_up()) return made;
+    session_->wait(std::min({end - now, pulse_us(), kGiveUpLook_us}));
   }
 }
 
@@ -132,7 +132,7 @@ Status ZookeeperBoard::confirm_mark() {
   const std::uint64_t now = lifetime_us();
   const std::uint64_t timeout_us = session_->timeout_us();
   if (mark_.empty() || now - confirmed_us_ < timeout_us / 8) return {};
-  const bool by_reading = base::injected(base::Bug::kFenceExtendedByRead);
+  const bool by_reading = base::injected("fence-extended-by-read");
   const Status confirmed = by_reading ? Status() : session_->confirm(mark_, mark_text_, timeout_us / 3);
   if (confirmed.ok()) confirmed_us_ = now;
   if (confirmed.code() != StatusCode::kNotFound) return confirmed;

@@ -22,7 +22,7 @@ inline AbortReason no_tid_left(epoch::Epoch epoch) {
 inline TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker,
                           epoch::Epoch epoch, TidWord elsewhere = 0) {
   TidWord greatest = std::max(worker.last_tid, record::tid_of(elsewhere));
-  if (!base::injected(base::Bug::kIgnoreObservedTids)) {
+  if (!base::injected("ignore-observed-tids")) {
     for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
     for (const WriteEntry& write : writes) {
       greatest = std::max(greatest, record::tid_of(write.record->tid(std::memory_order_relaxed)));

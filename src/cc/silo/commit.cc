@@ -18,7 +18,6 @@
 namespace granary::cc::silo {
 namespace {
 
-using base::Bug;
 using base::injected;
 using record::OwnerLock;
 
@@ -89,7 +88,7 @@ inline AbortReason validate_local(const ReadEntry& read, const std::vector<LockE
   if (word == read.tid) [[likely]]
     return AbortReason::kNone;
   if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
-  return holds(locks, read.record) || injected(Bug::kSkipOwnLockCheck) ? AbortReason::kNone : AbortReason::kReadLocked;
+  return holds(locks, read.record) || injected("skip-own-lock-check") ? AbortReason::kNone : AbortReason::kReadLocked;
 }
 
 /// A shared record also must not be x-locked. Unless it is locked by us: then an x-lock came later, and its holder gives way.
@@ -97,11 +96,11 @@ AbortReason validate_shared(const ReadEntry& read, const std::vector<LockEntry>&
   const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
   if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
   if (!record::is_locked(header.tid) && !record::is_x_locked(header.state)) return AbortReason::kNone;
-  return holds(locks, read.record) || injected(Bug::kSkipOwnLockCheck) ? AbortReason::kNone : AbortReason::kReadLocked;
+  return holds(locks, read.record) || injected("skip-own-lock-check") ? AbortReason::kNone : AbortReason::kReadLocked;
 }
 
 inline AbortReason validate_nodes(const AccessSet& access) {
-  if (injected(Bug::kSkipNodeValidation)) return AbortReason::kNone;
+  if (injected("skip-node-validation")) return AbortReason::kNone;
   for (const NodeEntry& node : access.nodes) {
     if (!Index::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
   }
@@ -122,7 +121,7 @@ inline AbortReason validate_nodes(const AccessSet& access) {
 
 /// Phase 2. A record passes if its TID is the one that was read and nobody else holds its lock; a leaf or bucket, if its version is.
 AbortReason validate(const AccessSet& access) {
-  if (!injected(Bug::kSkipReadValidation)) {
+  if (!injected("skip-read-validation")) {
     for (const ReadEntry& read : access.reads) {
       if (record::is_shared(read.record)) [[unlikely]]
         return validate_both_kinds(access);
@@ -140,7 +139,7 @@ namespace {
 template <typename TheRight>
 [[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker, const TheRight& right) {
   std::vector<WriteEntry>& writes = access.writes.entries();
-  if (injected(Bug::kInstallBeforeLocks)) install_unlocked(writes);
+  if (injected("install-before-locks")) install_unlocked(writes);
   if (worker.ring != nullptr) {
     const AbortReason refused = reserve_log({writes}, worker);
     if (refused != AbortReason::kNone) [[unlikely]]
@@ -221,7 +220,7 @@ CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right&
 void abandon(AccessSet& access, WorkerState& worker) {
   for (const WriteEntry& write : access.writes.entries()) {
     if (!write.placeholder) continue;
-    register_absent(worker, worker.shared.epochs.current(), write.record, write.index, record::kUnborn, write.key);
+    register_unborn(worker, write.record, write.index, write.key);
   }
 }
 

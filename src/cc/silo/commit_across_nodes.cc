@@ -15,7 +15,6 @@
 namespace granary::cc::silo {
 namespace {
 
-using base::Bug;
 using base::injected;
 
 /// Long enough for the leader to reach all nodes: they differ by one epoch for a few round trips.
@@ -98,7 +97,7 @@ CommitOutcome commit_locked(AccessSet& access, WorkerState& worker, RemotePart& 
   }
   base::invariant("I1", tid > worker.last_tid && record::epoch_of(tid) == epoch);
   worker.last_tid = tid;
-  const bool log_last = injected(Bug::kLogAfterWriteBack);
+  const bool log_last = injected("log-after-write-back");
   if (!log_last) log_decision(writes, worker, remote, tid);
   base::sync_point("across.logged");
   install(writes, worker, tid);

@@ -18,7 +18,6 @@
 namespace granary::cc::silo {
 namespace {
 
-using base::Bug;
 using base::injected;
 using htm::Verdict;
 
@@ -70,7 +69,7 @@ bool x_locked(Memory& memory, const Record* record) {
 }
 template <typename Memory>
 bool free_for_owner(Memory& memory, const Record* record, const base::SoftTime* time) {
-  if (!record::is_shared(record) || injected(Bug::kOwnerIgnoresState)) return true;
+  if (!record::is_shared(record) || injected("owner-ignores-state")) return true;
   const record::StateWord state = memory.load(&record::shared_of(*record).state_word);
   return state == record::kFree || (time != nullptr && record::has_expired(state, time->read_in(memory)));
 }
@@ -81,13 +80,13 @@ Verdict check_reads(Memory& memory, const AccessSet& access) {
     if (x_locked(memory, read.record)) [[unlikely]]
       return Verdict::retry(kReadLocked);
     const TidWord word = memory.load(&read.record->tid_word);
-    if (word == read.tid || injected(Bug::kSkipReadValidation)) [[likely]]
+    if (word == read.tid || injected("skip-read-validation")) [[likely]]
       continue;
     if ((word & ~record::kLocked) != read.tid) return Verdict::give_up(kReadChanged);
-    if (!injected(Bug::kSkipOwnLockCheck)) return Verdict::retry(kReadLocked);
+    if (!injected("skip-own-lock-check")) return Verdict::retry(kReadLocked);
   }
   for (const NodeEntry& node : access.nodes) {
-    if (injected(Bug::kSkipNodeValidation)) break;
+    if (injected("skip-node-validation")) break;
     if (!Index::unchanged_in(memory, node.leaf, node.version)) return Verdict::give_up(kNodeChanged);
   }
   return Verdict::done();
@@ -99,7 +98,7 @@ Verdict check_writes(Memory& memory, const std::vector<WriteEntry>& writes, cons
     if (!free_for_owner(memory, writes[i].record, worker.shared.time)) [[unlikely]]
       return Verdict::retry(kWriteLocked);
     const TidWord word = memory.load(&writes[i].record->tid_word);
-    if (word == worker.planned_words[i] || injected(Bug::kRegionOverwritesUnseen)) [[likely]]
+    if (word == worker.planned_words[i] || injected("region-overwrites-unseen")) [[likely]]
       continue;
     return record::is_locked(word) ? Verdict::retry(kWriteLocked) : Verdict::give_up(kPlanOutdated);
   }
@@ -151,12 +150,12 @@ bool leases_valid(Memory& memory, const base::SoftTime* time, const base::LeaseE
 template <typename Memory>
 Verdict commit_body(Memory& memory, AccessSet& access, WorkerState& worker, const Plan& plan) {
   const std::vector<WriteEntry>& writes = access.writes.entries();
-  if (memory.load(worker.shared.epochs.word()) != plan.epoch && !injected(Bug::kRegionIgnoresEpoch))
+  if (memory.load(worker.shared.epochs.word()) != plan.epoch && !injected("region-ignores-epoch"))
     return Verdict::give_up(kPlanOutdated);
   if (!leases_valid(memory, worker.shared.time, plan.leases_end)) return Verdict::give_up(kLeaseOver);
   if (const Verdict reads = check_reads(memory, access); !reads.is_done()) return reads;
   if (const Verdict unchanged = check_writes(memory, writes, worker); !unchanged.is_done()) return unchanged;
-  if (injected(Bug::kWaitInRegion)) worker.waiter->pause(0);
+  if (injected("wait-in-region")) worker.waiter->pause(0);
   base::sync_point("region.checked");
   // The log first (I8): other processes may see these stores one by one, should this one die meanwhile.
   if (worker.ring != nullptr) worker.ring->publish_in(memory, plan.log_bytes);

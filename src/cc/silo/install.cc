@@ -10,7 +10,6 @@
 namespace granary::cc::silo {
 namespace {
 
-using base::Bug;
 using base::injected;
 
 memory::Urgency urgency(const WriteEntry& write) {
@@ -121,7 +120,7 @@ void unprepare(std::vector<WriteEntry>& writes, WorkerState& worker) { give_back
 
 TidWord installed_word(const WriteEntry& write, TidWord old, TidWord tid) {
   const TidWord absent = write.remove ? record::kAbsent : 0;
-  if (injected(Bug::kUnlockWithoutNewTid) && !record::is_absent(old)) return old | absent;
+  if (injected("unlock-without-new-tid") && !record::is_absent(old)) return old | absent;
   return tid | record::kLatest | absent;
 }
 

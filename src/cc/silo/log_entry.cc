@@ -60,8 +60,7 @@ AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) {
     return AbortReason::kLogFailed;
   if (!ring.has_room(bytes)) {
     bump(worker.ring_waits, std::uint64_t{1});
-    log.wait_for_room(*worker.waiter, ring, bytes);
-    if (log.durable().failed()) return AbortReason::kLogFailed;
+    if (!log.wait_for_room(*worker.waiter, ring, bytes)) return AbortReason::kLogFailed;
   }
   return AbortReason::kNone;
 }

@@ -18,7 +18,8 @@ struct LoggedWrites {
   std::span<const RemoteWrite> elsewhere = {};
 };
 
-/// Waits until the ring has room for these writes. Before the first lock, so that nobody waits for a disk behind a lock.
+/// Waits until the ring has room for these writes; kLogFailed if it will have none, or not for as long as the disk does not answer.
+/// Before the first lock, so that nobody waits for a disk behind a lock.
 AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker);
 
 /// Writes the entry behind the ring's end, where nobody looks, and tells its bytes; room was reserved.

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "cluster_config/membership/board.h"
-#include "src/db/cluster/node_fabric.h"
+#include "src/node/node_fabric.h"
 
 namespace granary::cluster_check {
 namespace {

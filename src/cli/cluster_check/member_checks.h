@@ -9,7 +9,7 @@
 namespace granary::cluster_check {
 
 /// Looks at the board where members meet, and changes nothing there; nothing is found if nobody runs. `protocol`: of this program
-/// (src/db/cluster/cluster_protocol.h). For clusters whose board answers.
+/// (src/node/cluster_protocol.h). For clusters whose board answers.
 Findings check_members(const cluster_config::ClusterConfig& config, std::uint64_t protocol);
 
 }  // namespace granary::cluster_check

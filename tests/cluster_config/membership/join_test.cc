@@ -54,6 +54,58 @@ TEST_F(MembershipSuite, EachLifeHasAGreaterGeneration) {
   EXPECT_EQ(Node(world(), options)->generation(), 9u) << "the node's data tells of generation 8";
 }
 
+TEST_F(MembershipSuite, AnOlderCopyOfANodesDataIsRefused) {
+  for (const Generation life : {1u, 2u}) {
+    Node node(world(), 0);
+    EXPECT_EQ(node->generation(), life);
+    ASSERT_TRUE(node->leave().ok());
+  }
+  MembershipOptions older = options_of(0);
+  older.data_generation = 1;
+  older.lowest_generation = 2;
+  older.data_place = "/srv/copy";
+  {
+    Node node(world(), older);
+    ASSERT_FALSE(node.joined());
+    EXPECT_EQ(node.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(node.status().message(), HasSubstr("the data of node 0 in '/srv/copy' are of its life 1, but by "));
+    EXPECT_THAT(node.status().message(), HasSubstr("it has had life 2 since"));
+  }
+  older.accepts_older_data = true;
+  {
+    Node node(world(), older);
+    ASSERT_TRUE(node.joined()) << node.status().message();
+    EXPECT_EQ(node->generation(), 3u) << "it was told to go on";
+    ASSERT_TRUE(node->leave().ok());
+  }
+  MembershipOptions newest = options_of(0);
+  newest.data_generation = 3;
+  newest.lowest_generation = 4;
+  EXPECT_EQ(Node(world(), newest)->generation(), 4u);
+}
+
+/// A life that comes to nothing after it was noted leaves data that seem newer than the configuration, and are the node's own.
+TEST_F(MembershipSuite, ALifeIsNotedBeforeAnybodyLearnsOfIt) {
+  Node other(world(), 5);
+  MembershipOptions options = options_of(0);
+  Generation noted = 0;
+  options.note_life = [&](Generation generation) {
+    noted = generation;
+    EXPECT_EQ(other->configuration()->find(0), nullptr);
+    return Status(StatusCode::kIoError, "the disk has failed");
+  };
+  {
+    Node node(world(), options);
+    ASSERT_FALSE(node.joined());
+    EXPECT_EQ(node.status().code(), StatusCode::kIoError);
+  }
+  EXPECT_EQ(noted, 1u);
+  options = options_of(0);
+  options.data_generation = noted;
+  options.lowest_generation = noted + 1;
+  EXPECT_EQ(Node(world(), options)->generation(), 2u);
+}
+
 TEST_F(MembershipSuite, ANodeIsAMemberOnce) {
   Node first(world(), 4);
   Node second(world(), options_of(4));

@@ -54,11 +54,18 @@ TEST_F(Lives, OthersDataAreRefused) {
 }
 
 TEST_F(Lives, OtherTextsAreRefused) {
-  const std::string good = "granary member 1\nnode 0 of bank\ncluster 0000000000000001\ngeneration 1\n";
+  const std::string good =
+      "granary member 2\nnode 0 of bank\ncluster 0000000000000001\ngeneration 1\ncrc32c 25478219\n";
   ASSERT_TRUE(base::system_files().make_directory(directory_ / "data").ok());
   write(good);
   ASSERT_TRUE(read().ok());
-  for (const char* text : {"", "granary member 2\nnode 0 of bank\ncluster 0000000000000001\ngeneration 1\n",
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string flipped = good;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    write(flipped);
+    EXPECT_EQ(read().status().code(), StatusCode::kDamaged) << bit;
+  }
+  for (const char* text : {"", "granary member 3\nnode 0 of bank\ncluster 0000000000000001\ngeneration 1\n",
                            "granary member 1\nnode 0 of bank\ncluster 1\ngeneration 1\n",
                            "granary member 1\ncluster 0000000000000001\ngeneration 1\n",
                            "granary member 1\nnode 0 of bank\ncluster 0000000000000001\n"}) {

@@ -1,5 +1,9 @@
 // What is ZooKeeper's own: who may see the cluster, and what is said of servers that are not there.
 
+#define THREADED  // the multi-threaded C client
+#include <zookeeper/zookeeper.h>
+
+#include <atomic>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -86,6 +90,67 @@ TEST_F(Zookeeper, AMarkThatIsTakenAwayIsALoss) {
   ASSERT_TRUE((*session)->remove(options_.root + "/members/0").ok());
   (*member)->step(0);
   EXPECT_EQ((*member)->status().code(), StatusCode::kMembershipLost);
+}
+
+/// Somebody else, who says who may use a cluster's znodes.
+class Administrator {
+ public:
+  explicit Administrator(const ZookeeperOptions& options) : root_(options.root) {
+    handle_ = ::zookeeper_init(options.servers.c_str(), nullptr, 10'000, nullptr, nullptr, 0);
+    const std::string user = "administrator:secret";
+    EXPECT_EQ(::zoo_add_auth(handle_, "digest", user.data(), static_cast<int>(user.size()), nullptr, nullptr), ZOK);
+  }
+  ~Administrator() { ::zookeeper_close(handle_); }
+  Administrator(const Administrator&) = delete;
+  Administrator& operator=(const Administrator&) = delete;
+
+  /// All, or nobody else.
+  void let_use(bool all) const {
+    for (const char* const below : {"", "/configuration", "/members", "/members/0"}) {
+      const std::string path = root_ + below;
+      int code = ZCONNECTIONLOSS;
+      for (const std::uint64_t end = lifetime_us() + kPatienceUs; code == ZCONNECTIONLOSS && lifetime_us() < end;)
+        code = ::zoo_set_acl(handle_, path.c_str(), -1, all ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL);
+      EXPECT_EQ(code, ZOK) << path;
+    }
+  }
+
+ private:
+  const std::string root_;
+  zhandle_t* handle_ = nullptr;
+};
+
+/// Its right to commit ends in time, it says why, and it goes on when it may use its znodes again.
+TEST_F(Zookeeper, AccessThatIsTakenAwayIsAPause) {
+  std::atomic<unsigned> silent{0}, back{0};
+  Membership::Listener listener;
+  listener.warn = [&](const std::string& warning) {
+    if (warning.find("does not accept") != std::string::npos || warning.find("asks for a user") != std::string::npos)
+      ++silent;
+    if (warning.find("answers again") != std::string::npos) ++back;
+  };
+  Result<std::unique_ptr<Board>> board = open_zookeeper_board(options_);
+  ASSERT_TRUE(board.ok()) << board.status().message();
+  const Result<std::unique_ptr<Membership>> member =
+      Membership::join(std::move(*board), options_of(0), std::move(listener));
+  ASSERT_TRUE(member.ok()) << member.status().message();
+  const MembershipThread thread(**member);
+  const Fence& fence = (*member)->fence();
+  const auto becomes = [&](const auto& condition) {
+    const std::uint64_t end = lifetime_us() + kPatienceUs;
+    while (!condition() && lifetime_us() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return condition();
+  };
+  ASSERT_TRUE(becomes([&] { return fence.open(fence.version()); }));
+  const Administrator administrator(options_);
+  administrator.let_use(false);
+  EXPECT_TRUE(becomes([&] { return !fence.open(fence.version()); }));
+  EXPECT_TRUE(becomes([&] { return silent > 0; })) << "somebody has to hear of it";
+  EXPECT_TRUE((*member)->status().ok()) << (*member)->status().message();
+  administrator.let_use(true);
+  EXPECT_TRUE(becomes([&] { return fence.open(fence.version()); })) << (*member)->status().message();
+  EXPECT_TRUE(becomes([&] { return back > 0; }));
+  EXPECT_TRUE((*member)->serve().ok());
 }
 
 TEST_F(Zookeeper, AServersRestartIsSurvived) {

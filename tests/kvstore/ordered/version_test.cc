@@ -219,9 +219,9 @@ TYPED_TEST(OrderedVersion, TheInjectedBugIsSeen) {
   Worker worker(pool);
   TypeParam tree(worker.memory);
   const Lookup miss = tree.find("a");
-  base::inject_bug(base::Bug::kInsertKeepsVersion);
+  base::inject_bug("insert-keeps-version");
   EXPECT_TRUE(inserted(tree, "a", 2, worker));
-  base::inject_bug(base::Bug::kNone);
+  base::inject_bug("");
   EXPECT_TRUE(TypeParam::unchanged(miss.leaf, miss.version));
 }
 

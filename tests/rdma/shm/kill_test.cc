@@ -1,5 +1,5 @@
 // A process that is killed in the middle of something, over shared memory: what it leaves is what rdma/fabric.h allows,
-// and the others hear of it in time and go on. Killed records and locks: tests/dist/record_access.
+// and the others hear of it in time and go on. Killed records and locks: tests/cluster/record_access.
 
 #include <algorithm>
 #include <chrono>

@@ -139,7 +139,17 @@ TEST_F(Damage, MissingExtraAndForeignFiles) {
 TEST_F(Damage, FilesOfAnotherCheckpointAtTheSameEpoch) {
   write("d", 78);
   files_.put(path(1), files_.bytes("d/part-0001.gckpt"));
-  expect_refused("stamp 78, expected 77");
+  expect_refused("of another life of this database (stamp 000000000000004e), expected stamp 000000000000004d");
+}
+
+TEST_F(Damage, ACheckpointAtTheSameEpochThatTheManifestDoesNotName) {
+  checkpoint::ReadOptions wanted = options();
+  wanted.stamp = 77;
+  EXPECT_TRUE(verify_checkpoint(wanted).ok());
+  wanted.stamp = 78;
+  const Status refused = verify_checkpoint(wanted).status();
+  EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+  EXPECT_THAT(refused.message(), testing::HasSubstr("of another life of this database (stamp 000000000000004d)"));
 }
 
 TEST_F(Damage, ABlockOfAnotherFile) {

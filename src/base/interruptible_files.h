@@ -1,0 +1,39 @@
+#pragma once
+// A file system in front of another one, whose reads fail once somebody wants the work to end: a recovery reads from its beginning to
+// its end, and leaves at any read what the next one can take up. What writes is passed on, so nothing is left half written that
+// would not be without.
+
+#include <functional>
+
+#include "src/base/file.h"
+
+namespace granary::base {
+
+class InterruptibleFiles final : public FileSystem {
+ public:
+  /// `interrupted` is asked by any thread that reads, several at once. Once it returns true, opening and reading files and taking locks
+  /// ends with kFailedPrecondition.
+  InterruptibleFiles(FileSystem& below, std::function<bool()> interrupted)
+      : below_(below),
+        interrupted_(std::move(interrupted)) {}
+
+  FileSystem& below() const { return below_; }
+
+  Result<std::unique_ptr<File>> create(const std::string& path) override { return below_.create(path); }
+  Result<std::unique_ptr<File>> create_direct(const std::string& path) override { return below_.create_direct(path); }
+  Status reserve(const std::string& path, std::uint64_t bytes) override { return below_.reserve(path, bytes); }
+  Result<std::unique_ptr<File>> open_reserved(const std::string& path) override { return below_.open_reserved(path); }
+  Result<std::unique_ptr<File>> open(const std::string& path) override;
+  Result<std::unique_ptr<File>> lock(const std::string& path) override;
+  Status rename(const std::string& from, const std::string& to) override { return below_.rename(from, to); }
+  Status remove(const std::string& path) override { return below_.remove(path); }
+  Result<std::vector<std::string>> list(const std::string& directory) override { return below_.list(directory); }
+  Status make_directory(const std::string& path) override { return below_.make_directory(path); }
+  Status sync_directory(const std::string& path) override { return below_.sync_directory(path); }
+
+ private:
+  FileSystem& below_;
+  const std::function<bool()> interrupted_;
+};
+
+}  // namespace granary::base

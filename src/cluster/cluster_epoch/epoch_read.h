@@ -1,0 +1,55 @@
+#pragma once
+// I7: a transaction READs E at a participant after it has locked there, and validates or writes there only once that E is at
+// least its epoch.
+
+#include <functional>
+
+#include "rdma/fiber/step.h"
+#include "src/epoch/control_block.h"
+
+namespace granary::cluster {
+
+/// READs a node's E, in the same chain as the steps before it that reach that node.
+class EpochRead final : public rdma::fiber::Step {
+ public:
+  static constexpr std::size_t kBufferBytes = sizeof(epoch::Epoch);
+
+  struct Until {
+    /// Looks again until E is there, so often at most.
+    epoch::Epoch at_least = 0;
+    unsigned looks = 1;
+    /// Whether E will not come there any more. None: it may.
+    std::function<bool()> in_vain = {};
+    /// Whether steps that stand before this one are still going on: what counts is E behind their last round, such as that
+    /// in which a lock was taken. None: no more than this one's own.
+    std::function<bool()> others = {};
+  };
+
+  /// `control`: the node's control block. `buffer`: a word in a registered region.
+  EpochRead(const rdma::RemoteAddress& control, void* buffer, Until until)
+      : Step(control),
+        at_(control.plus(offsetof(epoch::ControlBlock, by_leader.epoch))),
+        buffer_(static_cast<epoch::Epoch*>(buffer)),
+        until_(std::move(until)) {}
+  EpochRead(const rdma::RemoteAddress& control, void* buffer) : EpochRead(control, buffer, Until{}) {}
+
+  void append(std::vector<rdma::Operation>& chain) override {
+    chain.push_back(rdma::Operation::read(buffer_, at_, kBufferBytes));
+  }
+  rdma::fiber::Next settle() override;
+  void fail(rdma::fiber::Failure) override { failed_ = true; }
+
+  /// What was READ last; 0 if the node could not be reached.
+  epoch::Epoch epoch() const { return failed_ ? 0 : *buffer_; }
+  /// Whether that is late enough.
+  bool reached() const { return !failed_ && *buffer_ >= until_.at_least; }
+
+ private:
+  rdma::RemoteAddress at_;
+  epoch::Epoch* buffer_;
+  Until until_;
+  unsigned looks_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace granary::cluster

@@ -1,0 +1,203 @@
+#include "src/cluster/messages/messenger.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "rdma/mailbox/sleeper.h"
+
+namespace granary::cluster::messages {
+
+using rdma::NodeId;
+using rdma::mailbox::CallOutcome;
+using rdma::mailbox::Receiver;
+using rdma::mailbox::Rpc;
+using rdma::mailbox::Sender;
+using rdma::mailbox::SendResult;
+
+namespace {
+
+/// A fiber that waits for questions, or what is in none; on its stack.
+struct Asking {
+  rdma::fiber::Fiber* fiber = nullptr;
+  bool parked = false;
+  std::size_t open = 0;
+};
+
+}  // namespace
+
+/// The mailboxes with one node.
+class Messenger::Link {
+ public:
+  Link(const MessengerPlace& place, NodeId node)
+      : place_(place),
+        node_(node),
+        receiver_(place.mailboxes + place.layout.answer_ring(place.worker, node), place.layout.ring_bytes,
+                  place.layout.most_bytes) {}
+
+  void add(Question& question, Asking& asking) {
+    waiting_.push_back({&question, &asking, question.encode(), place_.now_us() + place_.timeout_us});
+    ++asking.open;
+  }
+  void step();
+  void completed(const rdma::Completion& completion) {
+    if (sender_ && completion.tag == tag_) sender_->completed(completion);
+  }
+  Receiver& receiver() { return receiver_; }
+  std::uint64_t most_sleep_us() const;
+
+ private:
+  struct Waiting {
+    Question* question;
+    Asking* asking;
+    std::string text;
+    std::uint64_t deadline_us;
+  };
+
+  bool quiet() const { return waiting_.empty() && open_calls_ == 0 && !receiver_.has_something(); }
+  bool open();
+  SendResult send(const Waiting& item, std::uint64_t now_us);
+  void end(const Waiting& item, AskOutcome outcome);
+  void ended(Asking& asking) const;
+
+  const MessengerPlace& place_;
+  const NodeId node_;
+  Receiver receiver_;
+  std::optional<Sender> sender_;
+  std::optional<Rpc> rpc_;
+  std::uint64_t tag_ = 0;
+  std::uint64_t connections_ = 0;
+  std::uint64_t retry_us_ = 0;   ///< when connecting may be tried again
+  std::deque<Waiting> waiting_;  ///< not sent yet; in the order of their deadlines
+  std::size_t open_calls_ = 0;
+};
+
+void Messenger::Link::step() {
+  if (quiet()) return;
+  const std::uint64_t now_us = place_.now_us();
+  if (rpc_) rpc_->step(now_us);
+  while (!waiting_.empty()) {
+    const Waiting& next = waiting_.front();
+    const SendResult sent = send(next, now_us);
+    const bool over = next.deadline_us <= now_us;
+    if (sent == SendResult::kFull && !over) return;
+    if (sent == SendResult::kBroken) end(next, AskOutcome::kBroken);
+    if (sent == SendResult::kTooLarge) end(next, AskOutcome::kTooLarge);
+    if (sent == SendResult::kFull) end(next, AskOutcome::kTimedOut);
+    waiting_.pop_front();
+  }
+}
+
+SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
+  if (!open()) return SendResult::kBroken;
+  const std::uint64_t left_us = item.deadline_us - std::min(item.deadline_us, now_us);
+  const auto done = [this, question = item.question, asking = item.asking](CallOutcome outcome, std::string_view text) {
+    --open_calls_;
+    switch (outcome) {
+      case CallOutcome::kAnswered: question->settle(text); break;
+      case CallOutcome::kTimedOut: question->end(AskOutcome::kTimedOut); break;
+      case CallOutcome::kBroken: question->end(AskOutcome::kBroken); break;
+    }
+    ended(*asking);
+  };
+  const SendResult result = rpc_->call(item.text, now_us, left_us, done);
+  if (result == SendResult::kTaken) ++open_calls_;
+  return result;
+}
+
+/// A broken sender's calls end in Rpc::step(), before another takes its place.
+bool Messenger::Link::open() {
+  if (place_.lives && !place_.lives(node_)) return false;
+  if (sender_ && !sender_->broken()) return true;
+  if (open_calls_ != 0) rpc_->step(place_.now_us());
+  if (place_.now_us() < retry_us_) return false;
+  if (!place_.peers.connect(node_, place_.connect_timeout_us).ok()) {
+    retry_us_ = place_.now_us() + place_.connect_timeout_us;
+    return false;
+  }
+  rdma::Endpoint& endpoint = place_.peers.endpoint();
+  const rdma::ConnectionId connection = *place_.peers.find(node_);
+  const rdma::RemoteAddress ring{.node = node_,
+                                 .region = place_.layout.region,
+                                 .generation = endpoint.peer_generation(connection),
+                                 .offset = place_.layout.request_ring(place_.own_node, place_.worker)};
+  tag_ = (++connections_ << 17) | (std::uint64_t{node_} << 1) | 1;
+  sender_.emplace(
+      endpoint, connection,
+      rdma::mailbox::SenderPlace{.ring = ring,
+                                 .ring_bytes = place_.layout.ring_bytes,
+                                 .most_bytes = place_.layout.most_bytes,
+                                 .staging = place_.mailboxes + place_.layout.request_staging(place_.worker, node_),
+                                 .tag = tag_});
+  const Rpc::CallId last_call = rpc_ ? rpc_->last_call() : 0;
+  rpc_.emplace(
+      *sender_, receiver_, [](Rpc::CallId, std::string_view) { return std::string(); }, last_call);
+  return true;
+}
+
+void Messenger::Link::end(const Waiting& item, AskOutcome outcome) {
+  item.question->end(outcome);
+  ended(*item.asking);
+}
+
+void Messenger::Link::ended(Asking& asking) const {
+  if (--asking.open == 0 && std::exchange(asking.parked, false)) place_.scheduler.wake(asking.fiber);
+}
+
+std::uint64_t Messenger::Link::most_sleep_us() const {
+  if (!waiting_.empty() || (sender_ && !sender_->idle() && !sender_->broken())) {
+    return rdma::mailbox::Sleeper::kAskAgain_us;
+  }
+  if (open_calls_ == 0) return ~std::uint64_t{0};
+  const std::uint64_t deadline_us = rpc_->next_deadline_us();
+  return deadline_us - std::min(deadline_us, place_.now_us());
+}
+
+Messenger::Messenger(MessengerPlace place) : place_(std::move(place)) {
+  for (std::size_t at = 0; at < place_.layout.nodes; ++at)
+    links_.push_back(std::make_unique<Link>(place_, place_.layout.id_at(at)));
+}
+
+Messenger::~Messenger() = default;
+
+void Messenger::ask(std::span<Question* const> questions) {
+  Asking asking;
+  for (Question* const question : questions) {
+    const std::size_t place = place_.layout.place_of(question->node());
+    if (place < links_.size()) {
+      links_[place]->add(*question, asking);
+    } else {
+      question->end(AskOutcome::kBroken);
+    }
+  }
+  step();
+  if (asking.open == 0) return;
+  asking.fiber = place_.scheduler.current();
+  asking.parked = true;
+  place_.scheduler.park();
+}
+
+void Messenger::step() {
+  for (const auto& link : links_) link->step();
+}
+
+void Messenger::completed(const rdma::Completion& completion) {
+  const std::size_t place = place_.layout.place_of(static_cast<NodeId>(completion.tag >> 1));
+  if (place < links_.size()) links_[place]->completed(completion);
+}
+
+std::vector<Receiver*> Messenger::receivers() {
+  std::vector<Receiver*> all;
+  for (const auto& link : links_) all.push_back(&link->receiver());
+  return all;
+}
+
+std::uint64_t Messenger::most_sleep_us() const {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const auto& link : links_) least = std::min(least, link->most_sleep_us());
+  return least;
+}
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,77 @@
+#pragma once
+// A worker's side of messages: asks other nodes, and lets the asking fiber wait while others run. Several questions, to several
+// nodes, cost one wait.
+//
+//   Ask<Place> one(2, {.table = 7, .key = "k", .make = true});
+//   Ask<KeepVersion> two(3, {...});
+//   messenger.ask({&one, &two});
+//   if (one.outcome() == AskOutcome::kAnswered) use(one.answer());
+//
+// Nodes are connected when they are asked first, and anew after a connection broke (the node restarted, say); what was under way
+// then ends as kBroken.
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rdma/fiber/peers.h"
+#include "rdma/fiber/scheduler.h"
+#include "rdma/mailbox/receiver.h"
+#include "rdma/mailbox/rpc.h"
+#include "rdma/mailbox/sender.h"
+#include "src/cluster/messages/layout.h"
+#include "src/cluster/messages/question.h"
+
+namespace granary::cluster::messages {
+
+/// Who a messenger is, and what it works with; all of it outlives it.
+struct MessengerPlace {
+  const MailboxLayout& layout;
+  char* mailboxes = nullptr;  ///< this node's region of mailboxes, layout.region_bytes() long
+  rdma::NodeId own_node = 0;
+  std::uint32_t worker = 0;   ///< of this node, below layout.workers; nobody else has it
+  rdma::fiber::Peers& peers;  ///< of the worker's endpoint
+  rdma::fiber::Scheduler& scheduler;
+  std::function<std::uint64_t()> now_us;
+  std::uint64_t timeout_us;          ///< of a question
+  std::uint64_t connect_timeout_us;  ///< the whole worker waits that long for a node that does not answer
+  std::function<bool(rdma::NodeId)> lives =
+      {};  ///< whether a node is a member that lives: others are not asked. Empty: all are
+};
+
+/// Used by the thread of its endpoint.
+class Messenger {
+ public:
+  explicit Messenger(MessengerPlace place);
+  ~Messenger();
+  Messenger(const Messenger&) = delete;
+  Messenger& operator=(const Messenger&) = delete;
+
+  /// Returns when all have ended; meanwhile the scheduler's other fibers run, and may ask as well.
+  void ask(std::span<Question* const> questions);
+  void ask(std::initializer_list<Question*> questions) { ask(std::span(questions.begin(), questions.size())); }
+  void ask(Question& question) { ask({&question}); }
+
+  // What the scheduler's poll has to do.
+  /// Takes what has arrived, sends what waits, ends what is overdue.
+  void step();
+  /// A completion with an odd tag (FiberEndpoint's `others`).
+  void completed(const rdma::Completion& completion);
+
+  // What the worker's Sleeper has to know.
+  /// Valid as long as the messenger.
+  std::vector<rdma::mailbox::Receiver*> receivers();
+  /// step() is wanted within this time even if nothing arrives.
+  std::uint64_t most_sleep_us() const;
+
+ private:
+  class Link;
+
+  const MessengerPlace place_;
+  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places
+};
+
+}  // namespace granary::cluster::messages

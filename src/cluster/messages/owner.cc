@@ -1,0 +1,192 @@
+#include "src/cluster/messages/owner.h"
+
+#include <algorithm>
+
+#include <granary/limits.h>
+
+#include "kvstore/hash/key.h"
+#include "src/cc/garbage.h"
+#include "src/cc/held_records.h"
+#include "src/cc/holder_requests.h"
+#include "src/cc/records.h"
+#include "src/record/shared_read.h"
+#include "src/epoch/entered.h"
+
+namespace granary::cluster::messages {
+
+using cc::Record;
+using kvstore::ordered::InsertResult;
+using kvstore::ordered::NodeChange;
+using record::ReadState;
+
+namespace {
+
+bool is_held(const Record& record, std::span<const std::uint64_t> held) {
+  return !held.empty() && record::is_shared(&record) &&
+         std::binary_search(held.begin(), held.end(), record::shared_of(record).state());
+}
+
+}  // namespace
+
+Verdict Owner::find_table(TableId id, std::string_view key, txn::TableCore*& table) const {
+  if (id >= tables_.size()) return Verdict::kUnknownTable;
+  table = tables_[id];
+  if (!table->is_shared()) return Verdict::kNotShared;
+  return key.size() > kMaxKeyBytes ? Verdict::kKeyTooLong : Verdict::kDone;
+}
+
+SeenNode Owner::node(const cc::Leaf* place, cc::Version version) const {
+  const cc::Index::Plain plain = cc::Index::plain(place, version);
+  return {plain.bucket ? NodeKind::kBucket : NodeKind::kLeaf, offset_of(plain.at), plain.version};
+}
+
+ChangedNode Owner::change(const NodeChange& change) const {
+  const SeenNode before = node(change.leaf, change.before), after = node(change.leaf, change.after);
+  return {.kind = after.kind,
+          .offset = after.offset,
+          .before = before.version,
+          .after = after.version,
+          .split_from = change.split_from == nullptr ? 0 : offset_of(change.split_from)};
+}
+
+Verdict Owner::answer(const Describe&, DescribeAnswer& answer) {
+  answer.region_base = reinterpret_cast<std::uint64_t>(region_.base());
+  for (const txn::TableCore* const table : tables_) {
+    if (table->is_shared()) answer.tables.push_back(description(*table));
+  }
+  return Verdict::kDone;
+}
+
+TableDescription Owner::description(const txn::TableCore& table) const {
+  TableDescription about{.id = table.id(), .name = table.name(), .max_value_bytes = table.max_value_bytes()};
+  auto& index = const_cast<txn::TableCore&>(table).index();
+  if (table.base() != nullptr) {
+    about.kind = TableKind::kSecondaryIndex;
+    about.base = table.base()->id();
+  } else if (!index.ordered()) {
+    about.kind = TableKind::kHash;
+  }
+  Writer alike;
+  alike.put(about);
+  alike.put(table.index_options().unique);
+  for (const IndexPart& part : table.index_options().parts) {
+    for (const std::uint32_t figure : {static_cast<std::uint32_t>(part.source), part.offset, part.length,
+                                       static_cast<std::uint32_t>(part.encoding)}) {
+      alike.put(figure);
+    }
+  }
+  about.fingerprint = kvstore::hash::fingerprint(alike.bytes());
+  if (about.kind == TableKind::kHash) {
+    about.main_offset = offset_of(index.hash().main());
+    about.buckets = index.hash().buckets();
+  }
+  return about;
+}
+
+/// The incarnation comes first: it is raised only after `latest` was cleared, which the read behind it would see.
+Owner::Look Owner::look(const Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+                        std::span<const std::uint64_t> held) {
+  base::Waiter& waiter = *worker_.state().waiter;
+  const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
+  if (is_held(record, held)) {
+    // Nobody else changes it while the asker waits; a lock bit is of an owner who is about to give way (I2).
+    const record::TidWord tid = record.tid() & ~record::kLocked;
+    seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
+    return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
+  }
+  const record::StableRead read = with_value
+                                      ? record::read_record(record, key.size(), buffer_.data(), buffer_.size(), waiter)
+                                      : record::read_record_tid(record, waiter);
+  if (read.state == ReadState::kReplaced) return Look::kReplaced;
+  if (read.state == ReadState::kBusy)
+    return cc::held_by_dead(&record, worker_.shared()) ? Look::kHeldByDead : Look::kBusy;
+  seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = read.tid};
+  seen.has_value = with_value && read.state == ReadState::kValue;
+  if (seen.has_value) seen.value.assign(buffer_.data(), read.size);
+  return Look::kSeen;
+}
+
+Verdict Owner::verdict_on(Look look) {
+  if (look == Look::kSeen) return Verdict::kDone;
+  return look == Look::kHeldByDead ? Verdict::kHeldByDead : Verdict::kBusy;
+}
+
+/// Garbage collection may take it away as soon as all transactions that are open now have ended, on any node, so not before this answer
+/// has been made, nor while the transaction that asks is open.
+Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer) {
+  cc::WorkerState& state = worker_.state();
+  Record* record = table.make_record(state, key, 0);
+  if (record == nullptr && worker_.make_room()) record = table.make_record(state, key, 0);
+  if (record == nullptr) return nullptr;
+  const InsertResult result = table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr);
+  if (result.what != InsertResult::What::kInserted) cc::free_record(state, record);
+  if (result.what == InsertResult::What::kOutOfMemory) return nullptr;
+  if (result.what == InsertResult::What::kPresent) return record::record_of(result.present);
+  cc::register_unborn(state, record, &table.index(), key);
+  answer.made = true;
+  for (std::size_t i = 0; i < result.changes.size(); ++i) answer.changes.push_back(change(result.changes[i]));
+  return record;
+}
+
+Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
+  txn::TableCore* table = nullptr;
+  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const cc::Lookup at = table->index().find(request.key);
+    const Record* record = record::record_of(at.value);
+    if (record == nullptr && !request.make) {
+      answer.missed = node(at.leaf, at.version);
+      return Verdict::kDone;
+    }
+    if (record == nullptr) record = make_placeholder(*table, request.key, answer);
+    if (record == nullptr) return Verdict::kOutOfMemory;
+    const Look seen = look(*record, request.key, request.with_value, answer.record);
+    if (seen != Look::kReplaced) return verdict_on(seen);
+    worker_.state().waiter->pause(turn);
+  }
+  return Verdict::kBusy;
+}
+
+Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
+                       std::span<const std::uint64_t> held) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const cc::Lookup at = table.index().find(key);
+    if (at.value == 0) {
+      missed = node(at.leaf, at.version);
+      return Verdict::kDone;
+    }
+    const Look looked = look(*record::record_of(at.value), key, /*with_value=*/true, seen, held);
+    if (looked != Look::kReplaced) return verdict_on(looked);
+    worker_.state().waiter->pause(turn);
+  }
+  return Verdict::kBusy;
+}
+
+Verdict Owner::answer(const KeepVersion& request, KeepVersionAnswer& answer) {
+  txn::TableCore* table = nullptr;
+  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
+  const auto keep = [&] {
+    return cc::keep_version(worker_.state(), table->index(), request.key, request.holder, request.epoch);
+  };
+  cc::Kept kept = keep();
+  if (kept == cc::Kept::kOutOfMemory && worker_.make_room()) kept = keep();
+  switch (kept) {
+    case cc::Kept::kDone: answer.held = true; return Verdict::kDone;
+    case cc::Kept::kNotHeld: answer.held = false; return Verdict::kDone;
+    case cc::Kept::kBusy: return Verdict::kBusy;
+    case cc::Kept::kOutOfMemory: return Verdict::kOutOfMemory;
+  }
+  return Verdict::kBusy;
+}
+
+Verdict Owner::answer(const NoteRemoved& request, NoteRemovedAnswer&) {
+  txn::TableCore* table = nullptr;
+  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
+  cc::note_removed(worker_.state(), table->index(), request.key, request.tid);
+  return Verdict::kDone;
+}
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,85 @@
+#pragma once
+// Answers what other nodes ask about this node's data, with a worker of its engine.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "src/base/waiter.h"
+#include "src/cc/index.h"
+#include "src/cluster/messages/requests.h"
+#include "src/memory/region.h"
+#include "src/txn/table_core.h"
+#include "src/txn/worker_core.h"
+
+namespace granary::cluster::messages {
+
+/// Used by the worker's thread. No answer waits for anything but locked records, and for them only a moment: kBusy.
+class Owner {
+ public:
+  /// A value longer than that is not sent along.
+  static constexpr std::size_t kMostValueBytes = std::size_t{16} << 10;
+  /// A scan's piece ends with the entry with which it becomes as long as that.
+  static constexpr std::size_t kPieceBytes = std::size_t{32} << 10;
+
+  /// `tables`: all of the database, secondary indexes too, by id. `region`: the engine's memory. `slot`: one that nobody else
+  /// uses, to enter for each answer. All outlive the owner.
+  Owner(txn::WorkerCore& worker, epoch::Slot& slot, std::span<txn::TableCore* const> tables,
+        const memory::Region& region)
+      : worker_(worker),
+        slot_(slot),
+        tables_(tables),
+        region_(region),
+        buffer_(kMostValueBytes, '\0') {
+    worker_.let_borrow(false);  // what it does to the worker's memory happens in a slot of its own
+    worker_.state().waiter = &brief_;
+  }
+  ~Owner() { worker_.state().waiter = &worker_.shared().waiter; }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+
+  Verdict answer(const Describe& request, DescribeAnswer& answer);
+  Verdict answer(const Place& request, PlaceAnswer& answer);
+  Verdict answer(const Scan& request, ScanAnswer& answer);
+  Verdict answer(const SnapshotGet& request, SnapshotGetAnswer& answer);
+  Verdict answer(const SnapshotScan& request, SnapshotScanAnswer& answer);
+  Verdict answer(const KeepVersion& request, KeepVersionAnswer& answer);
+  Verdict answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
+
+  /// Between answers: frees what has become garbage.
+  void rest() { worker_.collect_some(worker_.shared().epochs.current()); }
+
+ private:
+  friend class PieceOfScan;
+
+  /// How a look at a record ended.
+  enum class Look : std::uint8_t { kSeen, kReplaced, kBusy, kHeldByDead };
+
+  Verdict check_snapshot(epoch::Epoch epoch) const;
+  Verdict find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
+  TableDescription description(const txn::TableCore& table) const;
+  cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer);
+  /// kDone for what was seen.
+  static Verdict verdict_on(Look look);
+  /// `held`: as Scan::held.
+  Look look(const cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+            std::span<const std::uint64_t> held = {});
+  /// What is there of the key now: a record (kSeen), or where it is missed (`seen.offset` is 0, and `missed` is told).
+  Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
+                  std::span<const std::uint64_t> held);
+  SeenNode node(const cc::Leaf* place, cc::Version version) const;
+  ChangedNode change(const kvstore::ordered::NodeChange& change) const;
+  std::uint64_t offset_of(const void* at) const {
+    return static_cast<std::uint64_t>(static_cast<const char*>(at) - region_.base());
+  }
+
+  txn::WorkerCore& worker_;
+  epoch::Slot& slot_;
+  const std::span<txn::TableCore* const> tables_;
+  const memory::Region& region_;
+  base::BriefWaiter brief_;  ///< other nodes wait for answers, too
+  std::string buffer_;       ///< for values
+};
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,84 @@
+// A piece of a scan for another node: what a local scan would put into read and node set, and the values.
+
+#include "src/cluster/messages/owner.h"
+#include "src/cluster/messages/range.h"
+#include "src/epoch/entered.h"
+#include "src/record/tid.h"
+#include "src/txn/scan_range.h"
+
+namespace granary::cluster::messages {
+
+using cc::Record;
+
+class PieceOfScan final : public kvstore::ordered::ScanVisitor {
+ public:
+  PieceOfScan(Owner& owner, txn::TableCore& table, const Scan& request, ScanAnswer& answer)
+      : owner_(owner),
+        table_(table),
+        limit_(request.range.limit),
+        held_(request.held),
+        answer_(answer) {}
+
+  void on_leaf(const cc::Leaf* leaf, cc::Version version) override { note(owner_.node(leaf, version)); }
+
+  bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
+    ScanEntry entry{.key = std::string(key)};
+    if (!see(record::record_of(value), entry)) return verdict_ == Verdict::kDone;
+    if (table_.base() != nullptr && entry.record.has_value && !see_base(entry)) return false;
+    const bool there = !record::is_absent(entry.record.tid);
+    bytes_ += sizeof entry + key.size() + entry.record.value.size() + entry.base.value.size();
+    answer_.entries.push_back(std::move(entry));
+    if (there && --limit_ == 0) return false;
+    answer_.more = bytes_ >= Owner::kPieceBytes;
+    return !answer_.more;
+  }
+
+  Verdict verdict() const { return verdict_; }
+
+ private:
+  void note(const SeenNode& node) {
+    answer_.nodes.push_back(node);
+    bytes_ += sizeof node;
+  }
+
+  /// False if there is nothing (any more), or the scan must end.
+  bool see(const Record* record, ScanEntry& entry) {
+    const Owner::Look look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record, held_);
+    if (look == Owner::Look::kSeen) return true;
+    SeenNode missed;
+    verdict_ = look == Owner::Look::kReplaced ? owner_.look_up(table_, entry.key, entry.record, missed, held_)
+                                              : Owner::verdict_on(look);
+    if (verdict_ == Verdict::kDone && entry.record.offset == 0) note(missed);
+    return verdict_ == Verdict::kDone && entry.record.offset != 0;
+  }
+
+  bool see_base(ScanEntry& entry) {
+    SeenNode missed;
+    verdict_ = owner_.look_up(*table_.base(), entry.record.value, entry.base, missed, held_);
+    if (verdict_ == Verdict::kDone && entry.base.offset == 0) note(missed);
+    return verdict_ == Verdict::kDone;
+  }
+
+  Owner& owner_;
+  txn::TableCore& table_;
+  std::uint64_t limit_;
+  const std::span<const std::uint64_t> held_;
+  ScanAnswer& answer_;
+  std::size_t bytes_ = 0;
+  Verdict verdict_ = Verdict::kDone;
+};
+
+Verdict Owner::answer(const Scan& request, ScanAnswer& answer) {
+  const ScanRange range = scan_range_of(request.range);
+  txn::TableCore* table = nullptr;
+  if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
+    return found;
+  if (!table->index().ordered()) return Verdict::kNotOrdered;
+  if (range.limit == 0) return Verdict::kDone;
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
+  PieceOfScan piece(*this, *table, request, answer);
+  table->tree().scan(txn::tree_range(range), txn::direction(range), piece);
+  return piece.verdict();
+}
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,91 @@
+// What a snapshot of another node sees here (Silo 4.9): its epoch is pinned there, and versions that it needs are kept on all nodes.
+
+#include "src/cluster/messages/owner.h"
+#include "src/cluster/messages/range.h"
+#include "src/txn/context.h"
+#include "src/txn/scan_range.h"
+
+namespace granary::cluster::messages {
+namespace {
+
+Verdict verdict_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kOk:
+    case Outcome::kNotFound: return Verdict::kDone;
+    case Outcome::kUnordered: return Verdict::kNotOrdered;
+    case Outcome::kUnreachable: return Verdict::kHeldByDead;
+    default: return Verdict::kBusy;
+  }
+}
+
+/// A snapshot here at the same epoch.
+class At {
+ public:
+  At(txn::WorkerCore& worker, epoch::Epoch epoch)
+      : context_(worker.bind() ? worker.idle_context() : nullptr),
+        serial_(context_ == nullptr ? 0 : context_->begin_snapshot_at(epoch)) {}
+  ~At() {
+    if (context_ != nullptr) static_cast<void>(context_->finish_snapshot(serial_));
+  }
+  At(const At&) = delete;
+  At& operator=(const At&) = delete;
+
+  explicit operator bool() const { return context_ != nullptr; }
+  Outcome get(txn::TableCore& table, std::string_view key, std::string& value) {
+    return context_->snapshot_get(serial_, &table, key, value);
+  }
+  ScanResult scan(txn::TableCore& table, const ScanRange& range, ScanFn visit) {
+    return context_->snapshot_scan(serial_, &table, range, visit);
+  }
+
+ private:
+  txn::Context* const context_;
+  const std::uint64_t serial_;
+};
+
+}  // namespace
+
+/// Versions that it needs may be gone only if whoever asks does not pin its epoch. The first snapshots, of epoch 0, see nothing.
+Verdict Owner::check_snapshot(epoch::Epoch epoch) const {
+  const epoch::EpochManager& epochs = worker_.shared().epochs;
+  if (!worker_.shared().settings.snapshots) return Verdict::kNoSnapshots;
+  return epoch == 0 || epochs.snapshot_reclamation() < epoch ? Verdict::kDone : Verdict::kNoSnapshots;
+}
+
+Verdict Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {
+  txn::TableCore* table = nullptr;
+  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  if (const Verdict there = check_snapshot(request.epoch); there != Verdict::kDone) return there;
+  At snapshot(worker_, request.epoch);
+  if (!snapshot) return Verdict::kBusy;
+  const Outcome outcome = snapshot.get(*table, request.key, answer.value);
+  answer.found = outcome == Outcome::kOk;
+  return verdict_of(outcome);
+}
+
+Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
+  const ScanRange range = scan_range_of(request.range);
+  txn::TableCore* table = nullptr;
+  if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
+    return found;
+  if (const Verdict there = check_snapshot(request.epoch); there != Verdict::kDone) return there;
+  At snapshot(worker_, request.epoch);
+  if (!snapshot) return Verdict::kBusy;
+  std::size_t bytes = 0;
+  Outcome base = Outcome::kOk;
+  const ScanResult scanned = snapshot.scan(*table, range, [&](std::string_view key, std::string_view value) {
+    SnapshotEntry entry{.key = std::string(key), .value = std::string(value)};
+    if (table->base() != nullptr) {
+      entry.primary_key = std::move(entry.value);
+      base = snapshot.get(*table->base(), entry.primary_key, entry.value);
+      if (base != Outcome::kOk) return false;
+    }
+    bytes += sizeof entry + entry.key.size() + entry.primary_key.size() + entry.value.size();
+    answer.entries.push_back(std::move(entry));
+    answer.more = bytes >= kPieceBytes;
+    return !answer.more;
+  });
+  return verdict_of(scanned ? base : scanned.outcome);
+}
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,27 @@
+#include "src/cluster/messages/question.h"
+
+namespace granary::cluster::messages {
+
+void Question::settle(std::string_view message) {
+  Frame frame;
+  if (!open_frame(message, frame) || frame.type != static_cast<std::uint8_t>(type()))
+    return end(AskOutcome::kMalformed);
+  verdict_ = frame.version == kVersion ? frame.verdict : Verdict::kOtherVersion;
+  if (verdict_ != Verdict::kDone) return end(AskOutcome::kRefused);
+  end(take(frame.body) ? AskOutcome::kAnswered : AskOutcome::kMalformed);
+}
+
+std::string_view name(AskOutcome outcome) {
+  switch (outcome) {
+    case AskOutcome::kOpen: return "open";
+    case AskOutcome::kAnswered: return "answered";
+    case AskOutcome::kRefused: return "refused";
+    case AskOutcome::kTimedOut: return "timed out";
+    case AskOutcome::kBroken: return "connection broken";
+    case AskOutcome::kMalformed: return "malformed answer";
+    case AskOutcome::kTooLarge: return "question too large";
+  }
+  return "unknown outcome";
+}
+
+}  // namespace granary::cluster::messages

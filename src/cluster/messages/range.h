@@ -1,0 +1,42 @@
+#pragma once
+// Ranges of scans between the public terms and those of messages.
+
+#include <granary/transaction.h>
+
+#include "src/cluster/messages/requests.h"
+
+namespace granary::cluster::messages {
+
+/// The views are the range's.
+inline Range range_of(const ScanRange& range) {
+  return {.from = range.from,
+          .from_inclusive = range.from_inclusive,
+          .to = range.to.value_or(std::string_view()),
+          .to_inclusive = range.to_inclusive,
+          .to_infinity = !range.to.has_value(),
+          .descending = range.order == Order::kDescending,
+          .limit = range.limit};
+}
+
+inline ScanRange scan_range_of(const Range& range) {
+  ScanRange scan{.from = range.from,
+                 .from_inclusive = range.from_inclusive,
+                 .to_inclusive = range.to_inclusive,
+                 .order = range.descending ? Order::kDescending : Order::kAscending,
+                 .limit = range.limit};
+  if (!range.to_infinity) scan.to = range.to;
+  return scan;
+}
+
+/// Leaves of the range what comes behind `key`, which outlives it.
+inline void go_behind(Range& range, std::string_view key) {
+  if (range.descending) {
+    range.to = key;
+    range.to_inclusive = range.to_infinity = false;
+  } else {
+    range.from = key;
+    range.from_inclusive = false;
+  }
+}
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,351 @@
+#pragma once
+// What nodes ask of each other by message, since one-sided operations cannot do it, and the answers. Plain values; offsets are in
+// bytes from the start of the owner's engine memory (its region for one-sided access).
+//
+// Requests hold views, which outlive the question; answers own what they hold.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "kvstore/remote/version_check.h"
+#include "src/cluster/messages/wire.h"
+
+namespace granary::cluster::messages {
+
+/// The number of a table, the same on all nodes (they create their tables in the same order).
+using TableId = std::uint32_t;
+
+/// The kinds of requests, as messages name them. A number is never given a new meaning; kVersion (frame.h) says when one changes.
+enum class Type : std::uint8_t {
+  kDescribe,
+  kPlace,
+  kScan,
+  kKeepVersion,
+  kNoteRemoved,
+  kCall,
+  kControl,
+  kSnapshotGet,
+  kSnapshotScan,
+  kListFiles,
+  kReadFile,
+  kLast = kReadFile
+};
+
+/// What the owner says before an answer; there is one only with kDone.
+enum class Verdict : std::uint8_t {
+  kDone,
+  kUnknownType,   ///< the owner does not know such requests
+  kOtherVersion,  ///< of messages, which the owner does not understand
+  kUnknownTable,
+  kNotShared,   ///< other nodes do not reach records of this table
+  kNotOrdered,  ///< a hash table cannot be scanned
+  kKeyTooLong,
+  kBusy,  ///< a record stayed locked for the whole bounded wait: ask again
+  kOutOfMemory,
+  kOverloaded,        ///< as many procedure calls as the owner takes are waiting: ask again later
+  kUnknownProcedure,  ///< not said any more: what a call came to is in its answer
+  kNoHandler,         ///< the owner has nobody for such requests
+  kTooLarge,          ///< the answer is longer than a message may be
+  kNoSnapshots,       ///< the owner keeps no versions, or none of that epoch any more
+  kHeldByDead,        ///< a node that is dead held the record, which stays locked until that node is recovered
+  kLast = kHeldByDead,
+};
+std::string_view name(Verdict verdict);
+
+// --- what answers are made of ---
+
+using kvstore::remote::NodeKind;
+
+/// A leaf or bucket for the coordinator's node set, as it was when the owner looked: to compare at commit with VersionCheck.
+struct SeenNode {
+  NodeKind kind = NodeKind::kLeaf;
+  std::uint64_t offset = 0;
+  std::uint64_t version = 0;
+  static constexpr auto kMembers = std::tuple{&SeenNode::kind, &SeenNode::offset, &SeenNode::version};
+  bool operator==(const SeenNode&) const = default;
+};
+
+/// A leaf or bucket that the request changed: who has it in the node set at `before` has it at `after` from now on, at
+/// another version it is a phantom. A new leaf has `before` 0: who has the leaf at `split_from` takes it in at `after`.
+struct ChangedNode {
+  NodeKind kind = NodeKind::kLeaf;
+  std::uint64_t offset = 0;
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  std::uint64_t split_from = 0;
+  static constexpr auto kMembers = std::tuple{&ChangedNode::kind, &ChangedNode::offset, &ChangedNode::before,
+                                              &ChangedNode::after, &ChangedNode::split_from};
+  bool operator==(const ChangedNode&) const = default;
+};
+
+/// A record as the owner read it by the rule for its own reads (I4). `offset` is what an index entry has, for
+/// RemoteRecord::at_entry().
+struct SeenRecord {
+  std::uint64_t offset = 0;       ///< 0: there is none
+  std::uint64_t incarnation = 0;  ///< whole
+  std::uint64_t tid = 0;          ///< TID word, unlocked; says also whether the key is absent. For the read set
+  bool has_value = false;         ///< not if absent, not asked for, held, or too large to send along: then READ it
+  std::string value{};
+  static constexpr auto kMembers = std::tuple{&SeenRecord::offset, &SeenRecord::incarnation, &SeenRecord::tid,
+                                              &SeenRecord::has_value, &SeenRecord::value};
+  bool operator==(const SeenRecord&) const = default;
+};
+
+// --- requests ---
+
+/// All tables of the node that others reach, with all that one-sided access needs to know.
+struct DescribeAnswer;
+struct Describe {
+  static constexpr Type kType = Type::kDescribe;
+  using Answer = DescribeAnswer;
+  static constexpr auto kMembers = std::tuple{};
+  bool operator==(const Describe&) const = default;
+};
+enum class TableKind : std::uint8_t { kOrdered, kHash, kSecondaryIndex, kLast = kSecondaryIndex };
+struct TableDescription {
+  TableId id = 0;
+  TableKind kind = TableKind::kOrdered;
+  TableId base = 0;  ///< of a secondary index: its table
+  std::string name{};
+  std::uint32_t max_value_bytes = 0;
+  std::uint64_t main_offset = 0;  ///< of a hash table: its main header, which moves when the table is resized
+  std::uint64_t buckets = 0;
+  std::uint64_t fingerprint = 0;  ///< over all of this that must be the same on all nodes
+  static constexpr auto kMembers = std::tuple{&TableDescription::id,
+                                              &TableDescription::kind,
+                                              &TableDescription::base,
+                                              &TableDescription::name,
+                                              &TableDescription::max_value_bytes,
+                                              &TableDescription::main_offset,
+                                              &TableDescription::buckets,
+                                              &TableDescription::fingerprint};
+  bool operator==(const TableDescription&) const = default;
+};
+struct DescribeAnswer {
+  std::uint64_t region_base = 0;  ///< address of the engine's memory in its process (RemoteTable::owner_base)
+  std::vector<TableDescription> tables{};
+  static constexpr auto kMembers = std::tuple{&DescribeAnswer::region_base, &DescribeAnswer::tables};
+  bool operator==(const DescribeAnswer&) const = default;
+};
+
+/// Where the record of a key is, in a table of any kind. With `make`, a key without one gets an absent placeholder, to be
+/// locked and written like any other record; garbage collection takes it away if nobody writes it.
+struct PlaceAnswer;
+struct Place {
+  static constexpr Type kType = Type::kPlace;
+  using Answer = PlaceAnswer;
+  TableId table = 0;
+  std::string_view key{};
+  bool make = false;
+  bool with_value = false;
+  static constexpr auto kMembers = std::tuple{&Place::table, &Place::key, &Place::make, &Place::with_value};
+  bool operator==(const Place&) const = default;
+};
+struct PlaceAnswer {
+  SeenRecord record{};  ///< offset 0: the key has none, and `missed` says where it would be
+  SeenNode missed{};
+  bool made = false;
+  std::vector<ChangedNode> changes{};  ///< if made
+  static constexpr auto kMembers =
+      std::tuple{&PlaceAnswer::record, &PlaceAnswer::missed, &PlaceAnswer::made, &PlaceAnswer::changes};
+  bool operator==(const PlaceAnswer&) const = default;
+};
+
+/// Of keys of an ordered table or a secondary index (range.h).
+struct Range {
+  std::string_view from{};
+  bool from_inclusive = true;
+  std::string_view to{};
+  bool to_inclusive = false;
+  bool to_infinity = false;  ///< `to` does not count
+  bool descending = false;
+  std::uint64_t limit = ~std::uint64_t{0};  ///< of entries that are not absent
+  static constexpr auto kMembers =
+      std::tuple{&Range::from,        &Range::from_inclusive, &Range::to,   &Range::to_inclusive,
+                 &Range::to_infinity, &Range::descending,     &Range::limit};
+  bool operator==(const Range&) const = default;
+};
+
+/// Entries of a range, in order; as many as fit into a piece.
+struct ScanAnswer;
+struct Scan {
+  static constexpr Type kType = Type::kScan;
+  using Answer = ScanAnswer;
+  TableId table = 0;
+  Range range{};
+  /// The words of x-locks of the asking transaction here, ascending: records so held are none that somebody else has locked. It
+  /// knows their values, which are not sent.
+  std::vector<std::uint64_t> held{};
+  static constexpr auto kMembers = std::tuple{&Scan::table, &Scan::range, &Scan::held};
+  bool operator==(const Scan&) const = default;
+};
+struct ScanEntry {
+  std::string key{};
+  SeenRecord record{};  ///< absent ones too: they belong into the read set
+  /// Of a secondary index: the record of the table that the entry leads to, whose key is the entry's value.
+  SeenRecord base{};
+  static constexpr auto kMembers = std::tuple{&ScanEntry::key, &ScanEntry::record, &ScanEntry::base};
+  bool operator==(const ScanEntry&) const = default;
+};
+struct ScanAnswer {
+  std::vector<ScanEntry> entries{};
+  /// All leaves that overlap the part of the range that was looked at; of a secondary index also where base records were
+  /// missed. One may be there twice, with different versions if it changed meanwhile.
+  std::vector<SeenNode> nodes{};
+  bool more = false;  ///< the range goes on: ask again from behind the last entry's key
+  static constexpr auto kMembers = std::tuple{&ScanAnswer::entries, &ScanAnswer::nodes, &ScanAnswer::more};
+  bool operator==(const ScanAnswer&) const = default;
+};
+
+/// What a snapshot that is pinned at the asking node sees of a key.
+struct SnapshotGetAnswer;
+struct SnapshotGet {
+  static constexpr Type kType = Type::kSnapshotGet;
+  using Answer = SnapshotGetAnswer;
+  TableId table = 0;
+  std::string_view key{};
+  std::uint64_t epoch = 0;
+  static constexpr auto kMembers = std::tuple{&SnapshotGet::table, &SnapshotGet::key, &SnapshotGet::epoch};
+  bool operator==(const SnapshotGet&) const = default;
+};
+struct SnapshotGetAnswer {
+  bool found = false;
+  std::string value{};
+  static constexpr auto kMembers = std::tuple{&SnapshotGetAnswer::found, &SnapshotGetAnswer::value};
+  bool operator==(const SnapshotGetAnswer&) const = default;
+};
+
+/// The same of a range; as many entries as fit into a piece.
+struct SnapshotScanAnswer;
+struct SnapshotScan {
+  static constexpr Type kType = Type::kSnapshotScan;
+  using Answer = SnapshotScanAnswer;
+  TableId table = 0;
+  Range range{};
+  std::uint64_t epoch = 0;
+  static constexpr auto kMembers = std::tuple{&SnapshotScan::table, &SnapshotScan::range, &SnapshotScan::epoch};
+  bool operator==(const SnapshotScan&) const = default;
+};
+struct SnapshotEntry {
+  std::string key{};
+  std::string primary_key{};  ///< of a secondary index: of the record, whose value it is
+  std::string value{};
+  static constexpr auto kMembers = std::tuple{&SnapshotEntry::key, &SnapshotEntry::primary_key, &SnapshotEntry::value};
+  bool operator==(const SnapshotEntry&) const = default;
+};
+struct SnapshotScanAnswer {
+  std::vector<SnapshotEntry> entries{};
+  bool more = false;  ///< the range goes on: ask again from behind the last entry's key
+  static constexpr auto kMembers = std::tuple{&SnapshotScanAnswer::entries, &SnapshotScanAnswer::more};
+  bool operator==(const SnapshotScanAnswer&) const = default;
+};
+
+/// I12: asked by the holder of the record's x-lock before it commits (src/cc/holder_requests.h).
+struct KeepVersionAnswer;
+struct KeepVersion {
+  static constexpr Type kType = Type::kKeepVersion;
+  using Answer = KeepVersionAnswer;
+  TableId table = 0;
+  std::string_view key{};
+  std::uint64_t holder = 0;  ///< the x-lock word
+  std::uint64_t epoch = 0;   ///< of the TID that it is going to write
+  static constexpr auto kMembers =
+      std::tuple{&KeepVersion::table, &KeepVersion::key, &KeepVersion::holder, &KeepVersion::epoch};
+  bool operator==(const KeepVersion&) const = default;
+};
+struct KeepVersionAnswer {
+  bool held = false;  ///< the version is kept, or none need be; false: the record is not held under that x-lock
+  static constexpr auto kMembers = std::tuple{&KeepVersionAnswer::held};
+  bool operator==(const KeepVersionAnswer&) const = default;
+};
+
+/// A write-back deleted the key with this TID word: its record is garbage now.
+struct NoteRemovedAnswer;
+struct NoteRemoved {
+  static constexpr Type kType = Type::kNoteRemoved;
+  using Answer = NoteRemovedAnswer;
+  TableId table = 0;
+  std::string_view key{};
+  std::uint64_t tid = 0;
+  static constexpr auto kMembers = std::tuple{&NoteRemoved::table, &NoteRemoved::key, &NoteRemoved::tid};
+  bool operator==(const NoteRemoved&) const = default;
+};
+struct NoteRemovedAnswer {
+  static constexpr auto kMembers = std::tuple{};
+  bool operator==(const NoteRemovedAnswer&) const = default;
+};
+
+/// Runs a procedure at the node that is asked, by one of its workers.
+struct CallAnswer;
+struct Call {
+  static constexpr Type kType = Type::kCall;
+  using Answer = CallAnswer;
+  std::string_view procedure{};
+  std::string_view arguments{};
+  static constexpr auto kMembers = std::tuple{&Call::procedure, &Call::arguments};
+  bool operator==(const Call&) const = default;
+};
+struct CallAnswer {
+  std::string result{};  ///< as whoever ran it made it
+  static constexpr auto kMembers = std::tuple{&CallAnswer::result};
+  bool operator==(const CallAnswer&) const = default;
+};
+
+/// The logs of the node, for others that recover: names in one of its directories, in their order. "." is its data directory.
+struct ListFilesAnswer;
+struct ListFiles {
+  static constexpr Type kType = Type::kListFiles;
+  using Answer = ListFilesAnswer;
+  std::string_view directory{};
+  std::string_view after{};  ///< names behind this one
+  static constexpr auto kMembers = std::tuple{&ListFiles::directory, &ListFiles::after};
+  bool operator==(const ListFiles&) const = default;
+};
+struct ListFilesAnswer {
+  std::string error{};  ///< why nothing is told
+  std::vector<std::string> names{};
+  bool more = false;  ///< ask again from behind the last name
+  static constexpr auto kMembers = std::tuple{&ListFilesAnswer::error, &ListFilesAnswer::names, &ListFilesAnswer::more};
+  bool operator==(const ListFilesAnswer&) const = default;
+};
+
+/// A part of a file in such a directory.
+struct ReadFileAnswer;
+struct ReadFile {
+  static constexpr Type kType = Type::kReadFile;
+  using Answer = ReadFileAnswer;
+  std::string_view path{};
+  std::uint64_t offset = 0;
+  std::uint32_t bytes = 0;  ///< at most so many
+  static constexpr auto kMembers = std::tuple{&ReadFile::path, &ReadFile::offset, &ReadFile::bytes};
+  bool operator==(const ReadFile&) const = default;
+};
+struct ReadFileAnswer {
+  std::string error{};  ///< why nothing is told
+  bool missing = false;
+  std::uint64_t file_bytes = 0;
+  std::string bytes{};  ///< fewer than asked for if the file ends, or a message
+  static constexpr auto kMembers =
+      std::tuple{&ReadFileAnswer::error, &ReadFileAnswer::missing, &ReadFileAnswer::file_bytes, &ReadFileAnswer::bytes};
+  bool operator==(const ReadFileAnswer&) const = default;
+};
+
+/// For whoever runs the cluster: barriers, results of workloads. Opaque here.
+struct ControlAnswer;
+struct Control {
+  static constexpr Type kType = Type::kControl;
+  using Answer = ControlAnswer;
+  std::string_view bytes{};
+  static constexpr auto kMembers = std::tuple{&Control::bytes};
+  bool operator==(const Control&) const = default;
+};
+struct ControlAnswer {
+  std::string bytes{};
+  static constexpr auto kMembers = std::tuple{&ControlAnswer::bytes};
+  bool operator==(const ControlAnswer&) const = default;
+};
+
+}  // namespace granary::cluster::messages

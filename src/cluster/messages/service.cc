@@ -1,0 +1,66 @@
+#include "src/cluster/messages/service.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "rdma/mailbox/sleeper.h"
+#include "src/cluster/messages/service_link.h"
+
+namespace granary::cluster::messages {
+
+using rdma::mailbox::Receiver;
+using rdma::mailbox::Sleeper;
+
+Service::Service(ServicePlace place) : place_(std::move(place)), peers_(place_.endpoint) {
+  for (std::size_t at = 0; at < place_.layout.nodes; ++at) {
+    for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker) {
+      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, place_.layout.id_at(at), worker));
+    }
+  }
+  if (place_.calls != nullptr) place_.calls->set_notify([&endpoint = place_.endpoint] { endpoint.rouse(); });
+}
+
+Service::~Service() {
+  if (place_.calls != nullptr) place_.calls->set_notify({});
+}
+
+bool Service::step(std::uint64_t now_us) {
+  poll();
+  bool any = pass_on_results();
+  for (const auto& link : links_) any |= link->step(now_us);
+  place_.owner.rest();
+  return any;
+}
+
+void Service::poll() {
+  std::array<rdma::Completion, 16> completions;
+  std::size_t count = 0;
+  do {
+    count = place_.endpoint.poll(completions);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t number = Link::number_of(completions[i].tag);
+      if (number < links_.size()) links_[number]->completed(completions[i]);
+    }
+  } while (count == completions.size());
+}
+
+bool Service::pass_on_results() {
+  if (place_.calls == nullptr) return false;
+  const std::vector<CallQueue::Finished> all = place_.calls->take_finished();
+  for (const CallQueue::Finished& finished : all) links_[finished.ticket.link]->finished(finished);
+  return !all.empty();
+}
+
+std::vector<Receiver*> Service::receivers() {
+  std::vector<Receiver*> all;
+  for (const auto& link : links_) all.push_back(&link->receiver());
+  return all;
+}
+
+std::uint64_t Service::most_sleep_us() const {
+  const bool quiet = std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->quiet(); });
+  return quiet ? Sleeper::kMostSleep_us : Sleeper::kAskAgain_us;
+}
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,79 @@
+#pragma once
+// A node's side of messages: answers the workers of all other nodes. Requests about data are answered on the spot by Owner,
+// procedure calls go to workers by way of a queue, control requests to a handler.
+//
+// What comes from other nodes is not trusted: one that sends what no messenger sends is cut off (its answers' connection is closed,
+// what it goes on to send is thrown away) until it connects anew; the others notice nothing. Memory is bounded by the rings, and by
+// Rpc::kMostCalls answers for each worker of another node.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdma/fiber/peers.h"
+#include "rdma/mailbox/receiver.h"
+#include "src/cluster/messages/call_queue.h"
+#include "src/cluster/messages/file_source.h"
+#include "src/cluster/messages/layout.h"
+#include "src/cluster/messages/owner.h"
+
+namespace granary::cluster::messages {
+
+/// What a service works with; all of it outlives it.
+struct ServicePlace {
+  const MailboxLayout& layout;
+  char* mailboxes = nullptr;  ///< this node's region of mailboxes, layout.region_bytes() long
+  rdma::NodeId own_node = 0;
+  rdma::Endpoint& endpoint;  ///< for the service alone
+  Owner& owner;
+  CallQueue* calls = nullptr;   ///< none: calls are refused
+  FileSource* files = nullptr;  ///< none: nobody reads this node's files
+  /// Answers control requests, in the service's thread, soon. None: they are refused.
+  std::function<std::string(rdma::NodeId from, std::string_view bytes)> control;
+  std::uint64_t connect_timeout_us =
+      100'000;  ///< everybody waits that long for a node that has asked and does not answer
+};
+
+/// Written by the service (relaxed), read by statistics.
+struct ServiceCounts {
+  std::atomic<std::uint64_t> requests{0};
+  std::atomic<std::uint64_t> refused{0};
+  std::atomic<std::uint64_t> cut_off{0};    ///< times that a worker of another node was
+  std::atomic<std::uint64_t> connected{0};  ///< times that a worker of another node was
+};
+
+/// Used by the thread of its endpoint and of the owner's worker.
+class Service {
+ public:
+  explicit Service(ServicePlace place);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  /// Takes and answers what has arrived. False if there was nothing to do.
+  bool step(std::uint64_t now_us);
+  const ServiceCounts& counts() const { return counts_; }
+
+  // For a Sleeper.
+  /// Valid as long as the service.
+  std::vector<rdma::mailbox::Receiver*> receivers();
+  /// step() is wanted within this time even if nothing arrives.
+  std::uint64_t most_sleep_us() const;
+
+ private:
+  class Link;
+  void poll();
+  bool pass_on_results();
+
+  const ServicePlace place_;
+  rdma::fiber::Peers peers_;
+  ServiceCounts counts_;
+  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places, then by worker
+};
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,180 @@
+#include "src/cluster/messages/service_link.h"
+
+#include <algorithm>
+
+#include "src/cc/worker_state.h"
+
+namespace granary::cluster::messages {
+
+using rdma::mailbox::Rpc;
+
+Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, rdma::NodeId node,
+                    std::uint32_t worker)
+    : place_(place),
+      peers_(peers),
+      counts_(counts),
+      node_(node),
+      worker_(worker),
+      receiver_(place.mailboxes + place.layout.request_ring(node, worker), place.layout.ring_bytes,
+                place.layout.most_bytes) {}
+
+bool Service::Link::step(std::uint64_t now_us) {
+  const bool any = receiver_.has_something();
+  if (!any && quiet()) return false;
+  if (receiver_.wanted_session() != session_ && now_us >= trusted_again_us_) meet_new_session(now_us);
+  if (cut_off_ || !open(now_us)) {
+    throw_away();
+    return any;
+  }
+  rpc_->step(now_us);
+  if (garbage_ || rpc_->senseless() != 0 || !receiver_.status().ok()) cut_off(now_us);
+  return any;
+}
+
+/// The worker has begun anew, perhaps with its node: answers begin anew as well, since what it still gets on the old session's
+/// account would be lost to it or, worse, taken for an answer to another question.
+void Service::Link::meet_new_session(std::uint64_t now_us) {
+  session_ = receiver_.wanted_session();
+  cut_off_ = garbage_ = false;
+  retry_us_ = now_us;
+  close();
+}
+
+bool Service::Link::open(std::uint64_t now_us) {
+  if (rpc_ && !sender_->broken()) return true;
+  if (now_us < retry_us_) return false;
+  if (!peers_.connect(node_, place_.connect_timeout_us).ok()) {
+    retry_us_ = now_us + place_.connect_timeout_us;
+    close();
+    return false;
+  }
+  connection_ = *peers_.find(node_);
+  const rdma::RemoteAddress ring{.node = node_,
+                                 .region = place_.layout.region,
+                                 .generation = place_.endpoint.peer_generation(connection_),
+                                 .offset = place_.layout.answer_ring(worker_, place_.own_node)};
+  ++connections_;
+  sender_.emplace(place_.endpoint, connection_,
+                  rdma::mailbox::SenderPlace{.ring = ring,
+                                             .ring_bytes = place_.layout.ring_bytes,
+                                             .most_bytes = place_.layout.most_bytes,
+                                             .staging = place_.mailboxes + place_.layout.answer_staging(node_, worker_),
+                                             .tag = connections_ << kNumberBits | number()});
+  if (!rpc_) {
+    rpc_.emplace(*sender_, receiver_,
+                 [this](Rpc::CallId call, std::string_view request) { return handle(call, request); });
+  }
+  cc::bump(counts_.connected, std::uint64_t{1});
+  return true;
+}
+
+/// A call that is under way then is answered by nobody: the one that comes next has put off no answer.
+void Service::Link::close() {
+  rpc_.reset();
+  sender_.reset();
+  ++answering_;
+}
+
+/// Each time costs a connection, so one that does it again and again is heard less and less.
+void Service::Link::cut_off(std::uint64_t now_us) {
+  constexpr std::uint64_t kFirst_us = 1'000, kLongest_us = 10'000'000;
+  distrust_us_ = std::clamp(2 * distrust_us_, kFirst_us, kLongest_us);
+  trusted_again_us_ = now_us + distrust_us_;
+  place_.endpoint.disconnect(connection_);
+  close();
+  cut_off_ = true;
+  cc::bump(counts_.cut_off, std::uint64_t{1});
+}
+
+/// Of a worker that cannot be answered; its questions time out.
+void Service::Link::throw_away() {
+  close();
+  while (receiver_.poll()) {
+  }
+}
+
+void Service::Link::completed(const rdma::Completion& completion) {
+  if (sender_ && completion.tag >> kNumberBits == connections_) sender_->completed(completion);
+}
+
+void Service::Link::finished(const CallQueue::Finished& finished) {
+  if (!rpc_ || finished.ticket.session != answering_) return;
+  rpc_->answer(finished.ticket.call, checked(Type::kCall, encode(Type::kCall, CallAnswer{finished.result})));
+}
+
+std::optional<std::string> Service::Link::handle(Rpc::CallId call, std::string_view request) {
+  cc::bump(counts_.requests, std::uint64_t{1});
+  Frame frame;
+  if (garbage_ || !open_frame(request, frame)) return garbage();
+  const auto type = static_cast<Type>(frame.type);
+  if (frame.version != kVersion) return refuse(type, Verdict::kOtherVersion);
+  switch (type) {
+    case Type::kDescribe: return answer<Describe>(frame);
+    case Type::kPlace: return answer<Place>(frame);
+    case Type::kScan: return answer<Scan>(frame);
+    case Type::kSnapshotGet: return answer<SnapshotGet>(frame);
+    case Type::kSnapshotScan: return answer<SnapshotScan>(frame);
+    case Type::kKeepVersion: return answer<KeepVersion>(frame);
+    case Type::kNoteRemoved: return answer<NoteRemoved>(frame);
+    case Type::kCall: return handle_call(call, frame);
+    case Type::kControl: return handle_control(frame);
+    case Type::kListFiles: return answer_file<ListFiles>(frame);
+    case Type::kReadFile: return answer_file<ReadFile>(frame);
+  }
+  return refuse(type, Verdict::kUnknownType);
+}
+
+template <typename Request>
+std::string Service::Link::answer(const Frame& frame) {
+  Request request;
+  if (!decode(frame.body, request)) return garbage();
+  typename Request::Answer answer;
+  const Verdict verdict = place_.owner.answer(request, answer);
+  if (verdict != Verdict::kDone) return refuse(Request::kType, verdict);
+  return checked(Request::kType, encode(Request::kType, answer));
+}
+
+std::optional<std::string> Service::Link::handle_call(Rpc::CallId call, const Frame& frame) {
+  Call request;
+  if (!decode(frame.body, request)) return garbage();
+  if (place_.calls == nullptr) return refuse(Type::kCall, Verdict::kNoHandler);
+  const bool taken = place_.calls->put({.ticket = {number(), answering_, call},
+                                        .procedure = std::string(request.procedure),
+                                        .arguments = std::string(request.arguments)});
+  if (!taken) return refuse(Type::kCall, Verdict::kOverloaded);
+  return std::nullopt;
+}
+
+std::string Service::Link::handle_control(const Frame& frame) {
+  Control request;
+  if (!decode(frame.body, request)) return garbage();
+  if (!place_.control) return refuse(Type::kControl, Verdict::kNoHandler);
+  return checked(Type::kControl, encode(Type::kControl, ControlAnswer{place_.control(node_, request.bytes)}));
+}
+
+template <typename Request>
+std::string Service::Link::answer_file(const Frame& frame) {
+  Request request;
+  if (!decode(frame.body, request)) return garbage();
+  if (place_.files == nullptr) return refuse(Request::kType, Verdict::kNoHandler);
+  typename Request::Answer answer;
+  place_.files->answer(request, answer);
+  return checked(Request::kType, encode(Request::kType, answer));
+}
+
+std::string Service::Link::checked(Type type, std::string message) {
+  if (message.size() + Rpc::kHeaderBytes > place_.layout.most_bytes) return refuse(type, Verdict::kTooLarge);
+  return message;
+}
+
+std::string Service::Link::refuse(Type type, Verdict verdict) {
+  cc::bump(counts_.refused, std::uint64_t{1});
+  return encode_refusal(type, verdict);
+}
+
+std::string Service::Link::garbage() {
+  garbage_ = true;
+  return {};
+}
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,73 @@
+#pragma once
+// A service's mailboxes with one worker of another node.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rdma/mailbox/rpc.h"
+#include "src/cluster/messages/frame.h"
+#include "src/cluster/messages/service.h"
+
+namespace granary::cluster::messages {
+
+class Service::Link {
+ public:
+  Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, rdma::NodeId node,
+       std::uint32_t worker);
+
+  /// False if nothing had arrived.
+  bool step(std::uint64_t now_us);
+  void completed(const rdma::Completion& completion);
+  /// The result of a call, unless the worker that wants it has connected anew since.
+  void finished(const CallQueue::Finished& finished);
+  rdma::mailbox::Receiver& receiver() { return receiver_; }
+  bool quiet() const { return !rpc_ || rpc_->quiet(); }
+
+  /// Completions with this tag's low part are of the link with that number.
+  static std::size_t number_of(std::uint64_t tag) { return tag & kNumberMask; }
+
+ private:
+  static constexpr unsigned kNumberBits = 24;
+  static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
+
+  std::size_t number() const { return place_.layout.place_of(node_) * place_.layout.workers + worker_; }
+  void meet_new_session(std::uint64_t now_us);
+  bool open(std::uint64_t now_us);
+  void close();
+  void cut_off(std::uint64_t now_us);
+  void throw_away();
+
+  std::optional<std::string> handle(rdma::mailbox::Rpc::CallId call, std::string_view request);
+  std::optional<std::string> handle_call(rdma::mailbox::Rpc::CallId call, const Frame& frame);
+  std::string handle_control(const Frame& frame);
+  template <typename Request>
+  std::string answer(const Frame& frame);
+  template <typename Request>
+  std::string answer_file(const Frame& frame);
+  /// Checks that it is not too long.
+  std::string checked(Type type, std::string message);
+  std::string refuse(Type type, Verdict verdict);
+  std::string garbage();
+
+  const ServicePlace& place_;
+  rdma::fiber::Peers& peers_;
+  ServiceCounts& counts_;
+  const rdma::NodeId node_;
+  const std::uint32_t worker_;
+  rdma::mailbox::Receiver receiver_;
+  std::uint16_t session_ = 0;  ///< of the worker's requests, which is answered or cut off
+  std::optional<rdma::mailbox::Sender> sender_;
+  std::optional<rdma::mailbox::Rpc> rpc_;
+  rdma::ConnectionId connection_ = 0;
+  std::uint64_t answering_ = 0;    ///< tells calls that rpc_ has put off from those of earlier ones
+  std::uint64_t connections_ = 0;  ///< tells this sender's completions from those of earlier ones
+  std::uint64_t retry_us_ = 0;     ///< when connecting may be tried again
+  std::uint64_t distrust_us_ = 0;  ///< how long it was not heard after it had been cut off last
+  std::uint64_t trusted_again_us_ = 0;
+  bool cut_off_ = false;
+  bool garbage_ = false;  ///< something came that no messenger sends
+};
+
+}  // namespace granary::cluster::messages

@@ -1,0 +1,52 @@
+#pragma once
+// I4: a record READ whole, in one READ, of which nothing is shown that was torn, locked, or another record's.
+
+#include <string_view>
+
+#include "src/cluster/record_access/access_step.h"
+#include "src/cluster/record_access/remote_record.h"
+
+namespace granary::cluster {
+
+class CheckedRead final : public AccessStep {
+ public:
+  /// `buffer`: record.bytes() in a registered region. `mine`: an x-lock of the reader's own is none to it.
+  CheckedRead(const RemoteRecord& record, void* buffer, record::StateWord mine = record::kFree)
+      : AccessStep(record.at),
+        record_(record),
+        buffer_(buffer),
+        mine_(mine) {}
+  /// Of RemoteRecord::at_entry().
+  CheckedRead(const rdma::RemoteAddress& entry, std::string_view key, std::uint64_t incarnation,
+              std::uint32_t max_value_bytes, void* buffer)
+      : AccessStep(entry),
+        record_(RemoteRecord::at_entry(entry, key, incarnation, max_value_bytes)),
+        buffer_(buffer),
+        mine_(record::kFree) {}
+
+  void append(std::vector<rdma::Operation>& chain) override;
+  rdma::fiber::Next settle() override;
+
+  const RemoteRecord& record() const { return record_; }
+  /// kDone: in the buffer.
+  std::string_view value() const;
+  /// kDone, kMissing: the TID word, for validation, and the record's incarnation, whole.
+  record::TidWord tid() const { return copy().head.tid_word; }
+  std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
+  /// The state word that was there at the same moment.
+  record::StateWord state() const { return copy().state_word; }
+  /// How often the checksum told that others had been writing meanwhile.
+  unsigned torn() const { return torn_; }
+
+ private:
+  const record::SharedRecord& copy() const { return *static_cast<const record::SharedRecord*>(buffer_); }
+  std::string_view content() const;
+  bool whole() const;
+
+  RemoteRecord record_;
+  void* buffer_;
+  record::StateWord mine_;
+  unsigned torn_ = 0;
+};
+
+}  // namespace granary::cluster

@@ -1,0 +1,81 @@
+#include "src/cluster/record_access/key_read.h"
+
+#include <algorithm>
+
+namespace granary::cluster {
+
+using kvstore::remote::Location;
+using kvstore::remote::Lookup;
+using kvstore::remote::LookupOutcome;
+using rdma::Operation;
+using rdma::fiber::Next;
+
+std::size_t KeyRead::buffer_bytes(const kvstore::remote::RemoteTable& table, std::size_t key_bytes) {
+  return std::max(Lookup::buffer_bytes(key_bytes), record::shared_record_bytes(key_bytes, table.max_value_bytes));
+}
+
+KeyRead::KeyRead(const kvstore::remote::RemoteTable& table, std::string_view key, void* buffer,
+                 kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters)
+    : AccessStep(table.main),
+      table_(&table),
+      key_(key),
+      buffer_(buffer),
+      cache_(cache),
+      counters_(&counters) {
+  const std::optional<Location> known = cache_ == nullptr ? std::nullopt : cache_->find(key_.word, counters);
+  if (known) {
+    read_at(*known);
+  } else {
+    lookup_.emplace(*table_, key_.bytes, buffer_);
+  }
+}
+
+void KeyRead::read_at(Location place) {
+  place_ = place;
+  read_.emplace(table_->at(place.offset()), key_.bytes, place.incarnation(), table_->max_value_bytes, buffer_);
+}
+
+RemoteRecord KeyRead::record() const {
+  RemoteRecord exact = read_->record();
+  exact.incarnation = read_->incarnation();
+  exact.incarnation_mask = record::kIncarnationMax;
+  return exact;
+}
+
+void KeyRead::append(std::vector<Operation>& chain) {
+  if (read_) {
+    read_->append(chain);
+  } else {
+    lookup_->append(chain);
+  }
+}
+
+Next KeyRead::settle() {
+  const Next next = read_ ? read_->settle() : lookup_->settle();
+  if (next != Next::kEnded) return next;
+  if (!read_) return looked_up();
+  return read_->outcome() == Outcome::kMoved ? moved() : end(read_->outcome());
+}
+
+Next KeyRead::looked_up() {
+  lookup_reads_ += lookup_->reads();
+  switch (lookup_->outcome()) {
+    case LookupOutcome::kHit: break;
+    case LookupOutcome::kMiss: return end(Outcome::kMissing);
+    default: return end(Outcome::kBusy);
+  }
+  read_at(Location(lookup_->offset(), lookup_->incarnation()));
+  if (cache_ != nullptr) cache_->remember(key_.word, place_, *counters_);
+  return Next::kAtOnce;
+}
+
+/// Found by the cache, or by a lookup just before the record moved: forgotten in either case.
+Next KeyRead::moved() {
+  read_.reset();
+  if (cache_ != nullptr) cache_->forget(key_.word, place_, *counters_);
+  if (!look_again()) return end(Outcome::kBusy);
+  lookup_.emplace(*table_, key_.bytes, buffer_);
+  return Next::kAtOnce;
+}
+
+}  // namespace granary::cluster

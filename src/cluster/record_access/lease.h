@@ -1,0 +1,97 @@
+#pragma once
+// I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35).
+//
+// One chain: CAS the state word from free, or from a lease that has expired, to the end that is wanted; then READ the header. A
+// lease that is there and ends late enough is shared: the READ that came with the CAS was under it, and so was an earlier one in
+// which it was seen, for which no step is needed (shared()). It is never made longer, as readers who come one after the other would
+// keep writers away for ever. Nor is the end of one waited for that is too short to share: whoever has a value reads it
+// optimistically.
+//
+// Nor does one follow the other at once: in the gap between them writers come first, who have waited for the end. Only a writer
+// who needs longer than the gap to come to its lock meets the next lease.
+//
+// The header counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than the
+// lease may still be writing. Later bits are of owners who will see the lease and give way. What was READ of this TID and
+// incarnation before is what is there; else the record is READ again.
+//
+// Nobody gives a lease back: it ends. So nothing has to be found out when a connection breaks or a node dies.
+
+#include "src/base/soft_time.h"
+#include "src/cluster/record_access/access_step.h"
+#include "src/cluster/record_access/remote_record.h"
+#include "src/cluster/record_access/x_lock.h"
+
+namespace granary::cluster {
+
+/// For XLock, by the clock that leases are judged by.
+inline LeaseExpired expired_by(const base::SoftTime& time) {
+  return [&time](std::uint64_t end_us) { return time.read().expired(end_us); };
+}
+
+/// In the cluster's time.
+struct LeaseTerm {
+  std::uint64_t end_us = 0;        ///< of a lease that has to be made
+  std::uint64_t least_end_us = 0;  ///< one that is there already is shared if it does not end sooner
+  std::uint64_t gap_us = 0;        ///< from when writers may take the record until the next lease may
+
+  /// Whether what was READ with this state word, unlocked, is under a lease that can be shared.
+  bool shares(record::StateWord seen, const base::TimeReading& now) const {
+    return record::is_lease(seen) && now.valid(record::lease_end_us(seen)) &&
+           record::lease_end_us(seen) >= least_end_us;
+  }
+  /// Whether a lease may take the place of this one. By our clock it may be over by twice the clock's error when a writer finds it
+  /// expired, and the gap begins.
+  bool follows(record::StateWord seen, const base::TimeReading& now) const {
+    return record::is_lease(seen) && now.expired(record::lease_end_us(seen), now.error_us + gap_us);
+  }
+  /// Whether a step would find that a lease can neither be shared nor be made.
+  bool in_vain(record::StateWord seen, const base::TimeReading& now) const {
+    return record::is_lease(seen) && !shares(seen, now) && !follows(seen, now);
+  }
+};
+
+class Lease final : public AccessStep {
+ public:
+  static constexpr std::size_t buffer_bytes(std::size_t key_bytes) {
+    return base::kWord + record::shared_value_offset(key_bytes);
+  }
+
+  /// `time` outlives it. `seen`: the state word as it was last; that it has changed costs a round.
+  Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, const base::SoftTime& time,
+        record::StateWord seen = record::kFree);
+
+  void append(std::vector<rdma::Operation>& chain) override;
+  rdma::fiber::Next settle() override;
+
+  /// kDone: of what is there, or of nothing (absent), and stays while the lease is valid.
+  record::TidWord tid() const { return copy().head.tid_word & ~record::kLocked; }
+  std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
+  /// When it ends: as was wanted, or as the one that is shared.
+  std::uint64_t end_us() const { return end_us_; }
+  /// To be asked after all else that the reader relies on: then it held all of that at one moment.
+  bool valid(const base::TimeReading& now) const { return now.valid(end_us_); }
+  /// kBusy: the state word that was in the way, if one was; a lease that ends too soon to be shared, or not to be taken over.
+  record::StateWord holder() const { return holder_; }
+
+ private:
+  rdma::fiber::Next taken(std::uint64_t end_us);
+  rdma::fiber::Next not_taken(record::StateWord seen);
+  rdma::fiber::Next look();
+  rdma::fiber::Next begin_again(record::StateWord seen, rdma::fiber::Next when);
+  rdma::fiber::Next give_up(record::StateWord seen);
+  /// What the next CAS expects: free, or this lease if it may be taken over. Otherwise it is bound to fail, and a look.
+  record::StateWord expected_after(record::StateWord seen) const;
+
+  const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + 1); }
+
+  RemoteRecord record_;
+  LeaseTerm term_;
+  std::uint64_t* words_;  ///< the CAS's old value; header and key
+  const base::SoftTime* time_;
+  bool taken_ = false;
+  record::StateWord expected_ = record::kFree;
+  record::StateWord holder_ = record::kFree;
+  std::uint64_t end_us_ = 0;
+};
+
+}  // namespace granary::cluster

@@ -1,0 +1,100 @@
+#include "src/cluster/record_access/x_lock.h"
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+
+namespace granary::cluster {
+
+using base::injected;
+using rdma::Operation;
+using rdma::fiber::Next;
+
+XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
+             record::StateWord seen, Fetch fetch)
+    : AccessStep(record.at),
+      record_(record),
+      mine_(mine),
+      words_(static_cast<std::uint64_t*>(buffer)),
+      expired_(&expired),
+      fetch_(fetch),
+      expected_(may_take(seen) ? seen : record::kFree) {
+  words_[1] = record::kFree;
+}
+
+void XLock::append(std::vector<Operation>& chain) {
+  const std::uint32_t bytes = fetch_ == Fetch::kRecord ? record_.bytes() : record_.head_bytes();
+  const Operation header = Operation::read(words_ + 2, record_.at, bytes);
+  switch (phase_) {
+    case Phase::kTake:
+      if (injected("header-before-lock")) chain.push_back(header);
+      chain.push_back(Operation::compare_swap(record_.at, expected_, mine_, words_));
+      if (!injected("header-before-lock")) chain.push_back(header);
+      break;
+    case Phase::kLook:
+    case Phase::kFindOut: chain.push_back(header); break;
+    // Nothing of ours is under way that it could overtake.
+    case Phase::kLetGo: chain.push_back(Operation::write(record_.at, words_ + 1, base::kWord)); break;
+  }
+}
+
+Next XLock::settle() {
+  switch (phase_) {
+    case Phase::kTake: return words_[0] == expected_ ? taken() : not_taken();
+    case Phase::kLook: return look();
+    case Phase::kFindOut:
+      if (copy().state_word != mine_ && !injected("resume-unseen")) return end(Outcome::kNotHeld);
+      return taken();
+    case Phase::kLetGo: break;
+  }
+  return end(why_let_go_);
+}
+
+Next XLock::taken() {
+  phase_ = Phase::kLook;
+  holder_ = record::kFree;
+  base::sync_point("x_lock.taken");
+  return look();
+}
+
+bool XLock::may_take(record::StateWord seen) const {
+  return seen == record::kFree || (record::is_lease(seen) && *expired_ && (*expired_)(record::lease_end_us(seen)));
+}
+
+/// A CAS more, from what was seen.
+Next XLock::not_taken() {
+  const record::StateWord seen = words_[0];
+  if (!may_take(seen) || !look_again()) {
+    holder_ = seen;
+    return end(Outcome::kBusy);
+  }
+  expected_ = seen;
+  return Next::kAtOnce;
+}
+
+/// The bit first: while it is set, the owner may be changing key, incarnation and latest.
+Next XLock::look() {
+  if (record::is_locked(copy().head.tid_word) && !injected("ignore-lock-bit")) {
+    return look_again() ? Next::kAfterPause : let_go(Outcome::kBusy);
+  }
+  return record_.is(copy()) ? end(Outcome::kDone) : let_go(Outcome::kMoved);
+}
+
+Next XLock::let_go(Outcome outcome) {
+  phase_ = Phase::kLetGo;
+  why_let_go_ = outcome;
+  return Next::kAtOnce;
+}
+
+std::optional<std::string_view> XLock::value() const {
+  base::debug_check(outcome() == Outcome::kDone && fetch_ == Fetch::kRecord,
+                    "I4: no bytes are shown that nobody has locked");
+  return whole_value(record_, copy());
+}
+
+void XLock::resume() {
+  base::always_check(outcome() == Outcome::kBroken, "only what broke is resumed");
+  begin();
+  phase_ = Phase::kFindOut;
+}
+
+}  // namespace granary::cluster

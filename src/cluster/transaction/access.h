@@ -1,0 +1,78 @@
+#pragma once
+// What a transaction has to do with keys of other nodes: one entry a key, for what it read there and what it will write.
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "src/cluster/record_access/remote_record.h"
+#include "src/cluster/transaction/directory.h"
+#include "src/txn/remote.h"
+
+namespace granary::cluster {
+
+struct Access {
+  enum class Seen : std::uint8_t {
+    kNothing,   ///< nobody has looked yet
+    kRecord,    ///< the key has a record, which may be absent
+    kNoRecord,  ///< it has none; the node set says where that was seen
+  };
+
+  txn::RemoteKey key;  ///< its bytes live as long as the transaction
+  const KnownTable* table = nullptr;
+
+  Seen seen = Seen::kNothing;
+  bool read = false;         ///< the transaction relies on what was seen
+  RemoteRecord record = {};  ///< kRecord: exactly
+  record::TidWord tid = 0;   ///< kRecord
+  /// kRecord: the state word that was READ with it; free if that is not known.
+  record::StateWord state = record::kFree;
+  bool has_value = false;       ///< kRecord: `value` is known, or there is none
+  std::string_view value = {};  ///< kRecord, not absent
+
+  /// What declare() asked for; kept from then on, if there is a record.
+  enum class Hold : std::uint8_t { kNone, kLease, kLock };
+  Hold hold = Hold::kNone;
+  bool declared_read = false;      ///< by some declare() as not to be written
+  std::uint64_t lease_end_us = 0;  ///< leased until then
+
+  bool written = false;
+  bool remove = false;
+  std::string_view new_value = {};
+
+  // While committing.
+  record::StateWord lock = record::kFree;  ///< our x-lock's word, if we have it
+  record::TidWord locked_tid = 0;          ///< of the version to overwrite
+  void* release_room = nullptr;            ///< registered, for giving the lock back
+
+  bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
+  bool held() const { return lock != record::kFree; }
+  bool leased() const { return lease_end_us != 0; }
+  /// Whether commit has to look if it is still as it was seen.
+  bool optimistic() const { return read && seen == Seen::kRecord && !held() && !leased(); }
+};
+
+/// All of a transaction, in the order of their first use; addresses stay until clear().
+class AccessTable {
+ public:
+  static std::uint64_t hash(const txn::RemoteKey& key);
+  /// The key's entry, or nullptr.
+  Access* find(const txn::RemoteKey& key);
+  /// A new one; its key's bytes stay where they are.
+  Access& add(const txn::RemoteKey& key, const KnownTable* table);
+  void clear();
+
+  bool empty() const { return entries_.empty(); }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  std::deque<Access> entries_;
+  std::unordered_multimap<std::uint64_t, Access*> by_key_;
+};
+
+}  // namespace granary::cluster

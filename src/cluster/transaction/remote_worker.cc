@@ -1,0 +1,67 @@
+#include "src/cluster/transaction/remote_worker.h"
+
+#include "src/cluster/transaction/remote_transaction.h"
+
+namespace granary::cluster {
+
+void RemoteWorker::Waiter::pause(std::uint32_t turn) {
+  constexpr std::uint32_t kPolls = 64;
+  scheduler_.yield();
+  if (turn >= kPolls) thread_.pause(turn);
+}
+
+RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t number,
+                           rdma::fiber::Scheduler& scheduler, std::unique_ptr<rdma::Endpoint> endpoint)
+    : core_(core),
+      endpoint_(std::move(endpoint)),
+      peers_(*endpoint_),
+      messenger_({.layout = node.layout,
+                  .mailboxes = node.mailboxes,
+                  .own_node = node.fabric.node().node,
+                  .worker = number,
+                  .peers = peers_,
+                  .scheduler = scheduler,
+                  .now_us = node.now_us,
+                  .timeout_us = node.timeout_us,
+                  .connect_timeout_us = node.connect_timeout_us,
+                  .lives = node.lives}),
+      fibers_(*endpoint_, [this](const rdma::Completion& completion) { messenger_.completed(completion); }),
+      waiter_(scheduler, node.waiter),
+      lease_expired_(node.time == nullptr ? LeaseExpired() : expired_by(*node.time)),
+      reach_{.worker = core.state(),
+             .scheduler = scheduler,
+             .endpoint = fibers_,
+             .peers = peers_,
+             .waiter = waiter_,
+             .messenger = messenger_,
+             .directory = node.directory,
+             .buffers = node.buffers,
+             .holders = HolderWords(node.fabric.node().node, node.fabric.node().generation, number),
+             .lease_expired = lease_expired_,
+             .time = node.time,
+             .lease_us = node.lease_us,
+             .reads_lease = node.reads_lease,
+             .connect_timeout_us = node.connect_timeout_us,
+             .now_us = node.now_us,
+             .lives = node.lives},
+      patience_us_(node.timeout_us) {
+  core_.state().waiter = &waiter_;
+  core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
+}
+
+RemoteWorker::~RemoteWorker() {
+  core_.end_remote();
+  core_.state().waiter = &core_.shared().waiter;
+}
+
+void RemoteWorker::finish() {
+  core_.end_remote();
+  reach_.undelivered.finish(reach_, patience_us_);
+}
+
+void RemoteWorker::poll() {
+  fibers_.poll();
+  messenger_.step();
+}
+
+}  // namespace granary::cluster

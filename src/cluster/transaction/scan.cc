@@ -1,0 +1,157 @@
+// Scans of another node's ordered table or secondary index: the owner hands out pieces, into which this transaction's own writes are
+// merged. All leaves of a piece go into the node set, all of its records into the read set.
+
+#include <algorithm>
+
+#include "src/cluster/messages/range.h"
+#include "src/cluster/transaction/remote_transaction.h"
+
+namespace granary::cluster {
+
+using messages::Ask;
+using messages::ScanEntry;
+
+namespace {
+
+bool before(std::string_view a, std::string_view b, Order order) { return order == Order::kAscending ? a < b : b < a; }
+
+bool inside(std::string_view key, const ScanRange& range) {
+  if (key < range.from || (key == range.from && !range.from_inclusive)) return false;
+  return !range.to || key < *range.to || (key == *range.to && range.to_inclusive);
+}
+
+}  // namespace
+
+/// One scan under way.
+class RemoteTransaction::Scanning {
+ public:
+  Scanning(RemoteTransaction& mine, const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home,
+           const ScanRange& range, ScanFn visit, ScanResult& result)
+      : mine_(mine),
+        table_(table),
+        scanned_(index == nullptr ? table : *index),
+        indexed_(index != nullptr),
+        home_(home),
+        range_(range),
+        visit_(visit),
+        result_(result) {
+    for (Access& access : mine.accesses_) {
+      const bool here = access.key.table == &scanned_ && access.key.home == home_;
+      if (access.written && here && inside(access.key.key, range_)) own_.push_back(&access);
+    }
+    std::sort(own_.begin(), own_.end(),
+              [&](const Access* a, const Access* b) { return before(a->key.key, b->key.key, range_.order); });
+  }
+
+  AbortReason run() {
+    messages::Range rest = messages::range_of(range_);
+    rest.limit += std::min(own_.size(), ~std::size_t{0} - range_.limit);
+    for (bool more = true; more;) {
+      Ask<messages::Scan> ask(home_, {.table = scanned_.id(), .range = rest, .held = held()});
+      messages::Question* const question = &ask;
+      mine_.ask_all({&question, 1});
+      AbortReason reason = why(ask);
+      if (reason != AbortReason::kNone) return reason;
+      const messages::ScanAnswer& piece = ask.answer();
+      more = piece.more && !piece.entries.empty();
+      reason = take(piece);
+      if (reason != AbortReason::kNone) return reason;
+      for (Access* const access : entries_) {
+        if (!hand_on_own_before(access->key.key) || !hand_on(*access)) return reason_;
+      }
+      if (!entries_.empty()) messages::go_behind(rest, entries_.back()->key.key);
+    }
+    while (next_own_ < own_.size()) {
+      if (!hand_on(*own_[next_own_++])) break;
+    }
+    return reason_;
+  }
+
+ private:
+  /// The words of the transaction's x-locks there: what the owner must not take for somebody else's. Some 30 000 do not fit into a
+  /// message (kMessageTooLarge). Each piece has them anew, since a visitor may declare more.
+  std::vector<std::uint64_t> held() const {
+    std::vector<std::uint64_t> words;
+    for (const Access& access : mine_.accesses_) {
+      const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
+      if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock);
+    }
+    std::sort(words.begin(), words.end());
+    return words;
+  }
+  /// Puts a piece into the sets.
+  AbortReason take(const messages::ScanAnswer& piece) {
+    entries_.clear();
+    std::vector<Access*> without_value;
+    const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& seen,
+                          Access*& access) {
+      const AbortReason reason = mine_.open({&table, home_, key}, access);
+      if (reason != AbortReason::kNone || access->read) return reason;
+      access->read = true;
+      if (access->seen == Access::Seen::kNothing || access->seen == Access::Seen::kNoRecord) mine_.take(*access, seen);
+      without_value.push_back(access);
+      return reason;
+    };
+    for (const ScanEntry& entry : piece.entries) {
+      Access* access = nullptr;
+      AbortReason reason = open(scanned_, entry.key, entry.record, access);
+      if (reason == AbortReason::kNone) entries_.push_back(access);
+      Access* base = nullptr;
+      const bool leads = indexed_ && access != nullptr && entry.base.offset != 0 && access->found();
+      if (reason == AbortReason::kNone && leads) reason = open(table_, access->value, entry.base, base);
+      if (reason != AbortReason::kNone) return reason;
+    }
+    for (const messages::SeenNode& node : piece.nodes) {
+      const AbortReason reason = mine_.note(home_, node);
+      if (reason != AbortReason::kNone) return reason;
+    }
+    return mine_.fetch(without_value);
+  }
+
+  bool hand_on_own_before(std::string_view key) {
+    while (next_own_ < own_.size() && before(own_[next_own_]->key.key, key, range_.order)) {
+      if (!hand_on(*own_[next_own_++])) return false;
+    }
+    if (next_own_ < own_.size() && own_[next_own_]->key.key == key) ++next_own_;
+    return true;
+  }
+
+  /// False to stop: enough, an abort, or the visitor ended the transaction, after which nothing here is valid.
+  bool hand_on(const Access& access) {
+    if (access.written ? access.remove : !access.found()) return true;
+    std::string_view key = access.key.key;
+    std::string_view value = access.written ? access.new_value : access.value;
+    if (indexed_) {
+      txn::RemoteGet get{{&table_, home_, value}};
+      reason_ = mine_.get({&get, 1});
+      if (reason_ != AbortReason::kNone) return false;
+      if (!get.found) return true;
+      key = value;
+      value = get.value;
+    }
+    ++result_.count;
+    return visit_(key, value) && result_.count < range_.limit;
+  }
+
+  RemoteTransaction& mine_;
+  const txn::TableCore& table_;
+  const txn::TableCore& scanned_;
+  const bool indexed_;
+  const std::uint16_t home_;
+  const ScanRange& range_;
+  const ScanFn visit_;
+  ScanResult& result_;
+  std::vector<Access*> own_;  ///< writes in the range, in its order
+  std::size_t next_own_ = 0;
+  std::vector<Access*> entries_;  ///< of the piece
+  AbortReason reason_ = AbortReason::kNone;
+};
+
+AbortReason RemoteTransaction::scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home,
+                                    const ScanRange& range, ScanFn visit, ScanResult& result) {
+  const AbortReason reason = touch(home);
+  if (reason != AbortReason::kNone) return reason;
+  return Scanning(*this, table, index, home, range, visit, result).run();
+}
+
+}  // namespace granary::cluster

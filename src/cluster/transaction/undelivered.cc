@@ -1,0 +1,69 @@
+#include "src/cluster/transaction/undelivered.h"
+
+#include <algorithm>
+
+#include "src/cluster/transaction/reach.h"
+
+namespace granary::cluster {
+namespace {
+
+constexpr std::uint64_t kLeastRest_us = 1000;
+
+}  // namespace
+
+void Undelivered::keep(std::deque<Release> releases, Buffers room, log::LockRecord record) {
+  bytes_ += room.bytes();
+  all_.push_back({std::move(releases), std::move(room), std::move(record)});
+}
+
+void Undelivered::try_again(Reach& reach) {
+  const std::uint64_t now_us = reach.now_us();
+  if (all_.empty() || trying_ || now_us < next_us_) return;
+  trying_ = true;
+  try_all(reach);
+  trying_ = false;
+  constexpr std::uint64_t kRest = 10;  // times what it took
+  const std::uint64_t ended_us = reach.now_us();
+  next_us_ = ended_us + std::max(kLeastRest_us, kRest * (ended_us - now_us));
+}
+
+void Undelivered::try_all(Reach& reach) {
+  std::vector<rdma::NodeId> silent;  // each is waited for once
+  for (auto one = all_.begin(); one != all_.end();) {
+    for (auto release = one->releases.begin(); release != one->releases.end();)
+      release = has_ended(reach, *release, silent) ? one->releases.erase(release) : std::next(release);
+    if (!one->releases.empty()) {
+      ++one;
+      continue;
+    }
+    bytes_ -= one->room.bytes();
+    one->record.complete();
+    one = all_.erase(one);
+  }
+}
+
+/// Whether there is nothing more to do about it: it was given back, or is for its dead node's recovery.
+bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent) {
+  const rdma::NodeId node = release.node();
+  if (!reach.is_member(node)) return true;
+  if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;
+  if (!reach.connect(node)) {
+    silent.push_back(node);
+    return false;
+  }
+  if (cc::shut_out(reach.worker.shared)) return false;  // also if it has happened while a node was waited for
+  release.resume();
+  rdma::fiber::Rounds(reach.scheduler, reach.endpoint, reach.peers, reach.waiter).run(release);
+  return release.outcome() != Outcome::kBroken;
+}
+
+void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {
+  const std::uint64_t end_us = reach.now_us() + patience_us;
+  for (std::uint32_t turn = 0; !empty() && reach.now_us() < end_us && !cc::shut_out(reach.worker.shared); ++turn) {
+    next_us_ = std::min(next_us_, reach.now_us() + kLeastRest_us);  // nothing else waits for the worker
+    try_again(reach);
+    reach.waiter.pause(turn);
+  }
+}
+
+}  // namespace granary::cluster

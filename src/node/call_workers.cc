@@ -1,0 +1,113 @@
+#include "src/node/call_workers.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+
+#include "src/cluster/messages/frame.h"
+
+namespace granary::db {
+namespace {
+
+constexpr std::uint64_t kLook_us = 50'000;
+
+/// On the wire.
+struct CallResult {
+  std::uint8_t status = 0;
+  std::string message{};
+  std::uint8_t reason = 0;
+  std::uint32_t attempts = 0;
+  std::uint64_t tid = 0;
+  std::uint64_t epoch = 0;
+  std::uint32_t pieces_left = 0;
+  std::string reply{};
+  static constexpr auto kMembers =
+      std::tuple{&CallResult::status, &CallResult::message, &CallResult::reason,      &CallResult::attempts,
+                 &CallResult::tid,    &CallResult::epoch,   &CallResult::pieces_left, &CallResult::reply};
+};
+
+}  // namespace
+
+std::string encode_call_result(const Result<RunResult>& result, const std::string& reply) {
+  CallResult wire{.status = static_cast<std::uint8_t>(result.status().code()), .message = result.status().message()};
+  if (result.ok()) {
+    wire.reason = static_cast<std::uint8_t>(result->reason);
+    wire.attempts = result->attempts;
+    wire.tid = result->ticket.tid;
+    wire.epoch = result->ticket.epoch;
+    wire.pieces_left = result->pieces_left;
+    wire.reply = reply;
+  }
+  cluster::messages::Writer writer;
+  writer.put(wire);
+  return std::move(writer.bytes());
+}
+
+Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply) {
+  CallResult wire;
+  if (!cluster::messages::decode(bytes, wire) || wire.reason >= kAbortReasons ||
+      wire.status > static_cast<std::uint8_t>(StatusCode::kMembershipLost)) {
+    return Status(StatusCode::kUnavailable,
+                  "the answer to the call cannot be understood: the node is of another version");
+  }
+  if (wire.status != 0) return Status(static_cast<StatusCode>(wire.status), wire.message);
+  reply = std::move(wire.reply);
+  return RunResult{.reason = static_cast<AbortReason>(wire.reason),
+                   .attempts = wire.attempts,
+                   .ticket = {.tid = wire.tid, .epoch = wire.epoch},
+                   .pieces_left = wire.pieces_left};
+}
+
+CallWorkers::CallWorkers(cluster::messages::CallQueue& queue, const Procedures& procedures,
+                         std::vector<std::unique_ptr<ClusterThread>> workers)
+    : queue_(queue),
+      procedures_(procedures),
+      workers_(std::move(workers)),
+      running_(workers_.size()) {
+  for (const auto& worker : workers_) threads_.emplace_back([this, &mine = *worker] { run(mine); });
+}
+
+bool CallWorkers::end() {
+  stopping_.store(true, std::memory_order_relaxed);
+  for (const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(1);;) {
+    if (running_.load(std::memory_order_acquire) == 0) return true;
+    if (std::chrono::steady_clock::now() > patience) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+CallWorkers::~CallWorkers() {
+  stopping_.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : threads_) thread.join();
+}
+
+/// What a body throws is the caller's to know, who is elsewhere; the transaction has been aborted on the way.
+Result<RunResult> CallWorkers::call(ClusterThread& mine, const cluster::messages::CallQueue::Job& job,
+                                    std::string& reply) const {
+  try {
+    return procedures_.call(mine.worker(), job.procedure, job.arguments, reply);
+  } catch (const std::exception& thrown) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("procedure '{}' threw an exception: {}", job.procedure, thrown.what()));
+  } catch (...) {
+    return Status(StatusCode::kFailedPrecondition, fmt::format("procedure '{}' threw", job.procedure));
+  }
+}
+
+void CallWorkers::run(ClusterThread& mine) {
+  mine.worker().attach_thread();
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const auto job = queue_.wait(kLook_us);
+    if (!job) {
+      mine.worker().collect_garbage();
+      continue;
+    }
+    std::string reply;
+    const Result<RunResult> result = call(mine, *job, reply);
+    queue_.finish(*job, encode_call_result(result, reply));
+  }
+  running_.fetch_sub(1, std::memory_order_release);
+}
+
+}  // namespace granary::db

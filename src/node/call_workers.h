@@ -1,0 +1,46 @@
+#pragma once
+// Threads that run the procedures which other nodes call here.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <granary/procedure.h>
+
+#include "src/node/cluster_thread.h"
+#include "src/cluster/messages/call_queue.h"
+
+namespace granary::db {
+
+/// What a call came to, as bytes of its answer: the run's result and the reply, or the error.
+std::string encode_call_result(const Result<RunResult>& result, const std::string& reply);
+/// kUnavailable if the bytes are no such thing.
+Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply);
+
+class CallWorkers {
+ public:
+  CallWorkers(cluster::messages::CallQueue& queue, const Procedures& procedures,
+              std::vector<std::unique_ptr<ClusterThread>> workers);
+  ~CallWorkers();
+  CallWorkers(const CallWorkers&) = delete;
+  CallWorkers& operator=(const CallWorkers&) = delete;
+
+  /// No call is begun any more. Waits a second for those that are under way; false if one may take longer.
+  bool end();
+
+ private:
+  void run(ClusterThread& mine);
+  Result<RunResult> call(ClusterThread& mine, const cluster::messages::CallQueue::Job& job, std::string& reply) const;
+
+  cluster::messages::CallQueue& queue_;
+  const Procedures& procedures_;
+  const std::vector<std::unique_ptr<ClusterThread>> workers_;
+  std::atomic<bool> stopping_{false};  // set by end(), read by the threads
+  std::atomic<std::size_t>
+      running_;  // threads that have not ended; each counts itself down (release), end() reads (acquire)
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace granary::db

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+#include <granary/cluster.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "src/node/cluster_node.h"
+
+namespace granary {
+
+Result<std::unique_ptr<Cluster>> Cluster::join(const ClusterOptions& options) {
+  auto node = db::ClusterNode::join(options);
+  if (!node.ok()) return node.status();
+  return std::unique_ptr<Cluster>(new Cluster(std::move(node).value()));
+}
+
+Cluster::Cluster(std::unique_ptr<db::ClusterNode> node) : node_(std::move(node)) {}
+Cluster::~Cluster() {
+  const Status alone = node_->check_no_workers();
+  if (alone.ok()) return;
+  std::fprintf(stderr, "granary: a Cluster is destroyed too early: %s\n", alone.message().c_str());
+  std::abort();
+}
+
+NodeNumber Cluster::node() const { return node_->node(); }
+std::vector<NodeNumber> Cluster::nodes() const { return node_->nodes(); }
+Result<Table> Cluster::create_table(std::string_view name, TableOptions options, Placement placement) {
+  return node_->create_table(name, options, std::move(placement));
+}
+Result<Index> Cluster::create_index(const Table& table, std::string_view name, const IndexOptions& options,
+                                    Placement placement) {
+  return node_->create_index(table, name, options, std::move(placement));
+}
+Procedures& Cluster::procedures() { return node_->procedures(); }
+Status Cluster::start() { return node_->start(); }
+Status Cluster::barrier() { return node_->barrier(); }
+const std::string& Cluster::start_id() const { return node_->start_id(); }
+Result<std::unique_ptr<ClusterWorker>> Cluster::register_worker() {
+  auto thread = node_->register_worker();
+  if (!thread.ok()) return thread.status();
+  return std::make_unique<ClusterWorker>(*node_, std::move(thread).value());
+}
+Database& Cluster::database() { return node_->database(); }
+ClusterStatistics Cluster::statistics() const { return node_->statistics(); }
+ClockStatus Cluster::clock() const { return node_->clock(); }
+Status Cluster::status() const { return node_->status(); }
+Status Cluster::release_status() const { return node_->release_status(); }
+Status Cluster::leave() {
+  const Status alone = node_->check_no_workers();
+  return alone.ok() ? node_->leave() : alone;
+}
+
+ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread)
+    : node_(node),
+      thread_(std::move(thread)) {}
+ClusterWorker::~ClusterWorker() = default;
+Worker& ClusterWorker::worker() { return thread_->worker(); }
+Status ClusterWorker::other_reply(std::string_view procedure, std::size_t bytes, std::size_t expected) {
+  return Status(StatusCode::kFailedPrecondition,
+                fmt::format("'{}' has run, and its reply has {} bytes, not {}: the nodes' programs differ", procedure,
+                            bytes, expected));
+}
+
+Result<RunResult> ClusterWorker::call(NodeNumber node, std::string_view procedure, std::string_view args,
+                                      std::string& reply) {
+  return node_.call(*thread_, node, procedure, args, reply);
+}
+Result<RunResult> ClusterWorker::call(const Table& table, std::string_view key, std::string_view procedure,
+                                      std::string_view args, std::string& reply) {
+  const Result<NodeNumber> home = node_.home_of(table, key);
+  return home.ok() ? node_.call(*thread_, *home, procedure, args, reply) : home.status();
+}
+
+}  // namespace granary

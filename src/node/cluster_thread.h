@@ -1,0 +1,81 @@
+#pragma once
+// A worker of a cluster's node, with what it needs to wait for other nodes: it sleeps at its endpoint when there is nothing to do.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <granary/database.h>
+#include <granary/procedure.h>
+
+#include "rdma/mailbox/sleeper.h"
+#include "src/cluster/transaction/remote_worker.h"
+
+namespace granary::db {
+
+/// A worker's number among the node's that ask others. Its mailboxes are where the number says, and its locks have it.
+class WorkerNumber {
+ public:
+  /// `give_back` is called when this goes.
+  explicit WorkerNumber(std::uint32_t value, std::function<void(std::uint32_t)> give_back = {})
+      : value_(value),
+        give_back_(std::move(give_back)) {}
+  ~WorkerNumber() {
+    if (give_back_) give_back_(value_);
+  }
+  WorkerNumber(WorkerNumber&& other) noexcept : value_(other.value_), give_back_(std::exchange(other.give_back_, {})) {}
+  WorkerNumber(const WorkerNumber&) = delete;
+  WorkerNumber& operator=(const WorkerNumber&) = delete;
+
+  std::uint32_t value() const { return value_; }
+  /// For good.
+  void keep() { give_back_ = {}; }
+
+ private:
+  const std::uint32_t value_;
+  std::function<void(std::uint32_t)> give_back_;
+};
+
+/// Used by one thread at a time, as its worker.
+class ClusterThread {
+ public:
+  /// The number is given back when all else that the worker has is gone; never if it has left records locked at nodes that live.
+  static Result<std::unique_ptr<ClusterThread>> open(Database& database, cluster::NodeParts& node, WorkerNumber number);
+  /// Its transactions have ended.
+  ~ClusterThread();
+  ClusterThread(const ClusterThread&) = delete;
+  ClusterThread& operator=(const ClusterThread&) = delete;
+
+  std::uint32_t number() const { return number_.value(); }
+  Worker& worker() { return worker_; }
+  cluster::messages::Messenger& messenger() { return remote_->messenger(); }
+  const cluster::ReachCounters& counters() const { return remote_->counters(); }
+  /// Called when it ends, while its counters can be read.
+  void on_end(std::function<void(ClusterThread&)> act) { on_end_ = std::move(act); }
+
+ private:
+  ClusterThread(Worker worker, WorkerNumber number, cluster::NodeParts& node, std::unique_ptr<rdma::Endpoint> endpoint);
+
+  /// Between polls that found nothing.
+  class Idle final : public base::Waiter {
+   public:
+    explicit Idle(ClusterThread& thread) : thread_(thread) {}
+    void pause(std::uint32_t turn) override;
+
+   private:
+    ClusterThread& thread_;
+  };
+
+  WorkerNumber
+      number_;  ///< first, so that it goes last: whoever gets it next begins with a worker, an endpoint and mailboxes
+  Worker worker_;
+  Idle idle_{*this};
+  rdma::fiber::Scheduler scheduler_;
+  std::unique_ptr<cluster::RemoteWorker> remote_;
+  std::unique_ptr<rdma::mailbox::Sleeper> sleeper_;
+  std::function<void(ClusterThread&)> on_end_;
+};
+
+}  // namespace granary::db

@@ -1,0 +1,118 @@
+#include "src/node/leader_thread.h"
+
+#include <chrono>
+
+#include "src/base/tsc_clock.h"
+#include "src/cluster/record_access/regions.h"
+
+namespace granary::db {
+LeaderThread::LeaderThread(rdma::Fabric& fabric, std::vector<membership::NodeId> nodes, std::uint64_t period_us,
+                           void* buffer)
+    : fabric_(fabric),
+      nodes_(std::move(nodes)),
+      period_us_(period_us),
+      buffer_(buffer),
+      thread_([this] { run(); }) {}
+
+LeaderThread::~LeaderThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+/// Who has not joined yet may need what C and D tell to be needless. Members that the cluster does not have any more count for nothing.
+cluster::Going LeaderThread::going(const membership::Configuration& configuration) const {
+  cluster::Going going;
+  for (const membership::NodeId node : nodes_) {
+    const membership::Member* const member = configuration.find(node);
+    if (member == nullptr || member->state == membership::MemberState::kDead) going.durable = false;
+    if (member == nullptr || !member->live()) going.checkpoints = false;
+  }
+  return going;
+}
+
+void LeaderThread::follow(const membership::Configuration& configuration) {
+  cluster::LeaderOptions options{
+      .configuration = configuration.version, .going = going(configuration), .period_us = period_us_};
+  const membership::Member* const leader = configuration.leader();
+  const bool leads = leader != nullptr && leader->id == fabric_.node().node;
+  for (const membership::Member& member : configuration.members) {
+    if (!leads || !member.live()) continue;
+    options.members.push_back(
+        {.node = member.id, .region = cluster::kControlRegion, .generation = member.generation, .offset = 0});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = options;
+  }
+  changed_.notify_all();
+}
+
+Status LeaderThread::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+std::optional<membership::NodeId> LeaderThread::waits_for() const {
+  const std::lock_guard lock(mutex_);
+  return waits_for_;
+}
+
+void LeaderThread::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const cluster::LeaderOptions options = wanted_;
+    if (options.members.empty()) {
+      changed_.wait(lock, [&] { return stopping_ || wanted_.configuration != options.configuration; });
+      continue;
+    }
+    lock.unlock();
+    lead(options);
+    lock.lock();
+    if (superseded(options)) {
+      status_ = {};
+      waits_for_.reset();
+    }
+  }
+}
+
+bool LeaderThread::superseded(const cluster::LeaderOptions& options) const {
+  return stopping_ || wanted_.configuration != options.configuration;
+}
+
+void LeaderThread::lead(const cluster::LeaderOptions& options) {
+  const auto endpoint = fabric_.open_endpoint();
+  if (!endpoint.ok()) {
+    constexpr std::chrono::seconds kBeforeAnotherTry(1);
+    std::unique_lock lock(mutex_);
+    status_ = endpoint.status();
+    changed_.wait_for(lock, kBeforeAnotherTry, [&] { return superseded(options); });
+    return;
+  }
+  rdma::fiber::Peers peers(**endpoint);
+  rdma::fiber::FiberEndpoint shared(**endpoint);
+  base::ThreadWaiter waiter;
+  rdma::fiber::Scheduler scheduler([&shared] { shared.poll(); }, waiter);
+  cluster::EpochLeader leader(options, {scheduler, shared, peers, waiter, buffer_});
+  std::unique_lock lock(mutex_);
+  while (!superseded(options)) {
+    lock.unlock();
+    const auto report = leader.step(base::monotonic_us());
+    lock.lock();
+    if (report) {
+      status_ = report->status();
+      const bool waits = report->turn == cluster::Turn::kWaiting || report->turn == cluster::Turn::kUnreachable;
+      waits_for_ = waits ? std::optional(static_cast<membership::NodeId>(report->node)) : std::nullopt;
+    }
+    // A member that acts in a later configuration has been told of it before this node.
+    const bool over = report && report->turn == cluster::Turn::kSuperseded;
+    const auto rest =
+        over ? std::uint64_t{1'000'000} : leader.next_us() - std::min(leader.next_us(), base::monotonic_us());
+    changed_.wait_for(lock, std::chrono::microseconds(rest), [&] { return superseded(options); });
+  }
+}
+
+}  // namespace granary::db

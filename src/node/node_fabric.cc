@@ -1,0 +1,81 @@
+#include "src/node/node_fabric.h"
+
+#include <filesystem>
+
+#include "cluster_config/key_file.h"
+#include "cluster_config/membership/local/local_board.h"
+#include "cluster_config/membership/zookeeper/zookeeper_board.h"
+#include "kvstore/hash/key.h"
+#include "rdma/authentication.h"
+#include "rdma/shm/shm_fabric.h"
+#include "rdma/verbs/verbs_fabric.h"
+#include "src/node/cluster_protocol.h"
+
+namespace granary::db {
+
+using cluster_config::ClusterConfig;
+using cluster_config::NodeConfig;
+
+namespace {
+
+rdma::verbs::VerbsOptions verbs_options(const ClusterConfig& config, const NodeConfig& node) {
+  rdma::verbs::VerbsOptions options{
+      .node = {},
+      .device = node.device,
+      .port = node.device_port,
+      .address = node.address,
+      .service = node.port,
+      .peers = {},
+      .tolerate_swap_stores = config.swap_stores == cluster_config::SwapStores::kTolerated};
+  for (const NodeConfig& peer : config.nodes) {
+    options.peers.push_back({.node = peer.id, .host = peer.address, .service = peer.port});
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, const NodeConfig& node,
+                                                  rdma::Generation generation) {
+  // Both were compared on joining; nothing is touched of the memory of a node that has come in otherwise.
+  const std::uint64_t alike = cluster_config::fingerprint(config) ^ kvstore::hash::mix(cluster_protocol());
+  rdma::NodeOptions options{.node = node.id, .generation = generation, .layout = alike};
+  if (!config.key_file.empty()) {
+    const Result<std::string> secret = cluster_config::read_key(config.key_file);
+    if (!secret.ok()) return secret.status();
+    options.key = rdma::key_of(*secret);
+  }
+  if (config.provider == cluster_config::Provider::kShm) {
+    return rdma::shm::open_shm_fabric({.node = options, .run_directory = config.run_directory});
+  }
+  rdma::verbs::VerbsOptions verbs = verbs_options(config, node);
+  verbs.node = options;
+  return rdma::verbs::open_verbs_fabric(verbs);
+}
+
+void make_run_directory(const ClusterConfig& config) {
+  std::error_code error;  // whoever uses the directory says what is wrong with it
+  if (std::filesystem::create_directories(config.run_directory, error))
+    std::filesystem::permissions(config.run_directory, std::filesystem::perms::owner_all, error);
+}
+
+Result<std::unique_ptr<membership::Board>> open_board(const ClusterConfig& config, std::function<bool()> give_up) {
+  const cluster_config::MembershipConfig& where = config.membership;
+  if (where.kind == cluster_config::MembershipKind::kLocal) {
+    constexpr std::uint64_t kMicroseconds = 1000;
+    return membership::open_local_board(config.run_directory, where.session_timeout_ms * kMicroseconds);
+  }
+  membership::ZookeeperOptions options;
+  options.session_ms = where.session_timeout_ms;
+  options.give_up = std::move(give_up);
+  for (const std::string& server : where.servers) options.servers += (options.servers.empty() ? "" : ",") + server;
+  if (!where.chroot.empty()) options.root = where.chroot;
+  if (!where.user.empty()) {
+    const Result<std::string> password = cluster_config::read_secret(where.password_file, "ZooKeeper password");
+    if (!password.ok()) return password.status();
+    options.digest = where.user + ":" + *password;
+  }
+  return membership::open_zookeeper_board(options);
+}
+
+}  // namespace granary::db

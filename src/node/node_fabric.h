@@ -1,0 +1,23 @@
+#pragma once
+// What of a cluster file opens what: the node's fabric, and the board where members meet.
+
+#include <functional>
+#include <memory>
+
+#include "cluster_config/config.h"
+#include "cluster_config/membership/board.h"
+#include "rdma/fabric.h"
+
+namespace granary::db {
+
+Result<std::unique_ptr<rdma::Fabric>> open_fabric(const cluster_config::ClusterConfig& config,
+                                                  const cluster_config::NodeConfig& node, rdma::Generation generation);
+
+/// If it is missing: private, as the fabric wants it.
+void make_run_directory(const cluster_config::ClusterConfig& config);
+
+/// `give_up`: ends the waiting for the board's servers, or for this node's former mark there.
+Result<std::unique_ptr<membership::Board>> open_board(
+    const cluster_config::ClusterConfig& config, std::function<bool()> give_up = [] { return false; });
+
+}  // namespace granary::db

@@ -1,0 +1,241 @@
+// A round is of certain lives of the nodes, and what a node says in it counts for these alone: one that comes back may have lost what
+// the others took for granted (its rings, if its machine was restarted). Then all look again, since what they found before may have
+// changed as well. So of a node there is one state for a round, and all who hear it agree on the same.
+
+#include "src/node/recover_across_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "recovery/cluster_cut.h"
+#include "recovery/manifest.h"
+#include "src/node/recover_directories.h"
+#include "src/db/storage.h"
+
+namespace granary::db {
+namespace {
+
+using membership::Configuration;
+using membership::Generation;
+using membership::Member;
+using membership::NodeId;
+using nlohmann::json;
+using recovery::NodeLogState;
+using Clock = std::chrono::steady_clock;
+using Lives = std::vector<Generation>;  ///< by node
+
+/// What a node says.
+struct Said {
+  Lives lives;  ///< whose round it is
+  NodeLogState log;
+  bool served = false;  ///< the cluster has, with what its directory held
+  bool there = true;    ///< it keeps no data, or its directory holds some; also if it does without them
+  bool done = false;    ///< its log is ended as all agreed
+};
+
+std::string to_text(const Said& said) {
+  return json{{"lives", said.lives},
+              {"log", recovery::to_text(said.log)},
+              {"served", said.served},
+              {"there", said.there},
+              {"done", said.done}}
+      .dump();
+}
+
+std::optional<Said> said_by(const Member& member) {
+  const json object = json::parse(member.note, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return std::nullopt;
+  const auto lives = object.find("lives"), log = object.find("log");
+  if (lives == object.end() || !lives->is_array() || log == object.end() || !log->is_string()) return std::nullopt;
+  for (const char* const flag : {"served", "there", "done"}) {
+    if (!object.contains(flag) || !object[flag].is_boolean()) return std::nullopt;
+  }
+  const auto state = recovery::log_state_of(log->get_ref<const std::string&>());
+  if (!state.ok()) return std::nullopt;
+  Said said{.lives = {}, .log = *state, .served = object["served"], .there = object["there"], .done = object["done"]};
+  for (const json& life : *lives) {
+    if (!life.is_number_unsigned()) return std::nullopt;
+    said.lives.push_back(life.get<Generation>());
+  }
+  return said;
+}
+
+std::vector<NodeLogState> logs_of(const std::vector<Said>& all) {
+  std::vector<NodeLogState> logs;
+  for (const Said& said : all) logs.push_back(said.log);
+  return logs;
+}
+
+class AcrossHosts {
+ public:
+  AcrossHosts(membership::Membership& membership, std::span<const NodeId> nodes, const OwnDirectory& own,
+              std::uint64_t timeout_ms, base::FileSystem& files)
+      : membership_(membership),
+        nodes_(nodes),
+        own_(own.options),
+        served_(own.served),
+        timeout_(timeout_ms),
+        files_(files) {}
+
+  Result<epoch::Epoch> run() {
+    for (;;) {
+      const auto decided = round();
+      if (!decided.ok()) return decided.status();
+      if (*decided != 0) return *decided;
+    }
+  }
+
+ private:
+  Result<NodeLogState> look_at_own();
+  Status check_present(const std::vector<Said>& all) const;
+  Status end_own(const std::vector<NodeLogState>& logs);
+  Result<epoch::Epoch> round();
+  Status open();
+  std::optional<Lives> lives_in(const Configuration& now) const;
+  Result<bool> await_all(const Lives& lives, bool done, std::vector<Said>& all);
+  template <typename Decide>
+  Result<bool> await(const Decide& decide);
+
+  membership::Membership& membership_;
+  const std::span<const NodeId> nodes_;
+  const Options& own_;
+  const bool served_;
+  const std::chrono::milliseconds timeout_;
+  base::FileSystem& files_;
+  std::unique_ptr<Storage> storage_;  ///< open, and locked, while it is of use
+  bool there_ = true;                 ///< Said::there
+};
+
+/// Only a log without an end has to be read for that.
+Result<NodeLogState> AcrossHosts::look_at_own() {
+  storage_.reset();
+  there_ = true;
+  if (own_.directory.empty()) return NodeLogState();
+  const auto manifest = recovery::read_manifest(files_, own_.directory);
+  if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) {
+    there_ = own_.salvage;
+    return NodeLogState();
+  }
+  if (!manifest.ok()) return manifest.status();
+  NodeLogState state = recovery::state_of(*manifest, 0, false, recovery::greatest_epoch(*manifest) + 1);
+  if (!state.running) return state;
+  if (const Status opened = open(); !opened.ok()) return opened;
+  return storage_->log_state();
+}
+
+Status AcrossHosts::open() {
+  auto storage = Storage::open(own_, files_, {.recovers_all = true});
+  if (!storage.ok()) return storage.status();
+  storage_ = std::move(*storage);
+  return {};
+}
+
+Status AcrossHosts::end_own(const std::vector<NodeLogState>& logs) {
+  const auto own = std::find(nodes_.begin(), nodes_.end(), membership_.node()) - nodes_.begin();
+  const recovery::NodeLogEnd end = recovery::agree_on_ends(logs)[static_cast<std::size_t>(own)];
+  if (!end.needed) return {};
+  if (storage_ == nullptr) {
+    if (const Status opened = open(); !opened.ok()) return opened;
+  }
+  const Status ended = storage_->end(end.cut, recovery::first_epoch_after(logs));
+  if (!ended.ok()) return ended;
+  for (const std::string& note : storage_->report().notes) std::fprintf(stderr, "granary: %s\n", note.c_str());
+  storage_.reset();
+  return {};
+}
+
+/// None unless all live.
+std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
+  Lives lives;
+  for (const NodeId node : nodes_) {
+    if (!now.lives(node)) return std::nullopt;
+    lives.push_back(now.find(node)->generation);
+  }
+  return lives;
+}
+
+/// Until all have said something in the round of these lives, that they are `done` if so. False once a node lives another life: then
+/// the round decides nothing.
+Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<Said>& all) {
+  return await([&](const Configuration& now) -> std::optional<bool> {
+    all.clear();
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const Member* const member = now.find(nodes_[i]);
+      if (member == nullptr || member->generation != lives[i]) return false;
+      const std::optional<Said> said = said_by(*member);
+      if (member->live() && said && said->lives == lives && (said->done || !done)) all.push_back(*said);
+    }
+    return all.size() == nodes_.size() ? std::optional(true) : std::nullopt;
+  });
+}
+
+Status AcrossHosts::check_present(const std::vector<Said>& all) const {
+  if (std::none_of(all.begin(), all.end(), [](const Said& said) { return said.served; })) return {};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].there) return lost_data(fmt::format("the directory of node {}", nodes_[i]));
+  }
+  return {};
+}
+
+/// Where E may begin; 0 if nothing was decided.
+Result<epoch::Epoch> AcrossHosts::round() {
+  Lives lives;
+  const auto there = await([&](const Configuration& now) -> std::optional<bool> {
+    const std::optional<Lives> all = lives_in(now);
+    if (!all) return std::nullopt;
+    lives = *all;
+    return true;
+  });
+  if (!there.ok()) return there.status();
+  const auto own = look_at_own();
+  if (!own.ok()) return own.status();
+  Said mine{.lives = lives, .log = *own, .served = served_, .there = there_};
+  if (const Status told = membership_.say(to_text(mine)); !told.ok()) return told;
+  std::vector<Said> all;
+  auto same = await_all(lives, /*done=*/false, all);
+  if (!same.ok()) return same.status();
+  if (!*same) return epoch::Epoch{0};
+  if (const Status present = check_present(all); !present.ok()) return present;
+  if (const Status ended = end_own(logs_of(all)); !ended.ok()) return ended;
+  mine.done = true;
+  if (const Status told = membership_.say(to_text(mine)); !told.ok()) return told;
+  same = await_all(lives, /*done=*/true, all);
+  if (!same.ok()) return same.status();
+  return *same ? recovery::first_epoch_after(logs_of(all)) : epoch::Epoch{0};
+}
+
+/// Until `decide(configuration)` does.
+template <typename Decide>
+Result<bool> AcrossHosts::await(const Decide& decide) {
+  constexpr std::uint64_t kStep_us = 100'000;
+  for (auto end = Clock::now() + timeout_;;) {
+    if (const Status status = membership_.status(); !status.ok()) return status;
+    const auto now = membership_.configuration();
+    if (const std::optional<bool> decided = decide(*now)) return *decided;
+    const std::vector<NodeId> missing = now->missing(nodes_);
+    if (missing.empty()) end = Clock::now() + timeout_;
+    if (Clock::now() > end) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("after {} ms these nodes are not there, without which nobody knows how far the logs of "
+                                "the cluster count: {}; start them, or raise start_timeout_ms",
+                                timeout_.count(), fmt::join(missing, ", ")));
+    }
+    membership_.step(kStep_us);
+  }
+}
+
+}  // namespace
+
+Result<epoch::Epoch> recover_across_hosts(membership::Membership& membership, std::span<const NodeId> nodes,
+                                          const OwnDirectory& own, std::uint64_t timeout_ms, base::FileSystem& files) {
+  return AcrossHosts(membership, nodes, own, timeout_ms, files).run();
+}
+
+}  // namespace granary::db

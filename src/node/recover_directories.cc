@@ -1,0 +1,115 @@
+#include "src/node/recover_directories.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "recovery/manifest.h"
+#include "src/db/cluster_recovery.h"
+
+namespace granary::db {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+/// kUnavailable if somebody else has it until then.
+Result<std::unique_ptr<base::File>> lock_in_time(const std::string& path, Clock::time_point end,
+                                                 base::FileSystem& files) {
+  for (;; rest()) {
+    auto locked = files.lock(path);
+    const bool taken = !locked.ok() && locked.status().code() == StatusCode::kUnavailable;
+    if (!taken || Clock::now() > end) return locked;
+  }
+}
+
+/// Of a directory that is there; an empty one else.
+Result<recovery::Manifest> manifest_of(const Options& node, base::FileSystem& files) {
+  auto manifest = recovery::read_manifest(files, node.directory);
+  if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) return recovery::Manifest();
+  return manifest;
+}
+
+/// Whether the node has stopped without an end: its last generation has none, and nobody has its directory. The life that the node
+/// lives now may have begun that one. Another that is still there ends soon, or nobody can tell how far its log counts.
+Result<bool> interrupted(const NodeDirectory& node, Clock::time_point end, base::FileSystem& files) {
+  for (;; rest()) {
+    const auto manifest = manifest_of(node.options, files);
+    if (!manifest.ok()) return manifest.status();
+    if (manifest->generations.empty() || manifest->generations.back().cut) return false;
+    const auto free = files.lock(fmt::format("{}/{}", node.options.directory, recovery::kLockName));
+    if (free.ok()) return true;
+    if (free.status().code() != StatusCode::kUnavailable) return free.status();
+    const std::uint32_t life = manifest->generations.back().life;
+    if (life == node.life_now()) return false;
+    if (Clock::now() > end) {
+      return Status(
+          StatusCode::kUnavailable,
+          fmt::format("'{}' is still in use by a former process of its node (life {}), which serves no more: end "
+                      "that process, and start again",
+                      node.options.directory, life));
+    }
+  }
+}
+
+Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& files) {
+  if (std::none_of(nodes.begin(), nodes.end(), [](const NodeDirectory& node) { return node.served; })) return {};
+  for (const NodeDirectory& node : nodes) {
+    if (node.options.directory.empty() || node.options.salvage) continue;
+    const auto manifest = recovery::read_manifest(files, node.options.directory);
+    if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound)
+      return lost_data(fmt::format("'{}'", node.options.directory));
+  }
+  return {};
+}
+
+Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
+  bool any = false;
+  for (const NodeDirectory& node : nodes) {
+    const auto found = interrupted(node, end, files);
+    if (!found.ok()) return found.status();
+    any |= *found;
+  }
+  if (!any) return {};
+  std::vector<Options> options;
+  for (const NodeDirectory& node : nodes) options.push_back(node.options);
+  const auto recovered = recover_cluster(options, files);
+  if (!recovered.ok()) return recovered.status();
+  for (const std::string& note : recovered->notes) std::fprintf(stderr, "granary: %s\n", note.c_str());
+  return {};
+}
+
+}  // namespace
+
+Status lost_data(const std::string& whose) {
+  return Status(
+      StatusCode::kDamaged,
+      fmt::format("{} holds no data, but the cluster has served with some there: mount or restore it. If the node "
+                  "is new to the cluster file, or they are lost, --salvage (Options::salvage) on every node "
+                  "starts the cluster without them",
+                  whose));
+}
+
+Result<epoch::Epoch> recover_directories(std::span<const NodeDirectory> nodes, const std::string& lock,
+                                         std::uint64_t timeout_ms, base::FileSystem& files) {
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const auto alone = lock_in_time(lock, end, files);
+  if (!alone.ok()) return alone.status();
+  if (const Status there = check_present(nodes, files); !there.ok()) return there;
+  if (const Status recovered = recover_if_interrupted(nodes, end, files); !recovered.ok()) return recovered;
+  epoch::Epoch first_epoch = 1;
+  for (const NodeDirectory& node : nodes) {
+    const auto manifest = manifest_of(node.options, files);
+    if (!manifest.ok()) return manifest.status();
+    first_epoch = std::max(first_epoch, recovery::greatest_epoch(*manifest) + 1);
+  }
+  return first_epoch;
+}
+
+}  // namespace granary::db

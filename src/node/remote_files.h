@@ -1,0 +1,48 @@
+#pragma once
+// The manifest and the log of a node on another host, read by messages. For its recovery a node reads what others have as it
+// reads its own.
+
+#include <functional>
+#include <string>
+
+#include "src/base/file.h"
+#include "src/cluster/messages/question.h"
+
+namespace granary::db {
+
+/// To read only: all else is kFailedPrecondition. Used by one thread, the messenger's. Errors name the node.
+class RemoteFiles final : public base::FileSystem {
+ public:
+  /// Asks until there is an answer, or none can be had.
+  struct Asks {
+    std::function<Status(cluster::messages::Ask<cluster::messages::ListFiles>&)> list;
+    std::function<Status(cluster::messages::Ask<cluster::messages::ReadFile>&)> read;
+  };
+  /// Its data directory is this for whoever reads it.
+  static constexpr const char* kDirectory = ".";
+
+  RemoteFiles(rdma::NodeId node, Asks asks) : node_(node), asks_(std::move(asks)) {}
+
+  Result<std::unique_ptr<base::File>> open(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& directory) override;
+
+  Result<std::unique_ptr<base::File>> create(const std::string& path) override { return refuse(path); }
+  Status reserve(const std::string& path, std::uint64_t) override { return refuse(path); }
+  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path) override { return refuse(path); }
+  Result<std::unique_ptr<base::File>> lock(const std::string& path) override { return refuse(path); }
+  Status rename(const std::string& from, const std::string&) override { return refuse(from); }
+  Status remove(const std::string& path) override { return refuse(path); }
+  Status make_directory(const std::string& path) override { return refuse(path); }
+  Status sync_directory(const std::string& path) override { return refuse(path); }
+
+  /// As much of the file as a message holds, at most `most` bytes.
+  Result<cluster::messages::ReadFileAnswer> read(const std::string& path, std::uint64_t offset, std::uint64_t most);
+
+ private:
+  Status refuse(const std::string& path) const;
+
+  const rdma::NodeId node_;
+  const Asks asks_;
+};
+
+}  // namespace granary::db

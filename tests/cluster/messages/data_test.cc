@@ -1,0 +1,322 @@
+// What the owner answers about its data, together with the one-sided operations that go on from there. Two simulated nodes with real
+// engines: node 0 asks, node 1 owns. Not covered: the commit that uses all this.
+
+#include <algorithm>
+
+#include "kvstore/remote/lookup.h"
+#include "src/cluster/record_access/holder_words.h"
+#include "src/cluster/record_access/key_read.h"
+#include "src/cluster/record_access/release.h"
+#include "src/cluster/record_access/x_lock.h"
+#include "tests/cluster/messages/sim_nodes.h"
+#include "tests/support/at_sync_point.h"
+
+namespace granary::cluster::messages {
+namespace {
+
+using kvstore::remote::RemoteTable;
+using kvstore::remote::VersionCheck;
+
+class Data : public testing::Test {
+ protected:
+  static constexpr rdma::NodeId kOwner = 1;
+
+  TestNode& asking() { return nodes_.node(0); }
+  TestNode& owner() { return nodes_.node(kOwner); }
+  tests::ManualDatabase& db() { return owner().db(); }
+  const Schema& schema() { return owner().schema(); }
+  template <typename Request>
+  typename Request::Answer ask(const Request& request) {
+    return asking().answer(kOwner, request);
+  }
+  template <typename Request>
+  Verdict refused(const Request& request) {
+    const Ask<Request> question = asking().ask(kOwner, request);
+    EXPECT_EQ(question.outcome(), AskOutcome::kRefused) << name(question.outcome());
+    return question.verdict();
+  }
+
+  VersionCheck::Outcome check(const SeenNode& node) {
+    VersionCheck check(node.kind, asking().at(kOwner, node.offset), node.version,
+                       reinterpret_cast<std::uint64_t*>(asking().buffer()));
+    asking().run(check);
+    return check.outcome();
+  }
+  RemoteTable hashed() {
+    const DescribeAnswer all = ask(Describe{});
+    const TableDescription& about = all.tables.at(0);
+    return {.main = asking().at(kOwner, about.main_offset),
+            .buckets = about.buckets,
+            .owner_base = all.region_base,
+            .max_key_bytes = 64,
+            .max_value_bytes = about.max_value_bytes};
+  }
+  RemoteRecord record(const SeenRecord& seen, std::string_view key, std::uint32_t max_value_bytes) {
+    RemoteRecord record =
+        RemoteRecord::at_entry(asking().at(kOwner, seen.offset), key, seen.incarnation, max_value_bytes);
+    record.incarnation_mask = record::kIncarnationMax;
+    return record;
+  }
+  /// As a coordinator would; no value: deletes. Returns the TID word.
+  record::TidWord write(const SeenRecord& seen, std::string_view key, std::uint32_t max_value_bytes,
+                        std::optional<std::string_view> value, TableId keep_in = ~TableId{0}) {
+    const LeaseExpired no_lease;
+    XLock lock(record(seen, key, max_value_bytes), words_.next(), asking().buffer(), no_lease);
+    asking().run(lock);
+    EXPECT_EQ(lock.outcome(), cluster::Outcome::kDone) << name(lock.outcome());
+    if (keep_in != ~TableId{0}) {
+      EXPECT_TRUE(
+          ask(KeepVersion{.table = keep_in, .key = key, .holder = lock.mine(), .epoch = db()->current_epoch()}).held);
+    }
+    const record::TidWord tid = record::make_tid(db()->current_epoch(), 1000 + ++sequence_) | record::kLatest |
+                                (value ? record::TidWord{0} : record::kAbsent);
+    Release release(record(seen, key, max_value_bytes), lock.mine(), asking().buffer() + 4096);
+    release.set_version(tid, lock.incarnation(), value.value_or(std::string_view()));
+    asking().run(release);
+    EXPECT_EQ(release.outcome(), cluster::Outcome::kDone);
+    return tid;
+  }
+
+  SimNodes nodes_;
+  HolderWords words_{0, 1, 0};
+  std::uint64_t sequence_ = 0;
+};
+
+TEST_F(Data, DescriptionsAreOfSharedTablesAndTheSameEverywhere) {
+  const DescribeAnswer all = ask(Describe{});
+  ASSERT_EQ(all.tables.size(), 3u) << "the local one is nobody else's business";
+  EXPECT_EQ(all.tables[0].name, "hashed");
+  EXPECT_EQ(all.tables[0].kind, TableKind::kHash);
+  EXPECT_EQ(all.tables[1].kind, TableKind::kOrdered);
+  EXPECT_EQ(all.tables[2].kind, TableKind::kSecondaryIndex);
+  EXPECT_EQ(all.tables[2].base, all.tables[1].id);
+  const DescribeAnswer other = owner().answer(0, Describe{});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(other.tables[i].fingerprint, all.tables[i].fingerprint);
+  EXPECT_NE(all.tables[0].fingerprint, all.tables[1].fingerprint);
+}
+
+TEST_F(Data, WhatIsInsertedByMessageIsFoundOneSided) {
+  const TableId table = schema().hashed.id();
+  for (const std::string key : {"8 bytes!", "a longer name"}) {
+    const PlaceAnswer missed = ask(Place{.table = table, .key = key});
+    EXPECT_EQ(missed.record.offset, 0u);
+    EXPECT_EQ(check(missed.missed), VersionCheck::Outcome::kUnchanged);
+    const PlaceAnswer made = ask(Place{.table = table, .key = key, .make = true});
+    ASSERT_TRUE(made.made);
+    EXPECT_TRUE(record::is_absent(made.record.tid));
+    ASSERT_EQ(made.changes.size(), 1u);
+    EXPECT_EQ(made.changes[0].before, missed.missed.version) << "the coordinator's own node set can follow";
+    EXPECT_EQ(check(missed.missed), VersionCheck::Outcome::kChanged);
+    EXPECT_EQ(check({made.changes[0].kind, made.changes[0].offset, made.changes[0].after}),
+              VersionCheck::Outcome::kUnchanged);
+    EXPECT_FALSE(ask(Place{.table = table, .key = key, .make = true}).made) << "it is there already";
+
+    write(made.record, key, 100, "value of " + key);
+    EXPECT_EQ(db().value(schema().hashed, key), "value of " + key);
+    kvstore::remote::LocationCacheCounters counters;
+    const RemoteTable remote = hashed();
+    KeyRead read(remote, key, asking().buffer(), nullptr, counters);
+    asking().run(read);
+    ASSERT_EQ(read.outcome(), cluster::Outcome::kDone) << name(read.outcome());
+    EXPECT_EQ(read.read()->value(), "value of " + key);
+    const PlaceAnswer got = ask(Place{.table = table, .key = key, .with_value = true});
+    EXPECT_EQ(got.record.value, "value of " + key);
+    EXPECT_EQ(got.record.tid, read.read()->tid());
+    EXPECT_EQ(got.record.incarnation, read.read()->incarnation());
+  }
+}
+
+TEST_F(Data, APlaceholderThatNobodyWritesGoesAway) {
+  const PlaceAnswer made = ask(Place{.table = schema().ordered.id(), .key = "k", .make = true});
+  nodes_.pass(1'000);
+  db().pass_snapshot_period();
+  nodes_.pass(1'000);  // the service works: its worker frees
+  db().pass_snapshot_period();
+  nodes_.pass(1'000);
+  EXPECT_EQ(schema().ordered.core()->index().find("k").value, 0u);
+  const LeaseExpired no_lease;
+  XLock late(record(made.record, "k", 20000), words_.next(), asking().buffer(), no_lease);
+  asking().run(late);
+  EXPECT_EQ(late.outcome(), cluster::Outcome::kMoved);
+}
+
+TEST_F(Data, AnOrderedTableTellsTheLeavesThatAnInsertChanges) {
+  const TableId table = schema().ordered.id();
+  for (int i = 0; i < 15; ++i) db().put(schema().ordered, "k" + std::to_string(10 + i), "v");
+  const PlaceAnswer missed = ask(Place{.table = table, .key = "k115"});
+  ASSERT_EQ(missed.missed.kind, NodeKind::kLeaf);
+  EXPECT_EQ(check(missed.missed), VersionCheck::Outcome::kUnchanged);
+  const PlaceAnswer made = ask(Place{.table = table, .key = "k115", .make = true});
+  ASSERT_EQ(made.changes.size(), 2u) << "the leaf was full";
+  EXPECT_EQ(made.changes[0].offset, missed.missed.offset);
+  EXPECT_EQ(made.changes[0].before, missed.missed.version);
+  EXPECT_EQ(made.changes[1].before, 0u);
+  EXPECT_EQ(made.changes[1].split_from, missed.missed.offset);
+  EXPECT_EQ(check(missed.missed), VersionCheck::Outcome::kChanged);
+  for (const ChangedNode& change : made.changes) {
+    EXPECT_EQ(check({change.kind, change.offset, change.after}), VersionCheck::Outcome::kUnchanged);
+  }
+}
+
+TEST_F(Data, AScanSeesWhatALocalOneSeesAndASplitBehindItShows) {
+  for (int i = 10; i < 60; ++i) db().put(schema().ordered, "k" + std::to_string(i), std::to_string(i));
+  db().remove(schema().ordered, "k20");
+  const Scan range{.table = schema().ordered.id(), .range = {.from = "k15", .to = "k50"}};
+  const ScanAnswer all = ask(range);
+  EXPECT_FALSE(all.more);
+  ASSERT_EQ(all.entries.size(), 35u) << "the absent one too: a transaction may put it back";
+  for (std::size_t i = 0; i < all.entries.size(); ++i) {
+    const ScanEntry& entry = all.entries[i];
+    EXPECT_EQ(entry.key, "k" + std::to_string(15 + i));
+    EXPECT_EQ(record::is_absent(entry.record.tid), entry.key == "k20");
+    EXPECT_EQ(entry.record.value, entry.key == "k20" ? "" : entry.key.substr(1));
+  }
+  const auto changed = [&] {
+    return std::count_if(all.nodes.begin(), all.nodes.end(),
+                         [&](const SeenNode& node) { return check(node) != VersionCheck::Outcome::kUnchanged; });
+  };
+  EXPECT_GT(all.nodes.size(), 2u);
+  EXPECT_EQ(changed(), 0);
+  db().put(schema().ordered, "k155", "an update of no node");
+  EXPECT_EQ(changed(), 1) << "a phantom";
+  for (int i = 0; i < 20; ++i) db().put(schema().ordered, "k30-" + std::to_string(i), "these split a leaf");
+  EXPECT_GE(changed(), 2);
+}
+
+TEST_F(Data, AScanDescendsAndEndsAtItsLimit) {
+  for (const std::string key : {"a", "b", "c", "d"}) db().put(schema().ordered, key, key);
+  db().remove(schema().ordered, "c");
+  const ScanAnswer two =
+      ask(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true, .descending = true, .limit = 2}});
+  ASSERT_EQ(two.entries.size(), 3u);
+  EXPECT_EQ(two.entries[0].key + two.entries[1].key + two.entries[2].key, "dcb");
+  EXPECT_FALSE(two.more);
+  EXPECT_TRUE(ask(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true, .limit = 0}}).entries.empty());
+}
+
+TEST_F(Data, ALongScanComesInPieces) {
+  const std::string value(10'000, 'v'), too_long(Owner::kMostValueBytes + 1, 'l');
+  for (int i = 0; i < 20; ++i) db().put(schema().ordered, "k" + std::to_string(10 + i), i == 7 ? too_long : value);
+  std::string from, keys;
+  int pieces = 0;
+  for (bool more = true; more; ++pieces) {
+    const ScanAnswer piece = ask(
+        Scan{.table = schema().ordered.id(), .range = {.from = from, .from_inclusive = false, .to_infinity = true}});
+    ASSERT_FALSE(piece.entries.empty());
+    for (const ScanEntry& entry : piece.entries) {
+      keys += entry.key;
+      EXPECT_EQ(entry.record.has_value, entry.key != "k17") << "it is READ one-sided";
+    }
+    from = piece.entries.back().key;
+    more = piece.more;
+  }
+  EXPECT_EQ(keys.size(), 60u);
+  EXPECT_GT(pieces, 4);
+}
+
+TEST_F(Data, ASecondaryIndexBringsTheRecordsThatItLeadsTo) {
+  for (const std::string name : {"ada", "bob", "abe"}) db().put(schema().ordered, "id " + name, name);
+  const ScanAnswer found = ask(Scan{.table = schema().by_letter.core()->id(), .range = {.from = "a", .to = "b"}});
+  ASSERT_EQ(found.entries.size(), 2u);
+  const PlaceAnswer abe = ask(Place{.table = schema().ordered.id(), .key = "id abe", .with_value = true});
+  EXPECT_EQ(found.entries[0].record.value, "id abe");
+  EXPECT_EQ(found.entries[0].base, abe.record);
+}
+
+TEST_F(Data, ASnapshotReadsWhatACoordinatorHasOverwritten) {  // I12
+  db().put(schema().ordered, "x", "old");
+  db().pass_snapshot_period();
+  Snapshot snapshot = db().worker(0).snapshot();
+  const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});
+  write(place.record, "x", 20000, "new", schema().ordered.id());
+  EXPECT_EQ(tests::scan_text(snapshot, schema().ordered), "x=old ");
+  EXPECT_EQ(db().value(schema().ordered, "x"), "new");
+  EXPECT_FALSE(ask(KeepVersion{.table = schema().ordered.id(), .key = "x", .holder = words_.next(), .epoch = 1}).held);
+}
+
+TEST_F(Data, TheOwnersSlotIsEnteredWhileItAnswers) {  // I13
+  db().put(schema().ordered, "x", "old");
+  db().pass_snapshot_period();
+  const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});
+  bool idle = true;
+  const tests::AtSyncPoint copied("holder.copied", [&] { idle = owner().engine().epochs().idle(); });
+  write(place.record, "x", 20000, "new", schema().ordered.id());
+  EXPECT_FALSE(idle);
+  EXPECT_TRUE(owner().engine().epochs().idle());
+}
+
+TEST_F(Data, WhatACoordinatorDeletesIsCollected) {
+  db().put(schema().hashed, "8 bytes!", "value");
+  const PlaceAnswer place = ask(Place{.table = schema().hashed.id(), .key = "8 bytes!"});
+  const record::TidWord tid = write(place.record, "8 bytes!", 100, std::nullopt, schema().hashed.id());
+  ask(NoteRemoved{.table = schema().hashed.id(), .key = "8 bytes!", .tid = tid});
+  for (int i = 0; i < 3; ++i) {
+    db().pass_snapshot_period();
+    nodes_.pass(1'000);
+  }
+  EXPECT_EQ(schema().hashed.core()->index().find("8 bytes!").value, 0u);
+}
+
+TEST_F(Data, NothingIsKeptForWhoHoldsNothingOrForAnEpochFarAhead) {
+  db().put(schema().hashed, "free", "value");
+  db().pass_snapshot_period();
+  const TableId table = schema().hashed.id();
+  const std::uint64_t now = db()->current_epoch(), kept = db()->statistics().versions_created;
+  EXPECT_FALSE(ask(KeepVersion{.table = table, .key = "free", .holder = record::kFree, .epoch = now}).held);
+  const PlaceAnswer place = ask(Place{.table = table, .key = "free"});
+  const LeaseExpired no_lease;
+  XLock lock(record(place.record, "free", 100), words_.next(), asking().buffer(), no_lease);
+  asking().run(lock);
+  for (const std::uint64_t ahead : {now + 1000, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(ask(KeepVersion{.table = table, .key = "free", .holder = lock.mine(), .epoch = ahead}).held);
+  }
+  EXPECT_EQ(db()->statistics().versions_created, kept);
+  EXPECT_TRUE(ask(KeepVersion{.table = table, .key = "free", .holder = lock.mine(), .epoch = now}).held);
+  EXPECT_EQ(db()->statistics().versions_created, kept + 1);
+}
+
+TEST_F(Data, ARecordThatIsThereIsNotCollectedWhateverIsSaid) {
+  db().put(schema().hashed, "8 bytes!", "value");
+  const std::uint64_t tid = ask(Place{.table = schema().hashed.id(), .key = "8 bytes!"}).record.tid;
+  ask(NoteRemoved{.table = schema().hashed.id(), .key = "8 bytes!", .tid = tid});
+  for (int i = 0; i < 3; ++i) {
+    db().pass_snapshot_period();
+    nodes_.pass(1'000);
+  }
+  EXPECT_EQ(db().value(schema().hashed, "8 bytes!"), "value");
+}
+
+TEST_F(Data, WhatCannotBeDoneIsRefusedWithTheReason) {
+  EXPECT_EQ(refused(Place{.table = 99, .key = "k"}), Verdict::kUnknownTable);
+  EXPECT_EQ(refused(Place{.table = schema().local.id(), .key = "k"}), Verdict::kNotShared);
+  EXPECT_EQ(refused(Scan{.table = schema().hashed.id()}), Verdict::kNotOrdered);
+  EXPECT_EQ(refused(Call{.procedure = "p"}), Verdict::kNoHandler);
+  const std::string key(kMaxKeyBytes + 1, 'k');
+  EXPECT_EQ(refused(NoteRemoved{.table = schema().ordered.id(), .key = key}), Verdict::kKeyTooLong);
+  const std::string longest(small_layout().most_bytes, 'k');
+  EXPECT_EQ(asking().ask(kOwner, Control{.bytes = longest}).outcome(), AskOutcome::kTooLarge);
+  EXPECT_EQ(ask(Control{.bytes = "go"}).bytes, "0 says go");
+}
+
+TEST_F(Data, ARecordThatStaysLockedIsBusy) {
+  db().put(schema().ordered, "x", "old");
+  const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});
+  const LeaseExpired no_lease;
+  XLock lock(record(place.record, "x", 20000), words_.next(), asking().buffer(), no_lease);
+  asking().run(lock);
+  EXPECT_EQ(refused(Place{.table = schema().ordered.id(), .key = "x", .with_value = true}), Verdict::kBusy);
+  Scan scan{.table = schema().ordered.id(), .range = {.to_infinity = true}};
+  EXPECT_EQ(refused(scan), Verdict::kBusy);
+  scan.held = {lock.mine() - 1, lock.mine() + 1};
+  EXPECT_EQ(refused(scan), Verdict::kBusy);
+  scan.held = {lock.mine() - 1, lock.mine()};
+  const ScanAnswer own = ask(scan);
+  ASSERT_EQ(own.entries.size(), 1u);
+  SeenRecord known = place.record;
+  known.has_value = false;
+  known.value.clear();
+  EXPECT_EQ(own.entries[0].record, known);
+}
+
+}  // namespace
+}  // namespace granary::cluster::messages

@@ -1,8 +1,0 @@
-#include "tests/cluster/provider.h"
-
-namespace granary::tests {
-
-std::string provider_lines(const std::string&) { return {}; }
-std::string provider_lines(unsigned) { return {}; }
-
-}  // namespace granary::tests

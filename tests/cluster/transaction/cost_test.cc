@@ -1,0 +1,186 @@
+// What transactions across nodes cost: round trips, one-sided operations, messages.
+
+#include <gtest/gtest.h>
+
+#include "tests/cluster/transaction/across_nodes.h"
+
+namespace granary::cluster::test {
+namespace {
+
+class Cost : public AcrossNodes {
+ protected:
+  struct Figures {
+    std::array<std::uint64_t, kPhases> rounds;
+    std::uint64_t reads, read_bytes, writes, compare_swaps, messages;
+    bool operator==(const Figures&) const = default;
+  };
+  Figures cost_of(Body body) {
+    const Figures before = figures();
+    commit(0, body);
+    Figures after = figures();
+    for (std::size_t i = 0; i < kPhases; ++i) after.rounds[i] -= before.rounds[i];
+    after.reads -= before.reads;
+    after.read_bytes -= before.read_bytes;
+    after.writes -= before.writes;
+    after.compare_swaps -= before.compare_swaps;
+    after.messages -= before.messages;
+    return after;
+  }
+  /// Once places are known and connections made.
+  Figures warm_cost_of(Body body) {
+    (void)cost_of(body);
+    return cost_of(body);
+  }
+
+ private:
+  Figures figures() {
+    const ReachCounters& counters = cluster_.node(0).remote().counters();
+    Figures now{};
+    for (std::size_t i = 0; i < kPhases; ++i) now.rounds[i] = counters.rounds[i];
+    now.reads = counters.reads;
+    now.read_bytes = counters.read_bytes;
+    now.writes = counters.writes;
+    now.compare_swaps = counters.compare_swaps;
+    now.messages = counters.messages;
+    return now;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, Cost, testing::Values(IndexKind::kHash), [](const auto&) { return "Hash"; });
+
+/// w writes and r reads at one participant, places known: a round trip for each step.
+TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<std::array<char, 32>, 2> buffers;
+    std::array<MultiGet, 2> gets = {MultiGet{table, "1x", buffers[0], {}}, MultiGet{table, "1y", buffers[1], {}}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+  };
+  const Figures warm = warm_cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
+  EXPECT_EQ(warm.compare_swaps, 1u);
+  EXPECT_EQ(warm.reads, 2u + 2u + 1u) << "two records; header and E; the header that is not locked";
+  EXPECT_EQ(warm.writes, 2u);
+  EXPECT_EQ(warm.messages, 0u);
+}
+
+TEST_P(Cost, TheSameAtSeveralParticipants) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<std::array<char, 32>, 3> buffers;
+    std::array<MultiGet, 3> gets = {MultiGet{table, "1x", buffers[0], {}}, MultiGet{table, "2x", buffers[1], {}},
+                                    MultiGet{table, "1y", buffers[2], {}}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
+  };
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
+}
+
+TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
+  const auto run = [](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
+  };
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
+}
+
+TEST_P(Cost, AReaderValidatesInOneRound) {
+  const auto run = [](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(value_of(t, table, "2x"), "old");
+  };
+  const Figures warm = warm_cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{2, 0, 0, 1, 0}))
+      << "the second get is asked for after the first";
+  EXPECT_EQ(warm.reads, 2u + 4u);
+}
+
+/// lease_2pl.
+class CostOfDeclared : public Cost {
+ protected:
+  CostOfDeclared() { cluster_.set_time(now_us_); }
+  /// Until nothing is left of leases.
+  void pass() { cluster_.set_time(now_us_ += 10 * SimClusterNode::kLease_us); }
+  static void declare(Transaction& t, const Table& table, std::vector<std::string_view> reads,
+                      std::vector<std::string_view> writes) {
+    std::vector<Declared> keys;
+    for (const std::string_view key : reads) keys.push_back({table, key, false});
+    for (const std::string_view key : writes) keys.push_back({table, key, true});
+    EXPECT_EQ(t.declare(keys), Outcome::kOk);
+  }
+  static void read_two(Transaction& t, const Table& table) {
+    declare(t, table, {"1x", "1y"}, {});
+    EXPECT_EQ(value_of(t, table, "1x") + value_of(t, table, "1y"), "oldold");
+  }
+
+  static constexpr std::uint64_t kRecord = record::shared_record_bytes(2, 32);
+  static constexpr std::uint64_t kHeader = record::shared_value_offset(2);
+  static constexpr std::uint64_t kEpoch = sizeof(epoch::Epoch);
+
+ private:
+  std::uint64_t now_us_ = 1'000'000;
+};
+
+INSTANTIATE_TEST_SUITE_P(Hash, CostOfDeclared, testing::Values(IndexKind::kHash), [](const auto&) { return "Hash"; });
+
+/// As much as optimistic reads, and a compare-and-swap each.
+TEST_P(CostOfDeclared, LeasesReadHeadersAgain) {
+  (void)cost_of(read_two);
+  pass();
+  const Figures made = cost_of(read_two);
+  EXPECT_EQ(made.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 0}));
+  EXPECT_EQ(made.compare_swaps, 2u);
+  EXPECT_EQ(made.reads, 6u) << "records and E; headers and E";
+  EXPECT_EQ(made.read_bytes, 2 * kRecord + 2 * kHeader + 2 * kEpoch);
+  EXPECT_EQ(made.writes + made.messages, 0u);
+}
+
+TEST_P(CostOfDeclared, SharedLeasesOneRoundTripInAll) {
+  (void)cost_of(read_two);
+  const Figures shared = cost_of(read_two);
+  EXPECT_EQ(shared.rounds, (std::array<std::uint64_t, kPhases>{1, 0, 0, 0, 0}));
+  EXPECT_EQ(shared.compare_swaps + shared.writes + shared.messages, 0u);
+  EXPECT_EQ(shared.reads, 3u);
+  EXPECT_EQ(shared.read_bytes, 2 * kRecord + kEpoch);
+}
+
+/// One round trip less than optimistic writes.
+TEST_P(CostOfDeclared, LocksReadRecordsOnce) {
+  const auto run = [](Transaction& t, const Table& table) {
+    declare(t, table, {}, {"1x"});
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
+  };
+  const Figures warm = warm_cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{0, 1, 0, 0, 1}));
+  EXPECT_EQ(warm.compare_swaps, 1u);
+  EXPECT_EQ(warm.read_bytes, kRecord + kEpoch);
+  EXPECT_EQ(warm.writes, 2u);
+}
+
+TEST_P(CostOfDeclared, LocksBesideLeasesOnlyHeadersAgain) {
+  const auto run = [](Transaction& t, const Table& table) {
+    declare(t, table, {"1y"}, {"1x"});
+    EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
+  };
+  (void)cost_of(run);
+  pass();
+  const Figures warm = cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
+  EXPECT_EQ(warm.compare_swaps, 2u);
+  EXPECT_EQ(warm.read_bytes, 2 * kRecord + 2 * kHeader + kEpoch);
+  EXPECT_EQ(warm.writes, 2u);
+}
+
+TEST_P(Cost, ALocalTransactionCostsNothing) {
+  const Figures none{};
+  EXPECT_EQ(cost_of([](Transaction& t, const Table& table) {
+              EXPECT_EQ(value_of(t, table, "0x"), "old");
+              EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
+            }),
+            none);
+}
+
+}  // namespace
+}  // namespace granary::cluster::test

@@ -1,0 +1,134 @@
+// Random transactions on lists that lie on three nodes are strictly serializable, by the judge of recorded histories, whatever the
+// network and the clocks do, and their epochs agree with that (I7). A failure prints the line that replays its seed. Not here: nodes that die, secondary
+// indexes.
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "bench/append/history/check.h"
+#include "src/base/random.h"
+#include "src/base/sanitizers.h"
+#include "tests/cluster/transaction/append_world.h"
+#include "tests/support/scale.h"
+#include "tests/support/seeds.h"
+
+namespace granary::cluster::test {
+namespace {
+
+struct Sums {
+  std::uint64_t planned = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t epochs = 0;
+  std::uint64_t leases = 0;
+  std::uint64_t jumps = 0;  ///< of clocks
+};
+
+/// One history.
+void judge_one(const AppendOptions& options, Sums& sums) {
+  AppendWorld world(options);
+  EXPECT_EQ(world.run(), "") << "seed " << options.network.seed;
+  const bench::history::Verdict verdict = bench::history::check(world.history());
+  EXPECT_TRUE(verdict.valid()) << "seed " << options.network.seed << ": " << verdict.text();
+  sums.planned += std::uint64_t{options.nodes} * options.workers * options.transactions;
+  sums.commits += world.committed();
+  if (options.logged) {
+    EXPECT_EQ(world.released(), world.committed()) << "seed " << options.network.seed;
+  }
+  sums.epochs += world.epochs();
+  sums.leases += world.leases();
+  if (options.clocks_are_set) sums.jumps += world.clock_jumps();
+}
+
+/// `options_of` tells what a seed is tried with.
+Sums judge(std::uint64_t seeds, const std::function<AppendOptions(std::uint64_t seed)>& options_of) {
+  Sums sums;
+  seeds = tests::scaled(base::kAddressSanitizer || base::kThreadSanitizer ? seeds / 10 + 1 : seeds);
+  for (const std::uint64_t seed : tests::seeds(seeds)) {
+    AppendOptions options = options_of(seed);
+    options.network.seed = seed;
+    judge_one(options, sums);
+    if (testing::Test::HasFailure()) return sums;
+  }
+  if (!tests::all_seeds()) return sums;
+  EXPECT_GT(sums.commits, sums.planned / 5);
+  EXPECT_GT(sums.epochs, seeds * 2);
+  return sums;
+}
+Sums judge(std::uint64_t seeds, const AppendOptions& options) {
+  return judge(seeds, [&](std::uint64_t) { return options; });
+}
+
+TEST(HistoryAcrossNodes, HashTables) { judge(40, {.index = IndexKind::kHash}); }
+
+TEST(HistoryAcrossNodes, OrderedTablesWithScans) { judge(40, {.index = IndexKind::kOrdered}); }
+
+TEST(HistoryAcrossNodes, FewListsAndLongTears) {
+  judge(40, {.network = {.most_delay = 5'000, .tear = 40'000}, .index = IndexKind::kHash, .lists = 1, .length = 30});
+}
+
+TEST(HistoryAcrossNodes, LostConnectionsAndOtherLeaders) {
+  for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
+    judge(25, {.network = {.loss = 0.0005}, .index = index, .trouble = true});
+}
+
+/// lease_2pl, by clocks that differ as far as they may; and beside optimistic transactions.
+TEST(HistoryAcrossNodes, DeclaredTransactions) {
+  for (const double share : {1.0, 0.5}) judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share});
+}
+
+/// They differ by more than leases last, so that whoever forgets it overwrites what another still relies on.
+TEST(HistoryAcrossNodes, LeasesByClocksFarApart) {
+  for (const double share : {1.0, 0.5})
+    judge(30, {.index = IndexKind::kHash, .declared = share, .lease_us = 100, .skew_us = 300});
+}
+
+/// Clocks are set forward and back, by half a lease, two of them or an hour, whatever their leases are about to be used for.
+TEST(HistoryAcrossNodes, ClocksThatAreSet) {
+  for (const double share : {1.0, 0.5}) {
+    const Sums sums = judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share, .clocks_are_set = true});
+    EXPECT_GT(sums.leases, 0u);
+    EXPECT_GT(sums.jumps, 0u);
+  }
+}
+
+/// Records die and are born, in each other's places.
+TEST(HistoryAcrossNodes, ListsThatMove) {
+  for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
+    judge(25, {.index = index, .transactions = 40, .length = 40, .moves = 0.5});
+}
+
+/// I8; and it is strictly serializable as it is released, by one leader or by one after the other.
+TEST(HistoryAcrossNodes, WhatIsSeenIsLogged) { judge(15, {.index = IndexKind::kHash, .logged = true}); }
+TEST(HistoryAcrossNodes, WhatIsReleasedIsInAllLogs) {
+  judge(25, {.network = {.loss = 0.0005}, .index = IndexKind::kHash, .trouble = true, .logged = true});
+}
+
+/// All of it together, as the seed has it.
+AppendOptions some_mix(std::uint64_t seed) {
+  base::Random random(seed, 2);
+  AppendOptions options;
+  options.network.most_delay = random.between(2'000, 40'000);
+  options.network.tear = random.between(500, 40'000);
+  options.index = random.chance(0.5) ? IndexKind::kHash : IndexKind::kOrdered;
+  options.nodes = static_cast<unsigned>(random.between(2, 4));
+  options.workers = static_cast<unsigned>(random.between(1, 3));
+  options.transactions = static_cast<unsigned>(random.between(10, 40));
+  options.lists = static_cast<unsigned>(random.between(1, 3));
+  options.length = static_cast<unsigned>(random.between(2, 30));
+  options.trouble = random.chance(0.5);
+  if (options.trouble) options.network.loss = 0.001 * random.unit();
+  options.declared = random.chance(0.3) ? 0 : random.unit();
+  options.lease_us = random.between(100, 600);
+  options.skew_us = random.between(0, options.lease_us / 3);
+  options.moves = random.chance(0.5) ? 0 : random.unit();
+  options.regions = random.chance(0.3);
+  options.logged = random.chance(0.1);
+  options.clocks_are_set = options.declared != 0 && random.chance(0.3);
+  return options;
+}
+
+TEST(HistoryAcrossNodes, AnyMix) { judge(60, some_mix); }
+
+}  // namespace
+}  // namespace granary::cluster::test

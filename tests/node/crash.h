@@ -1,0 +1,327 @@
+#pragma once
+// A cluster of three nodes that counts in one transaction after another, each of which writes at all nodes; of which one process is killed;
+// and which is started again on its directories.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recovery/log_scan.h"
+#include "tests/node/bank.h"
+#include "tests/node/death.h"
+#include "tests/support/crash_child.h"
+
+namespace granary::tests {
+
+inline constexpr std::uint64_t kAccounts = kBankNodes * kKeys;
+inline constexpr std::uint64_t kCounters = 2;  ///< of each node: its first accounts, which every transaction counts up
+/// Nothing is in the way for longer than a transaction of another node takes.
+inline constexpr RetryPolicy kBounded{.max_attempts = 10'000};
+
+inline bool is_counter(std::uint64_t account) { return account % kKeys < kCounters; }
+
+/// What was known of the last transaction when the process was killed.
+enum class Fate : std::uint8_t {
+  kUndecided,  ///< nothing of it may ever be seen
+  kDecided,    ///< in the rings; it holds its epoch open, so no log counts up to that
+  kEnded,      ///< in the rings, and perhaps in a log that counts up to there
+  kReleased,
+};
+
+/// What happens beside the death itself.
+struct Setting {
+  explicit Setting(std::uint64_t number)
+      : seed(number),
+        power_lost((number & 1) != 0),
+        leader_dies((number & 2) != 0),
+        in_order((number & 4) != 0),
+        declares((number & 8) != 0),
+        noticed(number % 3 != 0),
+        rounds(1 + number % 3) {}
+  std::string text() const {
+    return fmt::format("seed {}: {} dies, the others {}, the rings {}{}", seed, leader_dies ? "the leader" : "a node",
+                       in_order ? "end in order" : "are killed", power_lost ? "are lost" : "survive",
+                       declares ? ", all is declared" : "");
+  }
+
+  std::uint64_t seed;
+  bool power_lost;  ///< of those that did not end in order
+  bool leader_dies;
+  bool in_order;  ///< the others end
+  bool declares;
+  bool noticed;          ///< a coordinator that goes on knows who is dead
+  std::uint64_t rounds;  ///< that are released
+};
+
+/// What a coordinator has told before it ended.
+struct Told {
+  std::vector<epoch::Epoch> epochs;  ///< of what has committed, one after the other
+  std::uint64_t released = 0;        ///< so many of them
+  std::string last;                  ///< line
+};
+
+inline Told read(const std::vector<std::string>& lines) {
+  constexpr std::string_view kEpoch = "epoch ";
+  Told told;
+  for (const std::string& line : lines) {
+    if (line.starts_with(kEpoch)) told.epochs.push_back(std::stoull(line.substr(kEpoch.size())));
+    if (line == "released") told.released = told.epochs.size();
+    told.last = line;
+  }
+  return told;
+}
+
+/// Adds one to each counter.
+inline RunResult count_up(Branch& branch, bool declares) {
+  return branch.worker->run(
+      [&](Transaction& t) {
+        std::vector<EncodedKey<std::uint64_t>> keys;
+        for (std::uint64_t account = 0; account < kAccounts; ++account) {
+          if (is_counter(account)) keys.emplace_back(account);
+        }
+        std::vector<Declared> declared;
+        for (const auto& key : keys) declared.push_back({branch.accounts, key, true});
+        if (declares) {
+          base::sync_point("test.locks");
+          (void)t.declare(declared);
+        }
+        for (std::uint64_t account = 0; account < kAccounts; ++account) {
+          if (!is_counter(account)) continue;
+          const auto value = t.get(branch.accounts, account);
+          if (!value) return;
+          (void)t.put(branch.accounts, account, *value + 1);
+        }
+        base::sync_point("test.executed");
+        if (!declares) base::sync_point("test.locks");
+      },
+      kBounded);
+}
+
+/// What all counters show, or what is wrong with the accounts.
+inline std::string look(Branch& branch) {
+  std::vector<std::int64_t> found;
+  const RunResult done = branch.worker->run(
+      [&](Transaction& t) {
+        found.clear();
+        for (std::uint64_t account = 0; account < kAccounts; ++account)
+          found.push_back(t.get(branch.accounts, account).value_or(-1));
+      },
+      kBounded);
+  if (!done.committed()) return "cannot be read: " + std::string(name(done.reason));
+  for (std::uint64_t account = 0; account < kAccounts; ++account) {
+    if (found[account] != (is_counter(account) ? found[0] : kMoney))
+      return fmt::format("half: {}", fmt::join(found, " "));
+  }
+  return std::to_string(found[0] - kMoney);
+}
+
+/// Each record as it is, and then the counters together.
+inline std::string write_all(Branch& branch) {
+  for (std::uint64_t account = 0; account < kAccounts; ++account) {
+    const RunResult done = branch.worker->run(
+        [&](Transaction& t) {
+          const auto value = t.get(branch.accounts, account);
+          if (value) (void)t.put(branch.accounts, account, *value);
+        },
+        kBounded);
+    if (!done.committed()) return fmt::format("cannot write {}: {}", account, name(done.reason));
+  }
+  const RunResult done = count_up(branch, /*declares=*/false);
+  return done.committed() ? "writes all" : "cannot count: " + std::string(name(done.reason));
+}
+
+/// A cluster that dies, and is started again.
+class Crash {
+ public:
+  explicit Crash(const Setting& setting) : setting_(setting) {}
+
+  const ClusterFile& file() const { return file_; }
+
+  /// Counts, and is killed at that point of the last transaction.
+  CrashChild::Body dying_coordinator(NodeNumber node, const Death& death, Fate fate) {
+    return [this, node, death, fate](const CrashChild::Report& report) {
+      static std::atomic<bool> armed{false};  // for threads that the node began before
+      base::set_process_sync_hook([death](std::string_view at) {
+        if (armed && at == death.point) die();
+      });
+      Branch branch(options(node));
+      count_rounds(branch, report);
+      if (fate == Fate::kEnded) {
+        base::set_sync_hook(at({"across.logged"}, [] { armed = true; }));
+      } else {
+        base::set_sync_hook(at(death, die));
+      }
+      const RunResult last = count(branch, report);
+      if (fate == Fate::kReleased && branch.cluster->database().wait_released(last.ticket).ok())
+        base::sync_point("test.released");
+      if (fate == Fate::kEnded) std::this_thread::sleep_for(std::chrono::seconds(10));
+      report("has not died");
+    };
+  }
+  /// Counts, and stands at that point of the last transaction until somebody else is dead.
+  CrashChild::Body standing_coordinator(NodeNumber node, const Death& death) {
+    return [this, node, death](const CrashChild::Report& report) {
+      Branch branch(options(node));
+      count_rounds(branch, report);
+      base::set_sync_hook(at(death, [&] {
+        report("stands");
+        (void)comes_true([this] { return flags_.dead.load(); });
+        if (setting_.noticed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }));
+      (void)count(branch, report);
+      base::set_sync_hook({});
+      report("has ended");
+      await_end(branch, report);
+    };
+  }
+  /// Does nothing but what others do to it.
+  CrashChild::Body bystander(NodeNumber node) {
+    return [this, node](const CrashChild::Report& report) {
+      Branch branch(options(node));
+      report("runs");
+      await_end(branch, report);
+    };
+  }
+
+  /// The same; its log gets no further once it has been told so.
+  CrashChild::Body bystander_with_late_log(NodeNumber node) {
+    return [this, node](const CrashChild::Report& report) {
+      base::set_process_sync_hook([this](std::string_view at) {
+        if (!flags_.late || at != "logger.synced") return;
+        flags_.stands = true;
+        (void)comes_true([] { return false; });
+      });
+      bystander(node)(report);
+    };
+  }
+  /// Counts while that log stands still, and is killed when its own log has the last transaction.
+  CrashChild::Body coordinator_with_own_log(NodeNumber node) {
+    return [this, node](const CrashChild::Report& report) {
+      static std::atomic<int> published{-1};  // since it is to be counted
+      base::set_process_sync_hook([](std::string_view at) {
+        if (published >= 0 && at == "logger.published" && ++published == 2) die();
+      });
+      Branch branch(options(node));
+      count_rounds(branch, report);
+      flags_.late = true;
+      (void)comes_true([this] { return flags_.stands.load(); });
+      const std::uint64_t epoch = count(branch, report).ticket.epoch;
+      // What is published when E is that far may be of the epoch before, the next time not any more.
+      while (branch.worker->run([&](Transaction& t) { (void)t.get(branch.accounts, first_of(2)); }).ticket.epoch <
+             epoch + 3) {
+      }
+      published = 0;
+      std::this_thread::sleep_for(std::chrono::seconds(10));
+      report("has not died");
+    };
+  }
+
+  void begin() { flags_.ready = true; }
+  void somebody_died() { flags_.dead = true; }
+  /// Those that are left.
+  void end(std::initializer_list<CrashChild*> others) {
+    flags_.over = true;
+    for (CrashChild* const other : others) {
+      if (!setting_.in_order) {
+        other->kill();
+        continue;
+      }
+      EXPECT_EQ(other->wait().exit_code, 0);
+      EXPECT_EQ(other->lines().back(), "left: ");
+    }
+  }
+
+  /// D of a node's own log.
+  epoch::Epoch durable(NodeNumber node) const {
+    const auto logs = recovery::scan_logs(base::system_files(), manifest_of(file_, node), {});
+    EXPECT_TRUE(logs.ok()) << logs.status().message();
+    return logs.ok() ? logs->durable : 0;
+  }
+  /// Takes the rings away, of nodes that have not ended in order. Up to where the logs of these nodes, which are all there is, count.
+  epoch::Epoch lose_power(const std::vector<NodeNumber>& nodes) {
+    epoch::Epoch least = ~epoch::Epoch{0};
+    for (const NodeNumber node : nodes) {
+      least = std::min(least, durable(node));
+      EXPECT_GT(std::filesystem::remove_all(manifest_of(file_, node).reliable_directory), 1u) << "rings";
+    }
+    return least;
+  }
+
+  /// The counters after the whole cluster has been started again; empty if they do not agree, or something is not as it was.
+  std::optional<std::uint64_t> start_again() {
+    CrashChild first(started_again(1)), second(started_again(2)), third(started_again(3));
+    std::optional<std::uint64_t> found;
+    for (CrashChild* const child : {&first, &second, &third}) {
+      EXPECT_TRUE(child->run_until("done"));
+      const std::vector<std::string>& lines = child->lines();
+      const bool number = !lines.empty() && lines[0].find_first_not_of("0123456789") == std::string::npos;
+      if (!number) {
+        ADD_FAILURE() << (lines.empty() ? "it does not start again" : lines[0]);
+        return std::nullopt;
+      }
+      found = std::stoull(lines[0]);
+      EXPECT_THAT(lines, testing::ElementsAre(lines[0], "writes all", std::to_string(*found + kBankNodes), "done"));
+    }
+    return found;
+  }
+
+ private:
+  ClusterOptions options(NodeNumber node) const {
+    constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
+    ClusterOptions options = node_options(file_, node);
+    options.database.ring_bytes = kSmall;
+    options.database.log_segment_bytes = kSmall;
+    return options;
+  }
+  RunResult count(Branch& branch, const CrashChild::Report& report) {
+    const RunResult done = count_up(branch, setting_.declares);
+    report(done.committed() ? fmt::format("epoch {}", done.ticket.epoch) : std::string(name(done.reason)));
+    return done;
+  }
+  /// Of these all but the last one are surely released.
+  void count_rounds(Branch& branch, const CrashChild::Report& report) {
+    report("runs");
+    (void)comes_true([this] { return flags_.ready.load(); });
+    RunResult done;
+    for (std::uint64_t round = 0; round < setting_.rounds; ++round) done = count(branch, report);
+    if (branch.cluster->database().wait_released(done.ticket).ok()) report("released");
+    (void)count(branch, report);
+  }
+  void await_end(Branch& branch, const CrashChild::Report& report) {
+    (void)comes_true([this] { return flags_.over.load(); });
+    if (!setting_.in_order) (void)comes_true([] { return false; });
+    branch.worker.reset();
+    report("left: " + branch.cluster->leave().message());
+  }
+  CrashChild::Body started_again(NodeNumber node) {
+    return [this, node](const CrashChild::Report& report) {
+      Branch branch(options(node), /*load=*/false);
+      report(look(branch));
+      (void)branch.cluster->barrier();
+      report(write_all(branch));
+      (void)branch.cluster->barrier();
+      report(look(branch));
+      (void)branch.cluster->barrier();
+      report("done");
+      (void)comes_true([] { return false; });
+    };
+  }
+
+  struct Flags {
+    std::atomic<bool> ready{false}, dead{false}, over{false};
+    std::atomic<bool> late{false}, stands{false};  ///< the log of one node
+  };
+  const Setting setting_;
+  const ClusterFile file_{kBankNodes, 1, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
+  Flags& flags_ = map_shared<Flags>();
+};
+
+}  // namespace granary::tests

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Two nodes whose ZooKeeper server stands still for longer than a session, so that all lose their membership:
+# - a bank (bank_node.cc) that moves money meanwhile comes back under a supervisor, which is a loop here, with all that was released;
+# - `granary node` says that it does not hear ZooKeeper, comes back by itself, and serves.
+# Then ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. At the end all the money is counted.
+#
+#   nodes_at_zookeeper.sh GRANARY BANK_NODE ZOOKEEPER_SCRIPT
+#
+# Exit code 1 if something failed, 3 if there is no ZooKeeper to be had.
+set -u
+granary=$(realpath "$1") bank=$(realpath "$2") zookeeper=$(realpath "$3")
+. "$(dirname "$(realpath "$0")")/two_nodes.sh"
+here=$(mktemp -d --tmpdir granary-zookeeper.XXXXXX)
+cd "$here" || exit 1
+touch pid-1 pid-2
+
+end() {
+  touch enough
+  for node in 1 2; do kill -KILL $(cat "pid-$node") 2> /dev/null; done
+  "$zookeeper" stop zookeeper
+  cd / && rm -rf "$here"
+}
+trap end EXIT
+fail() {
+  echo "FAILED after $SECONDS s: $*"
+  tail -n 20 output-* errors-* 2> /dev/null
+  exit 1
+}
+# told TEXT COUNT: both nodes have printed so many lines with it.
+told() { for node in 1 2; do [[ $(cat "output-$node" "errors-$node" 2> /dev/null | grep -c -- "$1") -ge $2 ]] || return 1; done; }
+
+"$zookeeper" start zookeeper --tick 200 > /dev/null || exit 3
+readonly session_ms=1500
+cluster_file nodes > local.toml
+{ cluster_file nodes && zookeeper_membership "$(cat zookeeper/servers)" $session_ms; } > cluster.toml
+
+# The server stands still for more than a session, and its sessions expire.
+stall() {
+  kill -STOP "$(cat zookeeper/0/pid)"
+  sleep 3.5
+  kill -CONT "$(cat zookeeper/0/pid)"
+}
+# bank FILE NODE: in the background, again and again until it is enough.
+supervise() {
+  rm -f enough
+  while [[ ! -e enough ]]; do
+    "$bank" "$1" "$2" "receipt-$2" >> "output-$2" 2>> "errors-$2" &
+    echo $! > "pid-$2"
+    wait $!
+    [[ $? -ne 1 ]] || echo "money or moves are missing" >> wrong
+    sleep 0.2
+  done
+}
+# run_bank FILE COMMAND...: until the command ends; the banks have counted the money at every start.
+run_bank() {
+  local file=$1
+  shift
+  rm -f output-* errors-*
+  supervise "$file" 1 & local first=$!
+  supervise "$file" 2 & local second=$!
+  await 120 told money 1
+  "$@"
+  touch enough
+  for node in 1 2; do kill -TERM "$(cat "pid-$node")" 2> /dev/null; done
+  wait "$first" "$second"
+  [[ ! -e wrong ]] || fail "$(cat wrong)"
+}
+
+move_through_a_stall() {
+  sleep 1
+  stall
+  await 120 told money 2
+  sleep 0.5
+}
+run_bank cluster.toml move_through_a_stall
+echo "after $SECONDS s, the bank: $(tail -q -n 1 output-1)"
+
+rm -f output-* errors-*
+for node in 1 2; do
+  "$granary" node --cluster=cluster.toml --id=$node > "output-$node" 2> "errors-$node" &
+  echo $! > "pid-$node"
+done
+await 120 told "of 2 serves" 1
+stall
+await 120 told "of 2 serves" 2
+told "has not been heard from" 1 || fail "nobody said that ZooKeeper was silent"
+told "starts again with its data" 1 || fail "nobody said that it starts again"
+echo "after $SECONDS s, the nodes serve again"
+
+"$zookeeper" stop zookeeper
+rm -rf zookeeper/0/data/version-2
+"$zookeeper" start zookeeper > /dev/null || fail "ZooKeeper does not start again"
+# Within three time-outs after it serves again, which is when `start` has returned.
+serves_ms=$(date +%s%3N)
+await 60 told "was wiped" 1
+took_ms=$(($(date +%s%3N) - serves_ms))
+[[ $took_ms -le $((3 * session_ms)) ]] || fail "the nodes noticed after $took_ms ms only, with sessions of $session_ms ms"
+for node in 1 2; do
+  await 60 bash -c "! kill -0 $(cat pid-$node) 2> /dev/null"
+  wait "$(cat pid-$node)"
+  code=$?
+  [[ $code -eq 6 ]] || fail "node $node ended with exit code $code, not 6"
+done
+echo "after $SECONDS s, the nodes have ended, $took_ms ms after ZooKeeper served again"
+
+run_bank local.toml true
+grep -h -m 1 money output-1

@@ -1,0 +1,83 @@
+// What a node says of others that die or stand still, with views and times told by the test.
+
+#include "src/node/peer_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace granary::db {
+namespace {
+
+using membership::Member;
+using membership::MemberState;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Reports : public testing::Test {
+ protected:
+  Reports() {
+    for (membership::NodeId id = 1; id <= 3; ++id)
+      configuration_.members.push_back({.id = id, .generation = 4, .state = MemberState::kServing});
+  }
+  Member& node(membership::NodeId id) { return *configuration_.find(id); }
+  std::vector<std::string> look(std::uint64_t now_us) {
+    return reports_.look({.configuration = configuration_, .epoch = epoch_, .durable = 7, .waits_for = waits_for_},
+                         now_us);
+  }
+
+  membership::Configuration configuration_;
+  epoch::Epoch epoch_ = 10;
+  std::optional<membership::NodeId> waits_for_;
+  PeerReports reports_{2, true, 1'000'000};
+};
+
+TEST_F(Reports, ADeathIsToldOnceWithWhatItMeans) {
+  EXPECT_THAT(look(0), IsEmpty());
+  EXPECT_EQ(reports_.obstacle(0), "");
+  node(3).state = MemberState::kDead;
+  EXPECT_THAT(look(100'000),
+              ElementsAre(AllOf(HasSubstr("node 3 (generation 4) has just been found dead"),
+                                HasSubstr("No result is released any more (D stays 7)"), HasSubstr("End all nodes"))));
+  EXPECT_THAT(look(200'000), IsEmpty());
+  EXPECT_THAT(reports_.obstacle(2'100'000), HasSubstr("node 3 (generation 4) has been dead for 2.0 s"));
+  node(3).generation = 5;
+  node(3).state = MemberState::kServing;
+  epoch_ = 11;
+  EXPECT_THAT(look(300'000), ElementsAre(HasSubstr("node 3 is back: generation 5")));
+  EXPECT_EQ(reports_.obstacle(300'000), "");
+}
+
+TEST_F(Reports, WhoLeavesInOrderIsNoWord) {
+  EXPECT_THAT(look(0), IsEmpty());
+  node(3).state = MemberState::kLeft;
+  EXPECT_THAT(look(100'000), IsEmpty());
+  EXPECT_EQ(reports_.obstacle(100'000), "");
+}
+
+TEST_F(Reports, AnEpochThatStandsStillIsToldWithItsHolderAndItsEnd) {
+  waits_for_ = 3;
+  for (std::uint64_t now = 0; now < 1'000'000; now += 250'000) EXPECT_THAT(look(now), IsEmpty()) << now;
+  EXPECT_THAT(look(1'000'000), ElementsAre(AllOf(HasSubstr("stood still at 10 for 1.0 s"),
+                                                 HasSubstr("node 3 (generation 4) holds it back"))));
+  EXPECT_THAT(look(1'250'000), IsEmpty());
+  EXPECT_THAT(reports_.obstacle(1'250'000), HasSubstr("node 3 (generation 4)"));
+  epoch_ = 11;
+  EXPECT_THAT(look(1'500'000), ElementsAre(HasSubstr("goes on, with 11, after 1.5 s")));
+  EXPECT_EQ(reports_.obstacle(1'500'000), "");
+}
+
+TEST_F(Reports, WithoutTheLeadersKnowledgeTheLeaderIsNamed) {
+  for (std::uint64_t now = 0; now < 1'000'000; now += 250'000) EXPECT_THAT(look(now), IsEmpty()) << now;
+  EXPECT_THAT(look(1'000'000), ElementsAre(HasSubstr("node 1 (generation 4), which advances it")));
+}
+
+/// Of a process that was stopped itself, E has stood still for its own eyes only.
+TEST_F(Reports, ANodeThatStoodStillItselfCountsFromAnew) {
+  EXPECT_THAT(look(0), IsEmpty());
+  EXPECT_THAT(look(5'000'000), IsEmpty());
+  EXPECT_THAT(look(5'400'000), IsEmpty());
+}
+
+}  // namespace
+}  // namespace granary::db

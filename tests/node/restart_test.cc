@@ -1,0 +1,301 @@
+// Clusters with directories that end, in order or not, and start again: what is there then, what is waited for, and what is refused.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <granary/cluster.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster_config/membership/configuration.h"
+#include "cluster_config/membership/life.h"
+#include "cluster_config/membership/local/local_board.h"
+#include "recovery/manifest.h"
+#include "src/base/test_hooks.h"
+#include "tests/node/accounts.h"
+#include "tests/node/local_cluster.h"
+
+namespace granary {
+namespace {
+
+using tests::ClusterFile;
+using tests::kAccounts;
+using tests::make_accounts;
+using tests::node_options;
+using tests::on_each_node;
+
+/// Two nodes with directories, of which node 1 writes to the accounts of both.
+class ClusterRestart : public testing::Test {
+ protected:
+  void write_to_both() {
+    on_each_node(file_, 2, [](Cluster& cluster) {
+      const auto accounts = make_accounts(cluster, IndexKind::kHash);
+      ASSERT_TRUE(cluster.start().ok());
+      if (cluster.node() == 1) {
+        auto worker = cluster.register_worker().value();
+        EXPECT_TRUE(worker
+                        ->run([&](Transaction& t) {
+                          (void)t.put(accounts, 0, {7});
+                          (void)t.put(accounts, kAccounts, {8});
+                        })
+                        .committed());
+      }
+      EXPECT_TRUE(cluster.barrier().ok());
+      if (dies_) ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    });
+  }
+  void expect_both() {
+    on_each_node(file_, 2, [](Cluster& cluster) {
+      const auto accounts = make_accounts(cluster, IndexKind::kHash);
+      const Status started = cluster.start();
+      ASSERT_TRUE(started.ok()) << started.message();
+      auto worker = cluster.register_worker().value();
+      std::int64_t here = 0;
+      EXPECT_TRUE(
+          worker->run([&](Transaction& t) { here = t.get(accounts, (cluster.node() - 1) * kAccounts)->balance; })
+              .committed());
+      EXPECT_EQ(here, cluster.node() == 1 ? 7 : 8);
+      EXPECT_TRUE(cluster.barrier().ok());
+    });
+  }
+
+  std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
+  membership::MemberState state_of(NodeNumber node) const {
+    const auto board = membership::open_local_board(folder() / "run", 60'000'000).value();
+    return membership::configuration_of(board->read()->text)->find(node)->state;
+  }
+  /// `write_to_both` in a process that ends without leaving.
+  void crash_after_writes() {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      dies_ = true;
+      write_to_both();
+      ::_exit(2);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+  }
+  /// They start with what is there.
+  void salvage_both() {
+    on_each_node(
+        file_, 2,
+        [](Cluster& cluster) {
+          (void)make_accounts(cluster, IndexKind::kHash);
+          const Status started = cluster.start();
+          EXPECT_TRUE(started.ok()) << started.message();
+        },
+        [](ClusterOptions& options) { options.database.salvage = true; });
+  }
+  std::string why_refused(NodeNumber node) { return Cluster::join(node_options(file_, node)).status().message(); }
+
+  static inline bool dies_ = false;  ///< this process is one that does
+  ClusterFile file_{2, 2, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
+};
+
+TEST_F(ClusterRestart, ANodeHasWhatAnotherWroteThere) {
+  write_to_both();
+  expect_both();
+}
+
+TEST_F(ClusterRestart, TheRunDirectoryMayBeGone) {
+  write_to_both();
+  std::filesystem::remove_all(folder() / "run");  // as one in memory when the machine starts anew
+  expect_both();
+  const auto life = membership::read_life(base::system_files(), folder() / "data/node-2", "test", 2);
+  ASSERT_TRUE(life.ok()) << life.status().message();
+  EXPECT_EQ(life->generation, 2u) << "a generation was taken twice";
+}
+
+TEST_F(ClusterRestart, DataOfAnotherNodeAreRefused) {
+  write_to_both();
+  const std::filesystem::path first = folder() / "data/node-1", second = folder() / "data/node-2";
+  std::filesystem::remove_all(second);
+  std::filesystem::copy(first, second, std::filesystem::copy_options::recursive);
+  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}}) {  // node 1 recovers from both directories
+    EXPECT_THAT(why_refused(node), testing::HasSubstr("node 1 of cluster 'test', not those of node 2"));
+  }
+}
+
+/// Both lives are named; only who is told to salvage goes on with it.
+TEST_F(ClusterRestart, AnOlderCopyOfANodesDirectoryIsRefused) {
+  const std::filesystem::path data = folder() / "data/node-2", older = folder() / "older";
+  write_to_both();
+  std::filesystem::copy(data, older, std::filesystem::copy_options::recursive);
+  expect_both();
+  std::filesystem::remove_all(data);
+  std::filesystem::rename(older, data);
+  const std::string refused = why_refused(2);
+  EXPECT_THAT(refused, testing::HasSubstr("the data of node 2 in '" + data.string() + "' are of its life 1"));
+  EXPECT_THAT(refused, testing::HasSubstr("it has had life 2 since"));
+  salvage_both();
+}
+
+/// Neither as a new node's, nor for the recovery of the others.
+TEST_F(ClusterRestart, DataWithoutTheFileThatSaysWhoseTheyAreAreRefused) {
+  write_to_both();
+  expect_both();
+  const std::string member = folder() / "data/node-2/MEMBER";
+  std::filesystem::remove(member);
+  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}})
+    EXPECT_THAT(why_refused(node), testing::HasSubstr("'" + member + "', which says of which node"));
+  salvage_both();
+  const auto life = membership::read_life(base::system_files(), folder() / "data/node-2", "test", 2);
+  ASSERT_TRUE(life.ok()) << life.status().message();
+  EXPECT_EQ(life->generation, 3u) << "counted on from the lives that the manifest names";
+  expect_both();
+}
+
+TEST_F(ClusterRestart, DataOfAnotherClusterAreRefused) {
+  write_to_both();
+  std::ofstream(file_.path()) << "[cluster]\nname = \"other\"\nrun_directory = \"elsewhere\"\n[[node]]\nid = 1\n"
+                                 "data_directory = \"data/node-1\"\n";
+  EXPECT_THAT(why_refused(1), testing::HasSubstr("of cluster 'test', not those of node 1 of cluster 'other'"));
+}
+
+TEST_F(ClusterRestart, TheFirstNodeThatComesRecoversAfterACrash) {
+  crash_after_writes();
+  expect_both();
+}
+
+/// Else whoever starts meanwhile would read it too early, and D would go on without it.
+TEST_F(ClusterRestart, ANodeHasLeftOnlyWhenItsLogIsWhole) {
+  on_each_node(file_, 2, [this](Cluster& cluster) {
+    ASSERT_TRUE(cluster.start().ok());
+    const NodeNumber node = cluster.node();
+    unsigned closed = 0;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point != "cluster.closed") return;
+      ++closed;
+      EXPECT_EQ(state_of(node), membership::MemberState::kServing);
+      const auto manifest =
+          recovery::read_manifest(base::system_files(), folder() / ("data/node-" + std::to_string(node)));
+      EXPECT_TRUE(manifest->generations.back().cut.has_value());
+    });
+    EXPECT_TRUE(cluster.leave().ok());
+    base::set_sync_hook({});
+    EXPECT_EQ(closed, 1u);
+    EXPECT_EQ(state_of(node), membership::MemberState::kLeft);
+  });
+}
+
+TEST_F(ClusterRestart, ANodeThatCannotEndItsLogHasDied) {
+  on_each_node(file_, 2, [this](Cluster& cluster) {
+    ASSERT_TRUE(cluster.start().ok());
+    EXPECT_TRUE(cluster.barrier().ok());
+    if (cluster.node() == 2) std::filesystem::remove_all(folder() / "data/node-2");
+    EXPECT_EQ(cluster.leave().ok(), cluster.node() == 1);
+  });
+  EXPECT_EQ(state_of(1), membership::MemberState::kLeft);
+  EXPECT_EQ(state_of(2), membership::MemberState::kDead);
+}
+
+/// As one that was stopped for longer than its membership lasted: its log has no end, and nobody may read it yet.
+TEST_F(ClusterRestart, AFormerProcessIsWaitedFor) {
+  crash_after_writes();
+  auto held = base::system_files().lock(folder() / "data/node-2/LOCK").value();
+  ClusterOptions impatient = node_options(file_, 1);
+  impatient.start_timeout_ms = 100;
+  EXPECT_THAT(Cluster::join(impatient).status().message(), testing::HasSubstr("still in use by a former process"));
+  std::thread ending([&held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    held.reset();
+  });
+  expect_both();
+  ending.join();
+}
+
+TEST_F(ClusterRestart, ADirectoryThatIsEmptyNowIsMissed) {
+  write_to_both();
+  std::filesystem::remove_all(folder() / "data/node-2");
+  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}})
+    EXPECT_THAT(why_refused(node), testing::HasSubstr("data/node-2' holds no data")) << node;
+  on_each_node(
+      file_, 2,
+      [](Cluster& cluster) {
+        (void)make_accounts(cluster, IndexKind::kHash);
+        const Status started = cluster.start();
+        EXPECT_TRUE(started.ok()) << started.message();
+      },
+      [](ClusterOptions& options) { options.database.salvage = true; });
+}
+
+TEST_F(ClusterRestart, ADeadNodeThatTheFileHasNoMoreHoldsNothingBack) {
+  crash_after_writes();
+  const std::filesystem::path smaller = folder() / "smaller.toml";
+  std::ofstream(smaller) << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n[[node]]\nid = 1\n"
+                            "memory = \"64MiB\"\ndata_directory = \"smaller\"\nreliable_directory = \"rings\"\n";
+  ClusterOptions options = node_options(file_, 1);
+  options.file = smaller;
+  auto cluster = Cluster::join(options).value();
+  const auto accounts = make_accounts(*cluster, IndexKind::kHash);
+  ASSERT_TRUE(cluster->start().ok());
+  EXPECT_EQ(state_of(2), membership::MemberState::kDead);
+  auto worker = cluster->register_worker().value();
+  const RunResult done = worker->run([&](Transaction& t) { (void)t.put(accounts, 0, {7}); });
+  ASSERT_TRUE(done.committed());
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (cluster->database().released_epoch() < done.ticket.epoch && std::chrono::steady_clock::now() < patience)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(cluster->database().released_epoch(), done.ticket.epoch);
+  worker.reset();
+}
+
+TEST_F(ClusterRestart, ADirectoryOfANodeIsNotOpenedAlone) {
+  write_to_both();
+  Options alone;
+  alone.directory = folder() / "data/node-1";
+  const auto opened = Database::open(alone);
+  EXPECT_EQ(opened.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(opened.status().message(), testing::HasSubstr("has the data of a node of a cluster"));
+  expect_both();
+}
+
+/// So their ids in the log and in messages are in another order than they are made in.
+TEST_F(ClusterRestart, ATableMayBeAddedBeforeAnother) {
+  const auto run = [this](bool added, std::int64_t expected) {
+    on_each_node(file_, 2, [=](Cluster& cluster) {
+      const auto home = [](std::string_view key) { return static_cast<NodeNumber>(key.back() - '0'); };
+      const TableOptions options{.max_value_bytes = 8, .index = IndexKind::kHash};
+      const Table first = cluster.create_table("first", options, {home}).value();
+      if (added)
+        (void)cluster.create_table("between", {.max_value_bytes = 4, .index = IndexKind::kHash}, {home}).value();
+      const Table last = cluster.create_table("last", options, {home}).value();
+      ASSERT_TRUE(cluster.start().ok());
+      auto worker = cluster.register_worker().value();
+      if (cluster.node() == 1) {
+        EXPECT_TRUE(worker
+                        ->run([&](Transaction& t) {
+                          (void)t.put(first, "a2", "first");
+                          (void)t.put(last, "b2" + std::to_string(expected) + "2", "last");
+                        })
+                        .committed());
+      }
+      EXPECT_TRUE(cluster.barrier().ok());
+      std::int64_t count = 0;
+      EXPECT_TRUE(worker
+                      ->run([&](Transaction& t) {
+                        count = 0;
+                        std::string value;
+                        for (std::int64_t i = 1; i <= expected; ++i)
+                          count += t.get(last, "b2" + std::to_string(i) + "2", value) == Outcome::kOk ? 1 : 0;
+                      })
+                      .committed());
+      EXPECT_EQ(count, expected) << "at node " << cluster.node();
+      EXPECT_TRUE(cluster.barrier().ok());
+    });
+  };
+  run(false, 1);
+  run(true, 2);
+  run(true, 3);
+}
+
+}  // namespace
+}  // namespace granary

@@ -1,0 +1,118 @@
+// Covers starts that lack something: the caller is told what. Not nodes that do not come (cluster_test.cc).
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "cluster_config/membership/configuration.h"
+#include "src/node/leader_thread.h"
+#include "src/db/engine.h"
+#include "tests/node/local_cluster.h"
+
+namespace granary::tests {
+namespace {
+
+TEST(Start, WithoutAnEpochSlotForTheServiceSaysSo) {
+  const ClusterFile file(1);
+  auto cluster = Cluster::join(node_options(file, 1));
+  ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+  while ((*cluster)->database().engine().epochs().acquire_slot() != nullptr) {
+  }
+  const Status started = (*cluster)->start();
+  EXPECT_EQ(started.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(started.message(), testing::HasSubstr("epoch slots of node 1 are taken"));
+}
+
+/// A node's fabric whose device is used up.
+class UsedUp final : public rdma::Fabric {
+ public:
+  const rdma::NodeOptions& node() const override { return node_; }
+  std::string_view provider() const override { return "none"; }
+  Status register_region(const rdma::RegionSpec&, memory::Region&) override { return {}; }
+  Status listen() override { return {}; }
+  Result<std::unique_ptr<rdma::Endpoint>> open_endpoint() override {
+    return Status(StatusCode::kResourceExhausted, "no endpoint is left");
+  }
+
+ private:
+  const rdma::NodeOptions node_{.node = 1};
+};
+
+TEST(Start, ALeaderWithoutAnEndpointTellsWhyTheEpochStays) {
+  UsedUp fabric;
+  db::LeaderThread leader(fabric, {1}, 1000, nullptr);
+  membership::Configuration configuration;
+  configuration.version = 1;
+  configuration.add(1).state = membership::MemberState::kServing;
+  leader.follow(configuration);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (leader.status().ok() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(leader.status().message(), "no endpoint is left");
+  configuration.version = 2;
+  configuration.add(1).state = membership::MemberState::kLeft;
+  leader.follow(configuration);
+  while (!leader.status().ok() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(leader.status().ok()) << "it does not lead any more";
+}
+
+/// A live node that does not come to a barrier is named, and may come later.
+TEST(Barrier, TellsWhoDoesNotCome) {
+  const ClusterFile file(2);
+  std::atomic<bool> told{false};
+  on_each_node(
+      file, 2,
+      [&told](Cluster& cluster) {
+        ASSERT_TRUE(cluster.start().ok());
+        if (cluster.node() == 2) {
+          while (!told) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return;
+        }
+        const Status waited = cluster.barrier();
+        EXPECT_EQ(waited.code(), StatusCode::kUnavailable);
+        EXPECT_THAT(waited.message(), testing::HasSubstr("node 2 lives, and has not come to barrier 2 after 300 ms"));
+        told = true;
+      },
+      [](ClusterOptions& options) {
+        if (options.node == 1) options.barrier_timeout_ms = 300;
+      });
+}
+
+/// What a node reads while it recovers is where it hears that it is to give up; the next start recovers all the same.
+TEST(Start, IsGivenUpInTheMiddleOfARecovery) {
+  const ClusterFile file(1, 2, {}, "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+  const auto run = [&file](ClusterOptions options) -> Status {
+    auto cluster = Cluster::join(options);
+    if (!cluster.ok()) return cluster.status();
+    auto table = (*cluster)->create_table<std::uint64_t, std::uint64_t>("t", {}, Placement::replicated());
+    if (!table.ok()) return table.status();
+    if (Status started = (*cluster)->start(); !started.ok()) return started;
+    auto worker = (*cluster)->register_worker().value();
+    return worker->run([&](Transaction& t) { (void)t.put(*table, 1, 2); }).committed()
+               ? Status()
+               : Status(StatusCode::kIoError, "not committed");
+  };
+  ASSERT_TRUE(run(node_options(file, 1)).ok());
+  ClusterOptions options = node_options(file, 1);
+  std::atomic<bool> recovers{false}, asked{false};
+  options.give_up = [&] {
+    if (!recovers) return false;
+    asked = true;
+    return true;
+  };
+  options.database.recovery_progress = [&](const RecoveryProgress&) {
+    recovers = true;
+    while (!asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const Status given_up = run(options);
+  EXPECT_EQ(given_up.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(given_up.message(), testing::HasSubstr("node 1 was told to give up before it served"));
+  EXPECT_TRUE(recovers);
+  EXPECT_TRUE(run(node_options(file, 1)).ok());
+}
+
+}  // namespace
+}  // namespace granary::tests
