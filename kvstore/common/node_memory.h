@@ -22,7 +22,7 @@ class NodeMemory {
 
   /// nullptr when the memory limit is reached.
   void* allocate(std::size_t bytes, BlockKind kind = BlockKind::kOther) {
-    return slabs_.allocate(slab_kind(kind), bytes);
+    return slabs_.allocate(slab_kind(kind), bytes, memory::Urgency::kIndex);
   }
   /// Frees at once a block that no other thread ever saw.
   void free_unpublished(void* block, BlockKind kind = BlockKind::kOther) { slabs_.free(slab_kind(kind), block); }

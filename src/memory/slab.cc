@@ -87,6 +87,16 @@ SlabPool::~SlabPool() = default;
 
 std::size_t SlabPool::simple_capacity(const void* block) { return ::malloc_usable_size(const_cast<void*>(block)); }
 
+std::uint64_t SlabPool::limit_for(Urgency urgency) const {
+  const std::uint64_t reserve = reserve_bytes_.load(std::memory_order_relaxed);
+  switch (urgency) {
+    case Urgency::kNormal: return limit_bytes() - reserve;
+    case Urgency::kIndex: return limit_bytes() - reserve / 2;
+    case Urgency::kUrgent: return limit_bytes();
+  }
+  std::abort();
+}
+
 char* SlabPool::take(std::size_t bytes, std::uint64_t limit) {
   // The limit counts extents; relaxed, because only the sum matters.
   const std::uint64_t before = reserved_.fetch_add(bytes, std::memory_order_relaxed);
@@ -165,7 +175,7 @@ void SlabPool::add_regained(char* run, std::size_t bytes) {
 
 char* SlabPool::take_run(std::size_t bytes) {
   if (bytes > limit_bytes()) return nullptr;
-  return take(whole_extents(bytes), normal_limit());
+  return take(whole_extents(bytes), limit_for(Urgency::kNormal));
 }
 
 void SlabPool::give_run(char* run, std::size_t bytes) {
@@ -175,7 +185,7 @@ void SlabPool::give_run(char* run, std::size_t bytes) {
 
 char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes) {
   *bytes = cut_bytes(class_index);
-  char* const extent = take(*bytes, urgency == Urgency::kUrgent ? limit_bytes() : normal_limit());
+  char* const extent = take(*bytes, limit_for(urgency));
   if (extent == nullptr) return nullptr;
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;
   for (std::size_t i = 0; i < *bytes >> kExtentShift; ++i) {

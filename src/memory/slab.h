@@ -40,15 +40,16 @@ std::size_t class_bytes(std::size_t size_class);
 struct SlabOptions {
   /// Bytes the pool may take from the region in all; 0 = as much as the region holds.
   std::uint64_t limit_bytes = 0;
-  /// Of these, what only urgent allocations may take: those on the way to freeing memory, such as the old version that a
-  /// deletion must keep for snapshots. Otherwise a full database could not delete.
+  /// Of these, what only some allocations may take (Urgency). Urgent are those on the way to freeing memory, such as the old version that
+  /// a deletion must keep for snapshots: otherwise a full database could not delete.
   std::uint64_t reserve_bytes = 0;
   /// Use malloc and free instead (the paper's "simple allocator", Fig. 11).
   bool simple = false;
 };
 
-/// Who may use the reserve.
-enum class Urgency : std::uint8_t { kNormal, kUrgent };
+/// Who may use the reserve: nodes of indexes the first half of it, what is urgent all of it. Where records have filled memory, deletions
+/// leave gaps that only records fit into, and the insert that comes into such a gap may need a node.
+enum class Urgency : std::uint8_t { kNormal, kIndex, kUrgent };
 
 class SlabCache;
 
@@ -95,7 +96,7 @@ class SlabPool {
   char* take(std::size_t bytes, std::uint64_t limit);
   char* take_regained(std::size_t bytes);
   void add_regained(char* run, std::size_t bytes);
-  std::uint64_t normal_limit() const { return limit_bytes() - reserve_bytes_.load(std::memory_order_relaxed); }
+  std::uint64_t limit_for(Urgency urgency) const;
   /// Of the extent that a block lies in, or begins in if it is larger than one.
   std::size_t extent_of(const void* block) const {
     return (reinterpret_cast<std::uintptr_t>(block) - base_) >> kExtentShift;

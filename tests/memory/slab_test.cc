@@ -203,13 +203,15 @@ class ReservingSlab : public Slab {
   ReservingSlab() : Slab({.limit_bytes = 2 * kMiB, .reserve_bytes = kMiB}) {}
 };
 
-TEST_F(ReservingSlab, OnlyUrgentAllocationsTakeTheReserve) {
+TEST_F(ReservingSlab, NodesOfIndexesTakeHalfTheReserveAndUrgentAllocationsAllOfIt) {
   SlabCache cache(pool_);
-  std::size_t normal = 0, urgent = 0;
+  std::size_t normal = 0, index = 0, urgent = 0;
   while (cache.allocate(SlabKind::kRecord, 1000) != nullptr) ++normal;
+  while (cache.allocate(SlabKind::kNode, 1000, Urgency::kIndex) != nullptr) ++index;
   while (cache.allocate(SlabKind::kRecord, 1000, Urgency::kUrgent) != nullptr) ++urgent;
   EXPECT_EQ(normal, kMiB / 1024);
-  EXPECT_EQ(urgent, kMiB / 1024);
+  EXPECT_EQ(index, kMiB / 2 / 1024);
+  EXPECT_EQ(urgent, kMiB / 2 / 1024);
 }
 
 class SimpleSlab : public Slab {
