@@ -1,4 +1,4 @@
-#include "bench/append/command.h"
+// `granary bench append`: a recorded list-append run, and the judge of such histories.
 
 #include <filesystem>
 #include <fstream>
@@ -13,6 +13,7 @@
 #include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/fresh_database.h"
 #include "bench/harness/json_report.h"
+#include "bench/harness/registry.h"
 #include "bench/harness/stop_signals.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
@@ -318,7 +319,7 @@ std::vector<Flag> append_flags() {
 
 }  // namespace
 
-const BenchCommand& append_command() {
+const BenchCommand& append::append_command() {
   static const BenchCommand command = {
       .name = "append",
       .summary = "record a list-append history, for --verify and for outside checkers such as Elle",

@@ -1,4 +1,4 @@
-#include "bench/fabric/command.h"
+// `granary bench fabric`: one-sided operations beside plain copies.
 
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include "bench/fabric/measure.h"
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/registry.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"

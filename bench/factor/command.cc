@@ -1,10 +1,14 @@
-#include "bench/factor/command.h"
+// `granary bench factor`: the factor analysis of the Silo paper (5.7, figure 11) on TPC-C.
 
 #include "bench/factor/bars.h"
+#include "bench/harness/registry.h"
 
 namespace granary::bench::factor {
 
-BenchCommand factor_command(const BenchCommand& workload) {
+namespace {
+
+/// Measures `workload` in each step of the analysis; takes the workload's flags.
+BenchCommand analysis_of(const BenchCommand& workload) {
   BenchCommand command = workload;
   command.name = "factor";
   command.summary = "what each of Silo's parts brings, step by step (on " + workload.name + ")";
@@ -20,6 +24,13 @@ BenchCommand factor_command(const BenchCommand& workload) {
   command.run_instead = [workload](const Settings& settings, const FlagValues& flags) {
     return run_bars(workload, settings, flags);
   };
+  return command;
+}
+
+}  // namespace
+
+const BenchCommand& factor_command() {
+  static const BenchCommand command = analysis_of(tpcc::tpcc_command());
   return command;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// One `granary bench NAME`: its flags, its variants, and how it makes a workload for the runner. A workload
-// folder exposes one function, `const BenchCommand& NAME_command()`, in its command.h; src/cli/commands.cc lists it.
+// One `granary bench NAME`: its flags, its variants, and how it makes a workload for the runner. All there are:
+// registry.h.
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "bench/hash/command.h"
+// `granary bench hash`: READs per lookup of hash tables.
 
 #include <vector>
 
@@ -6,6 +6,7 @@
 
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/registry.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "bench/hash/cache_misses.h"

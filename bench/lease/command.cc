@@ -1,5 +1,6 @@
-#include "bench/lease/command.h"
+// `granary bench lease`.
 
+#include "bench/harness/registry.h"
 #include "bench/lease/workload.h"
 #include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"

@@ -1,4 +1,4 @@
-#include "bench/recovery/command.h"
+// `granary bench recovery`.
 
 #include <time.h>
 
@@ -13,6 +13,7 @@
 #include "bench/harness/log_room.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/registry.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "bench/recovery/verify.h"

@@ -1,4 +1,4 @@
-#include "bench/remote/command.h"
+// `granary bench remote`: lookups in another process's hash table beside plain READs.
 
 #include <vector>
 
@@ -6,6 +6,7 @@
 
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/registry.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "bench/remote/measure.h"

@@ -1,5 +1,6 @@
-#include "bench/smallbank/command.h"
+// `granary bench smallbank`.
 
+#include "bench/harness/registry.h"
 #include "bench/smallbank/workload.h"
 #include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"

@@ -1,7 +1,8 @@
-#include "bench/soak/command.h"
+// `granary bench soak`.
 
 #include <fmt/format.h>
 
+#include "bench/harness/registry.h"
 #include "bench/soak/verdict.h"
 #include "bench/soak/workload.h"
 

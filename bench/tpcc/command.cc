@@ -1,8 +1,9 @@
-#include "bench/tpcc/command.h"
+// `granary bench tpcc`.
 
 #include <algorithm>
 
 #include "bench/harness/machine.h"
+#include "bench/harness/registry.h"
 #include "bench/store/cluster_store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"

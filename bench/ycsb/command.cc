@@ -1,5 +1,6 @@
-#include "bench/ycsb/command.h"
+// `granary bench ycsb` and `granary bench kv`.
 
+#include "bench/harness/registry.h"
 #include "bench/ycsb/bare_store.h"
 #include "bench/ycsb/cluster_store.h"
 #include "bench/ycsb/engine_store.h"
