@@ -44,7 +44,10 @@ class VariantSet {
 
   bool has(Variant variant) const { return (bits_ >> static_cast<unsigned>(variant) & 1u) != 0; }
   void add(Variant variant) { bits_ |= 1u << static_cast<unsigned>(variant); }
-  void add(VariantSet others) { bits_ |= others.bits_; }
+  VariantSet with(VariantSet others) const {
+    others.bits_ |= bits_;
+    return others;
+  }
   bool empty() const { return bits_ == 0; }
   std::vector<Variant> list() const;
 

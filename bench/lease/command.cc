@@ -2,9 +2,7 @@
 
 #include "bench/harness/registry.h"
 #include "bench/lease/workload.h"
-#include "bench/store/cluster_store.h"
-#include "bench/store/granary_store.h"
-#include "bench/store/partitioned_store.h"
+#include "bench/store/make_workload.h"
 
 namespace granary::bench::lease {
 
@@ -13,33 +11,7 @@ namespace {
 Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
   const Result<Parameters> parameters = parameters_from(settings, flags);
   if (!parameters.ok()) return parameters.status();
-  if (!settings.share.alone()) {
-    return std::unique_ptr<Workload>(std::make_unique<LeaseWorkload<store::ClusterStore>>(
-        *parameters, [cluster = settings.cluster, protocol = settings.protocol] {
-          return store::ClusterStore::open(cluster, protocol);
-        }));
-  }
-  const Options options = settings.options;
-  if (settings.variants.has(Variant::kPartitionedStore)) {
-    const std::uint32_t partitions = parameters->partitions;
-    if (partitions > store::Footprint::kMost) {
-      return Status(
-          StatusCode::kInvalidArgument,
-          fmt::format("--partitions={}: transactions may touch all of them, and the partitioned store takes at "
-                      "most {} at once",
-                      partitions, store::Footprint::kMost));
-    }
-    return std::unique_ptr<Workload>(std::make_unique<LeaseWorkload<store::PartitionedStore>>(
-        *parameters, [=] { return store::PartitionedStore::open(options, partitions); }));
-  }
-  return std::unique_ptr<Workload>(std::make_unique<LeaseWorkload<store::GranaryStore>>(
-      *parameters, [=] { return store::GranaryStore::open(options, false); }));
-}
-
-VariantSet lease_variants() {
-  VariantSet variants = VariantSet::engine();
-  variants.add(Variant::kPartitionedStore);
-  return variants;
+  return store::make_workload<LeaseWorkload>(settings, *parameters, parameters->partitions);
 }
 
 }  // namespace
@@ -57,7 +29,7 @@ const BenchCommand& lease_command() {
           "Increments are counted afterwards.",
       .examples = {"--workers=2 --partitions=2 --read_percent=80", "--workers=2 --partitions=2 --hotspot=120"},
       .flags = parameter_flags(),
-      .variants = lease_variants(),
+      .variants = VariantSet::engine().with({Variant::kPartitionedStore}),
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .verify = true,

@@ -32,8 +32,7 @@ Place RequestSource::hot_record() {
 }
 
 Place RequestSource::any_record() {
-  const bool elsewhere = ranges_.parts() > 1 && random_.chance(parameters_.distributed);
-  const std::uint32_t partition = elsewhere ? store::other_partition(ranges_, home_, random_) : home_;
+  const std::uint32_t partition = store::home_or_other(ranges_, home_, parameters_.distributed, random_);
   const KeyRange range = ranges_[partition];
   return {RecordKey{range.from + random_.below(range.size())}, partition};
 }

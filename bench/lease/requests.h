@@ -18,6 +18,7 @@ struct Place {
 };
 
 struct RecordRequest {
+  static constexpr std::uint8_t type = 0;   // there is one
   std::array<Place, kMostRecords> records;  // the first `count` are set, all different
   std::uint32_t count = 0;
   std::uint32_t only_read = 0;  // the first ones; a hot one among them

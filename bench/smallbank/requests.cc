@@ -1,7 +1,5 @@
 #include "bench/smallbank/requests.h"
 
-#include <algorithm>
-
 #include "bench/store/range_work.h"
 
 namespace granary::bench::smallbank {
@@ -13,17 +11,10 @@ RequestSource::RequestSource(const Parameters& parameters, std::uint32_t worker)
       random_(parameters.seed, std::uint64_t{0x62616e6b} << 32 | parameters.share.node << 16 | worker) {}
 
 BankRequest RequestSource::next() {
-  BankRequest request{.type = next_type(), .first = any_customer(home_)};
+  BankRequest request{.type = static_cast<Type>(store::draw_of(kMix, random_)), .first = any_customer(home_)};
   if (has_two(request.type)) request.second = other_customer(request.first);
   request.amount = next_amount(request.type);
   return request;
-}
-
-Type RequestSource::next_type() {
-  std::uint64_t draw = random_.below(100);
-  std::size_t type = 0;
-  while (draw >= kMix[type]) draw -= kMix[type++];
-  return static_cast<Type>(type);
 }
 
 Cents RequestSource::next_amount(Type type) {
@@ -43,9 +34,7 @@ Customer RequestSource::any_customer(std::uint32_t partition) {
 }
 
 Customer RequestSource::other_customer(const Customer& first) {
-  const bool elsewhere = ranges_.parts() > 1 && random_.chance(parameters_.distributed);
-  const std::uint32_t partition =
-      elsewhere ? store::other_partition(ranges_, first.partition, random_) : first.partition;
+  const std::uint32_t partition = store::home_or_other(ranges_, first.partition, parameters_.distributed, random_);
   Customer second = any_customer(partition);
   const KeyRange range = ranges_[partition];
   if (second.key == first.key) {  // its neighbour, round the end of the range

@@ -29,7 +29,6 @@ class RequestSource {
   std::uint32_t home() const { return home_; }
 
  private:
-  Type next_type();
   Cents next_amount(Type type);
   /// Hot ones come more often: they are the first of each partition.
   Customer any_customer(std::uint32_t partition);

@@ -3,8 +3,6 @@
 // Isolation", ICDE 2008). A customer has a number, which is the key of all three rows; money is in cents.
 
 #include <cstdint>
-#include <cstring>
-#include <string>
 
 #include "bench/smallbank/parameters.h"
 #include "bench/store/spread.h"
@@ -31,44 +29,13 @@ struct Customer {
 };
 
 template <store::Store S>
-class Tables {
- public:
+struct Tables {
   template <typename Row>
-  using Table = typename S::template Table<CustomerKey, Row>;
-  template <typename Row>
-  using Parts = store::Spread<Table<Row>>;
-
-  /// Physical tables of each partition.
-  static constexpr std::uint32_t kPartitionedTables = 3;
-
-  /// Rows are reached by key only, so a hash index will do.
-  Status create(S& store, const Parameters& parameters) {
-    const KeyRanges ranges = parameters.ranges();
-    const std::uint32_t parts = store.splits_tables() ? ranges.parts() : 1;
-    const std::uint64_t rows = ranges.count() / (parameters.share.alone() ? parts : ranges.parts()) + 1;
-    const store::TableLayout layout{parameters.hash, rows, [=](std::uint64_t key) { return ranges.part_of(key); }};
-    Status done;
-    for (std::uint32_t part = 0; part < parts; ++part) {
-      if (done.ok()) done = add_part(store, account, "account", part, layout);
-      if (done.ok()) done = add_part(store, savings, "savings", part, layout);
-      if (done.ok()) done = add_part(store, checking, "checking", part, layout);
-    }
-    return done;
-  }
+  using Parts = store::Spread<typename S::template Table<CustomerKey, Row>>;
 
   Parts<Account> account;  // never written after loading
   Parts<Balance> savings;
   Parts<Balance> checking;
-
- private:
-  template <typename Row>
-  static Status add_part(S& store, Parts<Row>& parts, const char* name, std::uint32_t part,
-                         const store::TableLayout& layout) {
-    auto table = store.template create_table<CustomerKey, Row>(name, part, layout);
-    if (!table.ok()) return table.status();
-    parts.add(*table);
-    return {};
-  }
 };
 
 }  // namespace granary::bench::smallbank

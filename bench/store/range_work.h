@@ -2,6 +2,7 @@
 // Work on all keys that a process has of a table spread by ranges: in pieces of one partition each, on several threads.
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -28,6 +29,21 @@ inline std::uint32_t home_partition(const KeyRanges& ranges, const NodeShare& sh
 inline std::uint32_t other_partition(const KeyRanges& ranges, std::uint32_t home, base::Random& random) {
   const auto other = static_cast<std::uint32_t>(random.below(ranges.parts() - 1));
   return other < home ? other : other + 1;
+}
+
+/// `home`, or with probability `distributed` another partition, if there are others.
+inline std::uint32_t home_or_other(const KeyRanges& ranges, std::uint32_t home, double distributed,
+                                   base::Random& random) {
+  return ranges.parts() > 1 && random.chance(distributed) ? other_partition(ranges, home, random) : home;
+}
+
+/// The place of an element, each drawn as often as it says in per cent. Precondition: they add up to 100.
+template <std::size_t N>
+std::size_t draw_of(const std::array<std::uint32_t, N>& percent, base::Random& random) {
+  std::uint64_t draw = random.below(100);
+  std::size_t place = 0;
+  while (draw >= percent[place]) draw -= percent[place++];
+  return place;
 }
 
 class RangeWork {

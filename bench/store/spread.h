@@ -10,6 +10,8 @@ namespace granary::bench::store {
 template <typename Table>
 class Spread {
  public:
+  using Part = Table;
+
   void add(Table part) {
     parts_.push_back(part);
     stride_ = parts_.size() == 1 ? 0 : 1;

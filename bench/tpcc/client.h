@@ -4,17 +4,17 @@
 #include <deque>
 #include <memory>
 
-#include "bench/harness/workload.h"
+#include "bench/store/store_workload.h"
 #include "bench/tpcc/requests.h"
 
 namespace granary::bench::tpcc {
 
 template <store::Store S>
-class TpccClient final : public Client {
+class TpccClient final : public store::StoreClient<S> {
  public:
   TpccClient(std::unique_ptr<typename S::Session> session, const Tables<S>& tables, RunState& state,
              std::uint32_t worker)
-      : session_(std::move(session)),
+      : store::StoreClient<S>(std::move(session)),
         tables_(tables),
         state_(state),
         source_(state, worker) {}
@@ -35,11 +35,11 @@ class TpccClient final : public Client {
     return result(type, run(type));
   }
 
-  void idle() override { session_->collect(); }
-
  private:
+  using store::StoreClient<S>::session_;
+
   static Request result(Type type, Ending ending) { return {static_cast<std::uint8_t>(type), ending}; }
-  AbortCounts& aborts_of(Type type) { return aborts(static_cast<std::uint8_t>(type)); }
+  AbortCounts& aborts_of(Type type) { return this->aborts(static_cast<std::uint8_t>(type)); }
 
   Ending run(Type type) {
     switch (type) {
@@ -117,7 +117,6 @@ class TpccClient final : public Client {
     }
   }
 
-  std::unique_ptr<typename S::Session> session_;
   const Tables<S>& tables_;
   RunState& state_;
   RequestSource source_;

@@ -4,10 +4,7 @@
 
 #include "bench/harness/machine.h"
 #include "bench/harness/registry.h"
-#include "bench/store/cluster_store.h"
-#include "bench/store/granary_store.h"
-#include "bench/store/partitioned_store.h"
-#include "bench/store/two_pc/node_options.h"
+#include "bench/store/two_pc/make_workload.h"
 #include "bench/tpcc/procedures.h"
 #include "bench/tpcc/workload.h"
 
@@ -15,48 +12,21 @@ namespace granary::bench::tpcc {
 
 namespace {
 
-template <store::Store S, typename Open>
-std::unique_ptr<Workload> workload(const Parameters& parameters, Open&& open) {
-  return std::make_unique<TpccWorkload<S>>(parameters, std::forward<Open>(open));
-}
-
 Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValues& flags) {
   const Result<Parameters> parameters = parameters_from(settings, flags);
   if (!parameters.ok()) return parameters.status();
   if (parameters->chopping) {
     if (const Status good = check_chopping(); !good.ok()) return good;
   }
-  if (settings.protocol == Protocol::kTwoPcTcp) {
-    const auto node = two_pc::node_options(settings);
-    if (!node.ok()) return node.status();
-    return workload<two_pc::TwoPcStore>(*parameters, [node = *node] { return two_pc::TwoPcStore::open(node); });
-  }
-  Options options = settings.options;
-  // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run: on a
-  // virtual machine the first touch of a page can cost more than the transaction that needs it.
+  // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run: on
+  // a virtual machine the first touch of a page can cost more than the transaction that needs it.
+  Settings prefaulted = settings;
   if (!flags.given("prefault")) {
-    options.prefault_bytes =
+    prefaulted.options.prefault_bytes =
         std::min(estimated_bytes(*parameters), available_memory() / (std::uint64_t{2} * settings.share.nodes));
   }
-  if (!settings.share.alone()) {
-    ClusterOptions cluster = settings.cluster;
-    cluster.database.prefault_bytes = options.prefault_bytes;
-    return workload<store::ClusterStore>(
-        *parameters, [=, protocol = settings.protocol] { return store::ClusterStore::open(cluster, protocol); });
-  }
-  if (settings.variants.has(Variant::kPartitionedStore)) {
-    const std::uint32_t partitions = parameters->warehouses;
-    return workload<store::PartitionedStore>(*parameters,
-                                             [=] { return store::PartitionedStore::open(options, partitions); });
-  }
-  const bool split = settings.variants.has(Variant::kSplit);
-  return workload<store::GranaryStore>(*parameters, [=] { return store::GranaryStore::open(options, split); });
-}
-
-VariantSet tpcc_variants() {
-  VariantSet variants = VariantSet::engine();
-  variants.add({Variant::kPartitionedStore, Variant::kSplit, Variant::kFastIds});
-  return variants;
+  prefaulted.cluster.database.prefault_bytes = prefaulted.options.prefault_bytes;
+  return two_pc::make_workload<TpccWorkload>(prefaulted, *parameters, parameters->warehouses);
 }
 
 }  // namespace
@@ -73,7 +43,7 @@ const BenchCommand& tpcc_command() {
                    "--new_order_only --cross_partition=20 --variant=partitioned-store",
                    "--workers=2 --warehouses=1 --mix=50,0,0,0,50 --stock_level=transaction"},
       .flags = parameter_flags(),
-      .variants = tpcc_variants(),
+      .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit, Variant::kFastIds}),
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .make = make,

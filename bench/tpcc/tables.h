@@ -23,9 +23,6 @@ class Tables {
   template <typename K, typename V>
   using Parts = store::Spread<Table<K, V>>;
 
-  /// Physical tables that create() will make.
-  static constexpr std::uint32_t kPartitionedTables = 12;
-
   /// With Parameters::mixed_index, tables that no transaction scans and whose rows do not grow in number are hash tables.
   /// What grows without end stays ordered, scanned or not (history, orders): its rows come in the order of their keys.
   Status create(S& store, const Parameters& parameters) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/harness/workload.h"
+#include "bench/store/store_workload.h"
 #include "bench/ycsb/requests.h"
 
 namespace granary::bench::ycsb {
@@ -25,14 +25,14 @@ struct TypeMap {
 };
 
 template <typename Store>
-class YcsbClient final : public Client {
+class YcsbClient final : public store::StoreClient<Store> {
  public:
   using Session = typename Store::Session;
 
   /// `additions` gets the number of committed read-modify-writes at the end.
   YcsbClient(std::unique_ptr<Session> session, const Parameters& parameters, const TypeMap& types,
              const base::Zipf& zipf, KeySpace& keys, std::uint32_t worker, std::atomic<std::uint64_t>& additions)
-      : session_(std::move(session)),
+      : store::StoreClient<Store>(std::move(session)),
         types_(types),
         keys_(keys),
         random_(parameters.seed, (std::uint64_t{parameters.share.node} << 32) + worker + 1),
@@ -46,12 +46,12 @@ class YcsbClient final : public Client {
   Request run_one() override {
     const Operation operation = requests_.next_operation();
     const std::uint8_t type = types_.type_of[static_cast<std::size_t>(operation)];
-    return {type, run(operation, aborts(type))};
+    return {type, run(operation, this->aborts(type))};
   }
 
-  void idle() override { session_->collect(); }
-
  private:
+  using store::StoreClient<Store>::session_;
+
   Ending run(Operation operation, AbortCounts& aborts) {
     switch (operation) {
       case Operation::kRead: return session_->read(KeyBytes(requests_.next_key()).view(), buffer_, aborts);
@@ -82,7 +82,6 @@ class YcsbClient final : public Client {
 
   static std::string_view view(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 
-  std::unique_ptr<Session> session_;
   const TypeMap& types_;
   KeySpace& keys_;
   base::Random random_;

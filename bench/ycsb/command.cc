@@ -44,12 +44,6 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<EngineStore>>(name, settings, parameters));
 }
 
-VariantSet ycsb_variants() {
-  VariantSet variants = VariantSet::engine();
-  variants.add(Variant::kKeyValue);
-  return variants;
-}
-
 }  // namespace
 
 const BenchCommand& ycsb_command() {
@@ -62,7 +56,7 @@ const BenchCommand& ycsb_command() {
       .examples = {"--workers=2 --seconds=30", "--mix=a --theta=0.9 --verify", "--keys=10000000 --load_order=random",
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
-      .variants = ycsb_variants(),
+      .variants = VariantSet::engine().with({Variant::kKeyValue}),
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .latency_sample = kLatencySample,

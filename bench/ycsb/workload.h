@@ -3,26 +3,28 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <numeric>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "bench/harness/command.h"
+#include "bench/harness/jobs.h"
 #include "bench/harness/machine.h"
-#include "bench/store/store_figures.h"
 #include "bench/ycsb/client.h"
 
 namespace granary::bench::ycsb {
 
 template <typename Store>
-class YcsbWorkload final : public Workload {
+class YcsbWorkload final : public store::StoreWorkload<Store> {
+  using Base = store::StoreWorkload<Store>;
+
  public:
   YcsbWorkload(std::string name, const Settings& settings, const Parameters& parameters)
-      : name_(std::move(name)),
-        settings_(settings),
+      : Base([=] { return Store::open(settings, parameters); }, parameters.share, parameters.seed),
+        name_(std::move(name)),
         parameters_(parameters),
         types_(parameters.mix),
         zipf_(parameters.keys, parameters.theta),
@@ -34,47 +36,31 @@ class YcsbWorkload final : public Workload {
   std::uint64_t estimated_bytes() const override { return ycsb::estimated_bytes(parameters_); }
   std::uint64_t load_units() const override { return parameters_.keys; }
   bool reload_each_repeat() const override { return parameters_.mix.share(Operation::kInsert) != 0; }
-  StoreFigures figures() const override { return store_->figures(); }
-  const Database* logged_database() const override {
-    // No store: it could not even be opened.
-    if constexpr (requires { store_->logged_database(); }) return store_ ? store_->logged_database() : nullptr;
-    return nullptr;
-  }
-
   Status load(unsigned threads, Progress& progress) override;
-  Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) override {
-    auto session = store_->session(parameters_.seed + worker);
-    if (!session.ok()) return session.status();
-    return std::unique_ptr<Client>(std::make_unique<YcsbClient<Store>>(std::move(*session), parameters_, types_, zipf_,
-                                                                       keys_, worker, additions_));
-  }
-  std::vector<ExtraFigure> extra_figures() const override {
-    const double records = static_cast<double>(keys_.count());
-    std::vector<ExtraFigure> figures{
-        {"theta", parameters_.theta},
-        {"bytes_per_record", static_cast<double>(store_->figures().memory_bytes) / records},
-        {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
-    store::append_figures(figures, store_.get());
-    return figures;
-  }
-  std::optional<ClusterFigures> cluster_figures() const override { return store::cluster_figures(store_.get()); }
-  Status meet() override { return store::meet(store_.get()); }
-  Status node_status() const override { return store::node_status(store_.get()); }
   std::vector<Finding> verify() override;
 
  private:
-  using Session = typename Store::Session;
+  using typename Base::Session;
+
+  std::vector<ExtraFigure> own_figures() const override {
+    const double records = static_cast<double>(keys_.count());
+    return {{"theta", parameters_.theta},
+            {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
+            {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
+  }
+  std::unique_ptr<Client> client_on(std::unique_ptr<Session> session, std::uint32_t worker) override {
+    return std::make_unique<YcsbClient<Store>>(std::move(session), parameters_, types_, zipf_, keys_, worker,
+                                               additions_);
+  }
   template <typename Visit>
   void visit_all(Session& session, Visit&& visit);
-  Status load_range(const std::vector<std::uint64_t>* order, std::uint64_t from, std::uint64_t to, Progress& progress);
+  Status load_range(const std::vector<std::uint64_t>& order, std::uint64_t from, std::uint64_t to, Progress& progress);
 
   const std::string name_;
-  const Settings settings_;
   const Parameters parameters_;
   const TypeMap types_;
   const base::Zipf zipf_;
   KeySpace keys_;
-  std::unique_ptr<Store> store_;
   double loaded_resident_bytes_ = 0;
   std::atomic<std::uint64_t> additions_{0};  // committed read-modify-writes: see YcsbClient
 };
@@ -82,42 +68,35 @@ class YcsbWorkload final : public Workload {
 template <typename Store>
 Status YcsbWorkload<Store>::load(unsigned threads, Progress& progress) {
   const std::uint64_t resident_before = resident_bytes();
-  auto opened = Store::open(settings_, parameters_);
-  if (!opened.ok()) return opened.status();
-  store_ = std::move(*opened);
+  if (Status opened = this->open_store(); !opened.ok()) return opened;
   std::vector<std::uint64_t> order;
   if (parameters_.random_load_order) {
     order.resize(parameters_.keys);
     std::iota(order.begin(), order.end(), std::uint64_t{0});
     std::shuffle(order.begin(), order.end(), base::Random(parameters_.seed));
   }
-  std::mutex mutex;
-  Status failed;
-  std::vector<std::thread> loaders;
-  for (unsigned i = 0; i < threads; ++i) {
-    const std::uint64_t from = parameters_.keys * i / threads, to = parameters_.keys * (i + 1) / threads;
-    loaders.emplace_back([&, from, to] {
-      const Status done = load_range(order.empty() ? nullptr : &order, from, to, progress);
-      const std::lock_guard lock(mutex);
-      if (!done.ok()) failed = done;
+  const auto make_worker = [&]() -> Result<std::function<Status(std::size_t)>> {
+    return std::function<Status(std::size_t)>([&](std::size_t part) {
+      return load_range(order, parameters_.keys * part / threads, parameters_.keys * (part + 1) / threads, progress);
     });
-  }
-  for (std::thread& loader : loaders) loader.join();
+  };
+  const Status loaded = run_jobs(threads, threads, make_worker);
   loaded_resident_bytes_ = static_cast<double>(resident_bytes()) - static_cast<double>(resident_before) -
                            static_cast<double>(order.size() * sizeof(std::uint64_t));
-  return failed;
+  return loaded;
 }
 
+/// If there is no order, keys come as they are numbered.
 template <typename Store>
-Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>* order, std::uint64_t from, std::uint64_t to,
+Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>& order, std::uint64_t from, std::uint64_t to,
                                        Progress& progress) {
   constexpr std::uint64_t kReportEvery = 1024;
-  auto session = store_->session(from);
+  auto session = this->store().session(from);
   if (!session.ok()) return session.status();
   const std::vector<char> value(parameters_.value_bytes);
   AbortCounts aborts{};
   for (std::uint64_t i = from; i < to; ++i) {
-    const KeyBytes key(parameters_.first_key() + (order == nullptr ? i : (*order)[i]));
+    const KeyBytes key(parameters_.first_key() + (order.empty() ? i : order[i]));
     if ((*session)->insert(key.view(), {value.data(), value.size()}, aborts) != Ending::kCommitted) {
       return Status(
           StatusCode::kResourceExhausted,
@@ -156,7 +135,7 @@ void YcsbWorkload<Store>::visit_all(Session& session, Visit&& visit) {
 /// Looks at all records: keys complete and in order, values whole, and no read-modify-write lost.
 template <typename Store>
 std::vector<Finding> YcsbWorkload<Store>::verify() {
-  auto session = store_->session(0);
+  auto session = this->store().session(0);
   if (!session.ok()) return {{"a session for the check", false, session.status().message()}};
   std::uint64_t records = 0, sum = 0, torn = 0, misplaced = 0, next = 0;
   visit_all(**session, [&](std::string_view key, std::string_view value) {

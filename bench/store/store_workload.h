@@ -1,0 +1,102 @@
+#pragma once
+// What all workloads on a store have in common: the store, a session of it for each client, and what the runner asks of
+// the store. All of this is called once a run or once a second; requests are code of the client's own template.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/harness/workload.h"
+
+namespace granary::bench::store {
+
+template <typename S>
+using OpenStore = std::function<Result<std::unique_ptr<S>>()>;
+
+/// A client with its session.
+template <typename S>
+class StoreClient : public Client {
+ public:
+  explicit StoreClient(std::unique_ptr<typename S::Session> session) : session_(std::move(session)) {}
+  void idle() final { session_->collect(); }
+
+ protected:
+  const std::unique_ptr<typename S::Session> session_;
+};
+
+/// A workload with its store, which has session(), figures(), and perhaps more of what is asked for here.
+template <typename S>
+class StoreWorkload : public Workload {
+ public:
+  using OpenStore = store::OpenStore<S>;
+
+  StoreFigures figures() const final { return store_ == nullptr ? StoreFigures{} : store_->figures(); }
+  const Database* logged_database() const final {
+    // There is no store if it could not even be opened.
+    if constexpr (requires { store_->logged_database(); }) return store_ ? store_->logged_database() : nullptr;
+    return nullptr;
+  }
+  Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) final {
+    auto session = store_->session(seed_ + worker);
+    if (!session.ok()) return session.status();
+    return client_on(std::move(*session), worker);
+  }
+  /// The workload's figures, and after them the store's.
+  std::vector<ExtraFigure> extra_figures() const final {
+    std::vector<ExtraFigure> figures = own_figures();
+    if constexpr (requires { store_->extra_figures(); }) {
+      if (store_ == nullptr) return figures;
+      for (ExtraFigure& figure : store_->extra_figures()) figures.push_back(std::move(figure));
+    }
+    return figures;
+  }
+  std::optional<ClusterFigures> cluster_figures() const final {
+    if constexpr (requires { store_->cluster_figures(); }) return store_ ? store_->cluster_figures() : ClusterFigures{};
+    return std::nullopt;
+  }
+  Status meet() final {
+    if constexpr (requires { store_->meet(); }) return store_ ? store_->meet() : Status();
+    return {};
+  }
+  Status node_status() const final {
+    if constexpr (requires { store_->node_status(); }) return store_ ? store_->node_status() : Status();
+    return {};
+  }
+
+  /// Precondition: it is loaded.
+  S& store() { return *store_; }
+
+ protected:
+  using Session = typename S::Session;
+
+  StoreWorkload(OpenStore open, const NodeShare& share, std::uint64_t seed)
+      : open_(std::move(open)),
+        share_(share),
+        seed_(seed) {}
+
+  /// Opens the store, after the one before has given its memory back.
+  Status open_store() {
+    store_.reset();
+    auto opened = open_();
+    if (!opened.ok()) return opened.status();
+    store_ = std::move(*opened);
+    return {};
+  }
+  /// How many threads check the data. A node has one: other nodes check beside it, and its sessions are few.
+  unsigned checkers() const { return share_.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1; }
+
+  virtual std::unique_ptr<Client> client_on(std::unique_ptr<Session> session, std::uint32_t worker) = 0;
+  virtual std::vector<ExtraFigure> own_figures() const { return {}; }
+
+ private:
+  const OpenStore open_;
+  const NodeShare share_;
+  const std::uint64_t seed_;
+  std::unique_ptr<S> store_;
+};
+
+}  // namespace granary::bench::store

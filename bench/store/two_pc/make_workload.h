@@ -1,0 +1,20 @@
+#pragma once
+// Makes a workload on any store, the two-phase-commit baseline among them.
+
+#include "bench/store/make_workload.h"
+#include "bench/store/two_pc/node_options.h"
+
+namespace granary::bench::two_pc {
+
+/// As store::make_workload, or on a node of the baseline if that is the protocol.
+template <template <store::Store> class W, typename Parameters>
+Result<std::unique_ptr<Workload>> make_workload(const Settings& settings, const Parameters& parameters,
+                                                std::uint32_t partitions) {
+  if (settings.protocol != Protocol::kTwoPcTcp) return store::make_workload<W>(settings, parameters, partitions);
+  const Result<NodeOptions> node = node_options(settings);
+  if (!node.ok()) return node.status();
+  return std::unique_ptr<Workload>(
+      std::make_unique<W<TwoPcStore>>(parameters, [node = *node] { return TwoPcStore::open(node); }));
+}
+
+}  // namespace granary::bench::two_pc
