@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Latencies come in nanoseconds.
-base::Histogram histogram_of(const Json& buckets) {
-  base::Histogram histogram;
+Histogram histogram_of(const Json& buckets) {
+  Histogram histogram;
   for (const Json& bucket : buckets)
     histogram.record(bucket.at(0).get<std::uint64_t>(), bucket.at(1).get<std::uint64_t>());
   return histogram;

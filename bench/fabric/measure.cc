@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "bench/fabric/nodes.h"
+#include "bench/harness/histogram.h"
 #include "rdma/fiber/fabric_wait.h"
-#include "src/base/histogram.h"
 #include "src/base/random.h"
 #include "src/base/tsc_clock.h"
 
@@ -75,7 +75,7 @@ class Bench {
     const auto begin = std::chrono::steady_clock::now();
     for (std::uint64_t turn = 0; turn < turns; ++turn) work();
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
-    base::Histogram ticks;
+    Histogram ticks;
     std::uint64_t last = clock_.ticks();
     for (std::uint64_t turn = 0; turn < std::max<std::uint64_t>(turns / kTimedPart, 1); ++turn) {
       work();

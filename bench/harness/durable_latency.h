@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "src/base/histogram.h"
+#include "bench/harness/histogram.h"
 
 namespace granary::bench {
 
@@ -28,9 +28,9 @@ class DurableLatency {
   /// Forgets all, as the measurement begins.
   void reset() {
     waiting_.clear();
-    for (base::Histogram& histogram : latencies_) histogram.reset();
+    for (Histogram& histogram : latencies_) histogram.reset();
   }
-  const base::Histogram& of(std::size_t type) const { return latencies_[type]; }
+  const Histogram& of(std::size_t type) const { return latencies_[type]; }
 
  private:
   struct Waiting {
@@ -39,7 +39,7 @@ class DurableLatency {
     std::uint8_t type;
   };
   std::deque<Waiting> waiting_;  // epochs of one worker ascend
-  std::vector<base::Histogram> latencies_;
+  std::vector<Histogram> latencies_;
 };
 
 }  // namespace granary::bench

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json latency_json(const Measurement& run, const base::Histogram& latency) {
+Json latency_json(const Measurement& run, const Histogram& latency) {
   const auto percentile = [&](double percent) {
     return run.microseconds(static_cast<double>(latency.percentile(percent)));
   };
@@ -48,7 +48,7 @@ Json benchbase_latency(const Measurement& run) {
 }
 
 /// [nanoseconds, count] for each bucket: of a node of several, whose latencies are going to be merged.
-Json buckets_json(const Measurement& run, const base::Histogram& latency) {
+Json buckets_json(const Measurement& run, const Histogram& latency) {
   Json buckets = Json::array();
   latency.visit([&](std::uint64_t ticks, std::uint64_t count) {
     buckets.push_back({static_cast<std::uint64_t>(static_cast<double>(ticks) * run.nanoseconds_per_tick), count});

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/harness/checkpoint_cost.h"
+#include "bench/harness/histogram.h"
 #include "bench/harness/workload.h"
-#include "src/base/histogram.h"
 
 namespace granary::bench {
 
@@ -17,9 +17,9 @@ struct TypeResult {
   std::uint64_t committed = 0;
   std::uint64_t rolled_back = 0;
   std::uint64_t gave_up = 0;
-  AbortCounts aborts{};     ///< attempts that failed, by reason
-  base::Histogram latency;  ///< in clock ticks, sampled
-  base::Histogram durable;  ///< until the result may be shown; empty without a log
+  AbortCounts aborts{};  ///< attempts that failed, by reason
+  Histogram latency;     ///< in clock ticks, sampled
+  Histogram durable;     ///< until the result may be shown; empty without a log
 
   /// Requests that count as throughput.
   std::uint64_t finished() const { return committed + rolled_back; }

@@ -84,7 +84,7 @@ class alignas(base::kCacheLine) WorkerThread {
 
   alignas(base::kCacheLine) std::array<Counters, kMaxTypes> counters_;
   std::atomic<std::uint64_t> published_aborts_{0};  // written by the worker now and then, read by the progress line
-  std::vector<base::Histogram> latencies_;
+  std::vector<Histogram> latencies_;
   const Database* logged_ = nullptr;  // the database, if it has a log
   DurableLatency durable_;
   std::vector<AbortCounts> aborts_at_start_, aborts_;

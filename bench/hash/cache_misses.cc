@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "bench/harness/zipf.h"
 #include "kvstore/remote/location_cache.h"
 #include "src/base/random.h"
-#include "src/base/zipf.h"
 
 namespace granary::bench::hash {
 namespace {
@@ -19,7 +19,7 @@ CacheMisses count_cache_misses(const CacheLoad& load) {
   std::vector<kvstore::remote::LocationCacheCounters> counters(load.clients);
   std::vector<base::Random> random;
   for (unsigned client = 0; client < load.clients; ++client) random.emplace_back(load.seed, client);
-  const base::Zipf popularity(load.keys, load.theta);
+  const Zipf popularity(load.keys, load.theta);
   std::vector<bool> oracle_has(cache.entries());
   CacheMisses counted{.lookups = load.lookups};
   for (std::uint64_t lookup = 0; lookup < load.lookups; ++lookup) {

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <optional>
 
+#include "bench/harness/zipf.h"
 #include "bench/remote/nodes.h"
 #include "rdma/fiber/rounds.h"
-#include "src/base/zipf.h"
 #include "src/cluster/record_access/key_read.h"
 
 namespace granary::bench::remote {
@@ -156,7 +156,7 @@ class Bench {
   memory::Region& mine_;
   rdma::Endpoint& endpoint_;
   rdma::fiber::Peers& peers_;
-  const base::Zipf popularity_;
+  const Zipf popularity_;
   LocationCache cache_;
   std::optional<LocationCacheCounters> counters_;
   std::vector<Figure> figures_;

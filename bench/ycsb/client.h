@@ -30,8 +30,8 @@ class YcsbClient final : public store::StoreClient<Store> {
   using Session = typename Store::Session;
 
   /// `additions` gets the number of committed read-modify-writes at the end.
-  YcsbClient(std::unique_ptr<Session> session, const Parameters& parameters, const TypeMap& types,
-             const base::Zipf& zipf, KeySpace& keys, std::uint32_t worker, std::atomic<std::uint64_t>& additions)
+  YcsbClient(std::unique_ptr<Session> session, const Parameters& parameters, const TypeMap& types, const Zipf& zipf,
+             KeySpace& keys, std::uint32_t worker, std::atomic<std::uint64_t>& additions)
       : store::StoreClient<Store>(std::move(session)),
         types_(types),
         keys_(keys),

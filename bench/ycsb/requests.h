@@ -6,10 +6,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "bench/harness/zipf.h"
 #include "bench/ycsb/parameters.h"
 #include "src/base/cache_line.h"
 #include "src/base/random.h"
-#include "src/base/zipf.h"
 
 namespace granary::bench::ycsb {
 
@@ -60,7 +60,7 @@ class KeySpace {
 /// One client's stream of requests.
 class Requests {
  public:
-  Requests(const Parameters& parameters, const base::Zipf& zipf, const KeySpace& keys, base::Random& random)
+  Requests(const Parameters& parameters, const Zipf& zipf, const KeySpace& keys, base::Random& random)
       : zipf_(zipf),
         keys_(keys),
         random_(random),
@@ -98,7 +98,7 @@ class Requests {
     return other < share_.node ? other : other + 1;
   }
 
-  const base::Zipf& zipf_;
+  const Zipf& zipf_;
   const KeySpace& keys_;
   base::Random& random_;
   std::uint32_t upto_[kOperations] = {};

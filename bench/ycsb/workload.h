@@ -59,7 +59,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
   const std::string name_;
   const Parameters parameters_;
   const TypeMap types_;
-  const base::Zipf zipf_;
+  const Zipf zipf_;
   KeySpace keys_;
   double loaded_resident_bytes_ = 0;
   std::atomic<std::uint64_t> additions_{0};  // committed read-modify-writes: see YcsbClient

@@ -15,7 +15,7 @@ TEST(YcsbOnNodes, KeysAreTheNodesOwnButForTheDistributedShare) {
                                 .theta = theta,
                                 .distributed = 0.2,
                                 .share = {.node = 1, .nodes = 3, .in_cluster = true}};
-    const base::Zipf zipf(parameters.keys, theta);
+    const Zipf zipf(parameters.keys, theta);
     const KeySpace keys(parameters.keys);
     base::Random random(1);
     Requests requests(parameters, zipf, keys, random);
@@ -33,7 +33,7 @@ TEST(YcsbOnNodes, KeysAreTheNodesOwnButForTheDistributedShare) {
 
 TEST(YcsbAlone, KeysAreTheFirst) {
   const Parameters parameters{.mix = mixes()[0], .keys = 10};
-  const base::Zipf zipf(parameters.keys, 0);
+  const Zipf zipf(parameters.keys, 0);
   const KeySpace keys(parameters.keys);
   base::Random random(1);
   Requests requests(parameters, zipf, keys, random);

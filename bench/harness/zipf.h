@@ -8,7 +8,7 @@
 
 #include "src/base/random.h"
 
-namespace granary::base {
+namespace granary::bench {
 
 class Zipf {
  public:
@@ -22,7 +22,7 @@ class Zipf {
     eta_ = items <= 2 ? 0 : (1 - std::pow(2.0 / static_cast<double>(items), 1 - theta)) / (1 - zeta_of_two / zeta_);
   }
 
-  std::uint64_t next(Random& random) const {
+  std::uint64_t next(base::Random& random) const {
     if (theta_ == 0) return random.below(items_);
     const double u = random.unit();
     const double uz = u * zeta_;
@@ -34,7 +34,7 @@ class Zipf {
 
   /// The same popularities, spread over the whole range: the rank's FNV-1a hash, as YCSB's scrambled zipfian. Unlike
   /// there, ranks are drawn from `items`, not from ten billion, so that theta means the same for both.
-  std::uint64_t next_scrambled(Random& random) const {
+  std::uint64_t next_scrambled(base::Random& random) const {
     if (theta_ == 0) return random.below(items_);
     return fnv1a(next(random)) % items_;
   }
@@ -61,4 +61,4 @@ class Zipf {
   double zeta_ = 0, alpha_ = 0, second_ = 0, eta_ = 0;
 };
 
-}  // namespace granary::base
+}  // namespace granary::bench

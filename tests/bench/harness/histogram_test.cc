@@ -1,6 +1,6 @@
 // Histogram against HdrHistogram's figures and against sorted values. Does not cover concurrent use: there is none.
 
-#include "src/base/histogram.h"
+#include "bench/harness/histogram.h"
 
 #include <algorithm>
 #include <array>
@@ -11,12 +11,12 @@
 
 #include "src/base/random.h"
 
-namespace granary::base {
+namespace granary::bench {
 namespace {
 
 constexpr std::array<double, 10> kPercents{1, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100};
 
-/// The generator that tests/base/hdr_histogram_reference.py repeats.
+/// The generator that tests/bench/harness/hdr_histogram_reference.py repeats.
 std::uint64_t step(std::uint64_t state) { return state * 6364136223846793005u + 1442695040888963407u; }
 
 struct Reference {
@@ -25,7 +25,7 @@ struct Reference {
   double mean;
 };
 
-// Made by tests/base/hdr_histogram_reference.py with PyPI's hdrhistogram 0.10.8, three significant digits: each figure
+// Made by tests/bench/harness/hdr_histogram_reference.py with PyPI's hdrhistogram 0.10.8, three significant digits: each figure
 // is the top of a range of at most 0.1 %.
 const Reference kUniform{[](std::uint64_t state, std::uint64_t) { return 1 + (state >> 33) % 1000000; },
                          {10015, 249983, 499711, 750591, 900095, 950783, 990207, 998911, 999935, 1000447},
@@ -81,7 +81,7 @@ TEST(Histogram, SmallValuesAreExact) {
 
 TEST(Histogram, MergeEqualsRecordingEverythingInOne) {
   Histogram all, one, other;
-  Random random(7);
+  base::Random random(7);
   for (int i = 0; i < 10000; ++i) {
     const std::uint64_t value = random.below(std::uint64_t{1} << (1 + random.below(40)));
     all.record(value);
@@ -108,4 +108,4 @@ TEST(Histogram, EmptyAndOverlong) {
 }
 
 }  // namespace
-}  // namespace granary::base
+}  // namespace granary::bench

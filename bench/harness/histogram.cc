@@ -1,8 +1,8 @@
-#include "src/base/histogram.h"
+#include "bench/harness/histogram.h"
 
 #include <algorithm>
 
-namespace granary::base {
+namespace granary::bench {
 
 void Histogram::merge(const Histogram& other) {
   for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
@@ -29,4 +29,4 @@ std::uint64_t Histogram::percentile(double percent) const {
   return max_;
 }
 
-}  // namespace granary::base
+}  // namespace granary::bench

@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace granary::base {
+namespace granary::bench {
 
 class Histogram {
  public:
@@ -75,4 +75,4 @@ static_assert(Histogram::bucket_of(Histogram::kMaxValue) < Histogram::kBuckets);
 static_assert(Histogram::bucket_low(Histogram::bucket_of(255)) == 255 && Histogram::bucket_high(255) == 255);
 static_assert(Histogram::bucket_of(256) == Histogram::bucket_of(257) && Histogram::bucket_low(256) == 256);
 
-}  // namespace granary::base
+}  // namespace granary::bench
