@@ -1,10 +1,9 @@
 # granary_test(NAME <name> SOURCES <file>... LABELS <label>... USES <library>... [TIMEOUT <seconds>] [LINKS <target>...]
-#              [HTM] [APART])
+#              [HTM])
 #
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
 # HTM: in builds with test hooks, all of it runs once more with commits in simulated HTM regions, named <name>:htm:<case>.
-# APART: its sources have names in common, so with GRANARY_UNITY they are still compiled one by one.
 # Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs), once (not
 # repeated with sanitizers but in full runs). The HTM runs are `once`, too.
 
@@ -14,7 +13,7 @@ option(GRANARY_TEST_PRECOMPILED "Compile the headers that most tests include onc
 include(GoogleTest)
 
 function(granary_test)
-  cmake_parse_arguments(TEST "HTM;APART" "NAME;TIMEOUT" "SOURCES;LABELS;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "HTM" "NAME;TIMEOUT" "SOURCES;LABELS;USES;LINKS" ${ARGN})
   foreach(required NAME SOURCES LABELS USES)
     if(NOT TEST_${required})
       message(FATAL_ERROR "granary_test(${TEST_NAME}): ${required} is missing")
@@ -30,7 +29,8 @@ function(granary_test)
   granary_link(${TEST_NAME} base ${TEST_USES})
   target_link_libraries(${TEST_NAME} PRIVATE granary_test_main ${TEST_LINKS})
   target_compile_options(${TEST_NAME} PRIVATE ${GRANARY_TEST_FLAGS})
-  if(GRANARY_UNITY AND NOT TEST_APART)
+  # As in libraries (GranaryLibrary.cmake), names in anonymous namespaces differ from source to source of a program.
+  if(GRANARY_UNITY)
     set_target_properties(${TEST_NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
   endif()
   if(GRANARY_TEST_PRECOMPILED)

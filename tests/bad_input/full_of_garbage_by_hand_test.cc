@@ -7,15 +7,12 @@
 #include <vector>
 
 #include "src/txn/worker_core.h"
+#include "tests/bad_input/garbage_rows.h"
 #include "tests/support/manual_database.h"
+#include "tests/support/units.h"
 
 namespace granary::tests {
 namespace {
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::size_t kValueBytes = 500;
-
-std::string key(std::size_t number) { return std::string(encode_key(static_cast<std::uint64_t>(number)).view()); }
 
 class FullOfGarbageByHand : public testing::Test {
  protected:

@@ -10,7 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/bad_input/garbage_rows.h"
 #include "tests/support/manual_database.h"
+#include "tests/support/units.h"
 
 namespace granary::tests {
 namespace {
@@ -18,13 +20,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::size_t kLive = 1000;
-constexpr std::size_t kValueBytes = 500;
 
 enum class Kind { kOrdered, kHash, kShared, kIndexed };
-
-std::string key(std::size_t number) { return std::string(encode_key(static_cast<std::uint64_t>(number)).view()); }
 
 class FullOfGarbage : public testing::TestWithParam<Kind> {
  protected:

@@ -11,13 +11,16 @@
 #include "src/base/sanitizers.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/units.h"
 
 namespace granary::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
+using tests::kKiB;
+using tests::kMiB;
+
 constexpr int kNodes = 6;
 
 /// Bytes that a process has of anonymous and shared memory, its part of what it shares; not of files.

@@ -26,6 +26,7 @@
 #include "tests/crash/disks.h"
 #include "tests/support/crash_child.h"
 #include "tests/support/scale.h"
+#include "tests/support/units.h"
 
 namespace granary::crash {
 namespace {
@@ -34,6 +35,8 @@ namespace fs = std::filesystem;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using tests::kKiB;
+using tests::kMiB;
 
 enum class DiskKind : std::uint8_t {
   kMemory,  ///< a file system in memory, which loses nothing as long as the system lives
@@ -58,7 +61,6 @@ struct Mode {
 };
 void PrintTo(const Mode& mode, std::ostream* out) { *out << mode.name; }
 
-constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::uint64_t kRoomy = 1024 * kMiB;
 constexpr auto kPatience = std::chrono::seconds(20);
 

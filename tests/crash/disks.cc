@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 /// Hides what is there: only this process and its children see this one.
 const std::string kWorkshop = "/dev/shm";
-constexpr std::uint64_t kRoomy = std::uint64_t{2} << 30;  ///< bytes of a file system in memory; only used ones take any
+constexpr std::uint64_t kFileSystemBytes = std::uint64_t{2}
+                                           << 30;  ///< bytes of a file system in memory; only used ones take any
 constexpr const char* kDiskSize = "32M";
 
 // Not in the system's headers before Linux 6.
@@ -56,7 +57,7 @@ int run_program(const std::vector<std::string>& command, std::string* output) {
 }
 
 Workshop::Workshop() : why_not_(tests::enter_mount_namespace()) {
-  if (why_not_.empty() && !tests::mount_memory(kWorkshop, kRoomy))
+  if (why_not_.empty() && !tests::mount_memory(kWorkshop, kFileSystemBytes))
     why_not_ = tests::why_not_mounted("mount a file system in memory at " + kWorkshop);
 }
 
@@ -78,7 +79,7 @@ bool leave_room(const std::string& path, std::uint64_t bytes) {
 
 MemoryDisk::MemoryDisk(std::string path) : path_(std::move(path)) {
   fs::create_directories(path_);
-  if (!tests::mount_memory(path_, kRoomy)) why_not_ = tests::why_not_mounted("mount a file system in memory");
+  if (!tests::mount_memory(path_, kFileSystemBytes)) why_not_ = tests::why_not_mounted("mount a file system in memory");
 }
 
 MemoryDisk::~MemoryDisk() { ::umount2(path_.c_str(), MNT_DETACH); }

@@ -26,14 +26,17 @@
 
 #include <granary/granary.h>
 
+#include "tests/support/units.h"
+
 namespace granary::crash {
 namespace {
 
 using std::chrono::milliseconds;
+using tests::kKiB;
+using tests::kMiB;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kDone = 0, kUsage = 2, kNotKilled = 3, kFailed = 4;
-constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::uint64_t kLimit = 8 * kMiB;
 /// What the process may take beside the database's memory: its code, two rings, the log's buffers, and the lists of what waits to be freed.
 constexpr std::uint64_t kResidentBeside = 32 * kMiB;

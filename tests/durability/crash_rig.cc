@@ -11,9 +11,9 @@ namespace granary::tests {
 namespace {
 
 constexpr std::size_t kWorkers = 3;
-constexpr std::uint64_t kKeys = 60;  // few: overwritten, removed and born again all the time
+constexpr std::uint64_t kFewKeys = 60;  // overwritten, removed and born again all the time
 constexpr std::uint64_t kSmallest = std::uint64_t{64} << 10;
-constexpr std::size_t kIndexed = 8;  // bytes of the value
+constexpr std::size_t kIndexedBytes = 8;  // of the value
 constexpr std::uint32_t kGreatestValue = 8010;
 constexpr const char* kTheOne = "the one";
 
@@ -27,7 +27,7 @@ std::string key_name(std::uint64_t number) { return "key " + std::to_string(numb
 TableOptions random_table(base::Random& random) {
   TableOptions options;
   if (random.below(2) == 0) options.index = IndexKind::kHash;
-  options.expected_keys = random.below(2) == 0 ? 1 : kKeys;
+  options.expected_keys = random.below(2) == 0 ? 1 : kFewKeys;
   options.shared = random.below(2) == 0;
   if (options.shared) options.max_value_bytes = kGreatestValue;
   return options;
@@ -84,7 +84,7 @@ Status CrashRig::open() {
     tables_.push_back(*table);
     if (i != 0) continue;
     const auto index = database_->create_index(
-        *table, "index", {.parts = {{.length = kIndexed, .encoding = IndexEncoding::kBytes}}, .unique = false});
+        *table, "index", {.parts = {{.length = kIndexedBytes, .encoding = IndexEncoding::kBytes}}, .unique = false});
     if (!index.ok()) return release_database(), index.status();
     index_ = *index;
   }
@@ -129,7 +129,7 @@ void CrashRig::act(int actions) {
 /// Ends all transactions. What cannot be done, as the table is an ordered one, or stored, is left.
 void CrashRig::resize() {
   for (std::optional<Open>& open : open_) open.reset();
-  static_cast<void>(database_->resize(tables_[random_.below(kModelTables)], 1 + random_.below(2 * kKeys)));
+  static_cast<void>(database_->resize(tables_[random_.below(kModelTables)], 1 + random_.below(2 * kFewKeys)));
 }
 
 AbortReason CrashRig::commit_one() {
@@ -151,7 +151,7 @@ std::string CrashRig::random_value() {
 /// One operation; the transaction may be doomed by it, and then does not commit.
 void CrashRig::operate(Open& open) {
   const std::size_t table = random_.below(kModelTables);
-  const std::string key = key_name(random_.below(kKeys));
+  const std::string key = key_name(random_.below(kFewKeys));
   std::string value = random_value();
   Outcome done = Outcome::kNotFound;
   switch (random_.below(5)) {
@@ -244,7 +244,7 @@ void CrashRig::read_by_key(Transaction& t, std::size_t table, std::map<std::stri
     EXPECT_TRUE(outcome == Outcome::kOk || outcome == Outcome::kNotFound) << name(outcome);
     if (outcome == Outcome::kOk) records.emplace(key, std::move(value));
   };
-  for (std::uint64_t i = 0; i < kKeys; ++i) read(key_name(i));
+  for (std::uint64_t i = 0; i < kFewKeys; ++i) read(key_name(i));
   read(kTheOne);
 }
 
@@ -278,8 +278,8 @@ std::string CrashRig::check_index() {
   std::string wrong;
   Transaction t = workers_[0].begin();
   const ScanResult scanned = t.scan(index_, {}, [&](std::string_view key, std::string_view value) {
-    std::string indexed(value.substr(0, kIndexed));
-    indexed.resize(kIndexed, '\0');
+    std::string indexed(value.substr(0, kIndexedBytes));
+    indexed.resize(kIndexedBytes, '\0');
     if (indexed < last) wrong = "the index is out of order at '" + std::string(key) + "'";
     last = std::move(indexed);
     if (!found.emplace(key, value).second) wrong = "the index has '" + std::string(key) + "' twice";

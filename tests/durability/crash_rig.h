@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <granary/granary.h>
+#include <gtest/gtest.h>
 
 #include "src/base/random.h"
 #include "tests/durability/model.h"
@@ -109,5 +110,12 @@ class CrashRig {
   base::Random image_random_;  // not random_: that is the client's
   std::optional<Image> image_;
 };
+
+/// Opens what the last crash left, and finds in it what must be there, and not more.
+inline void open_and_verify(CrashRig& rig) {
+  const Status opened = rig.open();
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  ASSERT_EQ(rig.verify(), "");
+}
 
 }  // namespace granary::tests

@@ -33,12 +33,6 @@ struct Case {
 
 class DatabaseFault : public testing::TestWithParam<Case> {};
 
-void open_and_verify(CrashRig& rig) {
-  const Status opened = rig.open();
-  ASSERT_TRUE(opened.ok()) << opened.message();
-  ASSERT_EQ(rig.verify(), "");
-}
-
 void see_cause(const Status& failed, const Fault& fault) {
   EXPECT_EQ(failed.code(), fault.code) << failed.message();
   EXPECT_THAT(failed.message(), AnyOf(HasSubstr("'/db"), HasSubstr("'/log-")));

@@ -15,12 +15,6 @@ namespace {
 
 constexpr auto kPowerLoss = CrashRig::Crash::kPowerLoss;
 
-void open_and_verify(CrashRig& rig) {
-  const Status opened = rig.open();
-  ASSERT_TRUE(opened.ok()) << opened.message();
-  ASSERT_EQ(rig.verify(), "");
-}
-
 /// Runs until the power fails, most often inside a call of the file system.
 void run_until_crash(CrashRig& rig) {
   if (rig.random().below(5) != 0) rig.arm(kPowerLoss, 1 + rig.random().below(120));

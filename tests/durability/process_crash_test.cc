@@ -13,12 +13,6 @@ namespace {
 
 using Crash = CrashRig::Crash;
 
-void open_and_verify(CrashRig& rig) {
-  const Status opened = rig.open();
-  ASSERT_TRUE(opened.ok()) << opened.message();
-  ASSERT_EQ(rig.verify(), "");
-}
-
 void run_until_crash(CrashRig& rig, Crash crash) {
   if (rig.random().below(3) != 0) rig.arm(crash, 1 + rig.random().below(120));
   for (int i = 0; i < 30 && !rig.crashed(); ++i) rig.act(20);

@@ -17,7 +17,7 @@
 namespace granary::htm {
 namespace {
 
-struct alignas(base::kCacheLine) Line {
+struct alignas(base::kCacheLine) LineOfWords {
   std::array<std::uint64_t, 8> words{};
   std::uint64_t& operator[](std::size_t i) { return words[i]; }
 };
@@ -40,9 +40,9 @@ class SimulatorTest : public testing::Test {
 
   const base::lines::Watch watch_;
   Simulator simulator_{{}, 0};
-  std::vector<Line> lines_{1024};
-  Line& a_ = lines_[0];
-  Line& b_ = lines_[1];
+  std::vector<LineOfWords> lines_{1024};
+  LineOfWords& a_ = lines_[0];
+  LineOfWords& b_ = lines_[1];
 };
 
 TEST_F(SimulatorTest, StoresHappenTogetherAtTheEnd) {

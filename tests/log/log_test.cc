@@ -21,7 +21,7 @@ using tests::FaultFiles;
 using tests::FileCall;
 using tests::Survives;
 
-constexpr DatabaseId kDatabase = {7};
+constexpr DatabaseId kLogDatabase = {7};
 
 class LogTest : public testing::Test {
  protected:
@@ -36,7 +36,7 @@ class LogTest : public testing::Test {
             .ring_bytes = 4096,
             .codec = {},
             .threads = false,
-            .database = kDatabase,
+            .database = kLogDatabase,
             .generation = 1};
   }
   void commit(Log& log, Ring& ring, std::size_t bytes = 100) {
@@ -52,7 +52,7 @@ class LogTest : public testing::Test {
   }
   std::size_t left(const std::string& directory, std::uint32_t loggers) {
     const auto image = files_.power_loss_image(Survives::kSynced);
-    return tests::decode_log(*image, directory, kDatabase, 1, loggers, 0).replayed().size();
+    return tests::decode_log(*image, directory, kLogDatabase, 1, loggers, 0).replayed().size();
   }
   std::vector<std::string> rings() { return *files_.list(rings_.path()); }
 
@@ -71,7 +71,7 @@ TEST_F(LogTest, AWorkerHasItsRingAndItsLogger) {
     const auto ring = (*log)->add_worker(worker);
     ASSERT_TRUE(ring.ok()) << ring.status().message();
     EXPECT_EQ((*ring)->header().worker, worker);
-    EXPECT_EQ((*ring)->header().database, kDatabase);
+    EXPECT_EQ((*ring)->header().database, kLogDatabase);
     EXPECT_EQ((*ring)->header().generation, 1u);
     for (std::uint32_t i = 0; i <= worker; ++i) commit(**log, **ring);
   }
@@ -80,7 +80,7 @@ TEST_F(LogTest, AWorkerHasItsRingAndItsLogger) {
   EXPECT_TRUE((*log)->step());
   EXPECT_EQ((*log)->durable().current(), epochs_.current() - 1);
   const auto image = files_.power_loss_image(Survives::kSynced);
-  const auto decoded = tests::decode_log(*image, "/db", kDatabase, 1, 2, 0);
+  const auto decoded = tests::decode_log(*image, "/db", kLogDatabase, 1, 2, 0);
   EXPECT_EQ(decoded.loggers[0].transactions.size(), 1u + 3u) << "of workers 0 and 2";
   EXPECT_EQ(decoded.loggers[1].transactions.size(), 2u);
   EXPECT_EQ((*log)->statistics().entries, 6u);
@@ -136,7 +136,7 @@ TEST_F(LogTest, DroppedItLeavesTheRingsAsACrashWould) {
   commit(*log, **log->add_worker(0));
   log.reset();
   EXPECT_EQ(left("/db", 2), 0u);
-  const auto ring = Ring::open(rings_ / "ring-0000", kDatabase);
+  const auto ring = Ring::open(rings_ / "ring-0000", kLogDatabase);
   ASSERT_TRUE(ring.ok()) << ring.status().message();
   EXPECT_EQ((*ring)->pending().size(), 120u);
 }
@@ -149,7 +149,8 @@ TEST_F(LogTest, AdoptedEntriesAreDurableBeforeTheFirstMarker) {
   }
   former.reset();
   for (int i = 0; i < 5; ++i) epochs_.tick();
-  const auto first = Ring::open(rings_ / "ring-0000", kDatabase), second = Ring::open(rings_ / "ring-0001", kDatabase);
+  const auto first = Ring::open(rings_ / "ring-0000", kLogDatabase),
+             second = Ring::open(rings_ / "ring-0001", kLogDatabase);
   const std::string_view adopted[] = {(*first)->pending(), (*second)->pending()};
   LogOptions next = options();
   next.generation = 2;
@@ -158,10 +159,10 @@ TEST_F(LogTest, AdoptedEntriesAreDurableBeforeTheFirstMarker) {
   ASSERT_TRUE(log.ok()) << log.status().message();
   const auto image = files_.power_loss_image(Survives::kSynced);
   const std::string segment = "/db/log-g00000002-l00-s00000000.glog";
-  EXPECT_EQ(tests::decode_log(*image, "/db", kDatabase, 2, 2, 0).replayed().size(), 6u);
+  EXPECT_EQ(tests::decode_log(*image, "/db", kLogDatabase, 2, 2, 0).replayed().size(), 6u);
   // Without the marker at its end the segment says nothing of how far it goes.
   image->edit(segment, [](std::string& bytes) { bytes.resize(bytes.size() - 1); });
-  EXPECT_EQ(tests::decode_log(*image, "/db", kDatabase, 2, 2, 0).loggers[0].markers, 0u);
+  EXPECT_EQ(tests::decode_log(*image, "/db", kLogDatabase, 2, 2, 0).loggers[0].markers, 0u);
   EXPECT_LE(files_.calls(FileCall::kAppend) - appends, 4u);
 }
 
@@ -202,7 +203,7 @@ TEST_F(LogTest, AdoptedEntriesStandBeforeTheFirstMarker) {
   const auto log = Log::open(options(), epochs_, 3, adopted);
   ASSERT_TRUE(log.ok());
   const auto image = files_.power_loss_image(Survives::kSynced);
-  EXPECT_EQ(tests::decode_log(*image, "/db", kDatabase, 1, 2, 3).replayed().size(), 1u);
+  EXPECT_EQ(tests::decode_log(*image, "/db", kLogDatabase, 1, 2, 3).replayed().size(), 1u);
   const std::string bytes = image->contents("/db/" + segment_name(1, 0, 0));
   ASSERT_EQ(bytes.size(), sizeof(SegmentHeader) + sizeof header + sizeof(EntryHeader) + sizeof(Marker));
   EntryHeader first;

@@ -12,12 +12,12 @@
 namespace granary::tests {
 namespace {
 
-struct Case {
+struct Shape {
   const char* name;
   RigOptions options;
 };
 
-class LoggerCrash : public testing::TestWithParam<Case> {};
+class LoggerCrash : public testing::TestWithParam<Shape> {};
 
 TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
   std::uint64_t images = 0;
@@ -55,13 +55,13 @@ TEST_P(LoggerCrash, WhatDPromisesIsLeft) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Logs, LoggerCrash,
-                         testing::Values(Case{"OneLogger", {}}, Case{"TwoLoggers", {.loggers = 2}},
-                                         Case{"ThreeLoggersManySegments",
-                                              {.loggers = 3, .workers = 5, .segment_bytes = 700}},
-                                         Case{"OneSegmentEach", {.loggers = 2, .segment_bytes = 1 << 30}},
-                                         Case{"SetAside", {.loggers = 2, .segment_bytes = 700, .spares = 3}},
-                                         Case{"Lz4", {.loggers = 2, .codec = log::Codec::kLz4}},
-                                         Case{"Zstd", {.loggers = 2, .codec = log::Codec::kZstd}}),
+                         testing::Values(Shape{"OneLogger", {}}, Shape{"TwoLoggers", {.loggers = 2}},
+                                         Shape{"ThreeLoggersManySegments",
+                                               {.loggers = 3, .workers = 5, .segment_bytes = 700}},
+                                         Shape{"OneSegmentEach", {.loggers = 2, .segment_bytes = 1 << 30}},
+                                         Shape{"SetAside", {.loggers = 2, .segment_bytes = 700, .spares = 3}},
+                                         Shape{"Lz4", {.loggers = 2, .codec = log::Codec::kLz4}},
+                                         Shape{"Zstd", {.loggers = 2, .codec = log::Codec::kZstd}}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

@@ -10,10 +10,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/units.h"
+
 namespace granary::memory {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
+using tests::kMiB;
+
 constexpr std::uint64_t kCut = 64 * 1024;
 
 std::unique_ptr<Region> map(std::uint64_t bytes, HugePages huge_pages = HugePages::kOff) {

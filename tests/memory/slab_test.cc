@@ -14,11 +14,12 @@
 
 #include "src/base/cache_line.h"
 #include "src/record/record.h"
+#include "tests/support/units.h"
 
 namespace granary::memory {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
+using tests::kMiB;
 
 class Slab : public testing::Test {
  protected:

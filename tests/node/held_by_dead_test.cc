@@ -23,7 +23,7 @@ using tests::first_of;
 using tests::kBankNodes;
 using tests::kKeys;
 
-constexpr NodeNumber kVictim = 2;
+constexpr NodeNumber kDead = 2;
 
 enum class Left : std::uint8_t { kAny, kNothing, kUndecided, kDecided };
 
@@ -63,7 +63,7 @@ class HeldByDead : public testing::TestWithParam<Case> {
   /// Moves money from node 1 to node 3, and dies meanwhile.
   CrashChild::Body victim() {
     return [this](const CrashChild::Report& report) {
-      Branch branch(tests::node_options(file_, kVictim));
+      Branch branch(tests::node_options(file_, kDead));
       report("runs");
       (void)tests::comes_true([&] { return ready_.load(); });
       base::set_sync_hook(tests::at(GetParam().death, tests::die));
@@ -119,7 +119,7 @@ TEST_P(HeldByDead, IsWhatItsRingsName) {
     EXPECT_EQ(child->wait().exit_code, 0);
     found.insert(found.end(), child->lines().begin() + 1, child->lines().end());
   }
-  const std::map<std::string, bool> named = tests::locks_in_rings(file_, kVictim);
+  const std::map<std::string, bool> named = tests::locks_in_rings(file_, kDead);
   for (const std::string& lock : found) EXPECT_TRUE(named.contains(lock)) << lock << " is locked and not named";
   const auto decided = [](const auto& lock) { return lock.second; };
   switch (GetParam().left) {

@@ -21,7 +21,7 @@ using tests::kBankNodes;
 using tests::kKeys;
 using Clock = std::chrono::steady_clock;
 
-constexpr NodeNumber kVictim = 2;
+constexpr NodeNumber kKilled = 2;
 
 /// A node that moves money all over until somebody is dead, then shows that the rest goes on. No transaction that needs the dead node,
 /// or what it held, is tried for ever. `done` counts the survivors that have shown it: each needs the other until then.
@@ -37,7 +37,7 @@ void survive(const ClusterFile& file, NodeNumber node, std::atomic<int>& done, c
   report(std::string(name(reason)));
   // Its accounts stay out of reach, at once each time.
   const auto asked = Clock::now();
-  report(std::string(name(branch.transfer(first_of(kVictim), 0).reason)));
+  report(std::string(name(branch.transfer(first_of(kKilled), 0).reason)));
   const bool soon = Clock::now() - asked < std::chrono::seconds(2);
   // Between the others it goes on, and so do the epochs.
   std::uint64_t first_epoch = 0;
@@ -58,7 +58,7 @@ void survive(const ClusterFile& file, NodeNumber node, std::atomic<int>& done, c
 }
 
 void be_victim(const ClusterFile& file, const CrashChild::Report& report) {
-  Branch branch(tests::node_options(file, kVictim));
+  Branch branch(tests::node_options(file, kKilled));
   report("runs");
   for (std::uint64_t turn = 1;; ++turn)
     (void)branch.transfer((turn * 7) % (kBankNodes * kKeys), (turn * 5) % (kBankNodes * kKeys));
@@ -108,7 +108,7 @@ TEST_P(KilledHolding, WhatItHeldIsNotWaitedForForEver) {
   CrashChild first(survivor(1));
   CrashChild third(survivor(3));
   CrashChild victim([&](const CrashChild::Report& report) {
-    Branch branch(tests::node_options(file, kVictim));
+    Branch branch(tests::node_options(file, kKilled));
     report("runs");
     (void)tests::comes_true([&] { return ready.load(); });
     base::set_sync_hook(tests::die_at(GetParam()));
@@ -168,12 +168,12 @@ TEST(ClusterKill, OneNodeDoesNotComeBackAlone) {
     };
   };
   CrashChild first(runs(1));
-  CrashChild second(runs(kVictim));
+  CrashChild second(runs(kKilled));
   CrashChild third(runs(3));
   for (CrashChild* const child : {&first, &second, &third}) ASSERT_TRUE(child->run_until("runs"));
   second.kill();
   CrashChild again([&](const CrashChild::Report& report) {
-    report(Cluster::join(tests::node_options(file, kVictim)).status().message());
+    report(Cluster::join(tests::node_options(file, kKilled)).status().message());
   });
   EXPECT_EQ(again.wait().exit_code, 0);
   late = true;

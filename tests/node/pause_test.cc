@@ -29,7 +29,7 @@ using tests::kKeys;
 constexpr auto kStop = std::chrono::milliseconds(30);
 
 /// What the processes tell each other.
-struct Shared {
+struct Traffic {
   std::array<std::atomic<std::uint64_t>, kBankNodes + 1> commits{};  ///< by node
   std::array<std::atomic<std::uint64_t>, kBankNodes + 1> epoch{};    ///< of the last one
   std::atomic<bool> all_run{false};
@@ -37,7 +37,7 @@ struct Shared {
 };
 
 /// Moves money all over until it is enough. Nobody tries for ever: what a stopped node holds stays locked meanwhile.
-void move_money(Branch& branch, Shared& shared) {
+void move_money(Branch& branch, Traffic& shared) {
   const NodeNumber node = branch.cluster->node();
   for (std::uint64_t turn = node; !shared.enough;) {
     turn = turn * 6364136223846793005u + 1442695040888963407u;
@@ -56,7 +56,7 @@ void count_money(Branch& branch, const CrashChild::Report& report) {
   (void)branch.cluster->barrier();
 }
 
-CrashChild::Body mover(const ClusterFile& file, NodeNumber node, Shared& shared) {
+CrashChild::Body mover(const ClusterFile& file, NodeNumber node, Traffic& shared) {
   return [&file, node, &shared](const CrashChild::Report& report) {
     Branch branch(tests::bank_options(file, node));
     report("runs");
@@ -87,7 +87,7 @@ class ClusterPause : public testing::Test {
   }
 
   const ClusterFile file_{kBankNodes};
-  Shared& shared_ = tests::map_shared<Shared>();
+  Traffic& shared_ = tests::map_shared<Traffic>();
 };
 
 TEST_F(ClusterPause, AnyNodeMayBeStoppedForAWhile) {
@@ -275,7 +275,7 @@ TEST(ClusterRemoval, OfAStoppedNodeLetsTheOthersWriteAndEndsIt) {
 }
 
 /// What the reader and the writer tell each other: the two accounts are always equal, and change when the test wants it.
-struct Pair {
+struct EqualAccounts {
   std::atomic<std::uint64_t> round{0};  ///< up to which the reader may read
   std::atomic<std::uint64_t> wanted{0};
   std::atomic<std::uint64_t> written{0};
@@ -284,7 +284,7 @@ struct Pair {
 constexpr std::uint64_t kOne = first_of(3);  ///< at the writer's node
 constexpr std::uint64_t kOther = first_of(1);
 
-void write_pairs(Branch& branch, Pair& pair) {
+void write_pairs(Branch& branch, EqualAccounts& pair) {
   while (!pair.enough) {
     if (pair.written == pair.wanted) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -303,7 +303,7 @@ void write_pairs(Branch& branch, Pair& pair) {
 
 /// Reads one account under a lease, is stopped, and then reads the other one, which is not declared. A transaction that counted on
 /// its lease after its end would have seen two moments.
-void read_pairs(Branch& branch, const Pair& pair, const CrashChild::Report& report) {
+void read_pairs(Branch& branch, const EqualAccounts& pair, const CrashChild::Report& report) {
   const EncodedKey<std::uint64_t> key(kOne);
   const std::vector<Declared> keys{{branch.accounts, key, false}};
   for (std::uint64_t round = 1; !pair.enough;) {
@@ -326,7 +326,7 @@ void read_pairs(Branch& branch, const Pair& pair, const CrashChild::Report& repo
 
 TEST(ClusterLease, OfANodeThatWasStoppedIsNotHonouredPastItsEnd) {
   const ClusterFile file(kBankNodes);
-  Pair& pair = tests::map_shared<Pair>();
+  EqualAccounts& pair = tests::map_shared<EqualAccounts>();
   CrashChild idle([&](const CrashChild::Report& report) {
     Branch branch(tests::bank_options(file, 1));
     report("runs");

@@ -30,7 +30,7 @@ constexpr auto kMostTime = std::chrono::seconds(15);
 constexpr Pair kEnough = 1000;  ///< on a machine so slow that there is no time for all
 constexpr Pair kOver = ~Pair{0};
 
-struct Shared {
+struct Progress {
   std::atomic<Pair> pairs{0};
   std::atomic<bool> over{false};
 };
@@ -90,29 +90,30 @@ bool sees(Branch& branch, Pair pair) {
 }
 
 /// From the other's pair to the next, which is its own. Odd pairs are of the one, which begins and ends it all.
-void take_turns(Branch& branch, Shared& shared, const Pipe& from, const Pipe& to, const CrashChild::Report& report) {
+void take_turns(Branch& branch, Progress& progress, const Pipe& from, const Pipe& to,
+                const CrashChild::Report& report) {
   const bool begins = branch.cluster->node() == 2;
   const auto end = std::chrono::steady_clock::now() + kMostTime * tests::scaled(1);
   for (Pair pair = begins ? 0 : from.hear(); pair != kOver; pair = from.hear()) {
     if (pair != 0 && !sees(branch, pair)) report("overlooked pair " + std::to_string(pair));
-    shared.pairs = pair;
+    progress.pairs = pair;
     if (begins && (pair >= tests::scaled(kPairs) || std::chrono::steady_clock::now() >= end)) break;
     write(branch, pair + 1);
     to.tell(pair + 1);
   }
   if (begins) to.tell(kOver);
-  shared.over = true;
+  progress.over = true;
 }
 
 TEST(ClusterRealTime, WhatWasToldOfIsSeen) {
   const ClusterFile file(kBankNodes);
-  Shared& shared = tests::map_shared<Shared>();
+  Progress& progress = tests::map_shared<Progress>();
   const Pipe to_one, to_other;
   const auto turns = [&](NodeNumber node, const Pipe& from, const Pipe& to) {
     return [&, node](const CrashChild::Report& report) {
       Branch branch(tests::bank_options(file, node));
       report("runs");
-      take_turns(branch, shared, from, to, report);
+      take_turns(branch, progress, from, to, report);
       report("ends");
       (void)branch.cluster->barrier();
     };
@@ -120,29 +121,31 @@ TEST(ClusterRealTime, WhatWasToldOfIsSeen) {
   CrashChild leader([&](const CrashChild::Report& report) {
     Branch branch(tests::bank_options(file, 1));
     report("runs");
-    while (!shared.over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!progress.over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     (void)branch.cluster->barrier();
   });
   CrashChild one(turns(2, to_one, to_other));
   CrashChild other(turns(3, to_other, to_one));
   for (CrashChild* const child : {&leader, &one, &other}) ASSERT_TRUE(child->run_until("runs"));
 
-  const auto come = [&](Pair pairs) { return comes_true([&, pairs] { return shared.over || shared.pairs >= pairs; }); };
+  const auto come = [&](Pair pairs) {
+    return comes_true([&, pairs] { return progress.over || progress.pairs >= pairs; });
+  };
   ASSERT_TRUE(come(kEnough / 4));
   leader.signal(SIGSTOP);
   ASSERT_TRUE(leader.wait_until_stopped());
-  const Pair before = shared.pairs;
+  const Pair before = progress.pairs;
   EXPECT_TRUE(come(before + kPairs / 10)) << "no epoch begins meanwhile, but nobody needs one";
-  const Pair stopped = shared.pairs - before;
+  const Pair stopped = progress.pairs - before;
   leader.signal(SIGCONT);
-  ASSERT_TRUE(comes_true([&] { return shared.over.load(); }, kMostTime * tests::scaled(2)));
+  ASSERT_TRUE(comes_true([&] { return progress.over.load(); }, kMostTime * tests::scaled(2)));
   for (CrashChild* const child : {&one, &other}) {
     EXPECT_EQ(child->wait().exit_code, 0);
     EXPECT_EQ(child->lines(), (std::vector<std::string>{"runs", "ends"}));
   }
   EXPECT_EQ(leader.wait().exit_code, 0);
-  EXPECT_GE(shared.pairs, kEnough);
-  std::cout << shared.pairs << " pairs, " << stopped << " of them while no epoch could begin\n";
+  EXPECT_GE(progress.pairs, kEnough);
+  std::cout << progress.pairs << " pairs, " << stopped << " of them while no epoch could begin\n";
 }
 
 }  // namespace

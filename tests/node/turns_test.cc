@@ -12,11 +12,11 @@
 namespace granary {
 namespace {
 
-constexpr unsigned kNodes = 2;
+constexpr unsigned kBranches = 2;
 constexpr std::uint64_t kKeys = 4;  ///< of each node
-constexpr std::int64_t kMoney = 100;
+constexpr std::int64_t kFirstBalance = 100;
 
-NodeNumber home_of(std::string_view key) {
+NodeNumber home_of_account(std::string_view key) {
   std::uint64_t number = 0;
   (void)decode_key(key, number);
   return static_cast<NodeNumber>(number / kKeys + 1);
@@ -29,20 +29,22 @@ class Branch {
  public:
   Branch(Cluster& cluster, IndexKind kind)
       : cluster_(cluster),
-        accounts_(cluster.create_table<std::uint64_t, std::int64_t>("accounts", {.index = kind}, Placement{home_of})
-                      .value()) {
+        accounts_(
+            cluster.create_table<std::uint64_t, std::int64_t>("accounts", {.index = kind}, Placement{home_of_account})
+                .value()) {
     const Status started = cluster.start();
     EXPECT_TRUE(started.ok()) << started.message();
     if (!started.ok()) return;
     worker_ = cluster.register_worker().value();
     in_turn([&] {
-      for (std::uint64_t i = 0; i < kKeys; ++i) EXPECT_TRUE(run([&](Transaction& t) { put(t, own(i), kMoney); }));
+      for (std::uint64_t i = 0; i < kKeys; ++i)
+        EXPECT_TRUE(run([&](Transaction& t) { put(t, own(i), kFirstBalance); }));
     });
   }
 
   /// Runs `body` on each node while the others wait.
   void in_turn(const std::function<void()>& body) {
-    for (NodeNumber node = 1; node <= kNodes; ++node) {
+    for (NodeNumber node = 1; node <= kBranches; ++node) {
       if (node == cluster_.node()) body();
       ASSERT_TRUE(cluster_.barrier().ok());
     }
@@ -50,7 +52,7 @@ class Branch {
   /// From each own account to one of every node; `declared`: by lease_2pl.
   void pay_everybody(bool declared) {
     for (std::uint64_t i = 0; i < kKeys; ++i) {
-      for (std::uint64_t to = i; to < kNodes * kKeys; to += kKeys) {
+      for (std::uint64_t to = i; to < kBranches * kKeys; to += kKeys) {
         if (to == own(i)) continue;
         const auto from_key = encode_key<std::uint64_t>(own(i)), to_key = encode_key<std::uint64_t>(to);
         EXPECT_TRUE(run([&](Transaction& t) {
@@ -67,14 +69,15 @@ class Branch {
   /// All money, read in one transaction; `declared`: under leases.
   std::int64_t total(bool declared) {
     std::vector<std::string> keys;
-    for (std::uint64_t key = 0; key < kNodes * kKeys; ++key) keys.emplace_back(encode_key<std::uint64_t>(key).view());
+    for (std::uint64_t key = 0; key < kBranches * kKeys; ++key)
+      keys.emplace_back(encode_key<std::uint64_t>(key).view());
     std::int64_t sum = 0;
     EXPECT_TRUE(run([&](Transaction& t) {
       std::vector<Declared> reads;
       for (const std::string& key : keys) reads.push_back({accounts_, key, false});
       if (declared && t.declare(reads) != Outcome::kOk) return;
       sum = 0;
-      for (std::uint64_t key = 0; key < kNodes * kKeys; ++key) sum += t.get(accounts_, key).value_or(0);
+      for (std::uint64_t key = 0; key < kBranches * kKeys; ++key) sum += t.get(accounts_, key).value_or(0);
     }));
     return sum;
   }
@@ -106,15 +109,15 @@ INSTANTIATE_TEST_SUITE_P(Kinds, NodesInTurn, testing::Values(IndexKind::kHash, I
                          [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
 
 TEST_P(NodesInTurn, MoveMoneyByBothProtocols) {
-  const tests::ClusterFile file(kNodes, 1);
-  tests::on_each_node(file, kNodes, [](Cluster& cluster) {
+  const tests::ClusterFile file(kBranches, 1);
+  tests::on_each_node(file, kBranches, [](Cluster& cluster) {
     Branch branch(cluster, GetParam());
     for (const bool declared : {false, true}) {
       branch.in_turn([&] { branch.pay_everybody(declared); });
       branch.in_turn([&] {
-        EXPECT_EQ(branch.total(declared), std::int64_t{kNodes * kKeys} * kMoney);
+        EXPECT_EQ(branch.total(declared), std::int64_t{kBranches * kKeys} * kFirstBalance);
         for (std::uint64_t i = 0; i < kKeys; ++i)
-          EXPECT_EQ(branch.balance(branch.own(i)), kMoney) << "each gave and got";
+          EXPECT_EQ(branch.balance(branch.own(i)), kFirstBalance) << "each gave and got";
       });
     }
     EXPECT_GT(cluster.statistics().transactions, 0u);

@@ -18,7 +18,7 @@ std::string value_of(std::uint64_t mark) {
   return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint64_t)};
 }
 
-bool is_whole(std::string_view value) {
+bool is_of_one_mark(std::string_view value) {
   std::uint64_t mark = 0;
   if (value.size() < sizeof mark) return false;
   std::memcpy(&mark, value.data(), sizeof mark);
@@ -38,7 +38,7 @@ TEST(GrowingValuesStress, NoReaderSeesAMix) {
   std::atomic<std::uint64_t> writes{0}, reads{0}, mixes{0}, marks{kKeys};
   const auto look = [&](std::string_view value) {
     reads.fetch_add(1, std::memory_order_relaxed);
-    if (!is_whole(value)) mixes.fetch_add(1);
+    if (!is_of_one_mark(value)) mixes.fetch_add(1);
     return true;
   };
   run_threads(*database, 4, [&](Worker& worker, unsigned me) {

@@ -9,11 +9,11 @@
 namespace granary::tests {
 namespace {
 
-constexpr unsigned kTokens = 8;
-constexpr unsigned kPlaces = 6;
-
 class HashTableStress : public testing::TestWithParam<std::size_t> {
  protected:
+  static constexpr unsigned kTokens = 8;
+  static constexpr unsigned kPlaces = 6;  ///< of each token, a key each
+
   HashTableStress() : database_(Database::open(stress_options()).value()) {
     // Fewer slots than places: chains, too.
     tokens_ = database_->create_table("tokens", {.index = IndexKind::kHash, .expected_keys = 12}).value();

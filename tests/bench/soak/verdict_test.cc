@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/units.h"
+
 namespace granary::bench::soak {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
 Finding judge(const std::function<std::uint64_t(int second)>& course, int seconds) {
   std::vector<Sample> samples;

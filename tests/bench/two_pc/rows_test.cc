@@ -9,14 +9,14 @@
 namespace granary::bench::two_pc {
 namespace {
 
-using Kind = Write::Kind;
+using WriteKind = Write::Kind;
 
 class TwoPcRows : public testing::Test {
  protected:
   TwoPcRows() {
     rows_.parts.emplace_back(false);
     Branch branch(rows_);
-    EXPECT_TRUE(finish(branch, {{key(1), Kind::kInsert, "one"}, {key(5), Kind::kInsert, "five"}}));
+    EXPECT_TRUE(finish(branch, {{key(1), WriteKind::kInsert, "one"}, {key(5), WriteKind::kInsert, "five"}}));
   }
   static RowKey key(std::uint64_t number) { return {0, 0, number}; }
   static bool prepare(Branch& branch, std::vector<Write> writes) { return branch.prepare(writes); }
@@ -44,11 +44,11 @@ TEST_F(TwoPcRows, ReadersShareAndAWriterIsAlone) {
   Branch a(rows_), b(rows_), c(rows_);
   EXPECT_EQ(read(a, 1), "one");
   EXPECT_EQ(read(b, 1), "one");
-  EXPECT_FALSE(prepare(a, {{key(1), Kind::kUpdate, "a"}})) << "b reads it";
+  EXPECT_FALSE(prepare(a, {{key(1), WriteKind::kUpdate, "a"}})) << "b reads it";
   b.release();
-  ASSERT_TRUE(prepare(a, {{key(1), Kind::kUpdate, "a"}}));
+  ASSERT_TRUE(prepare(a, {{key(1), WriteKind::kUpdate, "a"}}));
   EXPECT_EQ(read(b, 1), "lost");
-  EXPECT_FALSE(prepare(c, {{key(1), Kind::kRemove}}));
+  EXPECT_FALSE(prepare(c, {{key(1), WriteKind::kRemove}}));
   a.commit();
   EXPECT_EQ(read(b, 1), "a");
 }
@@ -59,13 +59,13 @@ TEST_F(TwoPcRows, WhatIsReadToBeWrittenIsLockedForOneAlone) {
   EXPECT_EQ(read(a, 1), "one");
   EXPECT_EQ(read(b, 1), "lost");
   EXPECT_EQ(read(b, 1, true), "lost");
-  EXPECT_TRUE(finish(a, {{key(1), Kind::kUpdate, "a"}}));
+  EXPECT_TRUE(finish(a, {{key(1), WriteKind::kUpdate, "a"}}));
   EXPECT_EQ(read(b, 1, true), "a");
 }
 
 TEST_F(TwoPcRows, WhatWasPreparedIsNotThereAfterARelease) {
   Branch a(rows_), b(rows_);
-  ASSERT_TRUE(prepare(a, {{key(1), Kind::kUpdate, "a"}, {key(2), Kind::kInsert, "two"}}));
+  ASSERT_TRUE(prepare(a, {{key(1), WriteKind::kUpdate, "a"}, {key(2), WriteKind::kInsert, "two"}}));
   a.release();
   EXPECT_EQ(read(b, 1), "one");
   EXPECT_EQ(read(b, 2), "-");
@@ -73,40 +73,40 @@ TEST_F(TwoPcRows, WhatWasPreparedIsNotThereAfterARelease) {
 
 TEST_F(TwoPcRows, WhoCannotFinishHoldsNothing) {
   Branch a(rows_), b(rows_);
-  EXPECT_FALSE(finish(a, {{key(1), Kind::kUpdate, "a"}, {key(2), Kind::kUpdate, "there is none"}}));
+  EXPECT_FALSE(finish(a, {{key(1), WriteKind::kUpdate, "a"}, {key(2), WriteKind::kUpdate, "there is none"}}));
   EXPECT_EQ(read(b, 1, true), "one");
 }
 
 TEST_F(TwoPcRows, AnAbsentKeyIsLockedToo) {
   Branch a(rows_), b(rows_);
   EXPECT_EQ(read(a, 3), "-");
-  EXPECT_FALSE(finish(b, {{key(3), Kind::kInsert, "b"}}));
+  EXPECT_FALSE(finish(b, {{key(3), WriteKind::kInsert, "b"}}));
   a.release();
   EXPECT_EQ(rows_.parts[0].by_order.size(), 2u) << "it takes no room afterwards";
-  EXPECT_TRUE(finish(b, {{key(3), Kind::kInsert, "b"}}));
+  EXPECT_TRUE(finish(b, {{key(3), WriteKind::kInsert, "b"}}));
   EXPECT_EQ(read(a, 3), "b");
 }
 
 TEST_F(TwoPcRows, ARemovedRowTakesNoRoom) {
   Branch a(rows_);
-  EXPECT_TRUE(finish(a, {{key(5), Kind::kRemove}}));
+  EXPECT_TRUE(finish(a, {{key(5), WriteKind::kRemove}}));
   EXPECT_EQ(rows_.parts[0].by_order.size(), 1u);
 }
 
 TEST_F(TwoPcRows, PresenceIsWhatTheWriteExpects) {
   Branch a(rows_);
-  EXPECT_FALSE(finish(a, {{key(1), Kind::kInsert, "a"}}));
-  EXPECT_FALSE(finish(a, {{key(2), Kind::kUpdate, "b"}}));
-  EXPECT_FALSE(finish(a, {{key(2), Kind::kRemove}}));
+  EXPECT_FALSE(finish(a, {{key(1), WriteKind::kInsert, "a"}}));
+  EXPECT_FALSE(finish(a, {{key(2), WriteKind::kUpdate, "b"}}));
+  EXPECT_FALSE(finish(a, {{key(2), WriteKind::kRemove}}));
 }
 
 TEST_F(TwoPcRows, AScanMeetsNoPhantoms) {
   Branch a(rows_), b(rows_);
   EXPECT_EQ(scan(a, {.from = 0, .to = 10}), (Keys{1, 5}));
-  EXPECT_FALSE(finish(b, {{key(3), Kind::kInsert, "b"}}));
-  EXPECT_FALSE(finish(b, {{key(5), Kind::kRemove}}));
-  EXPECT_TRUE(finish(b, {{key(10), Kind::kInsert, "beyond the range"}}));
-  EXPECT_TRUE(prepare(a, {{key(3), Kind::kInsert, "a"}})) << "its own scan is not in the way";
+  EXPECT_FALSE(finish(b, {{key(3), WriteKind::kInsert, "b"}}));
+  EXPECT_FALSE(finish(b, {{key(5), WriteKind::kRemove}}));
+  EXPECT_TRUE(finish(b, {{key(10), WriteKind::kInsert, "beyond the range"}}));
+  EXPECT_TRUE(prepare(a, {{key(3), WriteKind::kInsert, "a"}})) << "its own scan is not in the way";
   EXPECT_EQ(scan(b, {.from = 2, .to = 5}), Keys{0}) << "nor may others scan where a row is about to come";
   b.release();
   a.commit();
@@ -116,12 +116,12 @@ TEST_F(TwoPcRows, AScanMeetsNoPhantoms) {
 TEST_F(TwoPcRows, AScanLocksOnlyAsFarAsItWent) {
   Branch a(rows_), b(rows_);
   EXPECT_EQ(scan(a, {.most = 1, .from = 0, .to = 10}), Keys{1});
-  EXPECT_FALSE(finish(b, {{key(0), Kind::kInsert, "before the first"}}));
-  EXPECT_TRUE(finish(b, {{key(2), Kind::kInsert, "behind it"}}));
+  EXPECT_FALSE(finish(b, {{key(0), WriteKind::kInsert, "before the first"}}));
+  EXPECT_TRUE(finish(b, {{key(2), WriteKind::kInsert, "behind it"}}));
   a.release();
   EXPECT_EQ(scan(a, {.most = 2, .from = 0, .to = 10, .backwards = 1}), (Keys{5, 2}));
-  EXPECT_FALSE(finish(b, {{key(3), Kind::kInsert, "between"}}));
-  EXPECT_TRUE(finish(b, {{key(0), Kind::kInsert, "not reached"}}));
+  EXPECT_FALSE(finish(b, {{key(3), WriteKind::kInsert, "between"}}));
+  EXPECT_TRUE(finish(b, {{key(0), WriteKind::kInsert, "not reached"}}));
 }
 
 TEST_F(TwoPcRows, RequestsThatMakeNoSenseAreRefused) {
@@ -132,7 +132,7 @@ TEST_F(TwoPcRows, RequestsThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(do_work(branch, static_cast<Request>(77), "", answer));
   EXPECT_FALSE(do_work(branch, Request::kRead, "half a key", answer));
   EXPECT_FALSE(do_work(branch, Request::kScan, "short", answer));
-  std::string body = body_of_writes(std::vector<Write>{{key(1), Kind::kUpdate, "text"}});
+  std::string body = body_of_writes(std::vector<Write>{{key(1), WriteKind::kUpdate, "text"}});
   body.pop_back();
   EXPECT_FALSE(do_work(branch, Request::kPrepare, body, answer));
   EXPECT_TRUE(do_work(branch, Request::kRead, body_of_read(std::vector<Wanted>{{{9, 0, 1}}}), answer));

@@ -8,6 +8,7 @@
 #include "src/cluster/record_access/release.h"
 #include "src/cluster/record_access/x_lock.h"
 #include "tests/cluster/record_access/sim_nodes.h"
+#include "tests/cluster/record_access/versions.h"
 
 namespace granary::cluster {
 namespace {
@@ -18,11 +19,7 @@ using record::kLatest;
 using record::kLocked;
 using record::make_tid;
 
-constexpr record::TidWord kTid = make_tid(3, 5) | kLatest;
-constexpr record::TidWord kNewTid = make_tid(3, 6) | kLatest;
 constexpr std::uint64_t kIncarnation = (std::uint64_t{1} << 20) + 3;
-const std::string kValue(150, 'v');
-const std::string kNewValue(90, 'n');
 
 class Access : public testing::TestWithParam<std::string> {
  protected:

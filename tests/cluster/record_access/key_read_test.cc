@@ -6,6 +6,7 @@
 
 #include "tests/cluster/record_access/hash_owner.h"
 #include "tests/cluster/record_access/sim_nodes.h"
+#include "tests/cluster/record_access/versions.h"
 
 namespace granary::cluster {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using record::kAbsent;
 using record::kLatest;
 using record::make_tid;
-
-constexpr record::TidWord kTid = make_tid(3, 5) | kLatest;
 
 class ByKey : public testing::TestWithParam<std::string> {
  protected:

@@ -10,6 +10,7 @@
 #include "src/cluster/record_access/release.h"
 #include "tests/cluster/record_access/sim_clocks.h"
 #include "tests/cluster/record_access/sim_nodes.h"
+#include "tests/cluster/record_access/versions.h"
 
 namespace granary::cluster {
 namespace {
@@ -20,16 +21,12 @@ using record::kLatest;
 using record::kLocked;
 using record::make_tid;
 
-constexpr record::TidWord kTid = make_tid(3, 5) | kLatest;
-constexpr record::TidWord kNewTid = make_tid(3, 6) | kLatest;
 constexpr std::uint64_t kError = 5'000;
 constexpr std::uint64_t kStart = 10'000;
 /// Long beside the time that the steps take.
 constexpr std::uint64_t kTerm = 100'000;
 constexpr std::uint64_t kEnd = kStart + kTerm;
 constexpr rdma::NodeId kReader = 2;
-const std::string kValue(150, 'v');
-const std::string kNewValue(90, 'n');
 
 class Leases : public testing::Test {
  protected:

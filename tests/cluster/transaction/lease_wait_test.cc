@@ -9,7 +9,7 @@
 namespace granary::cluster::test {
 namespace {
 
-constexpr std::uint64_t kLease_us = 60'000;
+constexpr std::uint64_t kLongLease_us = 60'000;
 constexpr std::uint64_t kError_us = 50;
 /// Of what goes on beside waiting.
 constexpr std::uint64_t kMoments_us = 2'000;
@@ -20,7 +20,7 @@ class LeaseWait : public testing::Test {
   using Outcome = granary::Outcome;
   using Body = std::function<void(Transaction&)>;
 
-  explicit LeaseWait(const SimCluster::Clocks& clocks = {.error_us = kError_us, .lease_us = kLease_us})
+  explicit LeaseWait(const SimCluster::Clocks& clocks = {.error_us = kError_us, .lease_us = kLongLease_us})
       : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true})) {
     for (unsigned node = 0; node < 3; ++node)
       cluster_.network.set_clock(static_cast<rdma::NodeId>(node), {.offset = 1'000'000'000});
@@ -50,7 +50,7 @@ class LeaseWait : public testing::Test {
   }
   /// Leases the key, for nobody, when the one before is long over; returns the lease's end.
   std::uint64_t lease(std::string_view key) {
-    for (const std::uint64_t begin = now_us(); now_us() - begin < kLease_us;) cluster_.scheduler.yield();
+    for (const std::uint64_t begin = now_us(); now_us() - begin < kLongLease_us;) cluster_.scheduler.yield();
     Transaction t = begin(0);
     EXPECT_EQ(declare(t, 0, key), Outcome::kOk);
     EXPECT_EQ(t.commit().reason, AbortReason::kNone);
@@ -154,7 +154,7 @@ TEST_F(LeaseWait, IsNotLongerThanAnyLease) {
     EXPECT_EQ(attempts(
                   node, [&](Transaction& t) { put(t, node, {"1x"}); }, 1),
               2u);
-    EXPECT_LT(now_us() - begin, 2 * kLease_us) << "of a clock that was set back since";
+    EXPECT_LT(now_us() - begin, 2 * kLongLease_us) << "of a clock that was set back since";
   }
 }
 

@@ -13,9 +13,9 @@
 namespace granary::cluster_config::clock {
 namespace {
 
-constexpr std::uint64_t kDelta = 100;
+constexpr std::uint64_t kSourceDelta = 100;
 constexpr std::uint64_t kHold = 2'000'000;
-constexpr std::int64_t kHour = 3'600'000'000;
+constexpr std::int64_t kHourOfUs = 3'600'000'000;
 
 class ClockTest : public testing::Test {
  protected:
@@ -34,7 +34,7 @@ class ClockTest : public testing::Test {
   std::uint64_t now_us() const { return clock_.time().read().now_us; }
 
   std::atomic<std::uint64_t> time_ns_{1'000'000'000};
-  ManualSource* source_ = new ManualSource(time_ns_, 0, Bound::within(kDelta));
+  ManualSource* source_ = new ManualSource(time_ns_, 0, Bound::within(kSourceDelta));
   Clock clock_{std::unique_ptr<TimeSource>(source_), base::TscClock::simulated(time_ns_), {.hold_us = kHold}};
 };
 
@@ -43,9 +43,9 @@ TEST_F(ClockTest, TellsTheTimeAndItsBound) {
   EXPECT_EQ(now_us(), time_ns_ / 1000);
   const ClockReport report = clock_.report();
   EXPECT_EQ(report.state, ClockState::kSynchronized);
-  EXPECT_EQ(report.delta_us, kDelta);
+  EXPECT_EQ(report.delta_us, kSourceDelta);
   EXPECT_EQ(report.age_us, 0u);
-  EXPECT_EQ(clock_.time().read().error_us, kDelta + report.reading_error_us);
+  EXPECT_EQ(clock_.time().read().error_us, kSourceDelta + report.reading_error_us);
   EXPECT_LE(report.reading_error_us, 50u) << "or short leases are worth nothing";
 }
 
@@ -65,7 +65,7 @@ TEST_F(ClockTest, WithoutABoundThereIsNoTime) {
   EXPECT_FALSE(known());
   EXPECT_EQ(clock_.report().state, ClockState::kNoBound);
   EXPECT_EQ(clock_.report().cause, "no card");
-  source_->set_bound(Bound::within(kDelta));
+  source_->set_bound(Bound::within(kSourceDelta));
   step();
   EXPECT_TRUE(known());
 }
@@ -80,13 +80,13 @@ TEST_F(ClockTest, AClockThatNobodyStepsIsStale) {
 }
 
 TEST_F(ClockTest, BeingStoppedForLongIsNoJump) {
-  step_after(kHour);
+  step_after(kHourOfUs);
   EXPECT_TRUE(known());
   EXPECT_EQ(clock_.report().jumps, 0u);
 }
 
 class Jumps : public ClockTest, public testing::WithParamInterface<std::int64_t> {};
-INSTANTIATE_TEST_SUITE_P(ForwardAndBack, Jumps, testing::Values(kHour, -kHour, 100'000, -100'000, 100, -100));
+INSTANTIATE_TEST_SUITE_P(ForwardAndBack, Jumps, testing::Values(kHourOfUs, -kHourOfUs, 100'000, -100'000, 100, -100));
 
 /// Until the step that finds out, readers count on by the counter; from then on there is no time.
 TEST_P(Jumps, AreSeenBeforeTheyAreBelieved) {

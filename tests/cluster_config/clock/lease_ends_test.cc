@@ -15,16 +15,17 @@
 namespace granary::cluster_config::clock {
 namespace {
 
-constexpr std::uint64_t kDelta = 40;
+constexpr std::uint64_t kKeptWithinUs = 40;
 constexpr std::uint64_t kTerm = 2'000;
-constexpr std::int64_t kHour = 3'600'000'000;
+constexpr std::int64_t kFarUs = 3'600'000'000;  ///< an hour, by which somebody sets a clock
 
 class Nodes {
  public:
   explicit Nodes(std::uint64_t seed) : random_(seed, 0) {
     for (int i = 0; i < kNodes; ++i) {
-      const std::int64_t kept_us = static_cast<std::int64_t>(random_.below(kDelta + 1)) - std::int64_t{kDelta / 2};
-      sources_.push_back(new SetClock(time_ns_, kept_us, kDelta));
+      const std::int64_t kept_us =
+          static_cast<std::int64_t>(random_.below(kKeptWithinUs + 1)) - std::int64_t{kKeptWithinUs / 2};
+      sources_.push_back(new SetClock(time_ns_, kept_us, kKeptWithinUs));
       clocks_.push_back(
           std::make_unique<Clock>(std::unique_ptr<TimeSource>(sources_.back()), base::TscClock::simulated(time_ns_),
                                   ClockOptions{.max_age_us = 500, .hold_us = 3'000, .longest_lease_us = kTerm}));
@@ -85,7 +86,7 @@ class Nodes {
     for (SetClock* const source : sources_) source->set_cluster(by_us);
   }
   std::int64_t some_jump() {
-    const std::int64_t most = random_.chance(0.5) ? kHour : 5'000;
+    const std::int64_t most = random_.chance(0.5) ? kFarUs : 5'000;
     const auto by = static_cast<std::int64_t>(random_.between(100, static_cast<std::uint64_t>(most)));
     return random_.chance(0.5) ? by : -by;
   }

@@ -10,7 +10,6 @@
 namespace granary::rdma::mailbox {
 namespace {
 
-constexpr std::uint64_t kSeeds = 100;
 constexpr int kPatience = 1'000'000;  // steps
 
 /// What the next message is; empty if none came in time.

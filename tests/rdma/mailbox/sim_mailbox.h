@@ -16,6 +16,7 @@ inline constexpr std::uint64_t kRingBytes = 1024;
 inline constexpr std::uint64_t kMostBytes = 10'000;
 inline constexpr std::uint64_t kStaging = 8192;  // offset in the region; the ring lies at 0
 inline constexpr std::uint64_t kTag = 42;
+inline constexpr std::uint64_t kSeeds = 100;  // of tests that try many
 
 struct MailboxNode {
   MailboxNode(sim::SimNetwork& network, NodeId id) : node(id) { join(network, 1); }

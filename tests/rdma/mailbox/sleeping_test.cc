@@ -12,7 +12,6 @@
 namespace granary::rdma::mailbox {
 namespace {
 
-constexpr std::uint64_t kSeeds = 100;
 constexpr std::uint64_t kForever_us = 100'000;  // a sleep that takes so long was not ended
 
 /// A worker that answers each message with the next number until it has seen `last`.
