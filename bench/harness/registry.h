@@ -10,6 +10,7 @@
   ENTRY(ycsb, ycsb)               \
   ENTRY(ycsb, kv)                 \
   ENTRY(smallbank, smallbank)     \
+  ENTRY(tatp, tatp)               \
   ENTRY(lease, lease)             \
   ENTRY(append, append)           \
   ENTRY(soak, soak)               \

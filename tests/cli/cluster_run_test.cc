@@ -74,6 +74,8 @@ class ClusterRun : public testing::Test {
 
 TEST_F(ClusterRun, SmallBank) { run("smallbank", "--seconds=0.3 --accounts=500 --distributed_percent=20"); }
 
+TEST_F(ClusterRun, Tatp) { run("tatp", "--seconds=0.3 --subscribers=500 --distributed_percent=20"); }
+
 TEST_F(ClusterRun, TpccWithManyRemoteLines) {
   run("tpcc", "--seconds=1.5 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
 }
@@ -93,7 +95,8 @@ TEST_F(ClusterRun, OneNodeIsAClusterToo) {
   std::ofstream(alone) << "[cluster]\nname = \"alone\"\nrun_directory = \"alone\"\n[defaults]\nmemory = \"256MiB\"\n"
                           "[[node]]\nid = 3\n";
   const std::string common = " --cluster=" + alone + " --workers=1 --seconds=0.2 --warmup=0 --repeat=1 ";
-  for (const char* run : {"smallbank --accounts=500", "tpcc --items=200 --customers=30", "ycsb --keys=1000"}) {
+  for (const char* run :
+       {"smallbank --accounts=500", "tatp --subscribers=500", "tpcc --items=200 --customers=30", "ycsb --keys=1000"}) {
     const Ran ran = granary("cluster run " + (run + common));
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_NE(ran.out.find("node 3"), std::string::npos) << ran.out;
@@ -124,6 +127,12 @@ TEST_F(ClusterRun, SmallBankWithLeases) {
   EXPECT_GT(compare_swaps(figures), 1.2);
 }
 
+/// The index entry of a number is leased, and then the subscriber locked.
+TEST_F(ClusterRun, TatpWithLeases) {
+  const auto figures = run_with_leases("tatp", "--seconds=0.3 --subscribers=500 --distributed_percent=20");
+  EXPECT_GT(compare_swaps(figures), 0.5);
+}
+
 TEST_F(ClusterRun, TpccWithLeases) {
   run_with_leases("tpcc", "--seconds=0.4 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
 }
@@ -132,6 +141,11 @@ TEST_F(ClusterRun, SmallBankByTwoPhaseCommit) {
   const auto figures = run("smallbank", "--seconds=0.3 --accounts=500 --distributed_percent=20 --protocol=two_pc_tcp");
   EXPECT_GT(figures["distributed_share"].get<double>(), 0);
   EXPECT_GT(figures["round_trip_us"].get<double>(), 0);
+}
+
+TEST_F(ClusterRun, TatpByTwoPhaseCommit) {
+  const auto figures = run("tatp", "--seconds=0.3 --subscribers=500 --distributed_percent=20 --protocol=two_pc_tcp");
+  EXPECT_GT(figures["distributed_share"].get<double>(), 0);
 }
 
 TEST_F(ClusterRun, TpccByTwoPhaseCommit) {

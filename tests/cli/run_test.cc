@@ -94,6 +94,18 @@ TEST(Run, TpccWithHashTablesWhereNothingIsScanned) {
   EXPECT_TRUE(json["granary"]["repeats"][0]["verified"]);
 }
 
+TEST(Run, TatpCommitsAllUpdatesOfLocationsAndRollsSomeOthersBack) {
+  const nlohmann::json json = json_of(
+      "bench tatp --subscribers=500 --partitions=2 --workers=2 --seconds=0.3 --warmup=0 --repeat=1 "
+      "--durability=tmpfs --noprogress");
+  ASSERT_TRUE(json.is_object());
+  const nlohmann::json& repeat = json["granary"]["repeats"][0];
+  EXPECT_TRUE(repeat["verified"]);
+  EXPECT_EQ(repeat["types"].size(), 7u);
+  EXPECT_EQ(repeat["types"]["update_location"]["rolled_back"], 0);
+  EXPECT_GT(repeat["types"]["get_access_data"]["rolled_back"], 0);
+}
+
 TEST(Run, TheHashBenchmarkShowsTheSlidesFigures) {
   const nlohmann::json json = json_of("bench hash --slots=4096 --tables=2 --cache_keys=10000 --cache_lookups=100000");
   ASSERT_TRUE(json.is_object());

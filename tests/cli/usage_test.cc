@@ -121,6 +121,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "cluster run append: --check runs nothing on nodes; use it with 'granary bench append'"},
         Mistake{"bench ycsb --variant=key-value,no-gc", "--variant=key-value,no-gc: the two exclude each other"},
         Mistake{"bench ycsb --scan_length=5", "--scan_length: mix silo does not scan; use --mix=e"},
+        Mistake{"bench tatp --distributed_percent=5",
+                "--distributed_percent: one partition has no others; use --partitions=2 or more"},
+        Mistake{"bench tatp --index=hash --variant=partitioned-store",
+                "--index=hash: the partitioned store has ordered tables only"},
+        Mistake{"bench tatp --variant=split --partitions=1000",
+                "--variant=split: 1000 partitions need 5000 tables, at most 4096 are possible"},
         Mistake{"bench tpcc --index=mixed --variant=partitioned-store",
                 "--index=mixed: the partitioned store has ordered tables only; use --index=ordered"},
         Mistake{"bench ycsb --index=hash --mix=e",
@@ -165,7 +171,8 @@ TEST(Usage, HelpTeaches) {
   EXPECT_EQ(granary("--help").out, general.out);
   const Ran list = granary("help bench");
   EXPECT_EQ(list.exit_code, 0);
-  for (const char* name : {"ycsb", "kv", "soak", "factor"}) EXPECT_NE(list.out.find(name), std::string::npos) << name;
+  for (const char* name : {"ycsb", "kv", "tatp", "soak", "factor"})
+    EXPECT_NE(list.out.find(name), std::string::npos) << name;
 }
 
 TEST(Usage, HelpOfToolsTeaches) {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "bench/smallbank/workload.h"
+#include "bench/tatp/workload.h"
 #include "bench/tpcc/workload.h"
 #include "tests/bench/two_pc/nodes.h"
 #include "tests/support/scale.h"
@@ -77,6 +78,15 @@ TEST(TwoPcWorkloads, SmallBankKeepsItsMoney) {
   EXPECT_GE(bank.figure("round_trips_each"), 1);
   EXPECT_GT(bank.figure("round_trip_us"), 0);
   EXPECT_GT(bank.figure("ping_us"), 0);
+}
+
+TEST(TwoPcWorkloads, TatpIsConsistent) {
+  const store::RangeParameters parameters{.keys = 100 * kNodes, .partitions = kNodes, .distributed = 0.5};
+  WorkloadOnNodes<tatp::TatpWorkload<TwoPcStore>, store::RangeParameters> subscribers(parameters);
+  EXPECT_EQ(subscribers.what_is_wrong(), "");
+  subscribers.drive(tests::scaled(300));
+  EXPECT_EQ(subscribers.what_is_wrong(), "");
+  EXPECT_GT(subscribers.figure("distributed_share"), 0.3);
 }
 
 TEST(TwoPcWorkloads, TpccIsConsistent) {
