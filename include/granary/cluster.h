@@ -45,7 +45,7 @@ enum class ReadLock : std::uint8_t {
 struct ClusterOptions {
   std::string file;     ///< the cluster file (docs/cluster-file.md)
   NodeNumber node = 0;  ///< which of its nodes this process is
-  /// Of the node's database; directories, memory, workers and epochs are the cluster file's.
+  /// Of the node's database; directories, memory, workers and epochs are the cluster file's. Its `notices` take the node's, too.
   Options database = {};
   std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes
   /// How long barrier() waits for a node that lives and answers, but does not come; so does start(), where nodes wait for each other.
@@ -200,8 +200,8 @@ class Cluster {
   ClockStatus clock() const;
   /// OK, or why this node takes part no more (kMembershipLost: exit code 6).
   Status status() const;
-  /// OK, or why no result is released at present: kUnavailable, with the node that is dead or stands still and for how long, as this node
-  /// has told on stderr; or status(). Thread-safe after start().
+  /// OK, or why no result is released at present: kUnavailable, with the node that is dead or stands still and for how long, of
+  /// which a notice has told (Options::notices); or status(). Thread-safe after start().
   Status release_status() const;
 
   /// Ends the membership in order. kFailedPrecondition, with their numbers, if workers are registered: then nothing was done.

@@ -6,6 +6,7 @@
 #include <granary/declared_access.h>
 #include <granary/key.h>
 #include <granary/limits.h>
+#include <granary/notice.h>
 #include <granary/options.h>
 #include <granary/outcome.h>
 #include <granary/procedure.h>

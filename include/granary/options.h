@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <granary/notice.h>
+
 namespace granary {
 
 /// What to back memory with: 2 MiB pages, reserved (hugetlb) or transparent.
@@ -130,6 +132,11 @@ struct Options {
   HtmSimulation htm_simulation = {};  ///< for Htm::kSim
   /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from.
   bool small_log_records = false;
+
+  // --- what it tells ---
+
+  /// Takes what the database tells of its own accord, and what the node does whose database it is. Empty: it is printed on stderr.
+  NoticeSink notices = {};
 };
 
 }  // namespace granary

@@ -11,4 +11,9 @@ void fail(const char* what, std::source_location where) {
   std::abort();
 }
 
+void abort_misuse(const std::string& message) {
+  std::fprintf(stderr, "granary: %s\n", message.c_str());
+  std::abort();
+}
+
 }  // namespace granary::base

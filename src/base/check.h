@@ -3,11 +3,15 @@
 // one of these; these catch our own mistakes.
 
 #include <source_location>
+#include <string>
 
 namespace granary::base {
 
 /// Prints what and where, then aborts the process.
 [[noreturn]] void fail(const char* what, std::source_location where);
+
+/// Ends the program because it broke a rule of the API in a way that no status can report: prints the message, then aborts.
+[[noreturn]] void abort_misuse(const std::string& message);
 
 /// Checked in every build.
 inline void always_check(bool holds, const char* what, std::source_location where = std::source_location::current()) {

@@ -1,14 +1,12 @@
 #include <granary/status.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include "src/base/check.h"
 
 namespace granary {
 
 void end_without_value(const Status& status) {
-  std::fprintf(stderr, "granary: a program took the value of a failed call without looking at its status: %s\n",
-               status.ok() ? "it has neither value nor error" : status.message().c_str());
-  std::abort();
+  base::abort_misuse("a program took the value of a failed call without looking at its status: " +
+                     (status.ok() ? "it has neither value nor error" : status.message()));
 }
 
 }  // namespace granary

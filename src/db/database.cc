@@ -1,9 +1,7 @@
 #include <granary/database.h>
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "src/base/build_info.h"
+#include "src/base/check.h"
 #include "src/db/engine.h"
 
 namespace granary {
@@ -19,9 +17,7 @@ Result<std::unique_ptr<Database>> Database::open(const Options& options, base::F
 Database::Database(std::unique_ptr<db::Engine> engine) : engine_(std::move(engine)) {}
 Database::~Database() {
   const Status alone = engine_->check_no_workers();
-  if (alone.ok()) return;
-  std::fprintf(stderr, "granary: a Database is destroyed too early: %s\n", alone.message().c_str());
-  std::abort();
+  if (!alone.ok()) base::abort_misuse("a Database is destroyed too early: " + alone.message());
 }
 
 Result<Table> Database::create_table(std::string_view name, const TableOptions& options) {

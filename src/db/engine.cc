@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 
-#include "src/base/print.h"
+#include "src/base/notice.h"
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
 #include "src/db/released.h"
@@ -65,8 +64,11 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
                                      .shared = options.shared_memory});
   if (!region.ok()) return region.status();
   if (options.huge_pages == HugePages::kTry && (*region)->page_kind() == "4 KiB") {
-    base::print(stderr, "granary: warning: no 2 MiB pages; running on 4 KiB pages, which is slower (mend: {})\n",
-                memory::transparent_pages_command(options.shared_memory));
+    base::tell(options.notices,
+               {.severity = NoticeSeverity::kWarning,
+                .topic = NoticeTopic::kMemoryPages,
+                .text = fmt::format("no 2 MiB pages; running on 4 KiB pages, which is slower (mend: {})",
+                                    memory::transparent_pages_command(options.shared_memory))});
   }
   std::unique_ptr<Engine> engine(
       new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), part.control));
@@ -108,8 +110,10 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
 
 Engine::~Engine() {
   const Status closed = close();
-  if (!closed.ok() && !failure_told_.load(std::memory_order_relaxed))
-    std::fprintf(stderr, "granary: warning: closing the database: %s\n", closed.message().c_str());
+  if (closed.ok() || failure_told_.load(std::memory_order_relaxed)) return;
+  base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
+                                .topic = NoticeTopic::kClosing,
+                                .text = "closing the database: " + closed.message()});
 }
 
 void Engine::start() {

@@ -105,6 +105,8 @@ class Engine {
   /// The log's durable epoch, for the cluster's.
   epoch::Epoch durable() const;
   void report_stall();
+  /// "worker 3", for messages.
+  std::string owner_of_slot(std::size_t slot) const;
   void collect_for_idle();
   void relieve_memory();
   Result<txn::TableCore*> add_table(const recovery::TableEntry& entry);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
+#include "src/base/notice.h"
 #include "src/cc/garbage.h"
 #include "src/db/engine.h"
 #include "src/epoch/entered.h"
@@ -33,8 +33,12 @@ void Engine::checkpoint_now_and_then() {
     const Status done = checkpoint(log::DurableEpoch::kForever);
     lock.lock();
     lost = lost && !done.ok();
-    if (!done.ok() && !stopping_)  // else it was cancelled
-      std::fprintf(stderr, "granary: warning: checkpoint: %s\n", done.message().c_str());
+    if (done.ok() || stopping_) continue;  // stopping_: it was cancelled
+    lock.unlock();
+    base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
+                                  .topic = NoticeTopic::kCheckpoint,
+                                  .text = "checkpoint: " + done.message()});
+    lock.lock();
   }
 }
 
@@ -109,7 +113,7 @@ void Engine::relieve_memory() {
   shared_.relief.looks.store(shared_.relief.looks.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-/// The watchdog (I13): one line for each worker that holds the epoch back for a second, not one a tick.
+/// The watchdog (I13): one notice for each worker that holds the epoch back for a second, not one a tick.
 void Engine::report_stall() {
   if (options_.background != Background::kThreads) return;
   const epoch::EpochManager::Stall stall = epochs_.stall();
@@ -120,13 +124,21 @@ void Engine::report_stall() {
   }
   if (reported_stall_ != 0) return;
   reported_stall_ = stall.ticks;
-  std::string who = "a worker";
+  const epoch::Epoch held = epochs_.current();
+  base::tell(options_.notices,
+             {.severity = NoticeSeverity::kWarning,
+              .topic = NoticeTopic::kOpenTransaction,
+              .text = fmt::format("{} has kept a transaction open for over a second; epoch {} cannot end",
+                                  owner_of_slot(stall.slot), held),
+              .epoch = held});
+}
+
+std::string Engine::owner_of_slot(std::size_t slot) const {
   const std::lock_guard lock(workers_mutex_);
   for (const auto& worker : workers_) {
-    if (worker->owns_slot(epochs_.slot_at(stall.slot))) who = fmt::format("worker {}", worker->id());
+    if (worker->owns_slot(epochs_.slot_at(slot))) return fmt::format("worker {}", worker->id());
   }
-  std::fprintf(stderr, "granary: warning: %s has kept a transaction open for over a second; epoch %llu cannot end\n",
-               who.c_str(), static_cast<unsigned long long>(epochs_.current()));
+  return "a worker";
 }
 
 }  // namespace granary::db

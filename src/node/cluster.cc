@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 #include <granary/cluster.h>
 
-#include <cstdio>
-#include <cstdlib>
-
+#include "src/base/check.h"
 #include "src/node/cluster_node.h"
 
 namespace granary {
@@ -17,9 +15,7 @@ Result<std::unique_ptr<Cluster>> Cluster::join(const ClusterOptions& options) {
 Cluster::Cluster(std::unique_ptr<db::ClusterNode> node) : node_(std::move(node)) {}
 Cluster::~Cluster() {
   const Status alone = node_->check_no_workers();
-  if (alone.ok()) return;
-  std::fprintf(stderr, "granary: a Cluster is destroyed too early: %s\n", alone.message().c_str());
-  std::abort();
+  if (!alone.ok()) base::abort_misuse("a Cluster is destroyed too early: " + alone.message());
 }
 
 NodeNumber Cluster::node() const { return node_->node(); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/base/notice.h"
 #include "src/db/engine.h"
 #include "src/cluster/record_access/regions.h"
 
@@ -67,7 +68,12 @@ Result<Index> ClusterNode::create_index(const Table& table, std::string_view nam
 
 ClusterNode::~ClusterNode() {
   if (const Status left = leave(); !left.ok())
-    std::fprintf(stderr, "granary: warning: leaving the cluster: %s\n", left.message().c_str());
+    tell(NoticeSeverity::kWarning, NoticeTopic::kClosing, "leaving the cluster: " + left.message());
+}
+
+void ClusterNode::tell(NoticeSeverity severity, NoticeTopic topic, std::string text) const {
+  base::tell(options_.database.notices,
+             {.severity = severity, .topic = topic, .text = std::move(text), .node = own_.id});
 }
 
 Status ClusterNode::check_no_workers() const {

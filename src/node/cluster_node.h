@@ -87,6 +87,8 @@ class ClusterNode {
   Status refuse_start(Status why);
   std::string refusal_by(const membership::Configuration& configuration) const;
   void watch_peers();
+  /// Tells a notice about this node.
+  void tell(NoticeSeverity severity, NoticeTopic topic, std::string text) const;
   Status await_admission();
   Status take_from_others();
   Status learn_tables();

@@ -143,9 +143,11 @@ Status ClusterNode::become_member() {
   listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
   listener.lost = [this](const Status& why) {
     if (control_ != nullptr) cluster::stop_serving(control_block());
-    std::fprintf(stderr, "granary: %s\n", why.message().c_str());
+    tell(NoticeSeverity::kError, NoticeTopic::kMembership, why.message());
   };
-  listener.warn = [](const std::string& warning) { std::fprintf(stderr, "granary: warning: %s\n", warning.c_str()); };
+  listener.warn = [this](const std::string& warning) {
+    tell(NoticeSeverity::kWarning, NoticeTopic::kMembership, warning);
+  };
   membership::MembershipOptions options = membership_options(config_, own_, *former);
   options.give_up = [this] { return start_watch_.gives_up(); };
   options.accepts_older_data = options_.database.salvage;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
+#include "src/base/notice.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::db {
@@ -24,26 +24,34 @@ std::string who(membership::NodeId node, membership::Generation generation) {
   return fmt::format("node {} (generation {})", node, generation);
 }
 
-}  // namespace
-
-std::vector<std::string> PeerReports::look(const PeerView& view, std::uint64_t now_us) {
-  std::vector<std::string> lines;
-  look_for_deaths(view, now_us, lines);
-  look_at_epoch(view, now_us, lines);
-  looked_us_ = now_us;
-  return lines;
+/// A notice in the epoch of the view, about a node if one is known.
+Notice about(NoticeSeverity severity, std::string text, const PeerView& view, std::optional<membership::NodeId> node) {
+  return {
+      .severity = severity, .topic = NoticeTopic::kPeers, .text = std::move(text), .node = node, .epoch = view.epoch};
 }
 
-void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<std::string>& lines) {
+}  // namespace
+
+std::vector<Notice> PeerReports::look(const PeerView& view, std::uint64_t now_us) {
+  std::vector<Notice> notices;
+  look_for_deaths(view, now_us, notices);
+  look_at_epoch(view, now_us, notices);
+  looked_us_ = now_us;
+  return notices;
+}
+
+void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   for (const Member& member : view.configuration.members) {
     if (member.id == own_) continue;
     if (member.live()) {
       live_[member.id] = member.generation;
       const auto former = dead_.find(member.id);
       if (former == dead_.end() || former->second.generation == member.generation) continue;
-      lines.push_back(fmt::format("node {} is back: generation {}, {} after generation {} was found dead", member.id,
-                                  member.generation, seconds(now_us - former->second.since_us),
-                                  former->second.generation));
+      notices.push_back(
+          about(NoticeSeverity::kInfo,
+                fmt::format("node {} is back: generation {}, {} after generation {} was found dead", member.id,
+                            member.generation, seconds(now_us - former->second.since_us), former->second.generation),
+                view, member.id));
       dead_.erase(former);
       continue;
     }
@@ -58,21 +66,25 @@ void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, st
                     "and started again. ",
                     view.durable)
               : std::string();
-    lines.push_back(fmt::format(
-        "{} has just been found dead: its process has ended, or stood still for longer than "
-        "session_timeout_ms. {}What it held locked stays locked, and transactions that need it abort; others "
-        "go on. End all nodes, then start all of them",
-        who(member.id, member.generation), released));
+    notices.push_back(about(
+        NoticeSeverity::kError,
+        fmt::format("{} has just been found dead: its process has ended, or stood still for longer than "
+                    "session_timeout_ms. {}What it held locked stays locked, and transactions that need it abort; "
+                    "others go on. End all nodes, then start all of them",
+                    who(member.id, member.generation), released),
+        view, member.id));
   }
 }
 
 /// A node that itself stood still counts from anew, as E may have advanced meanwhile.
-void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<std::string>& lines) {
+void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   const bool stood_still = now_us - looked_us_ > still_us_ / 2;
   if (view.epoch != epoch_ || stood_still) {
     if (view.epoch != epoch_ && !holder_.empty()) {
-      lines.push_back(
-          fmt::format("the cluster's epoch goes on, with {}, after {}", view.epoch, seconds(now_us - epoch_since_us_)));
+      notices.push_back(about(
+          NoticeSeverity::kInfo,
+          fmt::format("the cluster's epoch goes on, with {}, after {}", view.epoch, seconds(now_us - epoch_since_us_)),
+          view, {}));
       holder_.clear();
     }
     if (holder_.empty()) epoch_since_us_ = now_us;
@@ -81,9 +93,11 @@ void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std:
   }
   if (now_us - epoch_since_us_ < still_us_ || !holder_.empty()) return;
   holder_ = holder_of_epoch(view);
-  lines.push_back(fmt::format("the cluster's epoch has stood still at {} for {}: {}. {} until it goes on", epoch_,
-                              seconds(now_us - epoch_since_us_), holder_,
-                              logs_ ? "No result is released" : "No snapshot gets newer"));
+  notices.push_back(about(NoticeSeverity::kError,
+                          fmt::format("the cluster's epoch has stood still at {} for {}: {}. {} until it goes on",
+                                      epoch_, seconds(now_us - epoch_since_us_), holder_,
+                                      logs_ ? "No result is released" : "No snapshot gets newer"),
+                          view, view.waits_for));
 }
 
 std::string PeerReports::holder_of_epoch(const PeerView& view) const {
@@ -111,10 +125,14 @@ std::string PeerReports::obstacle(std::uint64_t now_us) const {
   return fmt::format("the cluster's epoch has stood still for {}: {}", seconds(now_us - epoch_since_us_), holder_);
 }
 
-PeerWatch::PeerWatch(PeerReports reports, See see)
-    : see_(std::move(see)),
-      reports_(std::move(reports)),
-      thread_([this] { run(); }) {}
+PeerWatch::PeerWatch(PeerReports reports, NoticeSink sink, See see)
+    : sink_(std::move(sink)),
+      see_(std::move(see)),
+      reports_(std::move(reports)) {
+  // A node that dies before the thread has looked once would not be missed, and its death never told.
+  static_cast<void>(look());
+  thread_ = std::thread([this] { run(); });
+}
 
 PeerWatch::~PeerWatch() { stop(); }
 
@@ -132,13 +150,19 @@ std::string PeerWatch::obstacle() const {
   return reports_.obstacle(base::monotonic_us());
 }
 
+std::vector<Notice> PeerWatch::look() {
+  std::vector<Notice> notices;
+  see_([&](const PeerView& view) { notices = reports_.look(view, base::monotonic_us()); });
+  return notices;
+}
+
 void PeerWatch::run() {
   std::unique_lock lock(mutex_);
   while (!stop_.wait_for(lock, kPeriod, [this] { return stopping_; })) {
-    see_([this](const PeerView& view) {
-      for (const std::string& line : reports_.look(view, base::monotonic_us()))
-        std::fprintf(stderr, "granary: %s\n", line.c_str());
-    });
+    const std::vector<Notice> notices = look();
+    lock.unlock();
+    for (const Notice& notice : notices) base::tell(sink_, notice);
+    lock.lock();
   }
 }
 

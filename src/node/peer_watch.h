@@ -2,7 +2,7 @@
 // Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until all
 // nodes have been ended and started again; or one that stands still, or keeps a transaction open, so that E cannot advance.
 //
-// A line for the operator when it begins and when it is over, and a sentence at any time for whoever waits (Database::wait_released,
+// A notice when it begins and when it is over, and a sentence at any time for whoever waits (Database::wait_released,
 // Cluster::release_status).
 
 #include <condition_variable>
@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include <granary/notice.h>
 #include <granary/status.h>
 
 #include "cluster_config/membership/configuration.h"
@@ -41,7 +42,7 @@ class PeerReports {
         still_us_(still_us) {}
 
   /// What is to be told now.
-  std::vector<std::string> look(const PeerView& view, std::uint64_t now_us);
+  std::vector<Notice> look(const PeerView& view, std::uint64_t now_us);
   /// Why D stays where it is, in a sentence; empty if this node knows no reason.
   std::string obstacle(std::uint64_t now_us) const;
 
@@ -50,8 +51,8 @@ class PeerReports {
     membership::Generation generation;
     std::uint64_t since_us;
   };
-  void look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<std::string>& lines);
-  void look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<std::string>& lines);
+  void look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
+  void look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   std::string holder_of_epoch(const PeerView& view) const;
 
   const membership::NodeId own_;
@@ -65,12 +66,12 @@ class PeerReports {
   std::string holder_;  ///< while E stands still and that was told
 };
 
-/// Looks now and then while it lives, and tells on stderr.
+/// Looks when it is made, and now and then while it lives; tells the sink.
 class PeerWatch {
  public:
   /// `see` calls what it is given with what the node sees, or not at all if the node is no member any more.
   using See = std::function<void(const std::function<void(const PeerView&)>&)>;
-  PeerWatch(PeerReports reports, See see);
+  PeerWatch(PeerReports reports, NoticeSink sink, See see);
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
@@ -82,7 +83,10 @@ class PeerWatch {
 
  private:
   void run();
+  /// With mutex_ held, or before there is a thread.
+  std::vector<Notice> look();
 
+  const NoticeSink sink_;
   const See see_;
   mutable std::mutex mutex_;
   std::condition_variable stop_;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +15,7 @@
 
 #include "recovery/cluster_cut.h"
 #include "recovery/manifest.h"
+#include "src/base/notice.h"
 #include "src/node/recover_directories.h"
 #include "src/db/storage.h"
 
@@ -146,7 +146,8 @@ Status AcrossHosts::end_own(const std::vector<NodeLogState>& logs) {
   }
   const Status ended = storage_->end(end.cut, recovery::first_epoch_after(logs));
   if (!ended.ok()) return ended;
-  for (const std::string& note : storage_->report().notes) std::fprintf(stderr, "granary: %s\n", note.c_str());
+  for (const std::string& note : storage_->report().notes)
+    base::tell(own_.notices, {.topic = NoticeTopic::kRecovery, .text = note, .node = membership_.node()});
   storage_.reset();
   return {};
 }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "recovery/manifest.h"
+#include "src/base/notice.h"
 #include "src/db/cluster_recovery.h"
 
 namespace granary::db {
@@ -81,7 +81,8 @@ Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_
   for (const NodeDirectory& node : nodes) options.push_back(node.options);
   const auto recovered = recover_cluster(options, files);
   if (!recovered.ok()) return recovered.status();
-  for (const std::string& note : recovered->notes) std::fprintf(stderr, "granary: %s\n", note.c_str());
+  for (const std::string& note : recovered->notes)
+    base::tell(nodes.front().options.notices, {.topic = NoticeTopic::kRecovery, .text = note});
   return {};
 }
 

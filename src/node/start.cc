@@ -86,16 +86,17 @@ void ClusterNode::watch_peers() {
   constexpr std::uint64_t kStill_us = 1'000'000;
   constexpr std::uint64_t kStillEpochs = 20;
   const std::uint64_t still_us = std::max(kStill_us, kStillEpochs * config_.epoch_ms * 1000);
-  peer_watch_ = std::make_unique<PeerWatch>(PeerReports(own_.id, cluster_config::has_logs(config_), still_us),
-                                            [this](const std::function<void(const PeerView&)>& look) {
-                                              if (!membership_->status().ok()) return;
-                                              const auto configuration = membership_->configuration();
-                                              const epoch::ControlBlock& block = control_block();
-                                              look({.configuration = *configuration,
-                                                    .epoch = block.by_leader.epoch.load(std::memory_order_acquire),
-                                                    .durable = block.by_leader.durable.load(std::memory_order_acquire),
-                                                    .waits_for = leader_->waits_for()});
-                                            });
+  peer_watch_ =
+      std::make_unique<PeerWatch>(PeerReports(own_.id, cluster_config::has_logs(config_), still_us),
+                                  options_.database.notices, [this](const std::function<void(const PeerView&)>& look) {
+                                    if (!membership_->status().ok()) return;
+                                    const auto configuration = membership_->configuration();
+                                    const epoch::ControlBlock& block = control_block();
+                                    look({.configuration = *configuration,
+                                          .epoch = block.by_leader.epoch.load(std::memory_order_acquire),
+                                          .durable = block.by_leader.durable.load(std::memory_order_acquire),
+                                          .waits_for = leader_->waits_for()});
+                                  });
   database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });
 }
 

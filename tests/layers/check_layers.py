@@ -3,7 +3,7 @@
 
 A folder includes its own files and those of the libraries it declares in USES, each of a lower layer; programs and workloads
 (layer 10) may also use one of their own layer that they declare, and a folder that of the folder it lies in; tests (layer 11) may include what their USES bring in. Public headers
-include the standard library and each other. Prints one line for each violation; exit code 1 if there is any.
+include the standard library and each other. Libraries do not print to stderr by themselves. Prints one line for each violation; exit code 1 if there is any.
 """
 
 import argparse
@@ -17,9 +17,14 @@ SUFFIXES = {".h", ".cc", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 PROGRAM_LAYER = 10
 
+# A library tells what it has to tell by base::tell(), so that the application can take it. Only that function's default prints, and
+# checks that end the process.
+PRINTS = re.compile(r"\b(stderr|cerr|clog|perror|psignal)\b")
+MAY_PRINT = ("src/base/check.cc", "src/base/notice.cc")
+
 # The lowest layer that may include a public header. The vocabulary (values without behaviour) is for all.
 PUBLIC_HEADER_LAYER = {
-    "declared_access.h": 0, "function_ref.h": 0, "key.h": 0, "limits.h": 0, "options.h": 0, "outcome.h": 0,
+    "declared_access.h": 0, "function_ref.h": 0, "key.h": 0, "limits.h": 0, "notice.h": 0, "options.h": 0, "outcome.h": 0,
     "status.h": 0,
     "table.h": 5, "transaction.h": 5,
     "chain_log.h": 8, "database.h": 8, "cluster.h": 9, "procedure.h": 8, "granary.h": 8,
@@ -55,8 +60,14 @@ class Project:
                     complaint = self.complaint(path, match.group(1) == '"', match.group(2))
                     if complaint:
                         yield f"{path}:{number}: {complaint}"
+                if self.is_library(path) and path not in MAY_PRINT and PRINTS.search(line.split("//")[0]):
+                    yield f"{path}:{number}: a library does not print to stderr; see src/base/notice.h"
             if not path.startswith(("include/", "examples/", "tests/")) and self.owner(path) is None:
                 yield f"{path}: belongs to no declared library; add its folder with granary_library"
+
+    def is_library(self, path):
+        mine = self.owner(path)
+        return mine is not None and mine["layer"] < PROGRAM_LAYER
 
     def complaint(self, path, quoted, included):
         if path.startswith(("include/", "examples/")):

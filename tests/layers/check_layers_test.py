@@ -25,10 +25,11 @@ CLEAN = {
     "src/base/check.h": "#include <vector>\n#include <sys/mman.h>\n",
     "src/base/check.cc": '#include "src/base/check.h"\n#include <granary/outcome.h>\n',
     "src/epoch/epoch.h": '#include "src/base/check.h"\n',
-    "src/memory/slab.h": "",
+    "src/memory/slab.h": "// Nothing is printed on stderr.\n",
+    "src/base/notice.cc": 'std::fputs("granary: late", stderr);\n',
     "src/txn/context.h": '  #  include "src/epoch/epoch.h"\n',
     "src/db/engine.cc": '#include <granary/database.h>\n#include "src/txn/context.h"\n',
-    "bench/harness/runner.h": "#include <fmt/core.h>\n",
+    "bench/harness/runner.h": '#include <fmt/core.h>\nstd::fputs("1 s", stderr);\n',
     "bench/kv/kv.cc": '#include "bench/harness/runner.h"\n',
     "bench/kv/deep/deep.h": "",
     "tests/main.cc": '#include "src/base/check.h"\n#include <gtest/gtest.h>\n',
@@ -54,6 +55,8 @@ PLANTED = [
     ("include/granary/database.h", "#include <fmt/core.h>", "only <granary/...>"),
     ("examples/bank.cc", "#include <granary/database.h>", "examples include <granary/granary.h>"),
     ("tests/epoch/epoch_test.cc", '#include "src/txn/context.h"', "no granary_test of this folder has USES txn"),
+    ("src/epoch/epoch.h", 'std::fprintf(stderr, "late");', "does not print to stderr"),
+    ("src/db/engine.cc", 'std::cerr << "late";', "does not print to stderr"),
     ("src/stray/new.cc", "#include <vector>", "belongs to no declared library"),
 ]
 

@@ -157,6 +157,36 @@ TEST(ClusterKill, ACheckpointThatCannotCountYetKeepsNobodyFromEnding) {
   }
 }
 
+/// Also if it happens as soon as all have started.
+TEST(ClusterKill, TheDeathIsToldToTheSinksOfTheOthers) {
+  const ClusterFile file(kBankNodes);
+  auto& dead = tests::map_shared<std::atomic<bool>>();
+  const auto survivor = [&](NodeNumber node) {
+    return [&, node](const CrashChild::Report& report) {
+      std::atomic<bool> told = false;
+      ClusterOptions options = tests::node_options(file, node);
+      options.database.notices = [&](const Notice& notice) {
+        if (notice.topic != NoticeTopic::kPeers || notice.node != kKilled || told) return;
+        report(std::string(name(notice.severity)) + " before: " + (dead ? "no" : "yes"));
+        told = true;
+      };
+      Branch branch(options);
+      report("runs");
+      (void)tests::comes_true([&] { return told.load(); });
+    };
+  };
+  CrashChild first(survivor(1));
+  CrashChild third(survivor(3));
+  CrashChild victim([&](const CrashChild::Report& report) { be_victim(file, report); });
+  for (CrashChild* const child : {&victim, &first, &third}) ASSERT_TRUE(child->run_until("runs"));
+  dead = true;
+  victim.kill();
+  for (CrashChild* const child : {&first, &third}) {
+    EXPECT_EQ(child->wait().exit_code, 0);
+    EXPECT_THAT(child->lines(), testing::ElementsAre("runs", "error before: no"));
+  }
+}
+
 TEST(ClusterKill, OneNodeDoesNotComeBackAlone) {
   const ClusterFile file(kBankNodes);
   auto& late = tests::map_shared<std::atomic<bool>>();

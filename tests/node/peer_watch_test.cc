@@ -21,14 +21,26 @@ class Reports : public testing::Test {
       configuration_.members.push_back({.id = id, .generation = 4, .state = MemberState::kServing});
   }
   Member& node(membership::NodeId id) { return *configuration_.find(id); }
+  /// The texts of what is told; the notices themselves stay in notices_.
   std::vector<std::string> look(std::uint64_t now_us) {
-    return reports_.look({.configuration = configuration_, .epoch = epoch_, .durable = 7, .waits_for = waits_for_},
-                         now_us);
+    notices_ = reports_.look({.configuration = configuration_, .epoch = epoch_, .durable = 7, .waits_for = waits_for_},
+                             now_us);
+    std::vector<std::string> texts;
+    for (const Notice& notice : notices_) texts.push_back(notice.text);
+    return texts;
+  }
+  void expect_told(NoticeSeverity severity, std::optional<membership::NodeId> node) {
+    ASSERT_EQ(notices_.size(), 1u);
+    EXPECT_EQ(notices_[0].topic, NoticeTopic::kPeers);
+    EXPECT_EQ(notices_[0].severity, severity);
+    EXPECT_EQ(notices_[0].node, node);
+    EXPECT_EQ(notices_[0].epoch, epoch_);
   }
 
   membership::Configuration configuration_;
   epoch::Epoch epoch_ = 10;
   std::optional<membership::NodeId> waits_for_;
+  std::vector<Notice> notices_;
   PeerReports reports_{2, true, 1'000'000};
 };
 
@@ -39,12 +51,14 @@ TEST_F(Reports, ADeathIsToldOnceWithWhatItMeans) {
   EXPECT_THAT(look(100'000),
               ElementsAre(AllOf(HasSubstr("node 3 (generation 4) has just been found dead"),
                                 HasSubstr("No result is released any more (D stays 7)"), HasSubstr("End all nodes"))));
+  expect_told(NoticeSeverity::kError, 3);
   EXPECT_THAT(look(200'000), IsEmpty());
   EXPECT_THAT(reports_.obstacle(2'100'000), HasSubstr("node 3 (generation 4) has been dead for 2.0 s"));
   node(3).generation = 5;
   node(3).state = MemberState::kServing;
   epoch_ = 11;
   EXPECT_THAT(look(300'000), ElementsAre(HasSubstr("node 3 is back: generation 5")));
+  expect_told(NoticeSeverity::kInfo, 3);
   EXPECT_EQ(reports_.obstacle(300'000), "");
 }
 
@@ -60,10 +74,12 @@ TEST_F(Reports, AnEpochThatStandsStillIsToldWithItsHolderAndItsEnd) {
   for (std::uint64_t now = 0; now < 1'000'000; now += 250'000) EXPECT_THAT(look(now), IsEmpty()) << now;
   EXPECT_THAT(look(1'000'000), ElementsAre(AllOf(HasSubstr("stood still at 10 for 1.0 s"),
                                                  HasSubstr("node 3 (generation 4) holds it back"))));
+  expect_told(NoticeSeverity::kError, 3);
   EXPECT_THAT(look(1'250'000), IsEmpty());
   EXPECT_THAT(reports_.obstacle(1'250'000), HasSubstr("node 3 (generation 4)"));
   epoch_ = 11;
   EXPECT_THAT(look(1'500'000), ElementsAre(HasSubstr("goes on, with 11, after 1.5 s")));
+  expect_told(NoticeSeverity::kInfo, std::nullopt);
   EXPECT_EQ(reports_.obstacle(1'500'000), "");
 }
 
