@@ -73,6 +73,7 @@ class WriteSet {
   }
 
   std::vector<WriteEntry>& entries() { return entries_; }
+  const std::vector<WriteEntry>& entries() const { return entries_; }
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
 

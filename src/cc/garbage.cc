@@ -71,6 +71,12 @@ void register_unhooked(WorkerState& worker, Record* record) {
   worker.unhooked.add(worker.shared.epochs.current() + 1, record);
 }
 
+void abandon(AccessSet& access, WorkerState& worker) {
+  for (const WriteEntry& write : access.writes.entries()) {
+    if (write.placeholder) register_unborn(worker, write.record, write.index, write.key);
+  }
+}
+
 std::size_t collect_garbage(WorkerState& worker, std::size_t budget) {
   const epoch::EpochManager& epochs = worker.shared.epochs;
   epoch::Epoch tree_safe = epochs.tree_reclamation();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "src/cc/access_set.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc {
@@ -19,6 +20,9 @@ void register_unborn(WorkerState& worker, Record* record, Index* index, std::str
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
 /// Registers a record that the index no longer leads to.
 void register_unhooked(WorkerState& worker, Record* record);
+
+/// What every abort owes: registers the placeholders that the transaction put into indexes (Silo 4.5).
+void abandon(AccessSet& access, WorkerState& worker);
 
 /// Frees at most about `budget` items that have become safe. Returns how many; fewer than `budget`: there is no more now. Called by
 /// whoever has the worker for itself, with an epoch slot entered. Transactions of the worker may be open.

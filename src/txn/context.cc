@@ -1,9 +1,9 @@
 #include "src/txn/context.h"
 
 #include "src/base/test_hooks.h"
+#include "src/cc/garbage.h"
 #include "src/cc/held_records.h"
 #include "src/cc/silo/commit.h"
-#include "src/cc/silo/commit_across_nodes.h"
 
 namespace granary::txn {
 
@@ -30,7 +30,7 @@ inline void Context::release(bool over) {
 }
 
 void Context::undo(bool over) {
-  cc::silo::abandon(access_, worker_.state());
+  cc::abandon(access_, worker_.state());
   release(over);
 }
 
@@ -69,7 +69,7 @@ CommitResult Context::commit(std::uint64_t serial) {
     return clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
                      : cc::silo::commit(access_, worker_.state());
   };
-  cc::silo::CommitOutcome outcome = commit_once();
+  cc::CommitOutcome outcome = commit_once();
   // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
   if (outcome.reason == AbortReason::kOutOfMemory && (remote_ == nullptr || !remote_->used()) && worker_.make_room())
       [[unlikely]] {
@@ -91,7 +91,7 @@ CommitResult Context::commit(std::uint64_t serial) {
   return {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
 }
 
-cc::silo::CommitOutcome Context::commit_in_cluster(cc::Right right) {
+cc::CommitOutcome Context::commit_in_cluster(cc::Right right) {
   if (base::injected("fence-before-last-wait")) {
     if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) return {.reason = refused};
     right = {};

@@ -18,7 +18,7 @@
 
 #include "src/base/arena.h"
 #include "src/cc/access_set.h"
-#include "src/cc/silo/commit.h"
+#include "src/cc/participant.h"
 #include "src/epoch/epoch.h"
 #include "src/record/stable_read.h"
 #include "src/txn/lookup_cache.h"
@@ -110,7 +110,7 @@ class Context {
   [[gnu::cold]] Outcome refuse(std::uint64_t serial);
   Outcome admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const;
 
-  cc::silo::CommitOutcome commit_in_cluster(cc::Right right);
+  cc::CommitOutcome commit_in_cluster(cc::Right right);
   /// Why a transaction ends that fails for `reason`: nothing is tried again on a node that may not commit.
   AbortReason for_good_if_out(AbortReason reason) const;
   /// Dooms the transaction: undoes it at once, keeps the reason for commit().

@@ -10,7 +10,7 @@
 #include <granary/outcome.h>
 #include <granary/transaction.h>
 
-#include "src/cc/remote_part.h"
+#include "src/cc/elsewhere/remote_part.h"
 #include "src/txn/table_core.h"
 
 namespace granary::txn {

@@ -12,7 +12,7 @@
 
 #include "cluster_config/membership/life.h"
 #include "src/base/file.h"
-#include "src/cc/silo/log_entry.h"
+#include "src/cc/log_entry.h"
 #include "src/db/engine.h"
 #include "src/epoch/control_block.h"
 #include "tests/cli/command_line.h"
@@ -117,8 +117,8 @@ class Tools : public testing::Test {
       name(decided, {.word = 0xabcd3, .node = 3, .table = 0, .key = "decided"});
       const std::vector<cc::RemoteWrite> writes = {{.node = 3, .table = 0, .key = "decided", .value = "v"}};
       const record::TidWord tid = record::make_tid(7, 5);
-      decided.decide(tid, ring.end_after(cc::silo::write_log_entry({{}, writes}, core->state(), tid)));
-      cc::silo::append_log({{}, writes}, core->state(), tid);
+      decided.decide(tid, ring.end_after(cc::write_log_entry({{}, writes}, core->state(), tid)));
+      core->state().ring->publish(cc::write_log_entry({{}, writes}, core->state(), tid));
       ::_exit(0);
     }
     int status = 0;

@@ -19,7 +19,7 @@
 #include "recovery/owner.h"
 #include "src/base/file.h"
 #include "src/base/test_hooks.h"
-#include "src/cc/silo/log_entry.h"
+#include "src/cc/log_entry.h"
 #include "src/node/recover_across_hosts.h"
 #include "src/db/cluster_recovery.h"
 #include "src/db/engine.h"
@@ -127,9 +127,10 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     mine.value = remove ? "" : "v";
     mine.remove = remove;
     const std::vector<cc::WriteEntry> here = {mine};
-    const cc::silo::LoggedWrites writes{here, elsewhere};
-    ASSERT_EQ(cc::silo::reserve_log(writes, worker->state()), AbortReason::kNone);
-    cc::silo::append_log(writes, worker->state(), record::make_tid(node.database->current_epoch(), ++sequence_));
+    const cc::LoggedWrites writes{here, elsewhere};
+    ASSERT_EQ(cc::reserve_log(writes, worker->state()), AbortReason::kNone);
+    worker->state().ring->publish(
+        cc::write_log_entry(writes, worker->state(), record::make_tid(node.database->current_epoch(), ++sequence_)));
     node.database->engine().give_worker(worker);
   }
   /// On how many nodes the key is.

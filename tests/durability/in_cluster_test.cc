@@ -12,7 +12,7 @@
 #include "recovery/manifest.h"
 #include "recovery/surviving_rings.h"
 #include "src/base/file.h"
-#include "src/cc/silo/log_entry.h"
+#include "src/cc/log_entry.h"
 #include "src/db/engine.h"
 #include "src/epoch/control_block.h"
 #include "src/log/format.h"
@@ -123,9 +123,10 @@ TEST_F(DatabaseInCluster, WritesOfOtherNodesRecordsAreLoggedAndLeftToThem) {
   const auto core = database_->engine().take_worker().value();
   const std::vector<cc::RemoteWrite> elsewhere = {{.node = 7, .table = 5, .key = "theirs", .value = "2"},
                                                   {.node = 8, .table = 0, .key = "mine", .value = "", .remove = true}};
-  const cc::silo::LoggedWrites writes{{}, elsewhere};
-  ASSERT_EQ(cc::silo::reserve_log(writes, core->state()), AbortReason::kNone);
-  cc::silo::append_log(writes, core->state(), record::make_tid(control_->by_leader.epoch.load(), 99));
+  const cc::LoggedWrites writes{{}, elsewhere};
+  ASSERT_EQ(cc::reserve_log(writes, core->state()), AbortReason::kNone);
+  core->state().ring->publish(
+      cc::write_log_entry(writes, core->state(), record::make_tid(control_->by_leader.epoch.load(), 99)));
   database_->engine().give_worker(core);
   advance(3);
   ASSERT_TRUE(database_->close().ok());

@@ -1,4 +1,6 @@
-#include "src/cc/silo/install.h"
+// Phase 3 of the commit: makes a write visible. Everything that can fail is done in prepare().
+
+#include "src/cc/silo/silo.h"
 
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
@@ -9,8 +11,6 @@
 
 namespace granary::cc::silo {
 namespace {
-
-using base::injected;
 
 memory::Urgency urgency(const WriteEntry& write) {
   return write.remove ? memory::Urgency::kUrgent : memory::Urgency::kNormal;
@@ -36,15 +36,6 @@ bool prepare_version(WriteEntry& write, WorkerState& worker) {
   if (write.version == nullptr && write.remove && may_move)
     write.replacement = allocate_record(worker, 0, memory::Urgency::kUrgent);
   return write.version != nullptr || write.replacement != nullptr;
-}
-
-void give_back(std::vector<WriteEntry>& writes, std::size_t count, WorkerState& worker) {
-  for (std::size_t i = 0; i < count; ++i) {
-    for (Record** taken : {&writes[i].version, &writes[i].replacement}) {
-      if (*taken != nullptr) worker.slabs.free(memory::SlabKind::kRecord, *taken);
-      *taken = nullptr;
-    }
-  }
 }
 
 /// Overwrites the locked record. The store of the TID word releases the lock and publishes value and size with it.
@@ -74,7 +65,22 @@ void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_wo
   }
 }
 
-void install_one(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
+/// Fills the room for the old version that prepare() took with the record as it is, and `old`, its TID word. False if
+/// the record has outgrown the room, which happens only if it is not locked.
+bool keep_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
+  return cc::copy_version(*write.record, write.key.size(), old, *write.version, worker);
+}
+
+/// Registers what a write that overwrote its record leaves for the garbage collection: the old version, the absent record.
+void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_word) {
+  const epoch::Epoch epoch = record::epoch_of(new_word);
+  if (write.version != nullptr) register_version(worker, epoch, write.version);
+  if (write.remove) register_absent(worker, epoch, write.record, write.index, new_word, write.key);
+}
+
+}  // namespace
+
+void Silo::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   const TidWord old = write.record->tid(std::memory_order_relaxed) & ~record::kLocked;
   const TidWord new_word = installed_word(write, old, tid);
   if (write.replacement != nullptr) {
@@ -84,7 +90,7 @@ void install_one(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epo
     return;
   }
   if (write.version != nullptr) {
-    base::always_check(copy_version(write, worker, old), "a locked record keeps its size");
+    base::always_check(keep_version(write, worker, old), "a locked record keeps its size");
     // Snapshot readers reach the copy only through this release store; it never changes again.
     write.record->set_previous(write.version);
   }
@@ -92,59 +98,31 @@ void install_one(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epo
   register_garbage(write, worker, new_word);
 }
 
-}  // namespace
-
-AbortReason prepare(std::vector<WriteEntry>& writes, WorkerState& worker, epoch::Epoch epoch) {
-  const epoch::Epoch period = worker.shared.epochs.snap(epoch);
+bool Silo::prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
   const bool in_place = worker.shared.settings.overwrite_in_place;
-  for (std::size_t i = 0; i < writes.size(); ++i) {
-    WriteEntry& write = writes[i];
-    const TidWord old = write.record->tid(std::memory_order_relaxed);
-    const bool replace_it = !fits_in_place(worker, write) || (!in_place && !record::is_absent(old));
-    bool failed = false;
-    if (replace_it) [[unlikely]] {
-      write.replacement = allocate_record(worker, write.remove ? 0 : write.value.size(), urgency(write));
-      failed = write.replacement == nullptr;
-    } else if (snapshots_may_need(worker, old, period)) {
-      failed = !prepare_version(write, worker);
-    }
-    if (failed) [[unlikely]] {
-      give_back(writes, i + 1, worker);
-      return AbortReason::kOutOfMemory;
-    }
+  const TidWord old = write.record->tid(std::memory_order_relaxed);
+  const bool replace_it = !fits_in_place(worker, write) || (!in_place && !record::is_absent(old));
+  if (replace_it) [[unlikely]] {
+    write.replacement = allocate_record(worker, write.remove ? 0 : write.value.size(), urgency(write));
+    return write.replacement != nullptr;
   }
-  return AbortReason::kNone;
+  return !snapshots_may_need(worker, old, period) || prepare_version(write, worker);
 }
 
-void unprepare(std::vector<WriteEntry>& writes, WorkerState& worker) { give_back(writes, writes.size(), worker); }
-
-TidWord installed_word(const WriteEntry& write, TidWord old, TidWord tid) {
-  const TidWord absent = write.remove ? record::kAbsent : 0;
-  if (injected("unlock-without-new-tid") && !record::is_absent(old)) return old | absent;
-  return tid | record::kLatest | absent;
-}
-
-bool copy_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
-  return cc::copy_version(*write.record, write.key.size(), old, *write.version, worker);
-}
-
-void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_word) {
-  const epoch::Epoch epoch = record::epoch_of(new_word);
-  if (write.version != nullptr) register_version(worker, epoch, write.version);
-  if (write.remove) register_absent(worker, epoch, write.record, write.index, new_word, write.key);
-}
-
-void install(std::vector<WriteEntry>& writes, WorkerState& worker, TidWord tid) {
-  const epoch::Epoch period = worker.shared.epochs.snap(record::epoch_of(tid));
-  for (WriteEntry& write : writes) install_one(write, worker, tid, period);
-}
-
-void install_unlocked(std::vector<WriteEntry>& writes) {
-  if (writes.empty() || writes.front().remove) return;
-  WriteEntry& write = writes.front();
-  if (write.value.size() <= write.record->size()) {
-    base::copy_to_shared(write.record->value_words(), write.value.data(), write.value.size());
+void Silo::unprepare(WriteEntry& write, WorkerState& worker) {
+  for (Record** taken : {&write.version, &write.replacement}) {
+    if (*taken != nullptr) worker.slabs.free(memory::SlabKind::kRecord, *taken);
+    *taken = nullptr;
   }
+}
+
+bool Silo::prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word) {
+  if (!prepare(write, worker, period) || write.replacement != nullptr) return false;
+  return write.version == nullptr || keep_version(write, worker, word);
+}
+
+void Silo::installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord old, TidWord tid) {
+  register_garbage(write, worker, installed_word(write, old, tid));
 }
 
 }  // namespace granary::cc::silo

@@ -1,4 +1,4 @@
-// The commit at other nodes, in the order in which cc::silo::commit_across_nodes calls it.
+// The commit at other nodes, in the order in which src/cc/commit.h calls them.
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "src/cc/silo/log_entry.h"
+#include "src/cc/log_entry.h"
 
 #include <cstring>
 
-namespace granary::cc::silo {
+namespace granary::cc {
 namespace {
 
 using log::EntryHeader;
@@ -50,7 +50,7 @@ char* put_writes(char* to, const LoggedWrites& writes) {
 
 }  // namespace
 
-AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) {
+AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker) {
   log::Log& log = *worker.shared.log;
   log::Ring& ring = *worker.ring;
   const std::size_t bytes = log::padded(sizeof(EntryHeader) + body_bytes(writes, worker));
@@ -75,8 +75,4 @@ std::size_t write_log_entry(const LoggedWrites& writes, WorkerState& worker, Tid
   return header.bytes();
 }
 
-void append_log(const LoggedWrites& writes, WorkerState& worker, TidWord tid) {
-  worker.ring->publish(write_log_entry(writes, worker, tid));
-}
-
-}  // namespace granary::cc::silo
+}  // namespace granary::cc

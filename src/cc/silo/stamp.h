@@ -2,7 +2,6 @@
 // The TID of a committing transaction (Silo 4.2, I1).
 
 #include <algorithm>
-#include <vector>
 
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
@@ -19,12 +18,11 @@ inline AbortReason no_tid_left(epoch::Epoch epoch) {
 
 /// I1: greater than every TID read or overwritten (`elsewhere`: the greatest of those of other nodes) and than this worker's last,
 /// in the given epoch; 0 if the epoch has none left, or is the last, in which nobody writes (no_tid_left() tells which).
-inline TidWord choose_tid(const AccessSet& access, const std::vector<WriteEntry>& writes, WorkerState& worker,
-                          epoch::Epoch epoch, TidWord elsewhere = 0) {
+inline TidWord choose_tid(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
   TidWord greatest = std::max(worker.last_tid, record::tid_of(elsewhere));
   if (!base::injected("ignore-observed-tids")) {
     for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
-    for (const WriteEntry& write : writes) {
+    for (const WriteEntry& write : access.writes.entries()) {
       greatest = std::max(greatest, record::tid_of(write.record->tid(std::memory_order_relaxed)));
     }
   }

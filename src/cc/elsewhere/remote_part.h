@@ -14,6 +14,9 @@
 
 namespace granary::cc {
 
+/// The end of what is x-locked: it is held as long as its holder likes.
+inline constexpr base::LeaseEnd kHeldForever{.end_us = ~std::uint64_t{0}};
+
 /// A write to a record of another node, as the log has it.
 struct RemoteWrite {
   std::uint16_t node = 0;   ///< the record's home
@@ -23,7 +26,7 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// Its functions are called in this order (commit_across_nodes.h); those from agree() on once more if an HTM region was
+/// Its functions are called in this order (src/cc/commit.h); those from agree() on once more if an HTM region was
 /// tried in vain, validate() also before all, to know. Between lock() and write_back() or release() the
 /// x-locks are held; after a lock() that failed nothing is.
 class RemotePart {
@@ -40,7 +43,7 @@ class RemotePart {
   virtual AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) = 0;
   /// Step 2: what was read is unchanged and nobody else's, and no key has appeared where one was missed.
   virtual AbortReason validate() = 0;
-  /// After lock(): until when everything that was read is x-locked or leased, by this node's time (~0: as long as it likes); 0 if
+  /// After lock(): until when everything that was read is x-locked or leased, by this node's time (kHeldForever: as long as it likes); 0 if
   /// something is not.
   virtual base::LeaseEnd held_until() const = 0;
   /// The greatest TID that was read or is overwritten (I1).

@@ -1,0 +1,96 @@
+#pragma once
+// The order of a commit, for all protocols (protocol.h) and participants (participant.h): Silo's phases (4.4, Figure 2) with those of other
+// nodes around them (DrTM+R and FaRM have the same shape). Records here are locked last and for the shortest time; those elsewhere never
+// wait for each other's holders.
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/decision.h"
+#include "src/cc/elsewhere/elsewhere.h"
+#include "src/cc/here/here.h"
+#include "src/cc/log_entry.h"
+#include "src/cc/participant.h"
+#include "src/cc/region/region.h"
+
+namespace granary::cc {
+
+/// There is room in the log, and what will be written elsewhere is locked. `TheRight`: Right or EveryRight.
+template <LocalParticipant Here, RemoteParticipant There, typename TheRight>
+CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, WorkerState& worker,
+                         const TheRight& right) {
+  constexpr CommitPoints kPoints = Here::points(There::kNodes);
+  const auto end = [&here](AbortReason reason) { return here.release(), CommitOutcome{.reason = reason}; };
+  if (const AbortReason no = here.lock(); failed(no)) [[unlikely]]
+    return {.reason = no};
+  reach(kPoints.locked);
+  // The serialization point. E is read after the last lock (its CAS is a full fence on x86-64) and before the first validation load
+  // (acquire), so epochs agree with the serial order in both directions (Silo 4.4); elsewhere likewise, behind the last lock of each node.
+  epoch::Epoch epoch = worker.shared.epochs.current();
+  if (const AbortReason no = there.agree(epoch); failed(no)) [[unlikely]]
+    return end(no);
+  if (const AbortReason no = there.validate(); failed(no)) [[unlikely]]
+    return end(no);
+  if (const AbortReason no = here.validate(); failed(no)) [[unlikely]]
+    return end(no);
+  reach(kPoints.validated);
+  if constexpr (!Here::kWrites) return {.reason = right.refused(), .epoch = epoch};
+
+  if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]
+    return end(no);
+  // Behind the last wait, in which another transaction of the worker may have taken a TID.
+  if (const AbortReason no = here.stamp(epoch, there.greatest_tid()); failed(no)) [[unlikely]]
+    return end(no);
+  if (const AbortReason no = here.prepare(epoch); failed(no)) [[unlikely]]
+    return end(no);
+  reach(kPoints.prepared);
+  if (const AbortReason no = right.refused(); failed(no)) [[unlikely]]
+    return end(no);
+  base::invariant("I1", record::epoch_of(here.tid()) == epoch);
+  Decision decision(writes, worker, here.tid(), there.part());
+  if (const AbortReason no = here.install(decision); failed(no)) [[unlikely]]
+    return end(no);
+  there.write_back(here.tid());
+  reach(kPoints.written_back);
+  return {.tid = here.tid(), .epoch = epoch};
+}
+
+/// In an HTM region first, where there are any. What other nodes have must stay as it was seen until the region ends, so it is held; what is
+/// only read optimistically is not. Not inlined, so that the way of a transaction that only reads stays short.
+template <Protocol P, RemoteParticipant There, typename TheRight>
+[[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker, There& there,
+                                              const TheRight& right) {
+  const LoggedWrites writes{access.writes.entries(), there.writes()};
+  if (worker.region != nullptr && !access.writes.empty()) [[unlikely]] {
+    if (const base::LeaseEnd held = there.held_until(); held.end_us != 0) {
+      Region<P> region(access, worker, held);
+      const CommitOutcome outcome = take_steps(region, there, writes, worker, right);
+      if (!region.in_vain()) return outcome;
+    }
+  }
+  Here<P> here(access, worker);
+  return take_steps(here, there, writes, worker, right);
+}
+
+/// Commits or aborts. The caller's epoch slot is entered and stays so. On an abort nothing is locked or changed at any node; placeholders
+/// stay in the indexes, for abandon() to register. After success everything is written back, or, where a node does not answer, in the log.
+template <Protocol P, RemoteParticipant There, typename TheRight>
+CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const TheRight& right) {
+  const bool writes = !access.writes.empty() || !there.writes_nothing();
+  if constexpr (There::kNodes) {  // now as well, before anybody else is troubled
+    if (const AbortReason no = right.refused(); failed(no)) return {.reason = no};
+  }
+  if (writes) {
+    const AbortReason no = reserve_log({access.writes.entries(), there.writes()}, worker);
+    if (failed(no)) [[unlikely]]
+      return {.reason = no};
+  }
+  if (const AbortReason no = there.lock(); failed(no)) [[unlikely]]
+    return {.reason = no};
+  ReadHere<P> reads(access);
+  const CommitOutcome outcome = writes ? commit_writes<P>(access, worker, there, right)
+                                       : take_steps(reads, there, {access.writes.entries()}, worker, right);
+  if (failed(outcome.reason)) there.release();
+  return outcome;
+}
+
+}  // namespace granary::cc

@@ -1,0 +1,76 @@
+#pragma once
+// The one place where a transaction is decided (I8): its entry is written behind the end of the worker's log ring, where nobody looks,
+// whoever recovers is told where it will end, and then the ring is published. From there on the transaction is committed, whatever becomes
+// of this process, and nothing of it can be seen before. Copies of the log at other nodes would be awaited here.
+
+#include <cstddef>
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/log_entry.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+class Decision {
+ public:
+  /// Writes the entry of a transaction with this TID; room was reserved. `elsewhere`: its part at other nodes, or nullptr.
+  Decision(const LoggedWrites& writes, WorkerState& worker, TidWord tid, RemotePart* elsewhere)
+      : worker_(worker),
+        elsewhere_(elsewhere),
+        tid_(tid) {
+    if (worker.ring == nullptr) return;
+    bytes_ = write_log_entry(writes, worker, tid);
+    if (elsewhere == nullptr) return;
+    elsewhere->decide(tid, worker.ring->end_after(bytes_));
+    base::sync_point("across.deciding");
+  }
+  ~Decision() {
+    if (late_) worker_.ring->publish(bytes_);
+  }
+  Decision(const Decision&) = delete;
+  Decision& operator=(const Decision&) = delete;
+
+  bool across_nodes() const { return elsewhere_ != nullptr; }
+
+  /// Decides. In the ring before it is visible: whoever sees a write of this transaction finds it logged, if it is of the same epoch
+  /// in the same or an earlier turn of the loggers, and after a crash of the process as well.
+  void publish() {
+    decided();
+    if (worker_.ring == nullptr) return;
+    if (elsewhere_ != nullptr && base::injected("log-after-write-back")) {
+      late_ = true;
+      return;
+    }
+    worker_.ring->publish(bytes_);
+  }
+
+  /// The same inside an HTM region; decided once that has ended well, which the caller says by published().
+  template <typename Memory>
+  void publish_in(Memory& memory) {
+    if (worker_.ring != nullptr) worker_.ring->publish_in(memory, bytes_);
+  }
+  void published() {
+    decided();
+    if (worker_.ring != nullptr) worker_.ring->published(bytes_);
+  }
+  /// The region was in vain, and nothing else has been logged since.
+  void take_back() {
+    if (elsewhere_ != nullptr) elsewhere_->take_back_decision();
+  }
+
+ private:
+  void decided() {
+    base::invariant("I1", tid_ > worker_.last_tid);
+    worker_.last_tid = tid_;
+  }
+
+  WorkerState& worker_;
+  RemotePart* const elsewhere_;
+  const TidWord tid_;
+  std::size_t bytes_ = 0;
+  bool late_ = false;  // by an injected bug
+};
+
+}  // namespace granary::cc

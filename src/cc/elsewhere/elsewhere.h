@@ -1,0 +1,85 @@
+#pragma once
+// The participants of a commit that are not this node: the nodes that the transaction has touched, together, or none.
+
+#include "src/base/test_hooks.h"
+#include "src/cc/access_set.h"
+#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/held_records.h"
+#include "src/cc/log_entry.h"
+#include "src/cc/participant.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+/// Of a transaction of this node only: every step is done, and costs nothing.
+struct Nowhere {
+  static constexpr bool kNodes = false;
+
+  static constexpr bool writes_nothing() { return true; }
+  static constexpr RemotePart* part() { return nullptr; }
+  static constexpr std::span<const RemoteWrite> writes() { return {}; }
+  static constexpr AbortReason lock() { return AbortReason::kNone; }
+  static constexpr base::LeaseEnd held_until() { return kHeldForever; }
+  static constexpr AbortReason agree(epoch::Epoch&) { return AbortReason::kNone; }
+  static constexpr AbortReason validate() { return AbortReason::kNone; }
+  static constexpr AbortReason prepare(epoch::Epoch) { return AbortReason::kNone; }
+  static constexpr TidWord greatest_tid() { return 0; }
+  static constexpr void write_back(TidWord) {}
+  static constexpr void release() {}
+};
+
+/// RemotePart, with what this node has to do for it.
+class Elsewhere {
+ public:
+  static constexpr bool kNodes = true;
+
+  Elsewhere(RemotePart& part, AccessSet& access, WorkerState& worker) : part_(part), access_(access), worker_(worker) {}
+
+  bool writes_nothing() const { return part_.writes().empty(); }
+  RemotePart* part() const { return &part_; }
+  std::span<const RemoteWrite> writes() const { return part_.writes(); }
+
+  /// What would fail at this node is not locked elsewhere before.
+  AbortReason lock() {
+    if (lease_in_way_us(access_, worker_.shared) != 0) return AbortReason::kRemotelyLocked;
+    const AbortReason reason = part_.lock();
+    if (!failed(reason)) base::sync_point("across.locked");
+    return reason;
+  }
+  base::LeaseEnd held_until() const { return part_.held_until(); }
+  /// E of all nodes, and of this one, is at least the transaction's epoch before anything is validated or written there (I7).
+  AbortReason agree(epoch::Epoch& epoch) {
+    const AbortReason reason = part_.agree(epoch, epoch);
+    const AbortReason waited = failed(reason) ? reason : await_epoch(epoch);
+    base::sync_point("across.agreed");
+    return waited;
+  }
+  AbortReason validate() { return part_.validate(); }
+  /// Log room was found before anything was locked, so that nobody waits for a disk behind a lock; and is again where nothing waits any
+  /// more until the entry is written: another transaction of the worker may have used it since.
+  AbortReason prepare(epoch::Epoch epoch) {
+    const AbortReason reason = part_.prepare(epoch);
+    return failed(reason) ? reason : reserve_log({access_.writes.entries(), part_.writes()}, worker_);
+  }
+  TidWord greatest_tid() const { return part_.greatest_tid(); }
+  void write_back(TidWord tid) { part_.write_back(tid); }
+  void release() { part_.release(); }
+
+ private:
+  /// Long enough for the leader to reach all nodes: they differ by one epoch for a few round trips.
+  static constexpr std::uint32_t kMostEpochPauses = 1 << 20;
+
+  AbortReason await_epoch(epoch::Epoch agreed) const {
+    for (std::uint32_t turn = 0; worker_.shared.epochs.current() < agreed; ++turn) {
+      if (turn == kMostEpochPauses || shut_out(worker_.shared)) return AbortReason::kEpochsApart;
+      worker_.waiter->pause(turn);
+    }
+    return AbortReason::kNone;
+  }
+
+  RemotePart& part_;
+  AccessSet& access_;
+  WorkerState& worker_;
+};
+
+}  // namespace granary::cc

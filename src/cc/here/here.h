@@ -1,0 +1,163 @@
+#pragma once
+// This node as a participant of a commit, with locks (Silo 4.4, Figure 2).
+
+#include <algorithm>
+#include <vector>
+
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/access_set.h"
+#include "src/cc/participant.h"
+#include "src/cc/protocol.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+inline AbortReason validate_nodes(const AccessSet& access) {
+  if (base::injected("skip-node-validation")) return AbortReason::kNone;
+  for (const NodeEntry& node : access.nodes) {
+    if (!Index::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
+  }
+  return AbortReason::kNone;
+}
+
+/// With reads of both kinds. By itself, so that the way of transactions that read local records only stays short.
+template <Protocol P>
+[[gnu::noinline]] AbortReason validate_both_kinds(const AccessSet& access) {
+  const Claims claims(access.locks);
+  for (const ReadEntry& read : access.reads) {
+    const AbortReason reason =
+        record::is_shared(read.record) ? P::check_shared(read, claims) : P::check_local(read, claims);
+    if (failed(reason)) return reason;
+  }
+  return validate_nodes(access);
+}
+
+/// Whether all reads hold; a leaf or bucket, if its version is the one that was seen.
+template <Protocol P>
+AbortReason validate(const AccessSet& access) {
+  if (!base::injected("skip-read-validation")) {
+    const Claims claims(access.locks);
+    for (const ReadEntry& read : access.reads) {
+      if (record::is_shared(read.record)) [[unlikely]]
+        return validate_both_kinds<P>(access);
+      const AbortReason reason = P::check_local(read, claims);
+      if (failed(reason)) [[unlikely]]
+        return reason;
+    }
+  }
+  return validate_nodes(access);
+}
+
+/// A transaction that writes nothing, at no node: nothing is claimed.
+template <Protocol P>
+class ReadHere {
+ public:
+  static constexpr bool kWrites = false;
+  static constexpr CommitPoints points(bool across) {
+    return across ? CommitPoints{.validated = "across.validated"}
+                  : CommitPoints{.locked = "commit.locked", .validated = "commit.validated"};
+  }
+
+  explicit ReadHere(const AccessSet& access) : access_(access) {}
+
+  static constexpr AbortReason lock() { return AbortReason::kNone; }
+  AbortReason validate() const { return cc::validate<P>(access_); }
+  static constexpr AbortReason stamp(epoch::Epoch, TidWord) { return AbortReason::kNone; }
+  static constexpr TidWord tid() { return 0; }
+  static constexpr AbortReason prepare(epoch::Epoch) { return AbortReason::kNone; }
+  static constexpr AbortReason install(Decision&) { return AbortReason::kNone; }
+  static constexpr void release() {}
+
+ private:
+  const AccessSet& access_;
+};
+
+template <Protocol P>
+class Here {
+ public:
+  static constexpr bool kWrites = true;
+  static constexpr CommitPoints points(bool across) {
+    return across ? CommitPoints{.locked = "",
+                                 .validated = "across.validated",
+                                 .prepared = "across.prepared",
+                                 .logged = "across.logged",
+                                 .installed = "across.installed",
+                                 .written_back = "across.written_back"}
+                  : CommitPoints{.locked = "commit.locked",
+                                 .validated = "commit.validated",
+                                 .prepared = "commit.prepared",
+                                 .logged = "commit.logged",
+                                 .installed = "commit.installed",
+                                 .written_back = ""};
+  }
+
+  Here(AccessSet& access, WorkerState& worker) : access_(access), worker_(worker) {}
+
+  /// In the order of addresses, so that transactions that wait for each other's claims never form a cycle. Of an abort none is left.
+  AbortReason lock() {
+    if (base::injected("install-before-locks")) install_unlocked();
+    std::vector<LockEntry>& locks = access_.locks;
+    for (WriteEntry& write : writes()) locks.push_back({write.record, &write});
+    if (locks.size() > 1)
+      std::sort(locks.begin(), locks.end(), [](const LockEntry& a, const LockEntry& b) { return a.record < b.record; });
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+      const AbortReason reason = P::claim(*locks[i].record, worker_);
+      if (failed(reason)) [[unlikely]] {
+        give_back(i);
+        return reason;
+      }
+      base::sync_point("commit.locked_one");
+    }
+    return AbortReason::kNone;
+  }
+  AbortReason validate() const { return cc::validate<P>(access_); }
+  AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
+    tid_ = P::stamp(access_, worker_, epoch, elsewhere);
+    return tid_ == 0 ? P::no_stamp(epoch) : AbortReason::kNone;
+  }
+  TidWord tid() const { return tid_; }
+  AbortReason prepare(epoch::Epoch epoch) {
+    const epoch::Epoch period = worker_.shared.epochs.snap(epoch);
+    for (WriteEntry& write : writes()) {
+      ++prepared_;
+      if (!P::prepare(write, worker_, period)) [[unlikely]]
+        return AbortReason::kOutOfMemory;
+    }
+    return AbortReason::kNone;
+  }
+  AbortReason install(Decision& decision) {
+    const CommitPoints at = points(decision.across_nodes());
+    decision.publish();
+    reach(at.logged);
+    const epoch::Epoch period = worker_.shared.epochs.snap(record::epoch_of(tid_));
+    for (WriteEntry& write : writes()) P::install(write, worker_, tid_, period);
+    reach(at.installed);
+    return AbortReason::kNone;
+  }
+  void release() {
+    for (std::size_t i = 0; i < prepared_; ++i) P::unprepare(writes()[i], worker_);
+    give_back(access_.locks.size());
+  }
+
+ private:
+  std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
+  void give_back(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) P::give_back(*access_.locks[i].record);
+  }
+
+  /// An injected bug: makes the first write visible before any lock is held.
+  void install_unlocked() {
+    if (writes().empty() || writes().front().remove) return;
+    WriteEntry& write = writes().front();
+    if (write.value.size() <= write.record->size())
+      base::copy_to_shared(write.record->value_words(), write.value.data(), write.value.size());
+  }
+
+  AccessSet& access_;
+  WorkerState& worker_;
+  TidWord tid_ = 0;
+  std::size_t prepared_ = 0;  // writes
+};
+
+}  // namespace granary::cc

@@ -1,0 +1,61 @@
+#pragma once
+// A concurrency-control protocol: what claiming, checking, stamping and changing mean for one record of this node. The order of the commit
+// (commit.h) and its participants here (here/, region/) are templates over it. A guest is a folder with such a class and one line in
+// src/cc/protocols.h.
+
+#include <concepts>
+#include <string_view>
+
+#include <granary/outcome.h>
+
+#include "htm/attempt.h"
+#include "src/cc/access_set.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+/// The records that a commit has claimed, in the order of their addresses.
+class Claims {
+ public:
+  explicit Claims(const std::vector<LockEntry>& locks) : locks_(locks) {}
+  bool has(const Record* record) const {
+    const auto at =
+        std::lower_bound(locks_.begin(), locks_.end(), record,
+                         [](const LockEntry& entry, const Record* wanted) { return entry.record < wanted; });
+    return at != locks_.end() && at->record == record;
+  }
+
+ private:
+  const std::vector<LockEntry>& locks_;
+};
+
+/// All functions are static, and called by the worker's thread within an epoch.
+template <typename P>
+concept Protocol =
+    requires(Record& record, const Record* claimed, const ReadEntry& read, WriteEntry& write, AccessSet& access,
+             WorkerState& worker, const Claims& claims, TidWord tid, epoch::Epoch epoch) {
+      /// Claims a record that will be written, waiting a bounded while; and gives it back unchanged.
+      { P::claim(record, worker) } -> std::same_as<AbortReason>;
+      { P::give_back(record) } -> std::same_as<void>;
+      /// Whether what was read of a local or a shared record still holds, at the serialization point.
+      { P::check_local(read, claims) } -> std::same_as<AbortReason>;
+      { P::check_shared(read, claims) } -> std::same_as<AbortReason>;
+      /// The transaction's TID in the epoch: greater than all that it has read or overwrites (`tid`: at other nodes), I1. 0: there is none
+      /// left, for the reason that no_stamp() tells.
+      { P::stamp(access, worker, epoch, tid) } -> std::same_as<TidWord>;
+      { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
+      /// Takes what a change of a claimed record needs, in this snapshot period. False: there is no memory, and some may have been taken.
+      { P::prepare(write, worker, epoch) } -> std::same_as<bool>;
+      { P::unprepare(write, worker) } -> std::same_as<void>;
+      /// Changes a claimed, prepared record, and gives it back. Cannot fail.
+      { P::install(write, worker, tid, epoch) } -> std::same_as<void>;
+
+      /// The same without claims, for an HTM region. Before it: the word that the region must find, false if it would be in vain; and all
+      /// that can be prepared for that word.
+      { P::plan(write, worker, tid) } -> std::same_as<bool>;
+      { P::prepare_in_place(write, worker, epoch, tid) } -> std::same_as<bool>;
+      /// Behind it, for the old word: what is left to the garbage collection.
+      { P::installed_in_region(write, worker, tid, tid) } -> std::same_as<void>;
+    };
+
+}  // namespace granary::cc

@@ -1,0 +1,69 @@
+#pragma once
+// What a commit loads and stores of single records inside an HTM region (I6): nothing else happens there.
+
+#include <cstring>
+#include <string_view>
+
+#include "src/base/soft_time.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/access_set.h"
+#include "src/record/shared_change.h"
+#include "src/record/shared_lock.h"
+
+namespace granary::cc::silo {
+
+/// The TID word that a write leaves; `old` is the one it overwrites, unlocked.
+inline TidWord installed_word(const WriteEntry& write, TidWord old, TidWord tid) {
+  const TidWord absent = write.remove ? record::kAbsent : 0;
+  if (base::injected("unlock-without-new-tid") && !record::is_absent(old)) return old | absent;
+  return tid | record::kLatest | absent;
+}
+
+/// What is asked of a shared record besides: in a region all is of one moment, so the order of I2 and I4 does not matter, and
+/// another node that takes the state while it runs makes it abort.
+template <typename Memory>
+bool x_locked_in(Memory& memory, const Record* record) {
+  return record::is_shared(record) && record::is_x_locked(memory.load(&record::shared_of(*record).state_word));
+}
+template <typename Memory>
+bool free_for_owner_in(Memory& memory, const Record* record, const base::SoftTime* time) {
+  if (!record::is_shared(record) || base::injected("owner-ignores-state")) return true;
+  const record::StateWord state = memory.load(&record::shared_of(*record).state_word);
+  return state == record::kFree || (time != nullptr && record::has_expired(state, time->read_in(memory)));
+}
+
+template <typename Memory>
+void store_value(Memory& memory, std::uint64_t* to, std::string_view value) {
+  while (!value.empty()) {
+    std::uint64_t word = 0;
+    const std::size_t bytes = std::min(value.size(), base::kWord);
+    std::memcpy(&word, value.data(), bytes);
+    memory.store(to++, word);
+    value.remove_prefix(bytes);
+  }
+}
+
+template <typename Memory>
+void store_tail_in_region(Memory& memory, record::SharedRecord& record, TidWord tid, std::size_t size,
+                          std::uint32_t content) {
+  const record::TailWords before{memory.load(&record.head.size_word), memory.load(&record.check_word)};
+  const record::TailWords after = record::tail_of(before, tid, size, content);
+  memory.store(&record.head.size_word, after.size_word);
+  memory.store(&record.check_word, after.check_word);
+}
+
+template <typename Memory>
+void install_in(Memory& memory, const WriteEntry& write, TidWord new_word) {
+  Record& record = *write.record;
+  const std::string_view value = write.remove ? std::string_view() : write.value;
+  if (write.version != nullptr) memory.store(&record.previous_word, reinterpret_cast<std::uint64_t>(write.version));
+  if (record::is_shared(&record)) [[unlikely]] {
+    store_tail_in_region(memory, record::shared_of(record), new_word, value.size(), write.content);
+  } else {
+    memory.store(&record.size_word, (memory.load(&record.size_word) & ~record::kSizeMask) | value.size());
+  }
+  store_value(memory, record::value_words(record, write.key.size()), value);
+  memory.store(&record.tid_word, new_word);
+}
+
+}  // namespace granary::cc::silo

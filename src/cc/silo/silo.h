@@ -1,0 +1,103 @@
+#pragma once
+// Silo (SOSP 2013): optimistic reads, locks and TIDs in the records' TID words (4.4 to 4.6), as a guest of src/cc/protocol.h.
+
+#include <cstring>
+
+#include "htm/attempt.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/access_set.h"
+#include "src/cc/protocol.h"
+#include "src/cc/region/verdicts.h"
+#include "src/cc/silo/install_in_region.h"
+#include "src/cc/silo/stamp.h"
+#include "src/cc/worker_state.h"
+#include "src/record/shared_lock.h"
+
+namespace granary::cc::silo {
+
+struct Silo {
+  /// Takes the record's lock bit, waiting a bounded while.
+  static AbortReason claim(Record& record, const WorkerState& worker) {
+    if (record::is_shared(&record)) [[unlikely]]
+      return claim_shared(record::shared_of(record), worker);
+    for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+      const TidWord word = record.tid();
+      if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
+      if (!record::is_locked(word) && record.try_lock(word)) return AbortReason::kNone;
+      worker.waiter->pause(turn);
+    }
+    return AbortReason::kWriteLocked;
+  }
+  static void give_back(Record& record) { record.unlock_unchanged(); }
+
+  /// A record passes if its TID is the one that was read and nobody else holds its lock (Silo 4.4, phase 2).
+  static AbortReason check_local(const ReadEntry& read, const Claims& claims) {
+    const TidWord word = read.record->tid();
+    if (word == read.tid) [[likely]]
+      return AbortReason::kNone;
+    if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
+    return claimed(read, claims) ? AbortReason::kNone : AbortReason::kReadLocked;
+  }
+  /// A shared record also must not be x-locked. Unless it is locked by us: then an x-lock came later, and its holder gives way.
+  static AbortReason check_shared(const ReadEntry& read, const Claims& claims) {
+    const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
+    if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
+    if (!record::is_locked(header.tid) && !record::is_x_locked(header.state)) return AbortReason::kNone;
+    return claimed(read, claims) ? AbortReason::kNone : AbortReason::kReadLocked;
+  }
+
+  static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
+    return choose_tid(access, worker, epoch, elsewhere);
+  }
+  static AbortReason no_stamp(epoch::Epoch epoch) { return no_tid_left(epoch); }
+
+  static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period);
+  static void unprepare(WriteEntry& write, WorkerState& worker);
+  static void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period);
+
+  static bool plan(const WriteEntry& write, const WorkerState& worker, TidWord& word) {
+    word = write.record->tid();
+    if (record::is_locked(word) || !record::is_latest(word)) return false;
+    return !record::is_shared(write.record) ||
+           record::is_free_for_owner(record::shared_of(*write.record).state(), worker.shared.time);
+  }
+  /// Also copies the old version that snapshots may need. False, too, if the record must be replaced in its index.
+  static bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word);
+  static void installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord old, TidWord tid);
+
+  // Inside a region.
+  template <typename Memory>
+  static htm::Verdict check_read_in(Memory& memory, const ReadEntry& read) {
+    if (x_locked_in(memory, read.record)) [[unlikely]]
+      return htm::Verdict::retry(kReadLocked);
+    const TidWord word = memory.load(&read.record->tid_word);
+    if (word == read.tid || base::injected("skip-read-validation")) [[likely]]
+      return htm::Verdict::done();
+    if ((word & ~record::kLocked) != read.tid) return htm::Verdict::give_up(kReadChanged);
+    return base::injected("skip-own-lock-check") ? htm::Verdict::done() : htm::Verdict::retry(kReadLocked);
+  }
+  template <typename Memory>
+  static htm::Verdict check_planned_in(Memory& memory, const WriteEntry& write, TidWord planned,
+                                       const WorkerState& worker) {
+    if (!free_for_owner_in(memory, write.record, worker.shared.time)) [[unlikely]]
+      return htm::Verdict::retry(kWriteLocked);
+    const TidWord word = memory.load(&write.record->tid_word);
+    if (word == planned || base::injected("region-overwrites-unseen")) [[likely]]
+      return htm::Verdict::done();
+    return record::is_locked(word) ? htm::Verdict::retry(kWriteLocked) : htm::Verdict::give_up(kPlanOutdated);
+  }
+  template <typename Memory>
+  static void install_in(Memory& memory, const WriteEntry& write, TidWord old, TidWord tid) {
+    silo::install_in(memory, write, installed_word(write, old, tid));
+  }
+
+ private:
+  static bool claimed(const ReadEntry& read, const Claims& claims) {
+    return claims.has(read.record) || base::injected("skip-own-lock-check");
+  }
+  /// The same for a record that another node may hold. A lease is not waited for here, where others may wait for what is locked.
+  static AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker);
+};
+static_assert(Protocol<Silo>);
+
+}  // namespace granary::cc::silo
