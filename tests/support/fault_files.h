@@ -65,7 +65,8 @@ class FaultFiles final : public base::FileSystem {
   /// How many such calls there were, failed ones included.
   std::uint64_t calls(FileCall call) const;
   std::uint64_t faults_hit() const;
-  /// Called before each call takes effect, outside of all locks: may take images, plan faults, block.
+  /// Called before each call takes effect, by the thread that makes the call, so by several at once, and outside of all
+  /// locks: may take images, plan faults, block.
   using Observer = std::function<void(FileCall call, const std::string& path)>;
   void set_observer(Observer observer);
   /// Paths that begin with this go to the system's files: for what must be mapped (rings).

@@ -3,6 +3,7 @@
 // and of transactions.
 
 #include <filesystem>
+#include <mutex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,15 +55,29 @@ struct Image {
   std::size_t number;
   std::string path;  ///< of the call
 };
-/// They are looked at when the process that they are of is done, as it holds the lock of its rings until then.
-using Images = std::vector<Image>;
-
-void add_images(Images& images, FaultFiles& files, const std::string& path) {
-  for (const Survives survives : {Survives::kSynced, Survives::kAll, Survives::kRandom}) {
-    const std::size_t number = images.size() + 1;
-    images.push_back({files.power_loss_image(survives, number), number, path});
+/// Takes images before each call for `files` from now until stop(). They are looked at when the process that they are of
+/// is done, as it holds the lock of its rings until then.
+class Images {
+ public:
+  explicit Images(FaultFiles& files) : files_(files) {
+    files.set_observer([this](tests::FileCall, const std::string& path) { add(path); });
   }
-}
+  void stop() { files_.set_observer({}); }
+  const std::vector<Image>& taken() const { return images_; }
+
+ private:
+  void add(const std::string& path) {
+    const std::lock_guard lock(mutex_);  // the logs of two loggers are read by two threads
+    for (const Survives survives : {Survives::kSynced, Survives::kAll, Survives::kRandom}) {
+      const std::size_t number = images_.size() + 1;
+      images_.push_back({files_.power_loss_image(survives, number), number, path});
+    }
+  }
+
+  FaultFiles& files_;
+  std::mutex mutex_;
+  std::vector<Image> images_;
+};
 
 class Opening : public testing::TestWithParam<std::uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Loggers, Opening, testing::Values(1, 2));
@@ -79,41 +94,39 @@ void make_database(FaultFiles& files, std::uint32_t loggers, const Directories& 
 TEST_P(Opening, MayFailAtEveryCall) {
   FaultFiles files;
   ASSERT_NO_FATAL_FAILURE(make_database(files, GetParam()));
-  Images images;
-  files.set_observer([&](tests::FileCall, const std::string& path) { add_images(images, files, path); });
+  Images images(files);
   {
     const tests::RingDirectory rings;
     const auto opened = Database::open(options(rings, GetParam()), files);
     EXPECT_TRUE(opened.ok());
-    files.set_observer({});
+    images.stop();
   }
-  for (const Image& image : images) {
+  for (const Image& image : images.taken()) {
     ASSERT_EQ(check(*image.files, GetParam()), "") << "image " << image.number << ", before a call for " << image.path;
   }
   EXPECT_EQ(check(files, GetParam()), "");
-  EXPECT_GT(images.size(), 30u);
+  EXPECT_GT(images.taken().size(), 30u);
 }
 
 TEST_P(Opening, MayFailWhileTheLogMoves) {
   const Directories moved{"/logs"};
   FaultFiles files;
   ASSERT_NO_FATAL_FAILURE(make_database(files, GetParam()));
-  Images images;
-  files.set_observer([&](tests::FileCall, const std::string& path) { add_images(images, files, path); });
+  Images images(files);
   {
     const tests::RingDirectory rings;
     const auto opened = Database::open(options(rings, GetParam(), moved), files);
     EXPECT_TRUE(opened.ok());
-    files.set_observer({});
+    images.stop();
   }
-  for (const Image& image : images) {
+  for (const Image& image : images.taken()) {
     // Where it was, then where it was to go, and so on: what the cut left must not come between.
     for (const Directories& logs : {Directories{}, moved, Directories{}, moved}) {
       ASSERT_EQ(check(*image.files, 1, logs), "") << "image " << image.number << ", before a call for " << image.path;
     }
   }
   EXPECT_EQ(check(files, GetParam(), moved), "");
-  EXPECT_GT(images.size(), 30u);
+  EXPECT_GT(images.taken().size(), 30u);
 }
 
 TEST(OpeningDirectories, ANewOneMustHoldNoLog) {
