@@ -41,12 +41,22 @@ void check_directories(const NodeConfig& node, Owners& owners) {
 
 /// What serves one host only, and what to do about it.
 struct OfOneHost {
-  const char* what;
-  const char* mend;
+  std::string what;
+  std::string mend;
 };
 
+/// "use provider "verbs"": those that reach other hosts.
+std::string other_providers() {
+  std::string mend;
+  for (const ProviderTraits& row : kProviders) {
+    if (!row.one_host) mend += fmt::format("{}\"{}\"", mend.empty() ? "use provider " : " or ", row.name);
+  }
+  return mend;
+}
+
 std::vector<OfOneHost> of_one_host(const ClusterConfig& config) {
-  if (config.provider == Provider::kShm) return {{"provider \"shm\"", "use provider \"verbs\""}};
+  if (traits(config.provider).one_host)
+    return {{fmt::format("provider \"{}\"", name(config.provider)), other_providers()}};
   std::vector<OfOneHost> found;
   if (config.membership.kind == MembershipKind::kLocal)
     found.push_back({"membership \"local\"", "use membership \"zookeeper\""});

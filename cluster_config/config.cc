@@ -9,7 +9,6 @@
 
 namespace granary::cluster_config {
 
-const char* name(Provider provider) { return provider == Provider::kShm ? "shm" : "verbs"; }
 const char* name(Directories directories) { return directories == Directories::kByHost ? "by_host" : "apart"; }
 const char* name(SwapStores stores) { return stores == SwapStores::kRefused ? "refused" : "tolerated"; }
 const char* name(MembershipKind kind) { return kind == MembershipKind::kLocal ? "local" : "zookeeper"; }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster_config/provider.h"
+
 namespace granary::cluster_config {
 
 /// The limits of a cluster file.
@@ -13,7 +15,6 @@ inline constexpr std::uint16_t kGreatestNodeId = 4095;  ///< a state word has 12
 /// Of one node. The database has 256 (kMaxWorkers): as many again run calls, and two are the node's own.
 inline constexpr std::uint32_t kMostWorkers = 127;
 
-enum class Provider : std::uint8_t { kShm, kVerbs };
 enum class MembershipKind : std::uint8_t { kLocal, kZookeeper };
 enum class ClockKind : std::uint8_t { kHost, kPtp, kNone };
 /// Whether verbs devices do whose compare-and-swaps store when they fail, as rdma::verbs::VerbsOptions::tolerate_swap_stores.
@@ -24,7 +25,6 @@ enum class Directories : std::uint8_t { kByHost, kApart };
 enum class ReleaseKind : std::uint8_t { kDurable, kCommit };
 
 /// The word for it in the file.
-const char* name(Provider provider);
 const char* name(SwapStores stores);
 const char* name(Directories directories);
 const char* name(MembershipKind kind);
@@ -53,7 +53,7 @@ struct ClockConfig {
 struct NodeConfig {
   std::uint16_t id = 0;                  ///< 1 to kGreatestNodeId
   std::string host = {};                 ///< nodes with the same name run on one machine
-  std::string address = {};              ///< verbs: the IP address where it listens, and at no other
+  std::string address = {};              ///< the IP address where it listens, and at no other; empty: at none
   std::uint16_t port = 0;                ///< verbs: in rdma_cm's port space
   std::string device = {};               ///< verbs: "mlx5_0"; empty: the first that can be used
   std::uint8_t device_port = 0;          ///< verbs: from 1; 0: the first that is active

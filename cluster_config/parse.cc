@@ -90,7 +90,7 @@ void Parser::read_cluster() {
                                                   config_.run_directory.substr(0, 40), kLongestRunDirectory));
   }
   config_.key_file = path(section, "key_file");
-  if (config_.provider == Provider::kVerbs) section.require("key_file", "what 'granary cluster key FILE' makes");
+  if (traits(config_.provider).needs_key) section.require("key_file", "what 'granary cluster key FILE' makes");
   config_.epoch_ms = static_cast<std::uint32_t>(section.integer("epoch_ms", {1, 10'000}, 40));
   config_.snapshot_epochs = static_cast<std::uint32_t>(section.integer("snapshot_epochs", {1, 10'000}, 25));
   config_.lease_us = static_cast<std::uint32_t>(section.integer("lease_us", {20, 1'000'000}, 400));
@@ -181,7 +181,7 @@ NodeConfig Parser::read_node(Section& section) {
   node.port = static_cast<std::uint16_t>(section.integer("port", {1, 65'535}, 18'515));
   node.device = section.text("device");
   node.device_port = static_cast<std::uint8_t>(section.integer("device_port", {1, 255}, 0));
-  if (config_.provider == Provider::kVerbs) section.require("address", "the IP address where it listens");
+  if (traits(config_.provider).addresses) section.require("address", "the IP address where it listens");
   if (!node.address.empty() && !is_own_address(node.address))
     section.complain("address", fmt::format(" = \"{}\": expected the IP address of one host", node.address));
   node.cpus = read_cpus(section);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/fabric/bench_provider.h"
 #include "bench/fabric/measure.h"
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
@@ -29,8 +30,8 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
   }
   std::string text =
       fmt::format("granary bench fabric, {}\n\n{}, one worker, random places of {} MiB, time of one operation\n\n{}",
-                  base::version_text(), load.provider, load.region_bytes >> 20, aligned(cells));
-  if (load.provider != "shm") return text;
+                  base::version_text(), name(load.provider), load.region_bytes >> 20, aligned(cells));
+  if (!traits(load.provider).by_processor) return text;
   for (const Comparison& one : compare(figures)) {
     text += fmt::format("\n{}: {:.1f} ns to {:.1f} ns, {:.2f} x; at most {:.1f} ns wanted: {}", one.what, one.ours,
                         one.plain, one.ours / one.plain, one.most, one.ours <= one.most ? "met" : "missed");
@@ -40,7 +41,7 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
 
 nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
   nlohmann::ordered_json ours{{"version", base::version_text()},
-                              {"provider", load.provider},
+                              {"provider", name(load.provider)},
                               {"region_bytes", load.region_bytes},
                               {"operations", load.operations},
                               {"seed", load.seed}};
@@ -52,7 +53,7 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
                                {"p50_ns", figure.p50_ns},
                                {"p99_ns", figure.p99_ns}});
   }
-  if (load.provider == "shm") {
+  if (traits(load.provider).by_processor) {
     for (const Comparison& one : compare(figures)) {
       ours["comparisons"].push_back(
           {{"what", one.what}, {"nanoseconds", one.ours}, {"plain_ns", one.plain}, {"most_ns", one.most}});
@@ -76,7 +77,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
-  const Load load{.provider = flags.text("provider"),
+  const Load load{.provider = provider_of(flags),
                   .region_bytes = region_bytes(flags),
                   .operations = flags.integer("operations"),
                   .seed = settings.seed,
@@ -99,7 +100,7 @@ const BenchCommand& fabric_command() {
           "number of operations, so --workers, --seconds, --warmup and --repeat mean nothing here. Over verbs the node "
           "reaches itself through its first device.",
       .examples = {"--region=256MiB", "--operations=100000 --json=fabric.json", "--provider=verbs --operations=2000"},
-      .flags = {choice_flag("provider", "shm", {"shm", "verbs"}, "Over shared memory or an RDMA device."),
+      .flags = {provider_flag(),
                 bytes_flag("region", "1GiB", kLeastRegion, std::uint64_t{1} << 40,
                            "Of memory that is reached; if not given, less where there is little memory."),
                 integer_flag("operations", 1'000'000, 16, 1'000'000'000'000, "operations", "For each figure.")},

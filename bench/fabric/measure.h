@@ -8,10 +8,12 @@
 
 #include <granary/status.h>
 
+#include "cluster_config/provider.h"
+
 namespace granary::bench::fabric {
 
 struct Load {
-  std::string provider = "shm";  ///< or "verbs"
+  cluster_config::Provider provider = cluster_config::Provider::kShm;
   std::uint64_t region_bytes = 0;
   std::uint64_t operations = 0;  ///< for each figure
   std::uint64_t seed = 1;
@@ -38,7 +40,7 @@ struct Comparison {
   double plain = 0;  ///< ns
   double most = 0;   ///< ns that ours may take, by the bars in docs/rdma.md
 };
-/// For `shm`: a READ of 64 bytes, alone and in chains of 16.
+/// For providers that work by the processor: a READ of 64 bytes, alone and in chains of 16.
 std::vector<Comparison> compare(const std::vector<Figure>& figures);
 
 }  // namespace granary::bench::fabric

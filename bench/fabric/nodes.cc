@@ -1,7 +1,6 @@
 #include "bench/fabric/nodes.h"
 
-#include "rdma/shm/shm_fabric.h"
-#include "rdma/verbs/verbs_fabric.h"
+#include "bench/fabric/bench_provider.h"
 
 namespace granary::bench::fabric {
 namespace {
@@ -23,29 +22,20 @@ Status offer(Fabric& fabric, memory::Region& region) {
   return fabric.listen();
 }
 
-Status open_shm(Nodes& nodes, const std::string& run_directory) {
-  auto target = shm::open_shm_fabric({.node = {.node = kThere}, .run_directory = run_directory});
-  if (!target.ok()) return target.status();
-  nodes.target = std::move(target).value();
-  if (Status status = offer(*nodes.target, *nodes.there); !status.ok()) return status;
-  auto fabric = shm::open_shm_fabric({.node = {.node = kHere}, .run_directory = run_directory});
+Status open_fabrics(Nodes& nodes, cluster_config::Provider provider, const std::string& run_directory) {
+  const bool one_node = traits(provider).loopback;
+  if (!one_node) {
+    auto target = open_bench_fabric(provider, kThere, run_directory);
+    if (!target.ok()) return target.status();
+    nodes.target = std::move(target).value();
+    if (Status status = offer(*nodes.target, *nodes.there); !status.ok()) return status;
+  }
+  auto fabric = open_bench_fabric(provider, one_node ? kThere : kHere, run_directory);
   if (!fabric.ok()) return fabric.status();
   nodes.fabric = std::move(fabric).value();
   const RegionSpec buffers{.id = kBuffers, .access = Access::kLocal};
   if (Status status = nodes.fabric->register_region(buffers, *nodes.here); !status.ok()) return status;
-  return nodes.fabric->listen();
-}
-
-Status open_verbs(Nodes& nodes) {
-  verbs::VerbsOptions options;
-  options.node.node = kThere;
-  options.tolerate_swap_stores = true;  // nothing is raced here
-  auto fabric = verbs::open_verbs_fabric(options);
-  if (!fabric.ok()) return fabric.status();
-  nodes.fabric = std::move(fabric).value();
-  const RegionSpec buffers{.id = kBuffers, .access = Access::kLocal};
-  if (Status status = nodes.fabric->register_region(buffers, *nodes.here); !status.ok()) return status;
-  return offer(*nodes.fabric, *nodes.there);
+  return one_node ? offer(*nodes.fabric, *nodes.there) : nodes.fabric->listen();
 }
 
 Status connect(Nodes& nodes) {
@@ -69,7 +59,7 @@ Status connect(Nodes& nodes) {
 
 }  // namespace
 
-Result<Nodes> open_nodes(const std::string& provider, std::uint64_t region_bytes, std::uint64_t buffer_bytes,
+Result<Nodes> open_nodes(cluster_config::Provider provider, std::uint64_t region_bytes, std::uint64_t buffer_bytes,
                          const std::string& run_directory) {
   auto there = map(region_bytes);
   if (!there.ok()) return there.status();
@@ -78,8 +68,7 @@ Result<Nodes> open_nodes(const std::string& provider, std::uint64_t region_bytes
   Nodes nodes;
   nodes.there = std::move(there).value();
   nodes.here = std::move(here).value();
-  if (Status status = provider == "shm" ? open_shm(nodes, run_directory) : open_verbs(nodes); !status.ok())
-    return status;
+  if (Status status = open_fabrics(nodes, provider, run_directory); !status.ok()) return status;
   if (Status status = connect(nodes); !status.ok()) return status;
   return nodes;
 }

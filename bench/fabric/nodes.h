@@ -1,12 +1,14 @@
 #pragma once
-// Two nodes of the fabric that is measured. Over `verbs` they are one, which reaches itself through its device.
+// Two nodes of the fabric that is measured. Where a node can connect to itself, both are one.
 
 #include <memory>
 #include <string>
 
 #include <granary/status.h>
 
+#include "cluster_config/provider.h"
 #include "rdma/fabric.h"
+#include "src/memory/region.h"
 
 namespace granary::bench::fabric {
 
@@ -22,8 +24,7 @@ struct Nodes {
   rdma::ConnectionId back = 0;               ///< from it to the node of `endpoint`
 };
 
-/// `provider` is "shm", whose nodes meet in the run directory, or "verbs".
-Result<Nodes> open_nodes(const std::string& provider, std::uint64_t region_bytes, std::uint64_t buffer_bytes,
+Result<Nodes> open_nodes(cluster_config::Provider provider, std::uint64_t region_bytes, std::uint64_t buffer_bytes,
                          const std::string& run_directory);
 
 }  // namespace granary::bench::fabric

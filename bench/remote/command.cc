@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/fabric/bench_provider.h"
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/registry.h"
@@ -19,6 +20,10 @@ double of_plain(const std::vector<Figure>& figures, const Figure& figure) {
   return figures.front().nanoseconds / figure.nanoseconds;
 }
 
+std::string nodes_text(cluster_config::Provider provider) {
+  return fmt::format("{}{}", name(provider), traits(provider).loopback ? "" : ", two processes");
+}
+
 std::string text_of(const std::vector<Figure>& figures, const Load& load) {
   std::vector<std::vector<std::string>> cells{
       {"what", "READs", "ns", "million/s", "of plain READs", "cache hits", "misses", "stale", "replaced"}};
@@ -31,15 +36,19 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
   return fmt::format(
       "granary bench remote, {}\n\n{}, one worker, 16 at a time; {} keys, {} bytes a value, zipf {:.2f}, "
       "location cache of {} bytes\n\n{}",
-      base::version_text(), load.provider == "shm" ? "shm, two processes" : load.provider, with_commas(load.data.keys),
-      load.data.value_bytes, load.theta, with_commas(load.location_cache), aligned(cells));
+      base::version_text(), nodes_text(load.provider), with_commas(load.data.keys), load.data.value_bytes, load.theta,
+      with_commas(load.location_cache), aligned(cells));
 }
 
 nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
-  nlohmann::ordered_json ours{
-      {"version", base::version_text()},       {"provider", load.provider}, {"keys", load.data.keys},
-      {"value_bytes", load.data.value_bytes},  {"theta", load.theta},       {"lookups", load.lookups},
-      {"location_cache", load.location_cache}, {"seed", load.seed}};
+  nlohmann::ordered_json ours{{"version", base::version_text()},
+                              {"provider", name(load.provider)},
+                              {"keys", load.data.keys},
+                              {"value_bytes", load.data.value_bytes},
+                              {"theta", load.theta},
+                              {"lookups", load.lookups},
+                              {"location_cache", load.location_cache},
+                              {"seed", load.seed}};
   for (const Figure& figure : figures) {
     ours["figures"].push_back({{"what", figure.what},
                                {"nanoseconds", figure.nanoseconds},
@@ -61,7 +70,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
   const Load load{
-      .provider = flags.text("provider"),
+      .provider = fabric::provider_of(flags),
       .data = {.keys = flags.integer("keys"), .value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes"))},
       .lookups = flags.integer("lookups"),
       .location_cache = flags.bytes("location_cache"),
@@ -91,8 +100,7 @@ const BenchCommand& remote_command() {
           "itself through its first device.",
       .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json",
                    "--provider=verbs --keys=100000 --lookups=20000"},
-      .flags = {choice_flag("provider", "shm", {"shm", "verbs"}, "Over shared memory or an RDMA device."),
-                integer_flag("keys", 1'000'000, 1, 1'000'000'000, "keys", "In the table."),
+      .flags = {fabric::provider_flag(), integer_flag("keys", 1'000'000, 1, 1'000'000'000, "keys", "In the table."),
                 integer_flag("value_bytes", 64, 0, 65'536, "bytes", "Of each value."),
                 integer_flag("lookups", 2'000'000, 16, 1'000'000'000'000, "lookups", "For each figure."),
                 bytes_flag("location_cache", "32MiB", 128, std::uint64_t{1} << 40, "16 bytes for each remembered key."),

@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "bench/remote/owned_table.h"
+#include "cluster_config/provider.h"
 
 namespace granary::bench::remote {
 
 struct Load {
-  std::string provider = "shm";  ///< or "verbs"
+  cluster_config::Provider provider = cluster_config::Provider::kShm;
   Data data;
   std::uint64_t lookups = 0;         ///< for each figure
   std::uint64_t location_cache = 0;  ///< bytes
   double theta = 0;
   std::uint64_t seed = 1;
-  std::string run_directory;  ///< where nodes meet over shared memory
+  std::string run_directory;  ///< where nodes of one host meet
 };
 
 struct Figure {

@@ -1,7 +1,6 @@
 #include "bench/remote/nodes.h"
 
-#include "rdma/shm/shm_fabric.h"
-#include "rdma/verbs/verbs_fabric.h"
+#include "bench/fabric/bench_provider.h"
 
 namespace granary::bench::remote {
 namespace {
@@ -9,25 +8,24 @@ namespace {
 constexpr rdma::NodeId kReader = 2;
 constexpr rdma::RegionId kBuffers = 2;
 
-Status open_shm(Nodes& nodes, const Data& data, const std::string& run_directory) {
-  auto process = OwnerProcess::start(data, run_directory);
+/// The owner in a process of its own.
+Status open_apart(Nodes& nodes, cluster_config::Provider provider, const Data& data, const std::string& run_directory) {
+  auto process = OwnerProcess::start(provider, data, run_directory);
   if (!process.ok()) return process.status();
   nodes.process = std::move(process).value();
   nodes.table = nodes.process->table();
-  auto fabric = rdma::shm::open_shm_fabric({.node = {.node = kReader}, .run_directory = run_directory});
+  auto fabric = bench::fabric::open_bench_fabric(provider, kReader, run_directory);
   if (fabric.ok()) nodes.fabric = std::move(fabric).value();
   return fabric.status();
 }
 
-Status open_verbs(Nodes& nodes, const Data& data) {
+/// The reader is the owner.
+Status open_one(Nodes& nodes, cluster_config::Provider provider, const Data& data, const std::string& run_directory) {
   auto own = OwnedTable::make(data);
   if (!own.ok()) return own.status();
   nodes.own = std::move(own).value();
   nodes.table = nodes.own->table();
-  rdma::verbs::VerbsOptions options;
-  options.node.node = kOwner;
-  options.tolerate_swap_stores = true;  // nothing is raced here
-  auto fabric = rdma::verbs::open_verbs_fabric(options);
+  auto fabric = bench::fabric::open_bench_fabric(provider, kOwner, run_directory);
   if (!fabric.ok()) return fabric.status();
   nodes.fabric = std::move(fabric).value();
   return nodes.fabric->register_region({.id = kTableRegion}, nodes.own->region());
@@ -35,9 +33,10 @@ Status open_verbs(Nodes& nodes, const Data& data) {
 
 }  // namespace
 
-Result<Nodes> open_nodes(const std::string& provider, const Data& data, const std::string& run_directory) {
+Result<Nodes> open_nodes(cluster_config::Provider provider, const Data& data, const std::string& run_directory) {
   Nodes nodes;
-  Status status = provider == "shm" ? open_shm(nodes, data, run_directory) : open_verbs(nodes, data);
+  Status status = traits(provider).loopback ? open_one(nodes, provider, data, run_directory)
+                                            : open_apart(nodes, provider, data, run_directory);
   if (!status.ok()) return status;
   return nodes;
 }

@@ -1,22 +1,21 @@
 #pragma once
-// The reader and the node whose table it searches: over shared memory another process. Over `verbs` it is the reader
-// itself, which reaches itself through its device.
+// The reader and the node whose table it searches: another process, or, where a node can connect to itself, the reader.
 
 #include "bench/remote/owner.h"
 
 namespace granary::bench::remote {
 
 struct Nodes {
-  std::unique_ptr<OwnerProcess> process;  ///< over shared memory
-  std::unique_ptr<OwnedTable> own;        ///< over verbs
+  std::unique_ptr<OwnerProcess> process;  ///< none if the reader is the owner
+  std::unique_ptr<OwnedTable> own;        ///< if the reader is the owner
   std::unique_ptr<memory::Region> buffers;
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<rdma::Endpoint> endpoint;
   kvstore::remote::RemoteTable table;
 };
 
-/// Starts the owner, which makes its table; `provider` is "shm", whose nodes meet in the run directory, or "verbs".
-Result<Nodes> open_nodes(const std::string& provider, const Data& data, const std::string& run_directory);
+/// Starts the owner, which makes its table.
+Result<Nodes> open_nodes(cluster_config::Provider provider, const Data& data, const std::string& run_directory);
 /// Gives the reader its buffers and lets it be reached.
 Status listen(Nodes& nodes, std::uint64_t buffer_bytes);
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "rdma/shm/shm_fabric.h"
+#include "bench/fabric/bench_provider.h"
 
 namespace granary::bench::remote {
 namespace {
@@ -21,11 +21,11 @@ struct Owner {
   std::unique_ptr<OwnedTable> owned;
   std::unique_ptr<rdma::Fabric> fabric;
 
-  Status start(const Data& data, const std::string& run_directory) {
+  Status start(cluster_config::Provider provider, const Data& data, const std::string& run_directory) {
     auto made = OwnedTable::make(data);
     if (!made.ok()) return made.status();
     owned = std::move(made).value();
-    auto opened = rdma::shm::open_shm_fabric({.node = {.node = kOwner}, .run_directory = run_directory});
+    auto opened = bench::fabric::open_bench_fabric(provider, kOwner, run_directory);
     if (!opened.ok()) return opened.status();
     fabric = std::move(opened).value();
     if (Status status = fabric->register_region({.id = kTableRegion}, owned->region()); !status.ok()) return status;
@@ -34,9 +34,10 @@ struct Owner {
 };
 
 /// In the child: says where the table is, or (as anything else) what is wrong, and stays until `hold` is closed.
-[[noreturn]] void be_owner(const Data& data, const std::string& run_directory, int answer, int hold) {
+[[noreturn]] void be_owner(cluster_config::Provider provider, const Data& data, const std::string& run_directory,
+                           int answer, int hold) {
   Owner owner;
-  const Status status = owner.start(data, run_directory);
+  const Status status = owner.start(provider, data, run_directory);
   const RemoteTable table = status.ok() ? owner.owned->table() : RemoteTable{};
   const void* const said = status.ok() ? static_cast<const void*>(&table) : status.message().data();
   const std::size_t bytes = status.ok() ? sizeof table : std::min(status.message().size(), sizeof table - 1);
@@ -47,7 +48,8 @@ struct Owner {
 
 }  // namespace
 
-Result<std::unique_ptr<OwnerProcess>> OwnerProcess::start(const Data& data, const std::string& run_directory) {
+Result<std::unique_ptr<OwnerProcess>> OwnerProcess::start(cluster_config::Provider provider, const Data& data,
+                                                          const std::string& run_directory) {
   int answer[2];
   int hold[2];
   if (::pipe2(answer, O_CLOEXEC) != 0 || ::pipe2(hold, O_CLOEXEC) != 0) {
@@ -56,7 +58,7 @@ Result<std::unique_ptr<OwnerProcess>> OwnerProcess::start(const Data& data, cons
   const pid_t process = ::fork();
   if (process == 0) {
     ::close(hold[1]);
-    be_owner(data, run_directory, answer[1], hold[0]);
+    be_owner(provider, data, run_directory, answer[1], hold[0]);
   }
   ::close(answer[1]);
   ::close(hold[0]);

@@ -1,5 +1,5 @@
 #pragma once
-// The node that is searched over shared memory: a process with the table, which does nothing else.
+// The node that is searched, if it is another one: a process with the table, which does nothing else.
 
 #include <sys/types.h>
 
@@ -7,13 +7,15 @@
 #include <string>
 
 #include "bench/remote/owned_table.h"
+#include "cluster_config/provider.h"
 
 namespace granary::bench::remote {
 
 class OwnerProcess {
  public:
   /// Forks: the caller has no threads yet. Returns when the table is filled and can be reached.
-  static Result<std::unique_ptr<OwnerProcess>> start(const Data& data, const std::string& run_directory);
+  static Result<std::unique_ptr<OwnerProcess>> start(cluster_config::Provider provider, const Data& data,
+                                                     const std::string& run_directory);
   ~OwnerProcess();
   OwnerProcess(const OwnerProcess&) = delete;
   OwnerProcess& operator=(const OwnerProcess&) = delete;

@@ -82,8 +82,7 @@ bench::ExitCode check(const std::string& file, const bench::FlagValues& flags) {
     for (const std::string& line : problems.lines()) base::print(stderr, "granary: {}\n", line);
     return bench::ExitCode::kUsage;
   }
-  const bool verbs = config->provider == cluster_config::Provider::kVerbs;
-  const cluster_check::Machine machine = cluster_check::this_machine(verbs);
+  const cluster_check::Machine machine = cluster_check::this_machine(traits(config->provider).devices);
   std::vector<NodeConfig> here = cluster_check::nodes_here(*config, machine);
   if (const std::uint64_t id = flags.integer("id"); id != 0) {
     const NodeConfig* const node = config->find(static_cast<std::uint16_t>(id));

@@ -1,5 +1,7 @@
 #include "src/node/node_fabric.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "cluster_config/key_file.h"
@@ -15,12 +17,19 @@ namespace granary::db {
 
 using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
+using cluster_config::Provider;
 
 namespace {
 
-rdma::verbs::VerbsOptions verbs_options(const ClusterConfig& config, const NodeConfig& node) {
+using OpenedFabric = Result<std::unique_ptr<rdma::Fabric>>;
+
+OpenedFabric open_shm(const ClusterConfig& config, const NodeConfig&, const rdma::NodeOptions& options) {
+  return rdma::shm::open_shm_fabric({.node = options, .run_directory = config.run_directory});
+}
+
+OpenedFabric open_verbs(const ClusterConfig& config, const NodeConfig& node, const rdma::NodeOptions& own) {
   rdma::verbs::VerbsOptions options{
-      .node = {},
+      .node = own,
       .device = node.device,
       .port = node.device_port,
       .address = node.address,
@@ -30,13 +39,29 @@ rdma::verbs::VerbsOptions verbs_options(const ClusterConfig& config, const NodeC
   for (const NodeConfig& peer : config.nodes) {
     options.peers.push_back({.node = peer.id, .host = peer.address, .service = peer.port});
   }
-  return options;
+  return rdma::verbs::open_verbs_fabric(options);
 }
+
+struct Opener {
+  Provider provider;
+  OpenedFabric (*open)(const ClusterConfig&, const NodeConfig&, const rdma::NodeOptions&);
+};
+
+/// In the order of the enumerators.
+constexpr std::array kOpeners{Opener{Provider::kShm, open_shm}, Opener{Provider::kVerbs, open_verbs}};
+
+static_assert(std::equal(kOpeners.begin(), kOpeners.end(), cluster_config::kProviders.begin(),
+                         cluster_config::kProviders.end(),
+                         [](const Opener& opener, const auto& row) { return opener.provider == row.provider; }),
+              "each provider has an opener");
 
 }  // namespace
 
-Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, const NodeConfig& node,
-                                                  rdma::Generation generation) {
+OpenedFabric open_provider(const ClusterConfig& config, const NodeConfig& node, const rdma::NodeOptions& options) {
+  return kOpeners[static_cast<std::size_t>(config.provider)].open(config, node, options);
+}
+
+OpenedFabric open_fabric(const ClusterConfig& config, const NodeConfig& node, rdma::Generation generation) {
   // Both were compared on joining; nothing is touched of the memory of a node that has come in otherwise.
   const std::uint64_t alike = cluster_config::fingerprint(config) ^ kvstore::hash::mix(cluster_protocol());
   rdma::NodeOptions options{.node = node.id, .generation = generation, .layout = alike};
@@ -45,12 +70,7 @@ Result<std::unique_ptr<rdma::Fabric>> open_fabric(const ClusterConfig& config, c
     if (!secret.ok()) return secret.status();
     options.key = rdma::key_of(*secret);
   }
-  if (config.provider == cluster_config::Provider::kShm) {
-    return rdma::shm::open_shm_fabric({.node = options, .run_directory = config.run_directory});
-  }
-  rdma::verbs::VerbsOptions verbs = verbs_options(config, node);
-  verbs.node = options;
-  return rdma::verbs::open_verbs_fabric(verbs);
+  return open_provider(config, node, options);
 }
 
 void make_run_directory(const ClusterConfig& config) {

@@ -10,6 +10,12 @@
 
 namespace granary::db {
 
+/// A fabric of the file's provider, for the node's place in the file.
+Result<std::unique_ptr<rdma::Fabric>> open_provider(const cluster_config::ClusterConfig& config,
+                                                    const cluster_config::NodeConfig& node,
+                                                    const rdma::NodeOptions& options);
+
+/// The same for a node of a cluster, with the cluster's key and what must be alike on all nodes.
 Result<std::unique_ptr<rdma::Fabric>> open_fabric(const cluster_config::ClusterConfig& config,
                                                   const cluster_config::NodeConfig& node, rdma::Generation generation);
 

@@ -128,11 +128,11 @@ Finding check_device(const NodeConfig& node, const Machine& machine) {
 Findings check_machine(const ClusterConfig& config, Nodes here, const Machine& machine) {
   Findings findings{check_memory(here, machine), check_huge_pages(here, machine), check_cpus(here, machine),
                     check_numa(here, machine)};
-  if (config.provider != cluster_config::Provider::kVerbs) return findings;
-  findings.push_back(check_lock_limit(here, machine));
+  const cluster_config::ProviderTraits& provider = traits(config.provider);
+  if (provider.devices) findings.push_back(check_lock_limit(here, machine));
   for (const NodeConfig& node : here) {
-    findings.push_back(check_address(node, machine));
-    findings.push_back(check_device(node, machine));
+    if (provider.addresses) findings.push_back(check_address(node, machine));
+    if (provider.devices) findings.push_back(check_device(node, machine));
   }
   return findings;
 }

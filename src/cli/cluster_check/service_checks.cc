@@ -105,7 +105,7 @@ Findings check_zookeeper(const ClusterConfig& config) {
 
 Findings check_services(const ClusterConfig& config) {
   Findings findings{check_clock(config)};
-  if (config.provider == cluster_config::Provider::kVerbs) {
+  if (traits(config.provider).addresses) {
     for (const NodeConfig& node : config.nodes) findings.push_back(check_host(node));
   }
   if (config.membership.kind == cluster_config::MembershipKind::kZookeeper) {
