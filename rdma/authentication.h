@@ -18,7 +18,7 @@ namespace granary::rdma {
 using Nonce = std::array<std::uint8_t, 16>;
 using Proof = std::array<std::uint8_t, 16>;
 
-/// Who proves: one's proof is none of the other's.
+/// The side that proves. A proof of one side is none for the other.
 enum class Side : std::uint8_t { kCaller, kAnswerer };
 
 /// The key that a secret stands for; that of "" is no key.

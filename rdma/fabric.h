@@ -104,7 +104,7 @@ using BellId = std::uint32_t;
 /// Whether poll() reports the chain.
 enum class Signal : std::uint8_t { kYes, kNo };
 
-/// What became of a chain that was to be posted: all of it was taken, or nothing.
+/// The outcome of posting a chain: all of it was taken, or nothing.
 enum class PostResult : std::uint8_t {
   kPosted,
   kFull,           ///< no room now: poll, then post again
@@ -127,7 +127,7 @@ struct Completion {
   CompletionStatus status = CompletionStatus::kDone;
 };
 
-/// What an endpoint's connections can carry. Callers stay within; post() refuses the rest, so nothing overflows.
+/// The limits of an endpoint's connections. post() refuses whatever goes beyond them, so nothing overflows.
 struct Limits {
   std::uint32_t outstanding = 0;      ///< operations of one connection that are posted and not given back
   std::uint32_t chain_length = 0;     ///< operations of one chain; at most `outstanding`
@@ -145,9 +145,8 @@ class Endpoint {
   virtual const Limits& limits() const = 0;
 
   /// Connects to a node, waiting at most `timeout_us`. kUnavailable if it does not answer (not started, dead, cut off);
-  /// kFailedPrecondition if it refuses (another version, layout or
-  /// cluster key), with both sides' values; kAlreadyExists if a
-  /// connection of this endpoint to the node works still. Ids are not used twice.
+  /// kFailedPrecondition if it refuses (another version, layout or cluster key), with both sides' values; kAlreadyExists
+  /// if a connection of this endpoint to the node works still. Ids are not used twice.
   virtual Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) = 0;
   /// Breaks the connection from this side; its chains are reported as kBroken.
   virtual void disconnect(ConnectionId connection) = 0;
@@ -181,20 +180,20 @@ class Endpoint {
   Endpoint() = default;
 };
 
-/// Who may touch a registered region.
+/// Which nodes may touch a registered region.
 enum class Access : std::uint8_t {
   kLocal,   ///< only this node: buffers of its own operations
   kRemote,  ///< peers too
 };
 
-/// What a region is for its node.
+/// How a node registers a region.
 struct RegionSpec {
   RegionId id = 0;
   Access access = Access::kRemote;
   bool reliable = false;  ///< survives a crash of the node, by other means; `sim` destroys what is in the others
 };
 
-/// What all providers need to know of the node.
+/// The facts about a node that all providers need.
 struct NodeOptions {
   NodeId node = 0;
   Generation generation = 1;

@@ -47,7 +47,7 @@ class PeerRegions {
   NodeId node() const { return node_; }
   Generation generation() const { return generation_; }
 
-  /// Of the region; 0 if there is none.
+  /// The region's size; 0 if there is no such region.
   std::uint64_t bytes(RegionId id) const;
 
  private:

@@ -34,11 +34,11 @@ struct Absent {
   std::string key;
 };
 
-/// When no older write of any key can come any more, by one thread: takes those out of their tables that are still absent, and frees
-/// them. False if there was no epoch slot left.
+/// Takes those records out of their tables that are still absent, and frees them. One thread calls it, when no older write of any key can
+/// come any more. False if there was no epoch slot left.
 [[nodiscard]] bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker);
 
-/// One thread's way into the tables. add() gathers; keys and values must stay where they are until flush().
+/// Applies the writes that one thread brings. add() gathers them; keys and values must stay where they are until flush().
 class Applier {
  public:
   enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kOutOfMemory };
@@ -65,11 +65,12 @@ class Applier {
   }
   [[nodiscard]] Outcome flush();
 
-  /// After all appliers have flushed, by one thread at a time: frees what was replaced, and adds to `absents` what was removed.
+  /// Frees what was replaced, and adds to `absents` what was removed. To be called by one thread at a time, after all appliers have
+  /// flushed.
   void finish(std::vector<Absent>& absents);
 
   std::uint64_t applied() const { return applied_; }  ///< writes that were the newest of their key when they came
-  /// What the writes that were left out would likely take.
+  /// An estimate of the memory that the writes which were left out would take.
   std::uint64_t missing_bytes() const { return missing_bytes_; }
 
  private:

@@ -19,7 +19,7 @@ struct BackupFigures {
   std::uint64_t bytes = 0;
 };
 
-/// Bytes written of all there are.
+/// Called with the bytes that are written, and the bytes of all.
 using BackupProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
 /// Copies the database in `directory`, whose manifest and scan these are, to the directory `to`, which must be missing or

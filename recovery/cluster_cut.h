@@ -3,9 +3,9 @@
 // coordinator, and others depend on it: so either nothing that committed is missing anywhere, or all nodes go back to one epoch.
 //
 // Agreeing may be cut short after any node has done its part, and what was there before may be gone when it is taken up again
-// (rings, by a loss of power). So what a node that is over has beyond an agreed epoch is void as well, whether it ended in order or
-// its rings were saved by a recovery that did not come to its end. Nobody begins a generation before all have done their part: a
-// node that has begun one since tells that what was agreed before has been carried out everywhere.
+// (rings, by a loss of power). So everything that an ended node has beyond an agreed epoch is void as well, whether the node ended
+// in order or a recovery that was cut short had saved its rings. No node begins a generation before all have done their part. So a
+// node that has begun one since shows that everything that was agreed before has been carried out everywhere.
 
 #include <optional>
 #include <span>
@@ -19,9 +19,9 @@
 
 namespace granary::recovery {
 
-/// What one node's directory tells of the last generation that it began; nothing if there was none.
+/// The last generation that a node began, as its directory tells it; nothing if there was none.
 struct NodeLogState {
-  /// It has no end.
+  /// The generation was not ended in order.
   struct Running {
     epoch::Epoch durable = 0;  ///< D of its log
     bool rings = false;        ///< its rings are there, so that nothing of it is missing
@@ -37,19 +37,19 @@ struct NodeLogState {
 /// `durable` and `rings` are asked if the last generation runs.
 NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings, epoch::Epoch first_epoch);
 
-/// What must be done to one node's log.
+/// The change that must be made to one node's log.
 struct NodeLogEnd {
   bool needed = false;
-  /// Up to there it counts; none: all of it does, rings included.
+  /// The log counts up to there; none: all of it does, rings included.
   std::optional<epoch::Epoch> cut{};
 };
 
-/// For each node. The same whoever asks, and again if it was carried out for some of the nodes only.
+/// The change for each node. Every node computes the same, also when a change was carried out for some of the nodes only.
 std::vector<NodeLogEnd> agree_on_ends(std::span<const NodeLogState> nodes);
-/// Where all that were ended begin again: behind every epoch that any node ever used.
+/// The epoch with which all nodes that were ended begin again: after every epoch that any node ever used.
 epoch::Epoch first_epoch_after(std::span<const NodeLogState> nodes);
 
-/// One line, and back; kDamaged if the text, which may be anything, is none.
+/// Writes the state as one line, and reads it; kDamaged if the text, which may be anything, is no such line.
 std::string to_text(const NodeLogState& state);
 Result<NodeLogState> log_state_of(std::string_view text);
 

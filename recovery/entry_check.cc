@@ -32,7 +32,7 @@ const char* check_continues(std::string_view body) {
   return body.size() == sizeof(log::Continues) ? nullptr : "the name of the next segment has the wrong length";
 }
 
-/// What a checksum does not tell: that the entry makes sense.
+/// Checks what a checksum does not tell: that the entry makes sense.
 const char* check_sense(const Entry& entry) {
   switch (entry.header.kind()) {
     case EntryKind::kTransaction: return entry.header.tid() == 0 ? "a transaction without a TID" : nullptr;

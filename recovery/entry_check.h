@@ -1,6 +1,6 @@
 #pragma once
-// Entries of the log as they are found again: is what stands here one, and what is in it. Safe on any bytes: nothing
-// outside the given ones is ever touched, and nothing is believed before it was checked.
+// Reads entries of the log: whether the bytes are an entry, and what it holds. Safe on any bytes (I26): nothing outside of the given ones
+// is touched, and nothing is believed before it was checked.
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,7 @@ const char* check_entry(std::string_view segment, std::size_t at, std::uint32_t 
 class EntryList {
  public:
   explicit EntryList(std::string_view bytes = {}) : bytes_(bytes) {}
-  /// The next transaction. False at the end, or at the first thing that is none: then fault() is set.
+  /// Goes on to the next transaction. False at the end, or where the bytes are no transaction: then fault() is set.
   bool next(Entry* entry);
   std::size_t offset() const { return at_; }  ///< of what next() will look at, or of the fault
   bool empty() const { return at_ == bytes_.size(); }
@@ -41,7 +41,7 @@ class EntryList {
 /// Memory for one packed entry's content after the other.
 class Unpacker {
  public:
-  /// What the body of a packed entry holds; valid until the next call. Returns nullptr, or what is wrong with it.
+  /// Unpacks the body of a packed entry, which is valid until the next call. Returns nullptr, or what is wrong with it.
   const char* unpack(std::string_view body, std::string_view* content);
 
  private:

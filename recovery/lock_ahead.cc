@@ -13,7 +13,7 @@ namespace {
 using log::LockHeader;
 using log::NamedLock;
 
-/// What the area shows of a slot's header.
+/// A slot's header as the area shows it.
 struct Slot {
   std::uint64_t bytes, log_end, tid;
 };

@@ -62,7 +62,7 @@ bool ends_early(const ScannedSegment& segment, const ScannedSegment& next) {
   return whole && begins && segment.complete_any.value_or(0) < *next.complete_first;
 }
 
-/// Whether what it lacks at its end may never have been synced.
+/// Whether the part that is missing at its end may never have been synced.
 bool may_end_torn(const LogSegment& segment, const Chain& chain, const SegmentRange& range) {
   if (range.end) return false;
   const LogSegment& last = *chain.segments.back();
@@ -215,7 +215,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
   return error;
 }
 
-/// What is wrong with the files themselves: header, missing ones.
+/// Finds what is wrong with the files themselves: headers, and missing files.
 Result<Chain> Scanner::chain_of(const Generation& generation, std::uint32_t logger) {
   Chain chain;
   chain.logger = logger;

@@ -2,10 +2,10 @@
 // Looks at all logs of a database before anything is replayed: which segments there are, whether they are whole, and
 // up to which epoch they count.
 //
-// A logger's log holds everything up to `complete` of its last marker before the first fault. The running generation
-// counts up to D, the least of these (Silo 4.10); one that is over, up to its cut. A generation is in the manifest only
-// after each of its loggers had a marker on the device, so a log without one lost it. D may be low, for what was not
-// durable yet when the machine stopped; but not lower than what any marker names as durable: then something was lost.
+// A logger's log holds everything up to `complete` of its last marker before the first fault. The running generation counts up to
+// D, the least of these (Silo 4.10); one that is over, up to its cut. A generation is in the manifest only after each of its
+// loggers had a marker on the device, so a log without one lost it. D may be less than E was when the machine stopped. If it is
+// less than an epoch that a marker names as durable, something was lost.
 //
 // No segment may be missing: the manifest names the first one, each but the last names the next, and where a generation ends that
 // is over, the manifest says.
@@ -39,7 +39,7 @@ struct DroppedTail {
   std::string cause;
 };
 
-/// Only with salvage: what was durable and is not whole.
+/// Only with salvage: a durable part of the log that is not whole.
 struct Loss {
   std::string path;
   std::uint64_t offset = 0;
@@ -68,7 +68,7 @@ struct LogScan {
   std::vector<ReadableEnd> ends;    ///< by logger; of the running generation, if there is one
   std::vector<DroppedTail> tails;
   std::vector<Loss> losses;
-  /// Of an opening that did not come to its end: they hold nothing but copies. To be removed before the next opening.
+  /// Segments of an opening that did not come to its end. They hold nothing but copies, and are removed before the next opening.
   std::vector<std::string> abandoned;
   std::vector<std::string> superseded;  ///< segments that the checkpoint has made needless; may be removed
   std::uint64_t bytes = 0, transactions = 0;

@@ -194,7 +194,7 @@ class Fields {
     return std::move(bytes).value_or(std::string());
   }
 
-  /// All that is there has been asked for.
+  /// Complains of members that nobody asked for.
   void end() {
     if (object_.is_object() && object_.size() != taken_)
       complaint_.add(fmt::format("{} has {} fields; expected {}", place_, object_.size(), taken_));

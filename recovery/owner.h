@@ -1,7 +1,7 @@
 #pragma once
-// Whose a directory outside of a database's own is. Log directories elsewhere and directories of rings hold a small text file,
-// "OWNER", written before anything else of the database. A copy of the database has the same manifest; by this file it is told
-// that what the manifest names belongs to the original.
+// The owner of a directory that lies outside of its database's own. Log directories of that kind, and directories of rings, hold a
+// small text file, "OWNER", which is written before anything else of the database. A copy of the database has the same manifest;
+// this file tells it that the directories which the manifest names belong to the original (I24).
 
 #include <optional>
 #include <string>
@@ -24,9 +24,10 @@ struct Owner {
   bool operator==(const Owner&) const = default;
 };
 
-/// None if the directory is there and has no owner; kNotFound if it is not there; kDamaged if the file does not say whose it is.
+/// Reads whose the directory is. None if it is there and has no owner; kNotFound if it is not there; kDamaged if the file does not
+/// say whose it is.
 Result<std::optional<Owner>> read_owner(base::FileSystem& files, const std::string& directory);
-/// Durable when it returns; no change if it says so already.
+/// Writes the owner, which is durable when this returns. No change if the file says so already.
 Status write_owner(base::FileSystem& files, const Owner& owner);
 
 }  // namespace granary::recovery

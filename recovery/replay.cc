@@ -21,7 +21,7 @@ namespace {
 
 constexpr epoch::Epoch kNoLimit = ~epoch::Epoch{0};
 
-/// What one thread takes at once: a chunk of a segment, or a ring.
+/// The unit of work that a thread takes at once: a chunk of a segment, or a ring.
 struct Piece {
   const LogSegment* segment = nullptr;
   Chunk chunk{};

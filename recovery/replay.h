@@ -20,7 +20,7 @@
 
 namespace granary::recovery {
 
-/// What a ring of the process that died still holds (log::Ring::pending()); `name` is for messages.
+/// The entries that a ring of the process that died still holds (log::Ring::pending()); `name` is for messages.
 struct RingEntries {
   std::string name;
   std::string_view entries;

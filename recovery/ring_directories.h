@@ -28,7 +28,7 @@ struct RingDirectory {
   std::string why;  ///< a few words for users
 };
 
-/// Those of this user in the parent directory, sorted. An error is one of reading the parent.
+/// Lists this user's directories of rings in the parent directory, sorted. An error is one of reading the parent.
 Result<std::vector<RingDirectory>> list_ring_directories(const std::string& parent);
 
 /// Removes it with all rings in it; kUnavailable if a process has it. What is no file of a database is kept, and with it the

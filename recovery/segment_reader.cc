@@ -40,7 +40,7 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-/// What differs first, with both values; empty if nothing does.
+/// Names the first member that differs, with both values; empty if none does.
 std::string difference(const SegmentHeader& found, const SegmentHeader& expected) {
   const auto numbers = [](std::string_view field, std::uint64_t is, std::uint64_t should) {
     return is == should ? std::string() : fmt::format("{} {}, expected {}", field, is, should);
@@ -177,7 +177,7 @@ SegmentReader::Found SegmentReader::next_packed() {
   return fail("a packed entry whose content is no list of transactions");
 }
 
-/// What stands at at_ is no entry. The next turn goes on where something valid begins again.
+/// The bytes at at_ are no entry. The next turn goes on where something valid begins again.
 SegmentReader::Found SegmentReader::fail(const char* cause) {
   bool gave_up = false;
   fault_ = {at_, cause, find_valid(at_ + log::kAlignment, &gave_up)};

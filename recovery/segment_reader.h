@@ -1,8 +1,8 @@
 #pragma once
 // Reads one segment of the log, transaction by transaction, and tells precisely where it is not what was written.
 //
-// Safe on any bytes. What it hands out passed the segment's checksums; what lies behind a fault is handed out only
-// after the fault was reported.
+// Safe on any bytes (I26). It hands out only entries that passed the segment's checksums, and entries after a fault only once the
+// fault was reported.
 
 #include <compare>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace granary::recovery {
 
 struct Manifest;
 
-/// What a segment's name says (log::segment_name).
+/// The parts of a segment's name (log::segment_name).
 struct SegmentName {
   std::uint64_t generation = 0;
   std::uint32_t logger = 0;
@@ -49,7 +49,7 @@ class FileBytes {
   std::size_t size_ = 0;
 };
 
-/// A place that is not what was written.
+/// A place where the bytes are not those that were written.
 struct Fault {
   std::uint64_t offset = 0;
   std::string cause;
@@ -58,9 +58,9 @@ struct Fault {
 
 class SegmentReader {
  public:
-  /// What next() found. Zeros up to the end of the file are its end: a segment is written in whole blocks.
+  /// The finding of next(). Zeros up to the end of the file are its end, since a segment is written in whole blocks.
   enum class Found { kTransaction, kMarker, kContinues, kFault, kEnd };
-  /// Of the segment as far as it was read.
+  /// The verdict on the segment as far as it was read.
   enum class Verdict { kClean, kTornTail, kDamaged };
 
   /// `bytes` are the whole file. kDamaged, naming file, field, what was found and what expected, if it does not begin

@@ -1,5 +1,5 @@
 #pragma once
-// What one segment holds, without its content: pieces to replay, markers, faults.
+// An inventory of one segment: pieces to replay, markers, faults.
 
 #include <cstdint>
 #include <optional>

@@ -77,7 +77,7 @@ Status Settling::arrive() {
   return {};
 }
 
-/// One that cannot be looked at counts as there.
+/// Whether the original is still there. A directory that cannot be looked at counts as there.
 bool Settling::is_original_there() const {
   const auto& former = settled_.manifest.residence;
   if (!former || former->directory == directory_) return false;

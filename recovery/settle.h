@@ -1,8 +1,8 @@
 #pragma once
-// Whether a database lies where its manifest says, and whose the directories are that the manifest names. Everything that opens
-// a database, or looks at one, settles that first, and changes nothing meanwhile.
+// Decides whether a database lies where its manifest says, and whose the directories are that the manifest names. Every program that
+// opens a database, or looks at one, settles that first, and changes nothing meanwhile.
 //
-// What is kept true: nothing of a database is used by another directory than its own. A copy (made by cp, by a snapshot of the
+// The rule (I24): nothing of a database is used by another directory than its own. A copy (made by cp, by a snapshot of the
 // file system, or put back from a backup) is a database of its own from its first opening on: it has what its log files hold,
 // and no rings. A directory that was renamed stays the database that it was. See docs/decisions/copies.md.
 
@@ -17,7 +17,7 @@
 
 namespace granary::recovery {
 
-/// What whoever opens or looks says of the directories.
+/// The caller's statements about the directories.
 struct Wishes {
   std::vector<std::string> log_directories;  ///< canonical; those of a copy may be copies of the original's
   bool moved = false;  ///< the database is the one that was elsewhere and is there no more: take_residence()
@@ -32,7 +32,7 @@ struct Settled {
   bool copy = false;
   std::string note;  ///< for users; else empty
 
-  /// What survived of a process that died: nothing if this is a copy, as the rings are the original's. kDamaged if something of
+  /// The rings that survived a process that died: none if this is a copy, as the rings are the original's. kDamaged if something of
   /// another database is in their place.
   Result<SurvivingRings> rings() const;
   /// kDamaged if the directory of the rings is another database's. Nothing in it is touched then.

@@ -1,6 +1,6 @@
 #pragma once
-// What an opening knows of a database's log before it changes anything: the segments, the rings of the process that died, and
-// that they fit. Tools that only look ask the same.
+// Looks at a database's log before an opening changes anything: the segments, the rings of the process that died, and whether they fit.
+// Tools that only look use it, too.
 //
 // A ring holds what its logger had not synced yet, and says up to where the log was synced. A log that can be read only up to
 // a place before that has lost what stands between, although the ring is whole: a disk that gave up what it had synced, or another

@@ -11,7 +11,8 @@ namespace granary::recovery {
 
 namespace {
 
-/// Rings of another instance lie elsewhere. These can be of this one only after the files of another of its lives were put back.
+/// Rings of another instance lie in another directory. These rings can be of a later life of this instance only if older
+/// files were put back.
 Status check_life(const log::RingHeader& header, const Generation& generation, const std::string& path) {
   if (header.stamp == generation.stamp || base::injected("ignore-stamps")) return {};
   return {

@@ -18,8 +18,8 @@
 namespace granary::cluster_config::clock {
 
 struct ClockOptions {
-  std::uint64_t max_age_us =
-      10'000;  ///< softtime that was not written for so long is none; steps are to be well within it
+  /// Softtime that was not written for so long does not count. Steps must come well within it.
+  std::uint64_t max_age_us = 10'000;
   std::uint64_t hold_us = 2'000'000;                               ///< without jumps, before the time counts again
   std::uint64_t longest_lease_us = base::TimeReading::kUnlimited;  ///< any node's, by the cluster's settings
 };

@@ -38,9 +38,9 @@ inline constexpr std::uint64_t kWarnEvery_us = 10'000'000;
 struct MembershipOptions {
   NodeId node = 0;
   std::string cluster;  ///< the name; all members have the same
-  std::uint64_t fingerprint =
-      0;                ///< of what all members must have alike (the cluster file); all live members have the same
-  std::string address;  ///< where peers find this node; at most kMostAddressBytes
+  /// Of what all members must have alike (the cluster file). All live members have the same.
+  std::uint64_t fingerprint = 0;
+  std::string address;         ///< where peers find this node; at most kMostAddressBytes
   std::uint64_t protocol = 0;  ///< what nodes do with each other's memory and messages; all live members have the same
   std::string release = {};    ///< of this program, for who is refused; at most kMostReleaseBytes
   /// The cluster's id as this node knows it from its data; 0: it knows none. Joining another cluster is refused, and
@@ -167,8 +167,8 @@ class Membership {
   const Listener listener_;
   Generation generation_ = 0;
   std::uint64_t cluster_id_ = 0;
-  std::atomic<bool> taken_over_ =
-      true;  ///< what the life before has left, or it left nothing; set by who joins and serves
+  /// Whatever the life before has left is taken over, or it left nothing. Set by the thread that joins and serves.
+  std::atomic<bool> taken_over_ = true;
   Fence fence_;
   Living living_;
 
@@ -178,8 +178,8 @@ class Membership {
     std::uint64_t since_us;
   };
   std::map<NodeId, Missed> missed_;  ///< members without a mark, since they were found so; guarded by board_mutex_
-  std::uint64_t reopened_us_ =
-      0;  ///< when the fence opened again that a silent board had shut; guarded by board_mutex_
+  /// When the fence opened again that a silent board had shut. Guarded by board_mutex_.
+  std::uint64_t reopened_us_ = 0;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::shared_ptr<const Configuration> configuration_;  ///< guarded by mutex_

@@ -53,7 +53,7 @@ Fiber::Fiber(std::function<void()> body)
 Fiber::~Fiber() {
   base::always_check(ended_ || !begun_, "a fiber ends before it is destroyed");
   if constexpr (base::kThreadSanitizer) __tsan_destroy_fiber(body_side_.thread_state);
-  // What is mapped there next is not a stack's frames any more.
+  // Whatever is mapped there next is no frame of a stack.
   if constexpr (base::kAddressSanitizer) __asan_unpoison_memory_region(stack_, kStackBytes);
   ::munmap(stack_ - kGuardBytes, kGuardBytes + kStackBytes);
 }

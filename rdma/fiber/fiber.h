@@ -28,7 +28,7 @@ class Fiber {
   bool ended() const { return ended_; }
 
  private:
-  /// What the sanitizers want to know of one side of a switch.
+  /// The facts about one side of a switch that sanitizers ask for.
   struct Side {
     void* address_stack = nullptr;  ///< ASan's fake stack, while the side is not running
     const void* bottom = nullptr;

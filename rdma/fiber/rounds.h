@@ -12,7 +12,7 @@
 
 namespace granary::rdma::fiber {
 
-/// What has been posted so far.
+/// The operations that have been posted so far, counted.
 struct Traffic {
   std::uint64_t rounds = 0;  ///< each a round trip, to however many nodes
   std::uint64_t reads = 0;
@@ -21,7 +21,7 @@ struct Traffic {
   std::uint64_t compare_swaps = 0;  ///< and fetch-adds
 };
 
-/// Of one fiber, which alone calls it.
+/// Runs many steps at once. One fiber, or one thread outside of fibers, calls it.
 class Rounds {
  public:
   Rounds(Scheduler& scheduler, FiberEndpoint& endpoint, const Peers& peers, base::Waiter& waiter)
@@ -48,7 +48,7 @@ class Rounds {
   FiberEndpoint& endpoint_;
   const Peers& peers_;
   base::Waiter& waiter_;
-  // Of run(); kept for their memory.
+  // Used by run(); members only so that their memory is used again.
   std::vector<Step*> open_;  ///< nullptr: has ended in this round
   std::vector<Operation> chain_;
   struct Part {

@@ -16,7 +16,7 @@ enum class Failure : std::uint8_t {
   kRefused,  ///< an address lies outside of the peer's regions: what led there is damaged
 };
 
-/// What a step wants when its operations have completed.
+/// A step's wish when its operations have completed.
 enum class Next : std::uint8_t {
   kEnded,
   kAtOnce,      ///< a round more

@@ -10,7 +10,7 @@ namespace {
 
 enum class Kind : std::uint64_t { kRequest = 1, kAnswer = 2 };
 
-/// What each message begins with.
+/// The header of each message.
 struct Header {
   Kind kind;
   Rpc::CallId call;
@@ -48,7 +48,7 @@ void Rpc::step(std::uint64_t now_us) {
   end_overdue(now_us);
 }
 
-/// What is too short or of no known kind is dropped: it comes from another process.
+/// A message that is too short or of no known kind is dropped: it comes from another process (I26).
 void Rpc::take(std::string_view message) {
   Header header{};
   if (message.size() >= sizeof header) std::memcpy(&header, message.data(), sizeof header);

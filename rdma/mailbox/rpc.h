@@ -35,7 +35,7 @@ class Rpc {
   /// Calls under way at most; so the peer has to keep no more answers than that for us. If it must, because calls of ours
   /// timed out, it drops what is asked.
   static constexpr std::size_t kMostCalls = 64;
-  /// Of a message, beside the request or the answer.
+  /// The part of a message that is neither request nor answer.
   static constexpr std::size_t kHeaderBytes = 16;
 
   /// `last_call`: of the one before on the same mailboxes, since answers to that may still arrive.

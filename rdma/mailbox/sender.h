@@ -40,7 +40,7 @@ class Sender {
   void completed(const Completion& completion);
 
   bool broken() const { return state_ == State::kBroken; }
-  /// All that was taken is in the receiver's ring, or on its way with nothing left to do here.
+  /// Whether all messages that were taken are in the receiver's ring, or on their way with nothing left to do here.
   bool idle() const { return sent_ == message_.size() && !open_; }
   /// The receiver serves this sender: what it sends arrives unless the connection breaks from now on.
   bool served() const { return state_ == State::kOpen; }

@@ -1,5 +1,5 @@
 #pragma once
-// What a worker of mailboxes does when there is nothing to do: it looks for a while, then it sleeps at its endpoint
+// How a worker of mailboxes waits when there is nothing to do: it looks for a while, then it sleeps at its endpoint
 // until a message comes for it, or something else happens there.
 
 #include <cstdint>

@@ -38,7 +38,7 @@ Result<Descriptor> connect_to(const std::string& path);
 /// Waits until the socket can be read or has been hung up; false after `timeout_us`.
 bool wait_readable(int fd, std::uint64_t timeout_us);
 
-/// Who is at the other end of a connected socket.
+/// The process at the other end of a connected socket.
 struct SocketPeer {
   int process = 0;
   unsigned user = 0;

@@ -13,7 +13,7 @@
 
 namespace granary::rdma::shm {
 
-/// What a connection remembers from one operation to the next.
+/// The state that a connection keeps from one operation to the next.
 class StoreOrder {
  public:
   void stored() { pending_ = true; }

@@ -1,7 +1,7 @@
 #pragma once
-// What two processes tell each other before they share memory. Each side sends two packets: a greeting with a fresh
-// challenge, then once more with what it has to show for the other's. The side that is connected to proves first that it
-// has the cluster's key, and adds its regions, and their memory files as ancillary data, only if the other has proved it too.
+// The messages of two processes before they share memory. Each side sends two packets: a greeting with a fresh challenge, and then
+// the greeting once more with its proof for the other's challenge. The answerer proves first that it has the cluster's key. It adds
+// its regions, and their memory files as ancillary data, only if the caller has proved it, too.
 //
 //   caller                          answerer
 //   greeting, challenge      ->
@@ -9,7 +9,7 @@
 //   greeting, proof          ->
 //                            <-     greeting, regions, files
 //
-// Packets come from other processes: anything may be in them, and what is not understood is an error, never trusted.
+// Packets come from other processes (I26): anything may be in them, and a packet that is not understood is an error.
 
 #include <array>
 #include <cstdint>
@@ -25,14 +25,14 @@
 
 namespace granary::rdma::shm {
 
-/// Changes with the hello and with what operations promise each other through shared memory.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+/// The version of these messages, and of everything that is done with one-sided operations afterwards.
+inline constexpr std::uint32_t kHelloVersion = 3;
 /// Regions of a node that peers can reach, one of them the fabric's own.
 inline constexpr std::size_t kMostRegions = 33;
 
 struct Hello {
   std::array<char, 8> magic = {'g', 'r', 'a', 'n', 's', 'h', 'm', '\n'};
-  std::uint32_t version = kProtocolVersion;
+  std::uint32_t version = kHelloVersion;
   Generation generation = 0;
   std::uint64_t layout = 0;
   NodeId node = 0;
@@ -61,7 +61,7 @@ Result<ReceivedHello> receive_hello(int socket);
 /// OK if these two can share memory; otherwise kFailedPrecondition with what differs, both values, and the mend.
 Status check_compatible(const Hello& mine, const Hello& theirs);
 
-/// A side's proof of the two greetings; whatever proofs are in them is not part of it.
+/// A side's proof of the two greetings. The proofs in them are not part of it.
 Proof proof_of(const ClusterKey& key, Side side, const Hello& caller, const Hello& answerer);
 
 }  // namespace granary::rdma::shm

@@ -31,7 +31,7 @@ class Peer {
     return bases_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
   }
 
-  /// Of a peer's endpoint; `id` is below kMostBells.
+  /// The bell of one of the peer's endpoints; `id` is below kMostBells.
   Bell bell(BellId id) const { return {own_region_, id}; }
 
   /// Set once by the watcher; read by every post and poll. Acquire pairs with the release of mark_dead().

@@ -37,7 +37,7 @@ Result<ReceivedHello> hear(int socket, NodeId node, Clock::time_point end) {
   return receive_hello(socket);
 }
 
-/// What is in the directory decides who a node meets, so nobody else may write there.
+/// The files in the directory decide whom a node meets, so nobody else may write there.
 Status check_private(const std::string& directory) {
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0)
@@ -73,7 +73,7 @@ class ShmFabric final : public Fabric {
 
  private:
   std::string socket_path(NodeId node) const { return fmt::format("{}/node-{}.sock", options_.run_directory, node); }
-  /// Who reaches into this node, from the connection on.
+  /// A peer that connects to this node, before it has proved that it may.
   struct Stranger {
     Descriptor socket;
     std::optional<Hello> greeting = {};  ///< its first; none yet before that

@@ -168,7 +168,7 @@ void Connection::lose_replies() {
   notice_later("the link is down");
 }
 
-/// What does nothing any more has no completion either.
+/// An operation that has no effect any more has no completion either.
 void Connection::target_gone() {
   target_ = nullptr;
   replies_lost_ = true;

@@ -8,7 +8,7 @@
 namespace granary::rdma::sim {
 namespace {
 
-/// What memory holds after its node crashed: nothing that could be taken for data.
+/// The content of memory after its node crashed: nothing that could be taken for data.
 constexpr std::uint64_t kDestroyed = 0xdbdbdbdbdbdbdbdbu;
 
 }  // namespace

@@ -60,7 +60,7 @@ class SimNetwork {
   Result<std::unique_ptr<Fabric>> open_fabric(const NodeOptions& node);
 
   std::uint64_t now() const { return now_; }
-  /// What a node takes the time to be.
+  /// The time as a node's clock tells it.
   std::uint64_t clock(NodeId node) const;
   void set_clock(NodeId node, const ClockError& error) { clocks_[node] = error; }
 

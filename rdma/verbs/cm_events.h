@@ -38,7 +38,7 @@ using CmEvent = std::unique_ptr<rdma_cm_event, AckEvent>;
 /// "cannot WHAT: the reason in errno", kUnavailable.
 Status cm_error(const std::string& what);
 
-/// What an id's context points to once its events are the thread's.
+/// An id's context points to this once its events are the thread's.
 class CmTarget {
  public:
   virtual ~CmTarget() = default;

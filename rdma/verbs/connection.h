@@ -33,7 +33,7 @@ class Connection final : public CmTarget {
   void open(CmId cm, const Answer& answer);
   /// Posts a checked chain that fits, with one doorbell. A device that refuses breaks the connection.
   void post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag);
-  /// The same with a ring, which has room.
+  /// Posts a ring, for which there is room.
   void ring(BellId bell);
   /// Destroys the queue pair: the device touches no memory for it afterwards, and adds no completion.
   void close();

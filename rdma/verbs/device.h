@@ -39,7 +39,7 @@ struct DeviceFacts {
   std::vector<PortFacts> ports;
 };
 
-/// What all queue pairs of a fabric share.
+/// The device as all queue pairs of a fabric share it.
 struct DeviceChoice {
   std::string device;
   std::uint8_t port = 0;

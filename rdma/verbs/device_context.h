@@ -1,5 +1,5 @@
 #pragma once
-// What the queue pairs of a fabric share: the device as rdma_cm opened it, the protection domain, the memory regions.
+// The things that the queue pairs of a fabric share: the device as rdma_cm opened it, the protection domain, the memory regions.
 
 #include <infiniband/verbs.h>
 
@@ -45,7 +45,7 @@ class DeviceContext {
   const LocalRegions& regions() const { return regions_; }
   /// By place in regions().
   std::uint32_t local_key(int place) const { return keys_[static_cast<std::size_t>(place)]->lkey; }
-  /// What an answer tells of the regions that peers may reach.
+  /// The regions that peers may reach, as an answer tells them.
   void describe_regions(Answer& answer) const;
 
  private:

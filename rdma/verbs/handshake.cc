@@ -16,7 +16,7 @@ namespace {
 /// The device resends after 4.096 us x 2^14 = 67 ms, so a host that is gone is noticed in one or two seconds.
 constexpr std::uint8_t kAckTimeout = 14;
 constexpr std::uint8_t kRetries = 7;
-/// What rdma_cm reports when the other side refused with an answer of its own.
+/// The status that rdma_cm reports when the other side refused with an answer of its own.
 constexpr int kRefusedByPeer = 28;
 
 /// One attempt; its steps end early if the deadline passes.
@@ -46,7 +46,7 @@ class Attempt {
   /// Waits for one event; OK if it is the expected one.
   Status await(rdma_cm_event_type expected);
   Status explain_event(const rdma_cm_event& event) const;
-  /// What the peer's node said when it refused, if that is what happened.
+  /// The answer of a peer that refused, if it did.
   std::optional<Answer> refusal() const;
 
   const DeviceContext& device_;

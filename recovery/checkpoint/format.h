@@ -93,7 +93,7 @@ struct TableCount {
   bool operator==(const TableCount&) const = default;
 };
 
-/// What a checkpoint holds, as its writer and its reader count it.
+/// The contents of a checkpoint, as its writer and its reader count them.
 struct Contents {
   epoch::Epoch epoch = 0;
   log::DatabaseId database{};

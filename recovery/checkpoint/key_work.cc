@@ -15,7 +15,7 @@ bool KeyWork::find(unsigned me, epoch::Slot& slot, const std::atomic<bool>& stop
   constexpr auto kPause = std::chrono::microseconds(200);
   while (!stop.load(std::memory_order_relaxed)) {
     if (take_table(me, slot) || take_half(me, slot)) return true;
-    // Whoever still works may only be between two pieces, or have less than can be shared.
+    // A thread that still works may be between two pieces, or have less than can be shared.
     if (busy_.load(std::memory_order_acquire) == 0) return false;
     std::this_thread::sleep_for(kPause);
   }

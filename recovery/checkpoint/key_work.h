@@ -1,5 +1,5 @@
 #pragma once
-// Who does which keys: each thread takes a table, works through it piece by piece, and when no table is left, takes
+// Shares the keys among threads: each takes a table, works through it piece by piece, and when no table is left, takes
 // half of what another one still has to do. So all are busy to the end, also with one big table.
 //
 // Every key of every table's range is in exactly one thread's share, or done: a share changes only under its lock.
@@ -20,7 +20,7 @@ namespace granary::recovery::checkpoint {
 
 class KeyWork {
  public:
-  /// What a thread has to do. Its owner holds the lock while it does a piece.
+  /// A thread's share. The thread holds the lock while it does a piece.
   struct alignas(base::kCacheLine) Share {
     std::mutex mutex;
     txn::TableCore* table = nullptr;  ///< null: nothing

@@ -100,7 +100,7 @@ Result<bool> PartitionReader::read_block(Block* block) {
   return true;
 }
 
-/// What can be said before the checksum: enough that reading the body is safe.
+/// Checks what can be checked before the checksum: enough that reading the body is safe.
 Status PartitionReader::check_header(const BlockHeader& header) const {
   if (header.kind != BlockKind::kRecords && header.kind != BlockKind::kTrailer) {
     return damaged(offset_,

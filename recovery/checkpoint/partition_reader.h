@@ -78,7 +78,7 @@ class RecordReader {
   /// False at the end, or where something is wrong: then status() tells.
   bool next(RecordView* record);
   const Status& status() const { return status_; }
-  /// Of the record that next() gave last.
+  /// The place of the record that next() gave last.
   std::uint64_t offset() const { return at_; }
 
  private:

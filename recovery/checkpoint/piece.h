@@ -1,5 +1,5 @@
 #pragma once
-// What a thread copies of its range while its epoch slot is entered: little enough that E does not wait for it.
+// The part of its range that a thread copies while its epoch slot is entered: little enough that E does not wait for it.
 
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The lock-ahead record (DESIGN: durability): which records of other nodes a worker's transactions may hold x-locked, each with the
+// The lock-ahead record (I10): which records of other nodes a worker's transactions may hold x-locked, each with the
 // word of its x-lock, and which of these transactions are decided. It lies in the worker's ring file behind the ring's bytes, so
 // it survives the process as they do; loggers never look at it. Whoever recovers the node reads it (recovery/lock_ahead.h):
 //

@@ -1,5 +1,5 @@
 #pragma once
-// A worker's log ring in reliable memory (DESIGN: a shared file mapping): on /dev/shm it survives the process.
+// A worker's log ring in reliable memory, which is a shared file mapping: on /dev/shm it survives the process.
 //
 //   page 0    RingHeader
 //   page 1…   the ring's bytes, a power of two, mapped twice in a row, so that an entry never wraps

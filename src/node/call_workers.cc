@@ -82,7 +82,7 @@ CallWorkers::~CallWorkers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-/// What a body throws is the caller's to know, who is elsewhere; the transaction has been aborted on the way.
+/// The caller, on another node, is told what a body throws. The transaction has been aborted by then.
 Result<RunResult> CallWorkers::call(ClusterThread& mine, const cluster::messages::CallQueue::Job& job,
                                     std::string& reply) const {
   try {

@@ -14,7 +14,7 @@
 
 namespace granary::db {
 
-/// What a call came to, as bytes of its answer: the run's result and the reply, or the error.
+/// The outcome of a call, as bytes of its answer: the run's result and the reply, or the error.
 std::string encode_call_result(const Result<RunResult>& result, const std::string& reply);
 /// kUnavailable if the bytes are no such thing.
 Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply);
@@ -38,8 +38,8 @@ class CallWorkers {
   const Procedures& procedures_;
   const std::vector<std::unique_ptr<ClusterThread>> workers_;
   std::atomic<bool> stopping_{false};  // set by end(), read by the threads
-  std::atomic<std::size_t>
-      running_;  // threads that have not ended; each counts itself down (release), end() reads (acquire)
+  /// Threads that have not ended. Each counts itself down (release), end() reads (acquire).
+  std::atomic<std::size_t> running_;
   std::vector<std::thread> threads_;
 };
 

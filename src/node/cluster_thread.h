@@ -15,7 +15,7 @@
 
 namespace granary::db {
 
-/// A worker's number among the node's that ask others. Its mailboxes are where the number says, and its locks have it.
+/// A worker's number among the node's workers that ask other nodes. Its mailboxes lie at the number's place, and its locks carry it.
 class WorkerNumber {
  public:
   /// `give_back` is called when this goes.
@@ -30,7 +30,7 @@ class WorkerNumber {
   WorkerNumber& operator=(const WorkerNumber&) = delete;
 
   std::uint32_t value() const { return value_; }
-  /// For good.
+  /// The number is not given back.
   void keep() { give_back_ = {}; }
 
  private:
@@ -43,7 +43,7 @@ class ClusterThread {
  public:
   /// The number is given back when all else that the worker has is gone; never if it has left records locked at nodes that live.
   static Result<std::unique_ptr<ClusterThread>> open(Database& database, cluster::NodeParts& node, WorkerNumber number);
-  /// Its transactions have ended.
+  /// The worker's transactions have ended by then.
   ~ClusterThread();
   ClusterThread(const ClusterThread&) = delete;
   ClusterThread& operator=(const ClusterThread&) = delete;
@@ -58,7 +58,7 @@ class ClusterThread {
  private:
   ClusterThread(Worker worker, WorkerNumber number, cluster::NodeParts& node, std::unique_ptr<rdma::Endpoint> endpoint);
 
-  /// Between polls that found nothing.
+  /// Waits between polls that found nothing.
   class Idle final : public base::Waiter {
    public:
     explicit Idle(ClusterThread& thread) : thread_(thread) {}
@@ -68,8 +68,8 @@ class ClusterThread {
     ClusterThread& thread_;
   };
 
-  WorkerNumber
-      number_;  ///< first, so that it goes last: whoever gets it next begins with a worker, an endpoint and mailboxes
+  /// The first member, so that it goes last: the next worker with this number finds worker, endpoint and mailboxes free.
+  WorkerNumber number_;
   Worker worker_;
   Idle idle_{*this};
   rdma::fiber::Scheduler scheduler_;

@@ -23,7 +23,8 @@ LeaderThread::~LeaderThread() {
   thread_.join();
 }
 
-/// Who has not joined yet may need what C and D tell to be needless. Members that the cluster does not have any more count for nothing.
+/// C and D say which logs nobody needs any more, and a node that has not joined yet may still need them. Members that are
+/// not in the cluster file any more do not count.
 cluster::Going LeaderThread::going(const membership::Configuration& configuration) const {
   cluster::Going going;
   for (const membership::NodeId node : nodes_) {

@@ -1,5 +1,6 @@
 #pragma once
-// What other nodes may read of this node's directory: its manifest and its log. Nothing else, whatever they ask for.
+// The files of this node's directory that other nodes may read: its manifest and its log. They get nothing else, whatever
+// they ask for.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What of a cluster file opens what: the node's fabric, and the board where members meet.
+// Opens what a cluster file names: the node's fabric, and the board where members meet.
 
 #include <functional>
 #include <memory>

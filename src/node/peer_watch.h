@@ -2,8 +2,8 @@
 // Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until all
 // nodes have been ended and started again; or one that stands still, or keeps a transaction open, so that E cannot advance.
 //
-// A notice when it begins and when it is over, and a sentence at any time for whoever waits (Database::wait_released,
-// Cluster::release_status).
+// It tells a notice when that begins and when it is over, and at any time a sentence for callers that wait
+// (Database::wait_released, Cluster::release_status).
 
 #include <condition_variable>
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace granary::db {
 
-/// What a node sees of the others at one moment.
+/// A node's view of the others at one moment.
 struct PeerView {
   const membership::Configuration& configuration;
   epoch::Epoch epoch = 0;    ///< E
@@ -41,7 +41,7 @@ class PeerReports {
         logs_(logs),
         still_us_(still_us) {}
 
-  /// What is to be told now.
+  /// Returns what is to be told now.
   std::vector<Notice> look(const PeerView& view, std::uint64_t now_us);
   /// Why D stays where it is, in a sentence; empty if this node knows no reason.
   std::string obstacle(std::uint64_t now_us) const;
@@ -66,7 +66,7 @@ class PeerReports {
   std::string holder_;  ///< while E stands still and that was told
 };
 
-/// Looks when it is made, and now and then while it lives; tells the sink.
+/// A thread that looks at the others from time to time, and tells the sink of notices.
 class PeerWatch {
  public:
   /// `see` calls what it is given with what the node sees, or not at all if the node is no member any more.
@@ -76,7 +76,7 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  /// Looks no more; obstacle() stays what it was.
+  /// Ends the looks; obstacle() stays what it was.
   void stop();
   /// PeerReports::obstacle(). Any thread.
   std::string obstacle() const;

@@ -31,7 +31,7 @@ using recovery::NodeLogState;
 using Clock = std::chrono::steady_clock;
 using Lives = std::vector<Generation>;  ///< by node
 
-/// What a node says.
+/// A node's word at the board.
 struct Said {
   Lives lives;  ///< whose round it is
   NodeLogState log;

@@ -1,6 +1,6 @@
 #pragma once
-// Recovery of a whole cluster whose nodes do not see each other's directories (DESIGN: recovery of a whole cluster). Each says at the
-// board what its own log holds, ends it as all agree, and says so. None opens its database before all have.
+// Recovery of a whole cluster whose nodes do not see each other's directories (I20). Each node says at the board what its own log
+// holds, ends the log as all agree, and says so. No node opens its database before all have said so.
 
 #include <span>
 
@@ -13,7 +13,7 @@
 
 namespace granary::db {
 
-/// Of the node that takes part, which may have no directory.
+/// The directory of the node that takes part, if it has one.
 struct OwnDirectory {
   Options options;
   bool served = false;  ///< membership::Life::served

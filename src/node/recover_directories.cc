@@ -29,7 +29,7 @@ Result<std::unique_ptr<base::File>> lock_in_time(const std::string& path, Clock:
   }
 }
 
-/// Of a directory that is there; an empty one else.
+/// The manifest of the node's directory; an empty one if there is no directory.
 Result<recovery::Manifest> manifest_of(const Options& node, base::FileSystem& files) {
   auto manifest = recovery::read_manifest(files, node.directory);
   if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) return recovery::Manifest();

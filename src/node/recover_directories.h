@@ -1,5 +1,5 @@
 #pragma once
-// Before a node of a cluster opens its directory: the first that comes after a crash recovers the whole cluster.
+// Recovery before a node of a cluster opens its directory. The first node that comes after a crash recovers the whole cluster.
 
 #include <cstdint>
 #include <functional>

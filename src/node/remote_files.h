@@ -1,6 +1,6 @@
 #pragma once
-// The manifest and the log of a node on another host, read by messages. For its recovery a node reads what others have as it
-// reads its own.
+// The manifest and the log of a node on another host, read by messages. A node that recovers reads the logs of others by the same
+// calls as its own.
 
 #include <functional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace granary::db {
 
-/// To read only: all else is kFailedPrecondition. Used by one thread, the messenger's. Errors name the node.
+/// Files can only be read: any other call ends with kFailedPrecondition. Used by one thread, the messenger's. Errors name the node.
 class RemoteFiles final : public base::FileSystem {
  public:
   /// Asks until there is an answer, or none can be had.
@@ -35,7 +35,7 @@ class RemoteFiles final : public base::FileSystem {
   Status make_directory(const std::string& path) override { return refuse(path); }
   Status sync_directory(const std::string& path) override { return refuse(path); }
 
-  /// As much of the file as a message holds, at most `most` bytes.
+  /// Reads as much of the file as a message holds, at most `most` bytes.
   Result<cluster::messages::ReadFileAnswer> read(const std::string& path, std::uint64_t offset, std::uint64_t most);
 
  private:

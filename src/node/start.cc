@@ -26,12 +26,13 @@ namespace {
 /// Calls of other nodes that may wait for a worker.
 constexpr std::size_t kMostCalls = 1024;
 
-/// What a member's note begins with that refuses to start.
+/// The beginning of the note of a member that refuses to start.
 constexpr std::string_view kRefusal = "refused: ";
 
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
-/// Of a configuration that all have joined. Nobody joins while others serve, so no generation changes until the next start.
+/// The name of this start, from a configuration that all have joined. No node joins while others serve, so no generation
+/// changes until the next start.
 std::string start_id_of(const Configuration& configuration) {
   std::string id = fmt::format("{:016x}", configuration.cluster_id);
   for (const membership::Member& member : configuration.members)
@@ -165,8 +166,8 @@ Status ClusterNode::await_members() {
                             options_.start_timeout_ms, config_.file, fmt::join(missing, ", ")));
 }
 
-/// Connects with every node once. What keeps two of them apart for good (another key, program or layout) shows here on both sides, before
-/// anybody waits for the other in vain.
+/// Connects with every node once. A difference that keeps two of them apart for good (another key, program or layout) shows
+/// here on both sides, before one waits for the other.
 Status ClusterNode::meet_all() {
   auto endpoint = fabric_->open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
@@ -199,7 +200,7 @@ Status ClusterNode::refuse_start(Status why) {
   return why;
 }
 
-/// What a node said that refused to start in this start of the cluster; empty if none did.
+/// The note of a node that refused to start in this start of the cluster; empty if none did.
 std::string ClusterNode::refusal_by(const Configuration& configuration) const {
   for (const membership::Member& member : configuration.members) {
     const auto former = former_lives_.find(member.id);

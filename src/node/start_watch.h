@@ -1,6 +1,6 @@
 #pragma once
-// Hears when a node that is still joining, recovering or starting is to give up (ClusterOptions::give_up). The question is asked by a
-// thread of its own, so that it does not matter what the node is busy with.
+// Learns when a node that is still joining, recovering or starting shall give up (ClusterOptions::give_up). A thread of its own asks,
+// so that it does not matter what the node is busy with.
 
 #include <atomic>
 #include <functional>
@@ -17,11 +17,11 @@ class StartWatch {
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
 
-  /// Whether the node is to give up. Thread-safe.
+  /// Whether the node shall give up. Thread-safe.
   bool gives_up() const { return gives_up_.load(std::memory_order_acquire); }
-  /// Calls `act` once the node is to give up: now, if it is already, or from the thread.
+  /// Calls `act` once, when the node shall give up: at once if it already shall, or from the thread.
   void on_give_up(std::function<void()> act);
-  /// Nobody is asked and nothing called from now on. For the thread that starts the node.
+  /// Ends the watch: nothing is asked or called from now on. For the thread that starts the node.
   void end();
 
  private:

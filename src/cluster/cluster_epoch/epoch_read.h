@@ -15,13 +15,13 @@ class EpochRead final : public rdma::fiber::Step {
   static constexpr std::size_t kBufferBytes = sizeof(epoch::Epoch);
 
   struct Until {
-    /// Looks again until E is there, so often at most.
+    /// READs E again until it is at least that, `looks` times at most.
     epoch::Epoch at_least = 0;
     unsigned looks = 1;
-    /// Whether E will not come there any more. None: it may.
+    /// Whether E cannot reach that value any more. Empty: it always may.
     std::function<bool()> in_vain = {};
-    /// Whether steps that stand before this one are still going on: what counts is E behind their last round, such as that
-    /// in which a lock was taken. None: no more than this one's own.
+    /// Whether steps before this one are still going on. E counts only if it was READ after their last round, such as the one in
+    /// which a lock was taken. Empty: there are none.
     std::function<bool()> others = {};
   };
 
@@ -39,9 +39,9 @@ class EpochRead final : public rdma::fiber::Step {
   rdma::fiber::Next settle() override;
   void fail(rdma::fiber::Failure) override { failed_ = true; }
 
-  /// What was READ last; 0 if the node could not be reached.
+  /// E as it was READ last; 0 if the node could not be reached.
   epoch::Epoch epoch() const { return failed_ ? 0 : *buffer_; }
-  /// Whether that is late enough.
+  /// Whether E has reached `at_least`.
   bool reached() const { return !failed_ && *buffer_ >= until_.at_least; }
 
  private:

@@ -3,7 +3,7 @@
 // does what plan.h says of them; nobody's processor takes part, the leader's own node is a member like the others.
 //
 // A leader is one configuration's. A member that dies, or does not answer, stops the advance until there is another
-// configuration: E stays, nothing else is touched. A leader that sees a member in a later configuration is none any more.
+// configuration: E stays, nothing else is touched. A leader that sees a member in a later configuration stops leading.
 
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ struct LeaderOptions {
   std::uint64_t connect_timeout_us = 50'000;  ///< for a connection that broke, in each turn
 };
 
-/// What the leader works with: one fiber's.
+/// The means of a leader. All calls are made by one fiber, or by one thread outside of fibers.
 struct LeaderMeans {
   rdma::fiber::Scheduler& scheduler;
   rdma::fiber::FiberEndpoint& endpoint;
@@ -34,7 +34,7 @@ struct LeaderMeans {
 struct TurnReport {
   Turn turn = Turn::kWaiting;
   epoch::Epoch epoch = 0;  ///< the cluster's, after the turn; 0 if not known
-  rdma::NodeId node = 0;   ///< kWaiting, kUnreachable, kSuperseded: because of which
+  rdma::NodeId node = 0;   ///< kWaiting, kUnreachable, kSuperseded: the node because of which
   std::string cause{};     ///< kUnreachable
 
   /// OK unless the leader cannot go on, with the node and what to do.
@@ -47,7 +47,7 @@ class EpochLeader {
 
   EpochLeader(LeaderOptions options, const LeaderMeans& means);
 
-  /// In a fiber, as often as one likes: does a turn if it is time for one.
+  /// Does a turn if it is time for one. May be called as often as one likes.
   std::optional<TurnReport> step(std::uint64_t now_us);
   /// When step() will have something to do.
   std::uint64_t next_us() const { return next_us_; }

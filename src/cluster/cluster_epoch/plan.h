@@ -1,14 +1,16 @@
 #pragma once
-// I7: what a leader does next, given what it has READ of the members' control blocks.
+// I7: decides what a leader does next, given what it has READ of the members' control blocks.
 //
 // The leader advances E when the E of all members, and the e_w of all their open transactions, have arrived in it. So members
 // differ by at most 1, and E is nowhere more than 1 ahead of a transaction that is open anywhere.
 //
-// Each word that a leader changes it changes by compare-and-swap from what it has READ, and only upwards; and once a leader may
-// propose a value, that value is right for good: that all have arrived in E does not cease to be so, nor that an epoch is
-// durable everywhere or that no snapshot needs it. So a former leader whose operations are late does no harm, and a new
-// one finishes what is half done without asking whose it was. Only to admit a node is up to one leader: it does so by its
-// configuration, which the node compares with the one that it acts in, and it begins once all members act in that one.
+// A former leader does no harm. A leader changes each word by compare-and-swap from the value that it has READ, and only upwards.
+// Once a leader may propose a value, that value stays right: all members have arrived in E, an epoch is durable everywhere, no
+// snapshot needs it. So operations of a former leader that are late change nothing, and a new leader finishes what is half done
+// without asking who began it.
+//
+// Only admitting a node is up to one leader. It admits by its configuration, which the node compares with the one that it acts in,
+// and it begins once all members act in that configuration.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +22,7 @@
 
 namespace granary::cluster {
 
-/// What was READ of a control block.
+/// The words that were READ of a member's control block.
 struct MemberView {
   epoch::Epoch epoch = 1;
   epoch::Epoch durable = 0;
@@ -39,7 +41,7 @@ struct MemberView {
 
 MemberView view(const epoch::ControlBlock& block);
 
-/// To what the leader raises a member's words: 0 leaves one as it is.
+/// The values to which the leader raises a member's words. 0 leaves a word as it is.
 struct Raise {
   epoch::Epoch epoch = 0;
   epoch::Epoch durable = 0;
@@ -53,20 +55,20 @@ struct Raise {
 enum class Turn : std::uint8_t {
   kAdvanced,  ///< E is one more
   kSettling,  ///< members were brought to the same E, or admitted: there is more to do at once
-  kWaiting,  ///< a member holds E back: it has a transaction open, or does not act in the configuration yet; or E is the last
+  kWaiting,  ///< a member holds E back: it has a transaction open, or acts in an earlier configuration; or E is the last
   kUnreachable,  ///< a member does not answer: E stays as it is
-  kSuperseded,   ///< a member acts in a later configuration: this leader is none any more
+  kSuperseded,   ///< a member acts in a later configuration: this one leads no more
 };
 
 struct Plan {
   Turn turn = Turn::kWaiting;
-  std::size_t member = 0;     ///< kWaiting, kSuperseded: because of which
+  std::size_t member = 0;     ///< kWaiting, kSuperseded: the member because of which
   epoch::Epoch epoch = 0;     ///< the cluster's E, before the turn
   bool hurry = false;         ///< a member that joins is ahead of the others, which have to catch up
   std::vector<Raise> raises;  ///< one for each member; empty: none
 };
 
-/// What stays where it is while not all nodes that have data are members.
+/// Which of the cluster's words may advance. They stay where they are while not all nodes that have data are members.
 struct Going {
   bool durable = true;      ///< D; false after a member has died, until its log has been taken over
   bool checkpoints = true;  ///< C; false while any node that has data, and may need the others' logs, is no member

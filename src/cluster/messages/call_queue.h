@@ -1,6 +1,6 @@
 #pragma once
-// Procedure calls of other nodes on their way from the service to workers, and their results on the way back. Bounded: what
-// does not fit is refused. Procedures may take long, so the service does not run them itself.
+// Procedure calls of other nodes on their way from the service to workers, and their results on the way back. The queue is bounded:
+// a call that does not fit is refused. Procedures may take long, so the service does not run them itself.
 
 #include <condition_variable>
 #include <cstdint>
@@ -40,14 +40,14 @@ class CallQueue {
   // Workers.
   /// The next call, waiting for one; nothing if the time was up.
   std::optional<Job> wait(std::uint64_t timeout_us);
-  /// Of every job that was taken, once.
+  /// Ends a job with its result. Must be called once for every job that was taken.
   void finish(const Job& job, std::string result);
 
   // The service.
-  /// False if too many wait.
+  /// False if too many calls wait.
   bool put(Job job);
   std::vector<Finished> take_finished();
-  /// Called by finish(), since the service may sleep; not any more once another is set. It does not use the queue.
+  /// finish() calls it, since the service may sleep, until another function is set. It does not use the queue.
   void set_notify(std::function<void()> notify);
 
  private:

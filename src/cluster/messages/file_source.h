@@ -1,5 +1,5 @@
 #pragma once
-// Which files of this node others may read, and what they say.
+// The files of this node that others may read, and their content.
 
 #include "src/cluster/messages/requests.h"
 

@@ -11,7 +11,8 @@
 
 namespace granary::cluster::messages {
 
-/// Of what messages look like. Nodes with another one are refused when they connect, so this is a second line.
+/// The version of frames and bodies. Nodes with another version are refused when they connect, so this check is a second
+/// line (I26).
 inline constexpr std::uint8_t kVersion = 3;
 inline constexpr std::size_t kFrameBytes = 8;
 

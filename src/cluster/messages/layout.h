@@ -1,6 +1,6 @@
 #pragma once
-// Where the mailboxes of a cluster lie: all in one region a node, at places that every node computes. Each worker of each node has
-// a mailbox in each direction with each node's service, and beside it registered memory in which its messages are made.
+// The places of a cluster's mailboxes. All mailboxes of a node lie in one region, at places that every node computes. Each worker of
+// each node has a mailbox in each direction with each node's service, and beside it registered memory in which its messages are made.
 //
 //   requests    by asking node and worker     rings, filled by others       )
 //   answers     by worker and answering node  rings, filled by others       )  each `ring_bytes` long
@@ -17,7 +17,7 @@
 
 namespace granary::cluster::messages {
 
-/// The same on all nodes.
+/// Places in a node's region of mailboxes. All nodes compute the same ones.
 struct MailboxLayout {
   rdma::RegionId region = 0;
   rdma::NodeId nodes = 0;                               ///< so many
@@ -28,7 +28,7 @@ struct MailboxLayout {
 
   std::uint64_t region_bytes() const { return 4 * count() * ring_bytes; }
 
-  /// A node's place; `nodes` if there is no such node.
+  /// A node's position among the ids; `nodes` if there is no such node.
   std::size_t place_of(rdma::NodeId id) const {
     if (ids.empty()) return std::min(id, nodes);
     const auto found = std::lower_bound(ids.begin(), ids.end(), id);

@@ -1,14 +1,13 @@
 #pragma once
-// A worker's side of messages: asks other nodes, and lets the asking fiber wait while others run. Several questions, to several
-// nodes, cost one wait.
+// A worker's side of messages: asks other nodes and waits for their answers. Several questions, to several nodes, cost one wait.
 //
 //   Ask<Place> one(2, {.table = 7, .key = "k", .make = true});
 //   Ask<KeepVersion> two(3, {...});
 //   messenger.ask({&one, &two});
 //   if (one.outcome() == AskOutcome::kAnswered) use(one.answer());
 //
-// Nodes are connected when they are asked first, and anew after a connection broke (the node restarted, say); what was under way
-// then ends as kBroken.
+// A node is connected when it is asked first, and anew after a connection broke, for example because the node restarted. Questions
+// that were under way then end as kBroken.
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +26,7 @@
 
 namespace granary::cluster::messages {
 
-/// Who a messenger is, and what it works with; all of it outlives it.
+/// The worker that a messenger serves, and the means of its work. All of them outlive the messenger.
 struct MessengerPlace {
   const MailboxLayout& layout;
   char* mailboxes = nullptr;  ///< this node's region of mailboxes, layout.region_bytes() long
@@ -38,8 +37,8 @@ struct MessengerPlace {
   std::function<std::uint64_t()> now_us;
   std::uint64_t timeout_us;          ///< of a question
   std::uint64_t connect_timeout_us;  ///< the whole worker waits that long for a node that does not answer
-  std::function<bool(rdma::NodeId)> lives =
-      {};  ///< whether a node is a member that lives: others are not asked. Empty: all are
+  /// Whether a node is a member that lives; others are not asked. Empty: all nodes are asked.
+  std::function<bool(rdma::NodeId)> lives = {};
 };
 
 /// Used by the thread of its endpoint.
@@ -50,21 +49,19 @@ class Messenger {
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
-  /// Returns when all have ended; meanwhile the scheduler's other fibers run, and may ask as well.
+  /// Returns when all questions have ended. Meanwhile the scheduler's other fibers run, and may ask as well.
   void ask(std::span<Question* const> questions);
   void ask(std::initializer_list<Question*> questions) { ask(std::span(questions.begin(), questions.size())); }
   void ask(Question& question) { ask({&question}); }
 
-  // What the scheduler's poll has to do.
-  /// Takes what has arrived, sends what waits, ends what is overdue.
+  // Takes what has arrived, sends what waits, ends what is overdue. The scheduler's poll calls it.
   void step();
   /// A completion with an odd tag (FiberEndpoint's `others`).
   void completed(const rdma::Completion& completion);
 
-  // What the worker's Sleeper has to know.
-  /// Valid as long as the messenger.
+  // The mailboxes that the worker's Sleeper looks at. Valid as long as the messenger.
   std::vector<rdma::mailbox::Receiver*> receivers();
-  /// step() is wanted within this time even if nothing arrives.
+  /// Within this time step() has to be called even if nothing arrives.
   std::uint64_t most_sleep_us() const;
 
  private:

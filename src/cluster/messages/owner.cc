@@ -89,7 +89,7 @@ Owner::Look Owner::look(const Record& record, std::string_view key, bool with_va
   base::Waiter& waiter = *worker_.state().waiter;
   const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
   if (is_held(record, held)) {
-    // Nobody else changes it while the asker waits; a lock bit is of an owner who is about to give way (I2).
+    // Nobody else changes the record while the asker waits: a lock bit is that of an owner which is about to back off (I2).
     const record::TidWord tid = record.tid() & ~record::kLocked;
     seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
     return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;

@@ -18,9 +18,9 @@ namespace granary::cluster::messages {
 /// Used by the worker's thread. No answer waits for anything but locked records, and for them only a moment: kBusy.
 class Owner {
  public:
-  /// A value longer than that is not sent along.
+  /// A longer value is not sent along.
   static constexpr std::size_t kMostValueBytes = std::size_t{16} << 10;
-  /// A scan's piece ends with the entry with which it becomes as long as that.
+  /// A scan's piece ends with the entry that makes it so long.
   static constexpr std::size_t kPieceBytes = std::size_t{32} << 10;
 
   /// `tables`: all of the database, secondary indexes too, by id. `region`: the engine's memory. `slot`: one that nobody else
@@ -32,7 +32,7 @@ class Owner {
         tables_(tables),
         region_(region),
         buffer_(kMostValueBytes, '\0') {
-    worker_.let_borrow(false);  // what it does to the worker's memory happens in a slot of its own
+    worker_.let_borrow(false);  // answers use the worker's memory in a slot of their own
     worker_.state().waiter = &brief_;
   }
   ~Owner() { worker_.state().waiter = &worker_.shared().waiter; }
@@ -53,7 +53,7 @@ class Owner {
  private:
   friend class PieceOfScan;
 
-  /// How a look at a record ended.
+  /// The end of a look at a record.
   enum class Look : std::uint8_t { kSeen, kReplaced, kBusy, kHeldByDead };
 
   Verdict check_snapshot(epoch::Epoch epoch) const;
@@ -65,7 +65,7 @@ class Owner {
   /// `held`: as Scan::held.
   Look look(const cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,
             std::span<const std::uint64_t> held = {});
-  /// What is there of the key now: a record (kSeen), or where it is missed (`seen.offset` is 0, and `missed` is told).
+  /// Looks the key up: a record (kSeen), or the place where it is missed (`seen.offset` is 0, and `missed` is told).
   Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
                   std::span<const std::uint64_t> held);
   SeenNode node(const cc::Leaf* place, cc::Version version) const;

@@ -1,5 +1,5 @@
 #pragma once
-// A question to another node, and in the end its answer: what Messenger carries.
+// A question to another node, and in the end its answer. Messenger carries it.
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@ enum class AskOutcome : std::uint8_t {
   kOpen,  ///< has not ended
   kAnswered,
   kRefused,    ///< verdict() says why; nothing was done
-  kTimedOut,   ///< it was done, or not, or will be
-  kBroken,     ///< the connection, or there was none: it was done, or not
+  kTimedOut,   ///< the other node has done it, or has not, or will
+  kBroken,     ///< the connection broke, or there was none: the other node has done it, or has not
   kMalformed,  ///< the answer could not be understood: the other node is damaged
   kTooLarge,   ///< the question is longer than a message may be
 };
@@ -28,7 +28,7 @@ class Question {
 
   rdma::NodeId node() const { return node_; }
   AskOutcome outcome() const { return outcome_; }
-  /// kRefused.
+  /// After kRefused: why.
   Verdict verdict() const { return verdict_; }
 
   // For Messenger.
@@ -51,10 +51,10 @@ class Question {
 template <typename Request>
 class Ask final : public Question {
  public:
-  /// What the request points to outlives the question.
+  /// Everything that the request points to outlives the question.
   Ask(rdma::NodeId node, const Request& request) : Question(node), request_(request) {}
 
-  /// kAnswered.
+  /// After kAnswered.
   typename Request::Answer& answer() { return answer_; }
   const typename Request::Answer& answer() const { return answer_; }
 

@@ -28,7 +28,7 @@ inline ScanRange scan_range_of(const Range& range) {
   return scan;
 }
 
-/// Leaves of the range what comes behind `key`, which outlives it.
+/// Cuts the range off up to and including `key`, which outlives it.
 inline void go_behind(Range& range, std::string_view key) {
   if (range.descending) {
     range.to = key;

@@ -34,7 +34,7 @@ enum class Type : std::uint8_t {
   kLast = kReadFile
 };
 
-/// What the owner says before an answer; there is one only with kDone.
+/// The owner's verdict on a request. An answer follows only with kDone.
 enum class Verdict : std::uint8_t {
   kDone,
   kUnknownType,   ///< the owner does not know such requests
@@ -154,7 +154,7 @@ struct PlaceAnswer {
   bool operator==(const PlaceAnswer&) const = default;
 };
 
-/// Of keys of an ordered table or a secondary index (range.h).
+/// A range of keys of an ordered table or a secondary index (range.h).
 struct Range {
   std::string_view from{};
   bool from_inclusive = true;
@@ -185,7 +185,7 @@ struct Scan {
 struct ScanEntry {
   std::string key{};
   SeenRecord record{};  ///< absent ones too: they belong into the read set
-  /// Of a secondary index: the record of the table that the entry leads to, whose key is the entry's value.
+  /// In an entry of a secondary index: the record of the table that it leads to, whose key is the entry's value.
   SeenRecord base{};
   static constexpr auto kMembers = std::tuple{&ScanEntry::key, &ScanEntry::record, &ScanEntry::base};
   bool operator==(const ScanEntry&) const = default;
@@ -200,7 +200,7 @@ struct ScanAnswer {
   bool operator==(const ScanAnswer&) const = default;
 };
 
-/// What a snapshot that is pinned at the asking node sees of a key.
+/// Asks what a snapshot that is pinned at the asking node sees of a key.
 struct SnapshotGetAnswer;
 struct SnapshotGet {
   static constexpr Type kType = Type::kSnapshotGet;
@@ -218,7 +218,7 @@ struct SnapshotGetAnswer {
   bool operator==(const SnapshotGetAnswer&) const = default;
 };
 
-/// The same of a range; as many entries as fit into a piece.
+/// Asks what such a snapshot sees of a range. The answer has as many entries as fit into a piece.
 struct SnapshotScanAnswer;
 struct SnapshotScan {
   static constexpr Type kType = Type::kSnapshotScan;

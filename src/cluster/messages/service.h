@@ -2,9 +2,9 @@
 // A node's side of messages: answers the workers of all other nodes. Requests about data are answered on the spot by Owner,
 // procedure calls go to workers by way of a queue, control requests to a handler.
 //
-// What comes from other nodes is not trusted: one that sends what no messenger sends is cut off (its answers' connection is closed,
-// what it goes on to send is thrown away) until it connects anew; the others notice nothing. Memory is bounded by the rings, and by
-// Rpc::kMostCalls answers for each worker of another node.
+// Messages of other nodes are not trusted (I26). A worker that sends what no messenger sends is cut off until it connects anew: the
+// connection for its answers is closed, and its further messages are dropped. The others notice nothing. Memory is bounded by the
+// rings, and by Rpc::kMostCalls answers for each worker of another node.
 
 #include <atomic>
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace granary::cluster::messages {
 
-/// What a service works with; all of it outlives it.
+/// The means of a service's work. All of them outlive the service.
 struct ServicePlace {
   const MailboxLayout& layout;
   char* mailboxes = nullptr;  ///< this node's region of mailboxes, layout.region_bytes() long
@@ -33,18 +33,18 @@ struct ServicePlace {
   Owner& owner;
   CallQueue* calls = nullptr;   ///< none: calls are refused
   FileSource* files = nullptr;  ///< none: nobody reads this node's files
-  /// Answers control requests, in the service's thread, soon. None: they are refused.
+  /// Answers control requests in the service's thread, and returns soon. None: they are refused.
   std::function<std::string(rdma::NodeId from, std::string_view bytes)> control;
-  std::uint64_t connect_timeout_us =
-      100'000;  ///< everybody waits that long for a node that has asked and does not answer
+  /// All that the service does waits for as long for a node that has asked and does not answer.
+  std::uint64_t connect_timeout_us = 100'000;
 };
 
 /// Written by the service (relaxed), read by statistics.
 struct ServiceCounts {
   std::atomic<std::uint64_t> requests{0};
   std::atomic<std::uint64_t> refused{0};
-  std::atomic<std::uint64_t> cut_off{0};    ///< times that a worker of another node was
-  std::atomic<std::uint64_t> connected{0};  ///< times that a worker of another node was
+  std::atomic<std::uint64_t> cut_off{0};    ///< how often a worker of another node was cut off
+  std::atomic<std::uint64_t> connected{0};  ///< how often one has connected
 };
 
 /// Used by the thread of its endpoint and of the owner's worker.
@@ -62,7 +62,7 @@ class Service {
   // For a Sleeper.
   /// Valid as long as the service.
   std::vector<rdma::mailbox::Receiver*> receivers();
-  /// step() is wanted within this time even if nothing arrives.
+  /// Within this time step() has to be called even if nothing arrives.
   std::uint64_t most_sleep_us() const;
 
  private:

@@ -86,7 +86,7 @@ void Service::Link::cut_off(std::uint64_t now_us) {
   cc::bump(counts_.cut_off, std::uint64_t{1});
 }
 
-/// Of a worker that cannot be answered; its questions time out.
+/// Drops the messages of a worker that cannot be answered; its questions time out.
 void Service::Link::throw_away() {
   close();
   while (receiver_.poll()) {

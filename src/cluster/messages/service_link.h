@@ -17,7 +17,7 @@ class Service::Link {
   Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, rdma::NodeId node,
        std::uint32_t worker);
 
-  /// False if nothing had arrived.
+  /// Takes and answers messages. False if nothing had arrived.
   bool step(std::uint64_t now_us);
   void completed(const rdma::Completion& completion);
   /// The result of a call, unless the worker that wants it has connected anew since.
@@ -64,10 +64,10 @@ class Service::Link {
   std::uint64_t answering_ = 0;    ///< tells calls that rpc_ has put off from those of earlier ones
   std::uint64_t connections_ = 0;  ///< tells this sender's completions from those of earlier ones
   std::uint64_t retry_us_ = 0;     ///< when connecting may be tried again
-  std::uint64_t distrust_us_ = 0;  ///< how long it was not heard after it had been cut off last
+  std::uint64_t distrust_us_ = 0;  ///< for how long the worker was not heard after it was cut off last
   std::uint64_t trusted_again_us_ = 0;
   bool cut_off_ = false;
-  bool garbage_ = false;  ///< something came that no messenger sends
+  bool garbage_ = false;  ///< a message came that no messenger sends
 };
 
 }  // namespace granary::cluster::messages

@@ -1,12 +1,12 @@
 #pragma once
-// What the steps of this folder share: an outcome, and a bound on how often they try.
+// The base of all steps of this folder: an outcome, and a bound on how often a step tries.
 
 #include "rdma/fiber/step.h"
 #include "src/cluster/record_access/outcome.h"
 
 namespace granary::cluster {
 
-/// Looks at a record that is locked or changing before its outcome is kBusy; between them the step's fiber pauses.
+/// How often a step looks at a record that is locked or changing before its outcome is kBusy. It pauses between two looks.
 inline constexpr unsigned kMostLooks = 64;
 
 class AccessStep : public rdma::fiber::Step {

@@ -1,5 +1,5 @@
 #pragma once
-// I4: a record READ whole, in one READ, of which nothing is shown that was torn, locked, or another record's.
+// I4: READs a record whole, in one READ, and shows nothing of it that was torn, locked, or another record's.
 
 #include <string_view>
 
@@ -10,13 +10,13 @@ namespace granary::cluster {
 
 class CheckedRead final : public AccessStep {
  public:
-  /// `buffer`: record.bytes() in a registered region. `mine`: an x-lock of the reader's own is none to it.
+  /// `buffer`: record.bytes() in a registered region. `mine`: the reader's own x-lock, which does not count as one.
   CheckedRead(const RemoteRecord& record, void* buffer, record::StateWord mine = record::kFree)
       : AccessStep(record.at),
         record_(record),
         buffer_(buffer),
         mine_(mine) {}
-  /// Of RemoteRecord::at_entry().
+  /// READs the record of RemoteRecord::at_entry().
   CheckedRead(const rdma::RemoteAddress& entry, std::string_view key, std::uint64_t incarnation,
               std::uint32_t max_value_bytes, void* buffer)
       : AccessStep(entry),
@@ -28,14 +28,14 @@ class CheckedRead final : public AccessStep {
   rdma::fiber::Next settle() override;
 
   const RemoteRecord& record() const { return record_; }
-  /// kDone: in the buffer.
+  /// After kDone: the value, in the buffer.
   std::string_view value() const;
-  /// kDone, kMissing: the TID word, for validation, and the record's incarnation, whole.
+  /// After kDone and kMissing: the TID word, for validation, and the record's whole incarnation.
   record::TidWord tid() const { return copy().head.tid_word; }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// The state word that was there at the same moment.
   record::StateWord state() const { return copy().state_word; }
-  /// How often the checksum told that others had been writing meanwhile.
+  /// How often the checksum showed that others had been writing meanwhile.
   unsigned torn() const { return torn_; }
 
  private:

@@ -1,15 +1,15 @@
 #pragma once
-// I4, at commit: whether a record that was read is still as it was, and nobody's.
+// I4, at commit: READs the header of a record to see that it is as it was read, and locked by nobody.
 
 #include "src/cluster/record_access/access_step.h"
 #include "src/cluster/record_access/remote_record.h"
 
 namespace granary::cluster {
 
-/// A look, not a wait: kDone, kChanged or kBusy.
+/// Looks once and does not wait: kDone, kChanged or kBusy.
 class HeaderRead final : public AccessStep {
  public:
-  /// The TID word and the (whole) incarnation are what was read before. `buffer`: a SharedRecord in a registered region.
+  /// `tid` and the (whole) `incarnation` are those that were read before. `buffer`: a SharedRecord in a registered region.
   HeaderRead(const RemoteRecord& record, record::TidWord tid, std::uint64_t incarnation, void* buffer,
              record::StateWord mine = record::kFree)
       : AccessStep(record.at),

@@ -1,6 +1,6 @@
 #pragma once
-// Finds a record of another node's table by its key, and READs it: at the place that the location cache remembers, if it does, else
-// where the hash index says. A place that turns out not to be the key's is forgotten and looked up again.
+// Finds a record of another node's table by its key, and READs it: at the location that the cache remembers, or else where the hash
+// index says. A location that turns out not to be the key's is forgotten, and the key is looked up again.
 
 #include <optional>
 
@@ -12,7 +12,7 @@ namespace granary::cluster {
 
 class KeyRead final : public AccessStep {
  public:
-  /// Of registered memory, on a cache line's boundary.
+  /// How much registered memory it needs, on a cache line's boundary.
   static std::size_t buffer_bytes(const kvstore::remote::RemoteTable& table, std::size_t key_bytes);
 
   /// `cache` may be nullptr; it is of this table. The arguments outlive the step.
@@ -22,11 +22,11 @@ class KeyRead final : public AccessStep {
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// kDone, and kMissing if there is a record that is absent: to read again, lock and validate it, its incarnation whole.
+  /// After kDone, and after kMissing if the record is there and absent: what is needed to read it again, lock it and validate it.
   /// nullptr if the key is in no slot: then missed() has what to validate.
   const CheckedRead* read() const { return read_ ? &*read_ : nullptr; }
   RemoteRecord record() const;
-  /// kBusy: the state word that was there last, if a record was.
+  /// After kBusy: the record's state word as it was last, if there is a record.
   record::StateWord state() const { return read_ ? read_->state() : record::kFree; }
   const kvstore::remote::Lookup& missed() const { return *lookup_; }
   /// READs of buckets and names.

@@ -1,18 +1,21 @@
 #pragma once
-// I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35).
+// I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35). The read side of the
+// protocol lease_2pl; x_lock.h is the write side, and src/cluster/transaction/declare.cc uses both.
 //
-// One chain: CAS the state word from free, or from a lease that has expired, to the end that is wanted; then READ the header. A
-// lease that is there and ends late enough is shared: the READ that came with the CAS was under it, and so was an earlier one in
-// which it was seen, for which no step is needed (shared()). It is never made longer, as readers who come one after the other would
-// keep writers away for ever. Nor is the end of one waited for that is too short to share: whoever has a value reads it
-// optimistically.
+// Taking one. One chain CASes the state word from free, or from a lease that has expired, to the end that is wanted, and READs the
+// header.
 //
-// Nor does one follow the other at once: in the gap between them writers come first, who have waited for the end. Only a writer
-// who needs longer than the gap to come to its lock meets the next lease.
+// Sharing one. A lease that is there and ends late enough is shared: the READ that came with the CAS was made under it. An earlier
+// READ that showed the lease was made under it, too, and then no step is needed (LeaseTerm::shares). A lease is never made longer,
+// because readers that come one after the other would keep writers away for ever. Nobody waits for the end of a lease that is too
+// short to share; the record is then read optimistically.
 //
-// The header counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than the
-// lease may still be writing. Later bits are of owners who will see the lease and give way. What was READ of this TID and
-// incarnation before is what is there; else the record is READ again.
+// The gap. A lease does not follow another at once: in the gap between them come the writers that have waited for the end. A writer
+// meets the next lease only if it needs longer than the gap to come to its lock.
+//
+// The lock bit. The header counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than
+// the lease may still be writing. Later bits are those of owners that will see the lease and back off. If TID and incarnation are
+// those of an earlier READ, that READ shows the record as it is; else the record is READ again.
 //
 // Nobody gives a lease back: it ends. So nothing has to be found out when a connection breaks or a node dies.
 
@@ -34,7 +37,7 @@ struct LeaseTerm {
   std::uint64_t least_end_us = 0;  ///< one that is there already is shared if it does not end sooner
   std::uint64_t gap_us = 0;        ///< from when writers may take the record until the next lease may
 
-  /// Whether what was READ with this state word, unlocked, is under a lease that can be shared.
+  /// Whether a record that was READ unlocked with this state word is under a lease that can be shared.
   bool shares(record::StateWord seen, const base::TimeReading& now) const {
     return record::is_lease(seen) && now.valid(record::lease_end_us(seen)) &&
            record::lease_end_us(seen) >= least_end_us;
@@ -56,7 +59,7 @@ class Lease final : public AccessStep {
     return base::kWord + record::shared_value_offset(key_bytes);
   }
 
-  /// `time` outlives it. `seen`: the state word as it was last; that it has changed costs a round.
+  /// `time` outlives it. `seen`: the state word as it was last. If it has changed, the lease costs one more round.
   Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, const base::SoftTime& time,
         record::StateWord seen = record::kFree);
 
@@ -79,7 +82,8 @@ class Lease final : public AccessStep {
   rdma::fiber::Next look();
   rdma::fiber::Next begin_again(record::StateWord seen, rdma::fiber::Next when);
   rdma::fiber::Next give_up(record::StateWord seen);
-  /// What the next CAS expects: free, or this lease if it may be taken over. Otherwise it is bound to fail, and a look.
+  /// What the next CAS expects: free, or this lease if it may be taken over. Otherwise the CAS is bound to fail, and only
+  /// READs the word.
   record::StateWord expected_after(record::StateWord seen) const;
 
   const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + 1); }

@@ -10,14 +10,14 @@ enum class Outcome : std::uint8_t {
   kOpen,     ///< has not ended
   kDone,     ///< read, unchanged, held, or given back
   kMissing,  ///< the record is absent: the key has no value
-  kMoved,    ///< another key, another incarnation or not the latest: forget the place and look the key up again
+  kMoved,    ///< another key, another incarnation or not the latest: forget the location and look the key up again
   kChanged,  ///< not the TID that was read
   kBusy,     ///< locked by somebody else, or changing, each time
   kNoTime,   ///< the clock is not known well enough for leases (I9): take an x-lock instead
   kNotHeld,  ///< the x-lock was not taken before the connection broke, or is not ours any more
-  kBroken,   ///< the connection; what was posted took effect, or not
+  kBroken,   ///< the connection broke; the operations that were posted took effect, or not
   kStale,    ///< the node has begun another life
-  kRefused,  ///< the place is outside of the node's regions: damage
+  kRefused,  ///< the location is outside of the node's regions: damage
 };
 
 std::string_view name(Outcome outcome);

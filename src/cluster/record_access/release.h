@@ -1,13 +1,13 @@
 #pragma once
 // I5: gives an x-lock back, with a new version of the record or without.
 //
-// Write-back is one WRITE from the TID word on (TID, size and incarnation, check word, key, value), then one of
-// state = free, in one chain: WRITEs of a connection are in order, while the bytes of the first land in any order, under the lock. It never
-// stores to the previous version, which is the owner's, and to the state only to free it. It wipes a lock bit that an owner sets before it sees
-// our word; the owner's undo then fails, which is what it should. A delete is a write-back of an absent TID.
+// A write-back is one WRITE from the TID word on (TID, size and incarnation, check word, key, value), and then one of state = free, in
+// one chain. WRITEs of a connection are in order; the bytes of the first may land in any order, as the record is locked. A write-back
+// never stores to the previous version, which is the owner's, and it stores to the state only to free it. It wipes out a lock bit
+// that an owner has set before it saw our word; then the owner's undo fails, as it should. A delete is a write-back of an absent TID.
 //
 // If the connection breaks, resume() goes on over a new one, made by the same endpoint to the same life of the node, if the state
-// word is still ours. If not, all has been done: nobody frees it but this WRITE, and recovery, which finishes it first.
+// word is still ours. If it is not, all has been done: only this WRITE frees the word, and recovery, which writes back before.
 
 #include "src/cluster/record_access/access_step.h"
 #include "src/cluster/record_access/remote_record.h"
@@ -16,28 +16,28 @@ namespace granary::cluster {
 
 class Release final : public AccessStep {
  public:
-  /// What registered memory it needs for a value of so many bytes.
+  /// How much registered memory it needs for a value of so many bytes.
   static constexpr std::size_t buffer_bytes(std::size_t key_bytes, std::size_t value_bytes) {
     return kVersion * base::kWord + record::shared_record_bytes(key_bytes, value_bytes) - kSkipped;
   }
 
-  /// Without change. `mine`: the x-lock's word.
+  /// Gives the lock back without a change. `mine`: the x-lock's word.
   Release(const RemoteRecord& record, record::StateWord mine, void* buffer);
 
-  /// With this version: `tid` has latest set, and absent for a delete, whose value is empty. The incarnation is the
+  /// Gives it back with this version: `tid` has latest set, and absent for a delete, whose value is empty. The incarnation is the
   /// one under the lock.
   void set_version(record::TidWord tid, std::uint64_t incarnation, std::string_view value);
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// After kBroken, or of a lock of which it is not known whether it was taken; connected again: to be run once more.
+  /// Prepares the step to be run once more over a new connection: after kBroken, or for a lock that may or may not have been taken.
   void resume();
 
  private:
   enum class Phase : std::uint8_t { kWrite, kFindOut };
   static constexpr std::size_t kVersion = 2;  ///< the word where it begins
-  /// What a write-back leaves alone: state and previous version.
+  /// The bytes that a write-back leaves alone: state and previous version.
   static constexpr std::size_t kSkipped = offsetof(record::SharedRecord, head) + offsetof(record::Record, tid_word);
 
   RemoteRecord record_;

@@ -1,5 +1,5 @@
 #pragma once
-// A record of another node: where it should be, and how to tell that it is there (I3, I4).
+// A record of another node: where it should lie, and how a reader sees that it lies there (I3, I4).
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace granary::cluster {
 
 struct RemoteRecord {
-  /// A record whose index entry is `offset`: indexes hold the address of what follows the state word.
+  /// The record of an index entry. Indexes hold the address of the word after the state word.
   static RemoteRecord at_entry(const rdma::RemoteAddress& entry, std::string_view key, std::uint64_t incarnation,
                                std::uint32_t max_value_bytes) {
     RemoteRecord record{.at = entry, .key = key, .incarnation = incarnation, .max_value_bytes = max_value_bytes};
@@ -21,7 +21,7 @@ struct RemoteRecord {
   }
 
   rdma::RemoteAddress at;  ///< of the state word
-  std::string_view key;    ///< outlives what is done with the record
+  std::string_view key;    ///< outlives the steps on the record
   std::uint64_t incarnation = 0;
   /// The bits of it that are known: an index entry has the lowest only.
   std::uint64_t incarnation_mask = (std::uint64_t{1} << kvstore::hash::kIncarnationBits) - 1;
@@ -33,15 +33,15 @@ struct RemoteRecord {
     return static_cast<std::uint32_t>(record::shared_record_bytes(key.size(), max_value_bytes));
   }
 
-  /// Whether what was READ there (head_bytes() at least) is this record, and the latest version of its key. The key of an
-  /// incarnation never changes, so it does not matter when its words were READ.
+  /// Whether the bytes that were READ there (head_bytes() at least) are this record's, and the latest version of its key.
+  /// The key of an incarnation never changes, so it does not matter when its words were READ.
   bool is(const record::SharedRecord& copy) const;
 };
 
-/// The value of a copy of all of it, if the checksum tells that it is of one version (I4); the lock bit does not count.
+/// The value in a copy of the whole record, if the checksum shows that it is of one version (I4). The lock bit does not count.
 std::optional<std::string_view> whole_value(const RemoteRecord& record, const record::SharedRecord& copy);
 
-/// The node's worker must not have it, nor somebody else than `mine`.
+/// Whether the record is locked, by a worker of its owner or by a holder other than `mine`.
 constexpr bool locked_against(record::StateWord mine, record::StateWord state, record::TidWord tid) {
   return record::is_locked(tid) || (record::is_x_locked(state) && state != mine);
 }

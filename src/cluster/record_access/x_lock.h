@@ -1,17 +1,17 @@
 #pragma once
-// I2, the remote side: takes a record's x-lock.
+// I2, the remote side: takes a record's x-lock. The write side of both protocols, occ and lease_2pl.
 //
-// One chain: CAS the state word from free, or from a lease that has expired, to the holder's word; then READ the header. If the lock
-// bit is set there, the owner may hold the record rightfully: its lock may be older than ours. So the header is READ
-// again until the bit is clear, a bounded number of times, or the lock is let go. Once it was seen clear, later lock
-// bits are of owners who will see our word and give way, and nobody looks at them.
+// Taking it. One chain CASes the state word from free, or from a lease that has expired, to the holder's word, and READs the header.
+// If the header has the lock bit, the owner may hold the record rightfully, as its lock may be older than ours. So the header is
+// READ again until the bit is clear, a bounded number of times, and else the lock is let go. Once the bit was seen clear, later
+// lock bits are those of owners that will see our word and back off, and nobody looks at them.
 //
-// If the connection breaks, whether the CAS took effect is not known. Once the endpoint is connected to the node
-// again, so that nothing of the old connection happens any more, resume() finds it out by the state word, which
-// nobody else makes the same (I5).
+// Lost connections. If the connection breaks, it is not known whether the CAS took effect. Once the endpoint is connected to the
+// node again, nothing of the old connection happens any more, and resume() finds it out by the state word, which nobody else makes
+// the same (I5).
 //
-// It may fetch the record as well, with the header, in one READ: what came with a clear bit is what is there, but for bytes that moved
-// before the bit was cleared, which the checksum tells (I4).
+// Fetching. The record may be READ together with the header. With a clear bit these bytes are the record's, except for bytes that
+// moved before the bit was cleared, which the checksum shows (I4).
 
 #include <functional>
 #include <optional>
@@ -22,7 +22,7 @@
 
 namespace granary::cluster {
 
-/// Whether a lease that ends then has expired for everybody. Empty: none ever does.
+/// Whether a lease with this end has expired for everybody. Empty: no lease ever expires.
 using LeaseExpired = std::function<bool(std::uint64_t end_us)>;
 
 class XLock final : public AccessStep {
@@ -33,25 +33,25 @@ class XLock final : public AccessStep {
   }
   static std::size_t buffer_bytes(const RemoteRecord& record) { return record.bytes() + 2 * base::kWord; }
 
-  /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it. `seen`: the state word as it was last; that it has
-  /// changed costs a round.
+  /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it. `seen`: the state word as it was last. If it has
+  /// changed, the lock costs one more round.
   XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
         record::StateWord seen = record::kFree, Fetch fetch = Fetch::kHeader);
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// After kBroken, connected again: to be run once more. kDone or as the outcome of any lock, if our word is
-  /// there; otherwise kNotHeld.
+  /// Prepares the step to be run once more, after kBroken and a new connection. The outcome is that of any lock if our word is
+  /// there, and otherwise kNotHeld.
   void resume();
 
   record::StateWord mine() const { return mine_; }
-  /// kDone: what is there and stays until it is given back (release.h).
+  /// After kDone: TID and incarnation of the record, which stay until the lock is given back (release.h).
   record::TidWord tid() const { return copy().head.tid_word & ~record::kLocked; }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
-  /// kDone, of one that fetches: what is there, if it came whole; else it has to be READ.
+  /// After kDone, of a lock that fetches: the value, if it came whole; else it has to be READ.
   std::optional<std::string_view> value() const;
-  /// kBusy: the state word that was in the way, or free if it was the owner's lock bit.
+  /// After kBusy: the state word that refused the lock, or free if the owner's lock bit did.
   record::StateWord holder() const { return holder_; }
 
  private:

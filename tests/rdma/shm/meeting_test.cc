@@ -104,7 +104,7 @@ TEST_F(Meeting, AnotherVersionIsRefusedWithBothAndGetsNoMemory) {
   const Descriptor socket = call(2);
   Hello hello;
   hello.node = 1;
-  hello.version = kProtocolVersion + 1;
+  hello.version = kHelloVersion + 1;
   ASSERT_TRUE(send_hello(socket.get(), hello, {}).ok());
   const Result<ReceivedHello> received = answer(socket);
   ASSERT_TRUE(received.ok()) << received.status().message();
