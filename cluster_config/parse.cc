@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,12 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint32_t kMostCpus = 4096;
 /// A socket's path has 107 characters, of which a node's name takes some.
 constexpr std::size_t kLongestRunDirectory = 90;
+
+/// One of those that have a row.
+template <std::size_t... Rows>
+Provider read_provider(Section& section, std::index_sequence<Rows...>) {
+  return section.choice("provider", kProviders[Rows].provider...);
+}
 
 class Parser {
  public:
@@ -80,7 +87,7 @@ void Parser::read_cluster() {
   });
   if (!plain || config_.name.size() > 64)
     section.complain("name", ": expected up to 64 letters, digits, '-', '_', '.'");
-  config_.provider = section.choice("provider", Provider::kShm, Provider::kVerbs);
+  config_.provider = read_provider(section, std::make_index_sequence<kProviders.size()>());
   config_.directories = section.choice("directories", Directories::kByHost, Directories::kApart);
   config_.swap_stores = section.choice("swap_stores", SwapStores::kRefused, SwapStores::kTolerated);
   section.require("run_directory", "a directory for the nodes' sockets and locks, private to their user");
