@@ -1,5 +1,5 @@
 // Covers a database that is closed while it writes a checkpoint of its own accord. Not how a checkpoint is cancelled
-// (recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be.
+// (tests/recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be.
 
 #include <atomic>
 #include <chrono>

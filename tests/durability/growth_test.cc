@@ -40,7 +40,7 @@ void expect_filled(ManualDatabase& database, const Table& table) {
 
 std::uint64_t buckets(const Table& table) { return table.core()->index().hash().buckets(); }
 std::uint64_t headers(const Table& table) { return table.core()->index().hash().statistics().indirect_headers; }
-constexpr auto buckets_for = kvstore::hash::Table::buckets_for;
+std::uint64_t buckets_for(std::uint64_t keys) { return kvstore::hash::Table::buckets_for(keys); }
 
 TEST(Resize, MovesAllKeysAndChangesNothingElse) {
   ManualDatabase database(1);

@@ -12,7 +12,7 @@
 namespace granary::bench::history {
 namespace {
 
-constexpr Key x = 1, y = 2;
+constexpr Key kX = 1, kY = 2;
 
 void expect_only(const HistoryBuilder& builder, std::initializer_list<Anomaly> wanted, bool strict = true) {
   const Verdict verdict = check(builder.history(), {.strict = strict});
@@ -26,7 +26,7 @@ void expect_only(const HistoryBuilder& builder, std::initializer_list<Anomaly> w
 TEST(HistoryCheck, EmptyAndSerialHistoriesAreValid) {
   expect_only(HistoryBuilder(), {});
   HistoryBuilder serial;
-  serial.run({a(x, 1), r(x, {1})}).run({r(x, {1}), a(x, 2), a(y, 1)}).run({r(x, {1, 2}), r(y, {1})});
+  serial.run({a(kX, 1), r(kX, {1})}).run({r(kX, {1}), a(kX, 2), a(kY, 1)}).run({r(kX, {1, 2}), r(kY, {1})});
   expect_only(serial, {});
   EXPECT_EQ(check(serial.history()).elements, 3u);
 }
@@ -34,177 +34,181 @@ TEST(HistoryCheck, EmptyAndSerialHistoriesAreValid) {
 TEST(HistoryCheck, WithoutACommittedWriteThereIsNothingToJudge) {
   HistoryBuilder builder;
   EXPECT_FALSE(check(builder.history()).valid());
-  builder.run({a(x, 1)}, EventType::kFail).run({a(x, 2)}, EventType::kInfo).run({r(x, {})});
+  builder.run({a(kX, 1)}, EventType::kFail).run({a(kX, 2)}, EventType::kInfo).run({r(kX, {})});
   expect_only(builder, {});
   EXPECT_FALSE(check(builder.history()).valid());
   EXPECT_NE(check(builder.history()).text().find("NOTHING TO JUDGE"), std::string::npos);
-  builder.run({a(x, 3)});
+  builder.run({a(kX, 3)});
   EXPECT_TRUE(check(builder.history()).valid());
 }
 
 TEST(HistoryCheck, MalformedHistoriesAreToldFromWrongOnes) {
-  History history = HistoryBuilder().run({a(x, 1)}).history();
+  History history = HistoryBuilder().run({a(kX, 1)}).history();
   history.push_back(history.back());  // a completion without an invocation
   EXPECT_TRUE(check(history).malformed()) << check(history).text();
-  EXPECT_FALSE(check(HistoryBuilder().run({a(x, 1)}).run({r(x, {})}).history()).malformed());
+  EXPECT_FALSE(check(HistoryBuilder().run({a(kX, 1)}).run({r(kX, {})}).history()).malformed());
 }
 
 /// A last element tells the version as a whole list does.
 TEST(HistoryCheck, LastElements) {
   HistoryBuilder good;
-  good.run({last(x, 0), a(x, 1), last(x, 1)}).run({a(x, 2)}).run({last(x, 2), r(x, {1, 2})}).run({a(x, 3)});
+  good.run({last(kX, 0), a(kX, 1), last(kX, 1)}).run({a(kX, 2)}).run({last(kX, 2), r(kX, {1, 2})}).run({a(kX, 3)});
   expect_only(good, {});
   EXPECT_TRUE(check(good.history()).valid());
-  expect_only(HistoryBuilder().run({a(x, 1), last(x, 2)}).run({r(x, {1})}),
+  expect_only(HistoryBuilder().run({a(kX, 1), last(kX, 2)}).run({r(kX, {1})}),
               {Anomaly::kInternal, Anomaly::kUnknownElement});
-  expect_only(HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({r(x, {1, 2}), last(x, 1)}),
+  expect_only(HistoryBuilder().run({a(kX, 1)}).run({a(kX, 2)}).run({r(kX, {1, 2}), last(kX, 1)}),
               {Anomaly::kInternal, Anomaly::kGSingle}, false);
-  expect_only(HistoryBuilder().run({a(x, 1)}, EventType::kFail).run({last(x, 1)}), {Anomaly::kG1a});
-  expect_only(HistoryBuilder().run({a(x, 1)}).run({last(x, 5)}), {Anomaly::kUnknownElement});
+  expect_only(HistoryBuilder().run({a(kX, 1)}, EventType::kFail).run({last(kX, 1)}), {Anomaly::kG1a});
+  expect_only(HistoryBuilder().run({a(kX, 1)}).run({last(kX, 5)}), {Anomaly::kUnknownElement});
 }
 
 TEST(HistoryCheck, LastElementsShowCycles) {
   // Stale by real time alone.
-  expect_only(HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({last(x, 1)}).run({r(x, {1, 2})}),
+  expect_only(HistoryBuilder().run({a(kX, 1)}).run({a(kX, 2)}).run({last(kX, 1)}).run({r(kX, {1, 2})}),
               {Anomaly::kGSingleRealTime});
-  expect_only(HistoryBuilder().overlap({{last(x, 0), a(y, 1)}, {last(y, 0), a(x, 1)}}).run({r(x, {1}), r(y, {1})}),
-              {Anomaly::kG2Item});
-  expect_only(HistoryBuilder().overlap({{a(x, 1), a(x, 2)}, {last(x, 1)}}).run({r(x, {1, 2})}),
-              {Anomaly::kG1b, Anomaly::kGSingle});
   expect_only(
-      HistoryBuilder().run({a(x, 1)}).overlap({{last(x, 1), a(x, 2)}, {last(x, 1), a(x, 3)}}).run({r(x, {1, 2, 3})}),
-      {Anomaly::kLostUpdate, Anomaly::kGSingle});
+      HistoryBuilder().overlap({{last(kX, 0), a(kY, 1)}, {last(kY, 0), a(kX, 1)}}).run({r(kX, {1}), r(kY, {1})}),
+      {Anomaly::kG2Item});
+  expect_only(HistoryBuilder().overlap({{a(kX, 1), a(kX, 2)}, {last(kX, 1)}}).run({r(kX, {1, 2})}),
+              {Anomaly::kG1b, Anomaly::kGSingle});
+  expect_only(HistoryBuilder()
+                  .run({a(kX, 1)})
+                  .overlap({{last(kX, 1), a(kX, 2)}, {last(kX, 1), a(kX, 3)}})
+                  .run({r(kX, {1, 2, 3})}),
+              {Anomaly::kLostUpdate, Anomaly::kGSingle});
 }
 
 TEST(HistoryCheck, OverlappingTransactionsMayTakeAnyOrder) {
-  expect_only(HistoryBuilder().overlap({{r(x, {1}), a(y, 1)}, {a(x, 1)}, {r(x, {}), r(y, {})}}), {});
+  expect_only(HistoryBuilder().overlap({{r(kX, {1}), a(kY, 1)}, {a(kX, 1)}, {r(kX, {}), r(kY, {})}}), {});
 }
 
 TEST(HistoryCheck, AbortedAndUnknownTransactionsAreNoAnomaly) {
   HistoryBuilder builder;
-  builder.run({a(x, 1)}, EventType::kFail).run({a(x, 2)}, EventType::kInfo).run({a(x, 3)}, EventType::kInfo);
-  builder.begin({a(x, 4)});  // never completes
-  builder.run({r(x, {3})}).run({r(x, {3, 4, 2})});
+  builder.run({a(kX, 1)}, EventType::kFail).run({a(kX, 2)}, EventType::kInfo).run({a(kX, 3)}, EventType::kInfo);
+  builder.begin({a(kX, 4)});  // never completes
+  builder.run({r(kX, {3})}).run({r(kX, {3, 4, 2})});
   expect_only(builder, {});
 }
 
 TEST(HistoryCheck, G0DirtyWrite) {
-  expect_only(HistoryBuilder().overlap({{a(x, 1), a(y, 1)}, {a(x, 2), a(y, 2)}}).run({r(x, {1, 2}), r(y, {2, 1})}),
-              {Anomaly::kG0});
+  expect_only(
+      HistoryBuilder().overlap({{a(kX, 1), a(kY, 1)}, {a(kX, 2), a(kY, 2)}}).run({r(kX, {1, 2}), r(kY, {2, 1})}),
+      {Anomaly::kG0});
 }
 
 TEST(HistoryCheck, G0WhenOneTransactionsAppendsAreSplit) {
-  EXPECT_TRUE(check(HistoryBuilder().overlap({{a(x, 1), a(x, 2)}, {a(x, 3)}}).run({r(x, {1, 3, 2})}).history())
+  EXPECT_TRUE(check(HistoryBuilder().overlap({{a(kX, 1), a(kX, 2)}, {a(kX, 3)}}).run({r(kX, {1, 3, 2})}).history())
                   .has(Anomaly::kG0));
 }
 
 TEST(HistoryCheck, G1aAbortedRead) {
-  expect_only(HistoryBuilder().run({a(x, 1)}, EventType::kFail).run({r(x, {1})}), {Anomaly::kG1a});
+  expect_only(HistoryBuilder().run({a(kX, 1)}, EventType::kFail).run({r(kX, {1})}), {Anomaly::kG1a});
 }
 
 TEST(HistoryCheck, G1bIntermediateRead) {
   HistoryBuilder builder;
-  builder.overlap({{a(x, 1), a(x, 2)}, {r(x, {1})}}).run({r(x, {1, 2})});
+  builder.overlap({{a(kX, 1), a(kX, 2)}, {r(kX, {1})}}).run({r(kX, {1, 2})});
   EXPECT_TRUE(check(builder.history()).has(Anomaly::kG1b));
 }
 
 TEST(HistoryCheck, G1cCircularInformationFlow) {
-  expect_only(HistoryBuilder().overlap({{a(x, 1), r(y, {1})}, {a(y, 1), r(x, {1})}}), {Anomaly::kG1c});
+  expect_only(HistoryBuilder().overlap({{a(kX, 1), r(kY, {1})}, {a(kY, 1), r(kX, {1})}}), {Anomaly::kG1c});
 }
 
 TEST(HistoryCheck, LostUpdate) {
   HistoryBuilder builder;
-  builder.overlap({{r(x, {}), a(x, 1)}, {r(x, {}), a(x, 2)}}).run({r(x, {1, 2})});
+  builder.overlap({{r(kX, {}), a(kX, 1)}, {r(kX, {}), a(kX, 2)}}).run({r(kX, {1, 2})});
   expect_only(builder, {Anomaly::kLostUpdate, Anomaly::kGSingle});
 }
 
 TEST(HistoryCheck, GSingleReadSkew) {
   HistoryBuilder builder;
-  builder.overlap({{r(x, {}), r(y, {1})}, {a(x, 1), a(y, 1)}}).run({r(x, {1})});
+  builder.overlap({{r(kX, {}), r(kY, {1})}, {a(kX, 1), a(kY, 1)}}).run({r(kX, {1})});
   expect_only(builder, {Anomaly::kGSingle});
 }
 
 TEST(HistoryCheck, G2ItemWriteSkew) {
   HistoryBuilder builder;
-  builder.overlap({{r(x, {}), a(y, 1)}, {r(y, {}), a(x, 1)}}).run({r(x, {1}), r(y, {1})});
+  builder.overlap({{r(kX, {}), a(kY, 1)}, {r(kY, {}), a(kX, 1)}}).run({r(kX, {1}), r(kY, {1})});
   expect_only(builder, {Anomaly::kG2Item});
 }
 
 TEST(HistoryCheck, LongFork) {
   HistoryBuilder builder;
-  builder.overlap({{a(x, 1)}, {a(y, 1)}, {r(x, {1}), r(y, {})}, {r(x, {}), r(y, {1})}});
+  builder.overlap({{a(kX, 1)}, {a(kY, 1)}, {r(kX, {1}), r(kY, {})}, {r(kX, {}), r(kY, {1})}});
   expect_only(builder, {Anomaly::kG2Item});
 }
 
 TEST(HistoryCheck, FeketeReadOnlyAnomaly) {
   HistoryBuilder builder;
-  const auto t2 = builder.begin({r(x, {}), r(y, {}), a(x, 1)});
-  builder.run({r(y, {}), a(y, 1)}).run({r(x, {}), r(y, {1})});
+  const auto t2 = builder.begin({r(kX, {}), r(kY, {}), a(kX, 1)});
+  builder.run({r(kY, {}), a(kY, 1)}).run({r(kX, {}), r(kY, {1})});
   builder.end(t2);
-  builder.run({r(x, {1})});
+  builder.run({r(kX, {1})});
   expect_only(builder, {Anomaly::kG2Item}, false);
 }
 
 TEST(HistoryCheck, IncompatibleOrders) {
   HistoryBuilder builder;
-  builder.overlap({{a(x, 1)}, {a(x, 2)}}).overlap({{r(x, {1, 2})}, {r(x, {2})}});
+  builder.overlap({{a(kX, 1)}, {a(kX, 2)}}).overlap({{r(kX, {1, 2})}, {r(kX, {2})}});
   expect_only(builder, {Anomaly::kIncompatibleOrder});
 }
 
 TEST(HistoryCheck, DuplicateElement) {
-  EXPECT_TRUE(check(HistoryBuilder().run({a(x, 1)}).run({r(x, {1, 1})}).history()).has(Anomaly::kDuplicateElement));
+  EXPECT_TRUE(check(HistoryBuilder().run({a(kX, 1)}).run({r(kX, {1, 1})}).history()).has(Anomaly::kDuplicateElement));
 }
 
-TEST(HistoryCheck, UnknownElement) { expect_only(HistoryBuilder().run({r(x, {7})}), {Anomaly::kUnknownElement}); }
+TEST(HistoryCheck, UnknownElement) { expect_only(HistoryBuilder().run({r(kX, {7})}), {Anomaly::kUnknownElement}); }
 
 TEST(HistoryCheck, MissingElement) {
-  const HistoryBuilder builder = HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({r(x, {1})});
+  const HistoryBuilder builder = HistoryBuilder().run({a(kX, 1)}).run({a(kX, 2)}).run({r(kX, {1})});
   expect_only(builder, {Anomaly::kMissingElement});
   expect_only(builder, {}, false);  // a stale read is serializable
 }
 
 TEST(HistoryCheck, InternalInconsistency) {
-  expect_only(HistoryBuilder().run({a(x, 1), r(x, {})}), {Anomaly::kInternal});
+  expect_only(HistoryBuilder().run({a(kX, 1), r(kX, {})}), {Anomaly::kInternal});
   HistoryBuilder twice;
-  twice.overlap({{r(x, {}), r(x, {1})}, {a(x, 1)}});
+  twice.overlap({{r(kX, {}), r(kX, {1})}, {a(kX, 1)}});
   EXPECT_TRUE(check(twice.history()).has(Anomaly::kInternal));
 }
 
 TEST(HistoryCheck, StaleReadIsSerializableButNotStrict) {
-  const HistoryBuilder builder = HistoryBuilder().run({a(x, 1)}).run({r(x, {})}).run({r(x, {1})});
+  const HistoryBuilder builder = HistoryBuilder().run({a(kX, 1)}).run({r(kX, {})}).run({r(kX, {1})});
   expect_only(builder, {Anomaly::kGSingleRealTime});
   expect_only(builder, {}, false);
 }
 
 TEST(HistoryCheck, WritesAgainstRealTime) {
-  expect_only(HistoryBuilder().run({a(x, 1)}).run({a(x, 2)}).run({r(x, {2, 1})}), {Anomaly::kG0RealTime});
+  expect_only(HistoryBuilder().run({a(kX, 1)}).run({a(kX, 2)}).run({r(kX, {2, 1})}), {Anomaly::kG0RealTime});
 }
 
 TEST(HistoryCheck, ReadFromTheFuture) {
   HistoryBuilder builder;
-  const auto early = builder.begin({a(y, 1), r(x, {1})});
+  const auto early = builder.begin({a(kY, 1), r(kX, {1})});
   builder.end(early);
-  builder.run({a(x, 1)});
+  builder.run({a(kX, 1)});
   expect_only(builder, {Anomaly::kG1cRealTime});
 }
 
 TEST(HistoryCheck, WriteSkewAcrossRealTime) {
   // T0 saw nothing of x although T1, which wrote it, was over; T2 likewise with y: two rw and two real-time steps.
   HistoryBuilder builder;
-  const auto t1 = builder.begin({a(x, 1)});
-  const auto t3 = builder.begin({a(y, 1)});
+  const auto t1 = builder.begin({a(kX, 1)});
+  const auto t3 = builder.begin({a(kY, 1)});
   builder.end(t1);
-  const auto t2 = builder.begin({r(y, {})});
+  const auto t2 = builder.begin({r(kY, {})});
   builder.end(t3);
-  const auto t0 = builder.begin({r(x, {})});
+  const auto t0 = builder.begin({r(kX, {})});
   builder.end(t2);
   builder.end(t0);
-  builder.run({r(x, {1}), r(y, {1})});
+  builder.run({r(kX, {1}), r(kY, {1})});
   EXPECT_FALSE(check(builder.history()).valid());
 }
 
 TEST(HistoryCheck, MalformedHistories) {
-  EXPECT_TRUE(check(HistoryBuilder().run({a(x, 1)}).run({a(x, 1)}).history()).has(Anomaly::kMalformed));
+  EXPECT_TRUE(check(HistoryBuilder().run({a(kX, 1)}).run({a(kX, 1)}).history()).has(Anomaly::kMalformed));
   EXPECT_TRUE(check({{EventType::kOk, 0, 1, {}}}).has(Anomaly::kMalformed));
   EXPECT_TRUE(check({{EventType::kInvoke, 0, 1, {}}, {EventType::kInvoke, 0, 2, {}}}).has(Anomaly::kMalformed));
 }
@@ -212,7 +216,7 @@ TEST(HistoryCheck, MalformedHistories) {
 TEST(HistoryCheck, PrintsAShortestCycle) {
   HistoryBuilder builder;
   for (Element i = 1; i <= 50; ++i) builder.run({a(3, i)});  // a long chain that is not part of it
-  builder.overlap({{r(x, {}), a(y, 1)}, {r(y, {}), a(x, 1)}}).run({r(x, {1}), r(y, {1})});
+  builder.overlap({{r(kX, {}), a(kY, 1)}, {r(kY, {}), a(kX, 1)}}).run({r(kX, {1}), r(kY, {1})});
   const std::string text = check(builder.history()).text();
   EXPECT_NE(text.find("T50 did not see [rw 1 of key 1] T51 did not see [rw 1 of key 2] T50"), std::string::npos)
       << text;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks sizes and names: functions of at most 60 lines, files of at most 400, names in the project's style, lines of documents
-of at most 120 columns, and that headers which only one file includes do not become more.
+of at most 120 columns, paths and links in documents and comments that lead somewhere, and that headers which only one file
+includes do not become more.
 
 What broke a rule when the rule was made is listed in exceptions.txt, with its size. It may shrink and must not grow: the check
 also fails if an exception is greater than what is there, or is not needed any more. `--update` lowers and removes such lines; it
@@ -15,6 +16,7 @@ import re
 import sys
 
 from cpp_scan import Scan
+from references import lost_in_comments, lost_in_document
 
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 400
@@ -96,6 +98,9 @@ class Project:
             if declared.text not in GIVEN and not re.fullmatch(style, declared.text):
                 found.add("name", f"{name} {declared.text}", 0, f"{name}:{declared.line}: {declared.text}: {wanted}")
 
+        for number, path in lost_in_comments(self.root, text):
+            found.add("reference", f"{name} {path}", 0, f"{name}:{number}: there is no {path}")
+
     def _python(self, found, name, text):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -104,7 +109,10 @@ class Project:
     def _document(self, found, path):
         """Tables cannot be wrapped, nor can a word that is longer by itself, such as an address."""
         name = path.relative_to(self.root).as_posix()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        text = path.read_text(encoding="utf-8")
+        for reference in lost_in_document(self.root, path, text):
+            found.add("reference", f"{name} {reference}", 0, f"{name}: there is no {reference}")
+        for number, line in enumerate(text.splitlines(), start=1):
             if len(line) > MOST_DOCUMENT_COLUMNS and not line.lstrip().startswith("|") and " " in line.strip():
                 message = f"{name}:{number}: {len(line)} columns, at most {MOST_DOCUMENT_COLUMNS}"
                 found.add("document_columns", name, len(line), message)

@@ -17,6 +17,7 @@ CLEAN = {
     "include/granary/key.h": "struct Key { static constexpr int kMost = 1; using result_type = int; };\n",
     "tests/log/log_test.cc": "TEST(Log, IsRead) {}\nvoid SetUp() override {}\n",
     "README.md": f"# Granary\n\n| {'a table may be wide ' * 20} |\nhttps://example.org/{'long' * 40}\n",
+    "docs/log.md": "# The log\n\n## `redo_log`: a name\n\nSee `src/log/entry.h` and [below](#redo_log-a-name).\n",
 }
 LINES = "  go();\n"
 
@@ -41,7 +42,12 @@ PLANTED = [
     ("src/log/entry.h", "struct Log {\n int data;\n private:\n int size{};\n};\n", "size: a private member is named"),
     ("src/log/redoLog.cc", "", "a file is named like redo_log.cc"),
     ("src/log/alone.h", "", "1 headers are included by one file only"),
-    ("docs/log.md", "word " * 24 + "x\n", "docs/log.md:1: 121 columns, at most 120"),
+    ("docs/log.md", "word " * 24 + "x\n", "docs/log.md:6: 121 columns, at most 120"),
+    ("docs/log.md", "See `src/log/undo_log.h`.\n", "docs/log.md: there is no src/log/undo_log.h"),
+    ("docs/log.md", "[gone](undo.md)\n", "docs/log.md: there is no undo.md"),
+    ("docs/log.md", "[gone](../README.md#undo)\n", "docs/log.md: there is no ../README.md#undo"),
+    ("docs/log.md", "[gone](#undo)\n", "docs/log.md: there is no #undo"),
+    ("src/log/entry.h", "// As in src/log/undo_log.h.\n", "src/log/entry.h:1: there is no src/log/undo_log.h"),
 ]
 
 # Inputs that look like violations and are none.
@@ -50,6 +56,7 @@ FINE = [
     "class Log {\n public:\n  int size = 0;\n  Log() : size_{f({1})}, run_([] { return 1; }) {}\n private:\n  int size_;\n};\n",
     "template <typename T> requires(sizeof(T) > 1) Log<T>::Log(T x) : Base<T>(x) {}\ntemplate Log<int>::Log(int);\n",
     "struct A {\n  void (*run)(const B&) = nullptr;\n  std::function<Status(int)> call;\n  bool operator<(const A&) const = default;\n};\n",
+    "// See src/log/redo_log.h, <rdma/cma.h>, src/*/x.h and https://example.org/src/log/x.h.\n",
     "namespace { const Key kFirst(1, '\\''); }\nextern \"C\" { int go(); }\nstruct A f(struct B* b) { return {}; }\n",
     "int words = 1'000'000;\nchar quote = '\"';\nstruct A { int x : 3; } a;\n",
 ]
@@ -86,7 +93,7 @@ class CheckTidy(unittest.TestCase):
 
 
 class Exceptions(unittest.TestCase):
-    LONG = found({**CLEAN, "docs/log.md": "word " * 26})
+    LONG = found({**CLEAN, "docs/log.md": CLEAN["docs/log.md"] + "word " * 26})
 
     def complaints(self, text):
         return list(violations(self.LONG, read_exceptions(text)))
