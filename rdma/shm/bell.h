@@ -1,9 +1,9 @@
 #pragma once
-// Where endpoints sleep: words in their fabric's own region, which peers map, that count rings.
+// The words at which endpoints sleep. They lie in the fabric's own region, which peers map, and count rings.
 //
-// The count is raised by whoever rings (release) and read by the sleeping endpoint (acquire): what was stored before the
-// ring is seen after the sleep. No ring is lost: the endpoint remembers the count that it has acted on, and the kernel
-// puts it to sleep only if the word still has that value; a ring raises it first and wakes then.
+// A peer that rings raises the count (release) and the sleeping endpoint reads it (acquire), so stores before the ring are
+// seen after the sleep. No ring is lost: the endpoint remembers the count that it has acted on, and the kernel puts it to
+// sleep only if the word still has that value; a ring raises it first and wakes then.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace granary::rdma::shm {
 
-/// Endpoints that a fabric may have at a time.
+/// The most endpoints that a fabric has at a time.
 inline constexpr BellId kMostBells = 4096;
 
 /// A view of one word.
@@ -37,7 +37,7 @@ class Bell {
 /// The bells of this node's endpoints. Thread-safe.
 class OwnBells {
  public:
-  /// One of them, for as long as this lives.
+  /// Holds one of the bells for as long as it lives.
   class Taken {
    public:
     Taken(OwnBells& from, BellId id) : from_(&from), id_(id) {}

@@ -1,5 +1,5 @@
 #pragma once
-// The endpoint of shm: post() does the operations on the spot; what is left for poll() is to tell of them.
+// The endpoint of shm: post() does the operations on the spot, and poll() only reports them.
 
 #include <deque>
 #include <functional>
@@ -48,7 +48,7 @@ class ShmEndpoint final : public Endpoint {
     bool disconnected = false;
     StoreOrder order;
   };
-  /// A chain that was done.
+  /// The completion of a chain that was done, to be reported.
   struct Done {
     std::uint64_t tag;
     ConnectionId connection;

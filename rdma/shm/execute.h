@@ -2,9 +2,9 @@
 // An operation on mapped memory, done by the initiator's CPU with word-sized loads and stores and CPU atomics.
 //
 // I4: a READ loads words in ascending order, each with acquire, so a header's state is loaded before its TID word.
-// I5: a WRITE stores words in ascending order, each with release, so of two WRITEs nobody sees the second without the
-// first. What x86-64 does not keep by itself is a WRITE followed by a READ of something else: between them stands an
-// atomic operation on a word of the initiator's own, which drains its stores.
+// I5: a WRITE stores words in ascending order, each with release, so of two WRITEs nobody sees the second without the first.
+// x86-64 by itself does not keep the order of a WRITE and a READ of something else. Between them stands an atomic operation
+// on a word of the initiator's own, which drains its stores.
 
 #include <atomic>
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace granary::rdma::shm {
 class StoreOrder {
  public:
   void stored() { pending_ = true; }
-  /// Before a load: earlier stores become visible first.
+  /// Makes earlier stores visible. Called before a load.
   void drain() {
     if (!pending_) return;
     word_.fetch_add(1, std::memory_order_seq_cst);
     pending_ = false;
   }
-  /// An atomic of its own has drained the stores.
+  /// Notes that another atomic operation has drained the stores.
   void drained() { pending_ = false; }
 
  private:
@@ -31,7 +31,7 @@ class StoreOrder {
   bool pending_ = false;
 };
 
-/// Asks for the cache lines that a checked operation will touch, which may then come together with those of others.
+/// Asks for the cache lines that a checked operation will touch, so that they come together with those of other operations.
 void fetch_ahead(const Operation& operation, const char* remote);
 /// Does a checked operation on the memory at `remote`.
 void execute(const Operation& operation, char* remote, StoreOrder& order);

@@ -2,8 +2,8 @@
 // One life of a peer as this process sees it: its regions, mapped here, and whether it still lives. Shared by the
 // connections of all endpoints.
 //
-// The memory stays mapped after the peer has died, and operations on it still "work" until the death is noticed; so
-// nothing may follow from what is in it (the protocols treat the last 10 ms before a breakage as unknown).
+// The memory stays mapped after the peer has died, and operations on it still "work" until the death is noticed; so nothing
+// may follow from its content (I26; the protocols treat the last 10 ms before a breakage as unknown).
 
 #include <atomic>
 #include <memory>
@@ -19,7 +19,7 @@ namespace granary::rdma::shm {
 
 class Peer {
  public:
-  /// Maps what the hello tells of. The socket's hanging up, or the process's end, is the peer's death.
+  /// Maps the regions that the hello names. The socket's hanging up, or the process's end, is the peer's death.
   static Result<std::shared_ptr<Peer>> map(const ReceivedHello& received, Descriptor socket);
   ~Peer();
   Peer(const Peer&) = delete;

@@ -1,5 +1,5 @@
 #pragma once
-// Waits for what happens at descriptors: strangers that connect, peers that die. A thread runs it for a fabric.
+// Waits for events at descriptors: strangers that connect, peers that die. A thread runs it for a fabric.
 
 #include <cstdint>
 #include <functional>
@@ -20,9 +20,9 @@ class Watcher {
   static Result<std::unique_ptr<Watcher>> create();
 
   void add(int fd, Handler handler);
-  /// The handler is not called any more, unless the call is running now.
+  /// Removes the handler. It is not called any more, except for a call that is running now.
   void remove(int fd);
-  /// Waits at most this long, then calls the handlers of what happened.
+  /// Waits at most this long, and calls the handlers of the descriptors at which something happened.
   void step(std::uint64_t timeout_us);
   /// Ends a step() that waits.
   void wake();

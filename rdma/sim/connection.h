@@ -1,5 +1,6 @@
 #pragma once
-// A simulated queue pair: when each piece of an operation moves, and what still happens after it broke.
+// A simulated queue pair. It decides when each piece of an operation moves, and what still happens after the queue pair
+// broke.
 //
 // An operation begins a packet's delay after it was posted, and not before those that it has to wait for have ended. Its
 // lines move at times of their own after that. Breaking draws a moment, the cut: what was to move by then still does,
@@ -36,7 +37,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const PeerRegions& regions() const { return regions_; }
   bool broken() const { return broken_; }
   const std::string& why_broken() const { return why_broken_; }
-  /// Nothing more will happen on it.
+  /// Whether nothing more will happen on it.
   bool over() const { return broken_ && cut_ <= network_.now(); }
 
   /// Sets a checked chain going; `inline_bytes` as in Limits.
@@ -55,7 +56,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Breaks it for the initiator; part of what is under way still happens.
   void break_now(const std::string& why);
-  /// Nothing of it happens any more.
+  /// Ends it at once: none of its operations has an effect any more.
   void sever();
   /// The link to the target, or back, is down: it breaks when that is noticed.
   void lose_requests();

@@ -30,7 +30,7 @@ class SimEndpoint final : public Endpoint {
   bool sleep(std::uint64_t timeout_us) override;
   void rouse() override { rung_ = true; }
 
-  /// Its node has crashed.
+  /// Called when its node has crashed.
   void crash();
   void hear_ring() { rung_ = true; }
 

@@ -38,7 +38,7 @@ struct SimOptions {
   bool keep_trace = false;                 ///< keep the trace's text; its hash is always there
 };
 
-/// How wrong a node's clock is.
+/// The error of a node's clock.
 struct ClockError {
   std::int64_t offset = 0;             ///< ns
   std::int64_t drift_per_million = 0;  ///< ns that it gains in a millisecond

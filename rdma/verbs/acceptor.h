@@ -1,8 +1,8 @@
 #pragma once
-// The side that is connected to: lets peers in and holds the queue pairs through which they reach this node's memory.
+// The answerer's side of connections: lets peers in, and holds the queue pairs through which they reach this node's memory.
 //
-// A kernel tells the other side of a process's death only if it knew the connection as made. So who connects waits until it reads,
-// in a word of this node's own region, that this node has heard of that.
+// A kernel tells the other side of a process's death only if it knew that the connection was made. So the caller waits until
+// it reads, in a word of this node's own region, that this node knows it.
 //
 // I5: an endpoint has one connection to this node. When it asks for another, the queue pair of the one before is destroyed
 // first, so nothing of that takes effect any more when the endpoint hears that it is connected.
@@ -19,7 +19,7 @@
 
 namespace granary::rdma::verbs {
 
-/// Used by the event thread only, but for being made and destroyed.
+/// Used by the event thread only, except that another thread makes and destroys it.
 class Acceptor final : public CmTarget {
  public:
   /// Begins to listen: `listener` is bound and its channel the event thread's. It gets the acceptor as its context.
@@ -27,9 +27,9 @@ class Acceptor final : public CmTarget {
                                                   const Bells& bells, rdma_cm_id& listener);
   ~Acceptor() override;
 
-  /// A request to the listener.
+  /// Handles a request to the listener.
   void on_event(const rdma_cm_event& event) override;
-  /// Destroys the connections that have ended. Not while an event is being handled.
+  /// Destroys the connections that have ended. Must not be called while an event is being handled.
   void clean_up();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Errors of devices, in words that say what to do.
+// Explains errors of devices, and says what to do.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace granary::rdma::verbs {
 
-/// What a work completion's status (ibv_wc_status) means here, and what to do. One sentence for each status there is.
+/// The meaning of a work completion's status (ibv_wc_status) here, and what to do. There is one sentence for each status.
 std::string completion_advice(int status);
 
 /// Why a region could not be registered: `error` is errno's value, `lock_limit` the process's RLIMIT_MEMLOCK.

@@ -1,9 +1,9 @@
 #pragma once
-// How rings arrive: as empty messages to the queue pairs that serve peers, with the bell as immediate data.
+// Receives rings, which are empty messages to the queue pairs that serve peers, with the bell as immediate data.
 //
-// All of them share one receive queue and one completion queue with a place for each entry of it, so neither overflows.
-// Who rings knows that this node's endpoint sleeps, so rings are rare; if more than kMostKept have come that the event
-// thread has not taken yet (the process is stopped, say), peers' devices hold the next ones back and try again.
+// All of them share one receive queue and one completion queue with a place for each entry of it, so neither overflows. A
+// peer rings only when it knows that this node's endpoint sleeps, so rings are rare. If the event thread has more than
+// kMostKept rings to take, for example because the process is stopped, peers' devices hold the next ones back and try again.
 
 #include <infiniband/verbs.h>
 
@@ -16,7 +16,7 @@
 
 namespace granary::rdma::verbs {
 
-/// What wakes a sleeping endpoint of this node: a descriptor that is readable after raise(), until clear().
+/// Wakes a sleeping endpoint of this node by a descriptor that is readable after raise(), until clear().
 class Alarm {
  public:
   Alarm();
@@ -41,7 +41,7 @@ class Bells {
   void add(BellId bell, const Alarm& alarm);
   void remove(BellId bell);
 
-  /// For queue pairs that rings come to.
+  /// The receive queue of queue pairs at which rings arrive.
   ibv_srq* receive_queue() const { return received_.get(); }
   ibv_cq* completions() const { return completions_.get(); }
   /// Readable when rings have come; then answer(), in the event thread.

@@ -1,5 +1,5 @@
 #pragma once
-// The challenges that this node has given to those that want to connect, until they answer.
+// The challenges that this node has given to callers, until they answer.
 
 #include <deque>
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace granary::rdma::verbs {
 
-/// Bounded: when there are too many, the oldest are forgotten, and whom they were for must ask again.
+/// Their number is bounded: when there are too many, the oldest are forgotten, and their callers must ask again.
 class Challenges {
  public:
   static constexpr std::size_t kMost = 1024;
 
-  /// A fresh one for who made the request, in the place of an earlier one.
+  /// Gives the caller a fresh challenge, in the place of an earlier one.
   Nonce give(const Request& request);
-  /// That one, once: it is of no use for a second answer.
+  /// Takes the caller's challenge, which serves for one answer only.
   std::optional<Nonce> take(const Request& request);
 
  private:

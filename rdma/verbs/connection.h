@@ -29,7 +29,7 @@ class Connection final : public CmTarget {
         alarm_(alarm) {}
   ~Connection() override { close(); }
 
-  /// Takes over what the handshake has made.
+  /// Takes over the queue pair that the handshake has made.
   void open(CmId cm, const Answer& answer);
   /// Posts a checked chain that fits, with one doorbell. A device that refuses breaks the connection.
   void post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag);

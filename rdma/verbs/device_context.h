@@ -37,13 +37,13 @@ class DeviceContext {
 
   /// Notifies `channel`, if there is one, when asked to.
   Result<CompletionQueue> make_completion_queue(std::uint32_t places, ibv_comp_channel* channel = nullptr) const;
-  /// For `operations` outstanding; with none, it only serves.
+  /// The attributes of a queue pair for so many `operations` outstanding. With none, it only serves a peer.
   ibv_qp_init_attr queue_pair(ibv_cq* completions, std::uint32_t operations) const;
 
   /// Pins and registers a region; never with relaxed ordering (I5).
   Status add_region(const RegionSpec& spec, memory::Region& region);
   const LocalRegions& regions() const { return regions_; }
-  /// By place in regions().
+  /// The key of the region at this position of regions().
   std::uint32_t local_key(int place) const { return keys_[static_cast<std::size_t>(place)]->lkey; }
   /// The regions that peers may reach, as an answer tells them.
   void describe_regions(Answer& answer) const;

@@ -1,8 +1,8 @@
 #pragma once
 // The endpoint of verbs: one completion queue for all its connections.
 //
-// A broken connection is buried: its queue pair is destroyed, the completion queue emptied, and what is then not known to be
-// done is reported as broken. So no completion of it is in the queue any more, and the queue, with a place
+// A broken connection is buried: its queue pair is destroyed, the completion queue is emptied, and all chains that are then
+// not known to be done are reported as broken. So no completion of it is in the queue any more, and the queue, with a place
 // for each operation of each living connection, cannot overflow.
 
 #include <atomic>
@@ -68,7 +68,7 @@ class VerbsEndpoint final : public Endpoint {
   bool await_notice(std::uint64_t timeout_us);
   void settle(const ibv_wc& done);
   void report(Connection& connection, std::uint64_t tag, CompletionStatus status);
-  /// Buries what has broken since the last time.
+  /// Buries the connections that have broken since the last time.
   void attend_alarms();
   void bury(Connection& connection);
   void retire(Connection& connection);

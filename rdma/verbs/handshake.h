@@ -1,5 +1,5 @@
 #pragma once
-// Makes a connection, from the side that wants it.
+// Makes a connection: the caller's side.
 
 #include <string>
 

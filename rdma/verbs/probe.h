@@ -1,5 +1,5 @@
 #pragma once
-// Tries out, when a node starts, what the protocols assume of its device and what no attribute of the device tells:
+// When a node starts, tries out what the protocols assume of its device and no attribute of the device tells:
 //
 //   - compare-and-swap and fetch-add work; a compare-and-swap that fails writes nothing, not even the value it found (I2);
 //   - a READ of one cache line loads its words in ascending order, and each whole (I4).

@@ -1,5 +1,6 @@
 #pragma once
-// The account of a connection's send queue: what is posted and not given back, and which chains are to be reported.
+// The account of a connection's send queue: the operations that are posted and not given back, and the chains that are to be
+// reported.
 //
 // The queue cannot overflow, and cannot fill up for good: at least every half queue one chain is signalled by the device, asked
 // for or not, and a chain is at most half a queue long. So when a chain does not fit, a signalled one is on its

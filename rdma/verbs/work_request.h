@@ -1,5 +1,5 @@
 #pragma once
-// An operation as the device takes it.
+// Translates an operation into a work request of the device.
 
 #include <infiniband/verbs.h>
 
