@@ -2,30 +2,24 @@
 // Drives a clock.
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 #include "cluster_config/clock/clock.h"
+#include "src/base/periodic_thread.h"
+#include "src/base/tsc_clock.h"
 
 namespace granary::cluster_config::clock {
 
 /// Steps `clock`, which outlives it, from when it is made until it is destroyed.
 class ClockThread {
  public:
-  explicit ClockThread(Clock& clock, std::chrono::microseconds period = std::chrono::milliseconds(1));
-  ~ClockThread();
-  ClockThread(const ClockThread&) = delete;
-  ClockThread& operator=(const ClockThread&) = delete;
+  explicit ClockThread(Clock& clock, std::chrono::microseconds period = std::chrono::milliseconds(1))
+      : thread_(std::chrono::steady_clock::now(), [&clock, period] {
+          clock.step(base::monotonic_us());
+          return std::chrono::steady_clock::now() + period;
+        }) {}
 
  private:
-  void run(std::chrono::microseconds period);
-
-  Clock& clock_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  std::thread thread_;
+  base::PeriodicThread thread_;
 };
 
 }  // namespace granary::cluster_config::clock

@@ -128,21 +128,13 @@ std::string PeerReports::obstacle(std::uint64_t now_us) const {
 PeerWatch::PeerWatch(PeerReports reports, NoticeSink sink, See see)
     : sink_(std::move(sink)),
       see_(std::move(see)),
-      reports_(std::move(reports)) {
+      reports_(std::move(reports)),
+      thread_(std::chrono::steady_clock::now() + kPeriod, [this] {
+        for (const Notice& notice : look()) base::tell(sink_, notice);
+        return std::chrono::steady_clock::now() + kPeriod;
+      }) {
   // A node that dies before the thread has looked once would not be missed, and its death never told.
   static_cast<void>(look());
-  thread_ = std::thread([this] { run(); });
-}
-
-PeerWatch::~PeerWatch() { stop(); }
-
-void PeerWatch::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  stop_.notify_all();
-  if (thread_.joinable()) thread_.join();
 }
 
 std::string PeerWatch::obstacle() const {
@@ -151,19 +143,10 @@ std::string PeerWatch::obstacle() const {
 }
 
 std::vector<Notice> PeerWatch::look() {
+  const std::lock_guard lock(mutex_);
   std::vector<Notice> notices;
   see_([&](const PeerView& view) { notices = reports_.look(view, base::monotonic_us()); });
   return notices;
-}
-
-void PeerWatch::run() {
-  std::unique_lock lock(mutex_);
-  while (!stop_.wait_for(lock, kPeriod, [this] { return stopping_; })) {
-    const std::vector<Notice> notices = look();
-    lock.unlock();
-    for (const Notice& notice : notices) base::tell(sink_, notice);
-    lock.lock();
-  }
 }
 
 }  // namespace granary::db

@@ -5,20 +5,19 @@
 // It tells a notice when that begins and when it is over, and at any time a sentence for callers that wait
 // (Database::wait_released, Cluster::release_status).
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <granary/notice.h>
 #include <granary/status.h>
 
 #include "cluster_config/membership/configuration.h"
+#include "src/base/periodic_thread.h"
 #include "src/epoch/control_block.h"
 
 namespace granary::db {
@@ -72,27 +71,21 @@ class PeerWatch {
   /// `see` calls what it is given with what the node sees, or not at all if the node is no member any more.
   using See = std::function<void(const std::function<void(const PeerView&)>&)>;
   PeerWatch(PeerReports reports, NoticeSink sink, See see);
-  ~PeerWatch();
-  PeerWatch(const PeerWatch&) = delete;
-  PeerWatch& operator=(const PeerWatch&) = delete;
 
   /// Ends the looks; obstacle() stays what it was.
-  void stop();
+  void stop() { thread_.end(); }
   /// PeerReports::obstacle(). Any thread.
   std::string obstacle() const;
 
  private:
-  void run();
-  /// With mutex_ held, or before there is a thread.
+  /// Looks, and returns what is to be told.
   std::vector<Notice> look();
 
   const NoticeSink sink_;
   const See see_;
   mutable std::mutex mutex_;
-  std::condition_variable stop_;
-  bool stopping_ = false;  ///< guarded by mutex_
-  PeerReports reports_;    ///< guarded by mutex_
-  std::thread thread_;
+  PeerReports reports_;  ///< guarded by mutex_
+  base::PeriodicThread thread_;
 };
 
 }  // namespace granary::db
