@@ -30,7 +30,7 @@ Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, ba
   auto storages = open_all(nodes, files);
   if (!storages.ok()) return storages.status();
   std::vector<recovery::NodeLogState> states;
-  for (const auto& storage : *storages) states.push_back(storage->log_state());
+  for (const auto& storage : *storages) states.push_back(storage->recovery().log_state());
   const epoch::Epoch first_epoch = recovery::first_epoch_after(states);
   const auto ends = recovery::agree_on_ends(states);
   ClusterRecoveryReport report;
@@ -42,7 +42,7 @@ Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, ba
       if (const Status ended = storage.end(ends[i].cut, first_epoch); !ended.ok()) return ended;
       if (running) ++report.interrupted;
       report.cut = ends[i].cut;
-      for (const std::string& note : storage.report().notes) report.notes.push_back(note);
+      for (const std::string& note : storage.recovery().report().notes) report.notes.push_back(note);
     }
   }
   return report;

@@ -74,7 +74,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
       new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), part.control));
   if (const Status recovered = engine->recover(loading); !recovered.ok()) {
     try_frugally = loading == Loading::kFast && recovered.code() == StatusCode::kResourceExhausted &&
-                   part.control == nullptr && engine->storage_->knows_frugal_way();
+                   part.control == nullptr && engine->storage_->recovery().knows_frugal_way();
     return recovered;
   }
   engine->start();
@@ -92,7 +92,7 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                         .simple = options.simple_allocator}),
       epochs_({.snapshot_epochs = options.snapshot_epochs,
                .max_open_epochs = options.max_open_epochs,
-               .first_epoch = storage_ == nullptr ? 1 : storage_->first_epoch(),
+               .first_epoch = storage_ == nullptr ? 1 : storage_->recovery().first_epoch(),
                .control = control}),
       shared_{.settings = {.snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
@@ -130,7 +130,7 @@ void Engine::stop() {
   }
   stop_signal_.notify_all();
   if (storage_ != nullptr)
-    storage_->cancel_checkpoints();  // a large one takes minutes, as it leaves the cores to others
+    storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to others
   // A node's epochs are told to the others until the last moment, as theirs stand still without.
   if (checkpoints_.joinable()) checkpoints_.join();
   if (background_.joinable()) background_.join();
@@ -153,7 +153,7 @@ Status Engine::close() {
 Status Engine::recover(Loading loading) {
   if (storage_ == nullptr) return {};
   slabs_.set_reserve(slabs_.limit_bytes() / kReserveShareOfLoading);
-  for (const recovery::TableEntry& entry : storage_->tables()) {
+  for (const recovery::TableEntry& entry : storage_->manifest().now().tables) {
     const std::lock_guard lock(schema_mutex_);
     auto table = add_table(entry_to_load(entry, loading == Loading::kFrugal));
     if (!table.ok()) return table.status();
@@ -172,24 +172,24 @@ Status Engine::recover(Loading loading) {
     if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
   }
   // In a cluster that has to wait until all nodes serve (checkpoint_now_and_then).
-  return storage_->lost() && !epochs_.in_cluster() ? checkpoint() : Status();
+  return storage_->recovery().lost() && !epochs_.in_cluster() ? checkpoint() : Status();
 }
 
 Status Engine::take_from(base::FileSystem& files, const std::string& directory) {
   auto worker = take_worker();
   if (!worker.ok()) return worker.status();
   cc::WorkerState* const states[] = {&(*worker)->state()};
-  const Status taken = storage_->take_from(files, directory, all_tables(), states);
+  const Status taken = storage_->recovery().take_from(files, directory, all_tables(), states);
   if (taken.ok()) widen_recovered_tables();
   give_worker(*worker);
   return taken;
 }
 
 Status Engine::have_all() {
-  if (storage_ == nullptr || storage_->has_all()) return {};
+  if (storage_ == nullptr || storage_->recovery().has_all()) return {};
   auto worker = take_worker();
   if (!worker.ok()) return worker.status();
-  const Status had = storage_->have_all((*worker)->state());
+  const Status had = storage_->recovery().have_all((*worker)->state());
   give_worker(*worker);
   return had;
 }
@@ -206,7 +206,7 @@ Status Engine::fill(Loading loading) {
     workers.push_back(*worker);
     states.push_back(&(*worker)->state());
   }
-  const Status filled = storage_->recover(all_tables(), states, loading == Loading::kFrugal);
+  const Status filled = storage_->recovery().recover(all_tables(), states, loading == Loading::kFrugal);
   for (txn::WorkerCore* const worker : workers) give_worker(worker);
   return filled;
 }
@@ -248,14 +248,16 @@ Status Engine::log_status() const {
 
 const RecoveryReport& Engine::recovery_report() const {
   static const RecoveryReport kNone;
-  return storage_ == nullptr ? kNone : storage_->report();
+  return storage_ == nullptr ? kNone : storage_->recovery().report();
 }
 
 Status Engine::checkpoint(std::uint64_t timeout_us) {
   if (storage_ == nullptr)
     return {StatusCode::kFailedPrecondition,
             "a database in memory only (Options::directory is empty) has no checkpoints"};
-  return storage_->checkpoint([this] { return tables(); }, shared_, timeout_us, obstacle_);
+  if (!storage_->recovery().has_all())
+    return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
+  return storage_->checkpoints().take([this] { return tables(); }, shared_, timeout_us, obstacle_);
 }
 
 Result<txn::WorkerCore*> Engine::take_worker() {

@@ -24,10 +24,10 @@ constexpr std::size_t kBudgetForOthers = 16384;
 /// Where a node's stored data was given up (Options::salvage), the first comes soon: it makes the next opening possible without.
 void Engine::checkpoint_now_and_then() {
   const std::chrono::seconds period(options_.checkpoint_interval_s), soon(1);
-  bool lost = epochs_.in_cluster() && storage_->lost();
+  bool lost = epochs_.in_cluster() && storage_->recovery().lost();
   std::unique_lock lock(stop_mutex_);
   while (!stop_signal_.wait_for(lock, lost ? soon : period, [this] { return stopping_; })) {
-    if (!storage_->has_all()) continue;
+    if (!storage_->recovery().has_all()) continue;
     lock.unlock();
     // However long that takes: the next one would have to write everything anew. Closing ends it.
     const Status done = checkpoint(log::DurableEpoch::kForever);

@@ -94,7 +94,7 @@ Result<txn::TableCore*> Engine::add_table(const recovery::TableEntry& entry) {
 Result<txn::TableCore*> Engine::declare(const recovery::TableEntry& entry) {
   if (const auto recovered = undeclared_.find(entry.name); recovered != undeclared_.end()) {
     txn::TableCore* const table = tables_by_name_.find(entry.name)->second;
-    const recovery::TableEntry known = storage_->table(table->id());
+    const recovery::TableEntry known = storage_->manifest().table(table->id());
     if (const std::string other = difference(known, entry); !other.empty()) {
       return Status(StatusCode::kFailedPrecondition,
                     fmt::format("'{}' was recovered from '{}' with another definition: {}", entry.name,
@@ -107,7 +107,9 @@ Result<txn::TableCore*> Engine::declare(const recovery::TableEntry& entry) {
   if (!table.ok() || storage_ == nullptr) return table;
   recovery::TableEntry added = entry;
   added.id = (*table)->id();
-  if (const Status saved = storage_->add_table(added); !saved.ok()) {
+  const Status saved =
+      storage_->manifest().change([&added](recovery::Manifest& next) { next.tables.push_back(added); });
+  if (!saved.ok()) {
     tables_by_name_.erase(entry.name);  // nobody has seen it
     tables_.pop_back();
     return saved;

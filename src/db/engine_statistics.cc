@@ -53,7 +53,7 @@ Statistics Engine::statistics() const {
     sum.log_bytes = log.bytes;
     sum.log_entries = log.entries;
     sum.log_syncs = log.syncs;
-    storage_->checkpoints().add_to(&sum);
+    storage_->checkpoints().figures().add_to(&sum);
   }
   sum.stalled_ticks = epochs_.stall().ticks;
   return sum;

@@ -31,7 +31,7 @@ void Engine::widen_recovered_tables() {
     if (statistics.keys <= statistics.buckets * kvstore::hash::kSlots) continue;
     std::uint64_t keys = statistics.keys;
     while (kvstore::hash::Table::buckets_for(keys) > statistics.buckets && !rebuild(*table, keys)) keys /= 2;
-    if (keys == statistics.keys) storage_->note_keys(table->id(), keys);
+    if (keys == statistics.keys) storage_->manifest().note_keys(table->id(), keys);
   }
 }
 
@@ -46,7 +46,8 @@ Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {
             fmt::format("shared table '{}' cannot be resized: other nodes know where its index is", table->name())};
   }
   if (const Status good = check_expected_keys(table->name(), expected_keys); !good.ok()) return good;
-  const auto no_checkpoint = storage_ == nullptr ? std::unique_lock<std::timed_mutex>() : storage_->stop_checkpoints();
+  const auto no_checkpoint =
+      storage_ == nullptr ? std::unique_lock<std::timed_mutex>() : storage_->checkpoints().hold_off();
   const std::lock_guard schema_lock(schema_mutex_);
   const std::lock_guard workers_lock(workers_mutex_);  // idle workers' garbage waits
   if (!epochs_.idle()) {
@@ -54,7 +55,9 @@ Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {
             fmt::format("table '{}' cannot be resized: a transaction is open; end all of them first", table->name())};
   }
   if (!rebuild(*table, expected_keys)) return no_room_for_header(table->name(), expected_keys);
-  return storage_ == nullptr ? Status() : storage_->set_keys(table->id(), expected_keys);
+  if (storage_ == nullptr) return {};
+  return storage_->manifest().change(
+      [&](recovery::Manifest& next) { next.tables[table->id()].hash_keys = expected_keys; });
 }
 
 }  // namespace granary::db

@@ -127,7 +127,7 @@ Result<NodeLogState> AcrossHosts::look_at_own() {
   NodeLogState state = recovery::state_of(*manifest, 0, false, recovery::greatest_epoch(*manifest) + 1);
   if (!state.running) return state;
   if (const Status opened = open(); !opened.ok()) return opened;
-  return storage_->log_state();
+  return storage_->recovery().log_state();
 }
 
 Status AcrossHosts::open() {
@@ -146,7 +146,7 @@ Status AcrossHosts::end_own(const std::vector<NodeLogState>& logs) {
   }
   const Status ended = storage_->end(end.cut, recovery::first_epoch_after(logs));
   if (!ended.ok()) return ended;
-  for (const std::string& note : storage_->report().notes)
+  for (const std::string& note : storage_->recovery().report().notes)
     base::tell(own_.notices, {.topic = NoticeTopic::kRecovery, .text = note, .node = membership_.node()});
   storage_.reset();
   return {};

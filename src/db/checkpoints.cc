@@ -1,0 +1,162 @@
+#include "src/db/checkpoints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "recovery/checkpoint/reader.h"
+#include "recovery/checkpoint/writer.h"
+#include "src/base/test_hooks.h"
+#include "src/base/tsc_clock.h"
+#include "src/db/database_recovery.h"
+#include "src/db/directories.h"
+
+namespace granary::db {
+namespace {
+
+/// How many cores' time a checkpoint takes, so that transactions keep more than nine tenths of the machine, caches
+/// included. It is not a matter of priority: a thread that has entered an epoch and has to wait for a core holds E back.
+double checkpoint_cores() {
+  constexpr double kShare = 0.075;
+  return kShare * std::max(1u, std::thread::hardware_concurrency());
+}
+
+Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
+  return {
+      StatusCode::kUnavailable,
+      fmt::format(
+          "the checkpoint of epoch {} counts only once that is durable on every node; try again when E has moved on",
+          checkpoint.epoch)};
+}
+
+/// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of other
+/// nodes' records.
+epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint, const epoch::EpochManager& epochs) {
+  if (!epochs.in_cluster()) return checkpoint.epoch;
+  return std::min(checkpoint.epoch, epochs.control().by_leader.checkpoint.load(std::memory_order_acquire));
+}
+
+}  // namespace
+
+Status Checkpoints::remove_stale() const {
+  const auto names = files_.list(options_.directory);
+  if (!names.ok()) return names.status();
+  const std::optional<recovery::CheckpointEntry>& current = manifest_.now().checkpoint;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(recovery::kCheckpointPrefix) || (current && current->directory == name)) continue;
+    const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
+    if (!removed.ok()) return removed;
+  }
+  return {};
+}
+
+Status Checkpoints::await_turn(std::unique_lock<std::timed_mutex>& turn, std::uint64_t timeout_us,
+                               const Obstacle& obstacle) const {
+  while (!turn.try_lock_for(std::chrono::milliseconds(50))) {
+    const std::uint64_t since_us = durable_wait_us_.load(std::memory_order_relaxed);
+    if (since_us == 0 || base::monotonic_us() - since_us < timeout_us) continue;
+    const std::string reason = obstacle ? obstacle() : std::string();
+    return {
+        StatusCode::kUnavailable,
+        fmt::format("another checkpoint has waited for {:.1f} s until its epoch is durable{}{}",
+                    static_cast<double>(base::monotonic_us() - since_us) / 1e6, reason.empty() ? "" : ": ", reason)};
+  }
+  return {};
+}
+
+Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared,
+                         std::uint64_t timeout_us, const Obstacle& obstacle) {
+  std::unique_lock turn(mutex_, std::defer_lock);
+  if (const Status mine = await_turn(turn, timeout_us, obstacle); !mine.ok()) return mine;
+  if (shared.log->durable().failed()) return shared.log->durable().cause();
+  const CheckpointFigures::InProgress in_progress(figures_);
+  auto pinned = recovery::checkpoint::SnapshotPin::take(shared.epochs);
+  if (!pinned.ok()) return pinned.status();
+  std::optional<recovery::checkpoint::SnapshotPin> pin(std::move(pinned).value());
+  if (pin->epoch() == 0) return {};  // there is no snapshot yet, so nothing that it could hold
+  const recovery::CheckpointEntry entry{
+      pin->epoch(), fmt::format("{}{:012}", recovery::kCheckpointPrefix, pin->epoch()), log::new_stamp()};
+  // One that is whole, and perhaps the one in force after a crash: only the sync of its manifest failed.
+  if (doubtful_) {
+    if (const Status installed = install(*doubtful_, shared); !installed.ok()) return installed;
+  }
+  const recovery::Manifest manifest = manifest_.copy();
+  if (manifest.checkpoint && manifest.checkpoint->epoch >= entry.epoch) return {};  // none is newer
+  if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(entry)); !removed.ok())
+    return removed;
+  const auto threads = static_cast<std::uint32_t>(std::ceil(checkpoint_cores()));
+  const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,
+                                                               .directory = path_of(entry),
+                                                               .database = manifest.database,
+                                                               .stamp = entry.stamp,
+                                                               .partitions = recovery_threads(),
+                                                               .threads = threads,
+                                                               .duty = checkpoint_cores() / threads,
+                                                               .cancel = &cancelled_},
+                                                              shared, *pin, tables());
+  pin.reset();  // D may stand still until the whole cluster is recovered, and old versions are not to be kept for so long
+  if (!written.ok()) return written.status();
+  figures_.wrote(written->file_bytes);
+  for (const auto& [table, count] : written->tables) manifest_.note_keys(table, count.records);
+  base::sync_point("checkpoint.written");
+  if (const Status durable = await_durable(entry, shared, timeout_us, obstacle); !durable.ok()) return durable;
+  if (const Status installed = install(entry, shared); !installed.ok()) return installed;
+  shared.epochs.control().by_node.checkpoint.store(entry.epoch, std::memory_order_release);
+  return {};
+}
+
+/// Waits until the checkpoint may count. It holds the transactions of epochs < its own, which must be durable everywhere.
+Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared,
+                                  std::uint64_t timeout_us, const Obstacle& obstacle) {
+  if (options_.background == Background::kManual) {
+    shared.log->step();
+    if (shared.epochs.in_cluster() && durable_everywhere(shared.epochs, *shared.log) < checkpoint.epoch - 1)
+      return not_durable_yet(checkpoint);
+  }
+  durable_wait_us_.store(base::monotonic_us(), std::memory_order_relaxed);
+  const Status durable =
+      wait_durable_everywhere(shared.epochs, *shared.log, checkpoint.epoch - 1,
+                              {.timeout_us = timeout_us, .cancel = &cancelled_, .obstacle = &obstacle});
+  durable_wait_us_.store(0, std::memory_order_relaxed);
+  if (!durable.ok() && timeout_us != log::DurableEpoch::kForever)
+    (void)recovery::checkpoint::remove_checkpoint(files_, path_of(checkpoint));
+  return durable;
+}
+
+/// Makes the checkpoint current, and then removes what it makes needless: the one before, and the logs below it.
+Status Checkpoints::install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared) {
+  std::optional<recovery::CheckpointEntry> former;
+  recovery::Manifest now;
+  const epoch::Epoch needed_from = logs_needed_from(checkpoint, shared.epochs);
+  const std::vector<std::uint64_t> first = shared.log->first_after(needed_from == 0 ? 0 : needed_from - 1);
+  doubtful_ = checkpoint;
+  const Status named = manifest_.change([&](recovery::Manifest& next) {
+    former = std::exchange(next.checkpoint, checkpoint);
+    std::erase_if(next.generations, [&](const recovery::Generation& generation) {
+      return generation.cut && *generation.cut < needed_from;
+    });
+    // Named before those below are removed: what is missing from there on is missed.
+    std::vector<recovery::SegmentRange>& segments = next.generations.back().segments;
+    for (std::size_t i = 0; i < segments.size(); ++i) segments[i].first = first[i];
+    now = next;
+  });
+  if (!named.ok()) return named;
+  doubtful_.reset();
+  figures_.installed();
+  base::sync_point("checkpoint.installed");
+  if (const Status removed = shared.log->remove_before(first); !removed.ok()) return removed;
+  if (former) {
+    const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(*former));
+    if (!removed.ok()) return removed;
+  }
+  return remove_files(files_, now.log_directories, [oldest = now.generations.front().number](const std::string& name) {
+    const auto segment = recovery::parse_segment_name(name);
+    return segment && segment->generation < oldest;
+  });
+}
+
+}  // namespace granary::db

@@ -1,0 +1,72 @@
+#pragma once
+// The checkpoints of a database that serves: written, installed in the manifest once they may count, and what they replace removed. One is
+// taken at a time. A checkpoint counts as soon as the manifest on the device names it, and only then is anything removed that it makes
+// needless.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <granary/options.h>
+#include <granary/status.h>
+
+#include "recovery/manifest.h"
+#include "src/base/file.h"
+#include "src/cc/worker_state.h"
+#include "src/db/checkpoint_figures.h"
+#include "src/db/durable_manifest.h"
+#include "src/db/released.h"
+#include "src/txn/table_core.h"
+
+namespace granary::db {
+
+class Checkpoints {
+ public:
+  /// `options` have canonical paths; they and the manifest outlive this.
+  Checkpoints(const Options& options, base::FileSystem& files, DurableManifest& manifest)
+      : options_(options),
+        files_(files),
+        manifest_(manifest) {}
+
+  /// Takes a checkpoint, installs it once it may count, and removes what it replaces. `tables` is asked once the snapshot is pinned: a table
+  /// that is not among them has no record that the snapshot sees. Waits at most `timeout_us` until the checkpoint's epoch is durable
+  /// everywhere, and, if another checkpoint waits for that, for that one; then kUnavailable, and what was written is removed.
+  Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared, std::uint64_t timeout_us,
+              const Obstacle& obstacle);
+
+  /// No checkpoint is in progress while the returned lock is held.
+  std::unique_lock<std::timed_mutex> hold_off() { return std::unique_lock(mutex_); }
+  /// Ends checkpoints for good: the one in progress ends soon, with kUnavailable and without a trace. Thread-safe.
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. When the database opens.
+  Status remove_stale() const;
+
+  const CheckpointFigures& figures() const { return figures_; }
+
+ private:
+  Status await_turn(std::unique_lock<std::timed_mutex>& turn, std::uint64_t timeout_us, const Obstacle& obstacle) const;
+  Status await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared, std::uint64_t timeout_us,
+                       const Obstacle& obstacle);
+  Status install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared);
+  std::string path_of(const recovery::CheckpointEntry& checkpoint) const {
+    return options_.directory + "/" + checkpoint.directory;
+  }
+
+  const Options& options_;
+  base::FileSystem& files_;
+  DurableManifest& manifest_;
+  std::timed_mutex mutex_;                             // one checkpoint at a time; guards doubtful_
+  std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
+  /// When the checkpoint in progress began to wait for D; 0: it does not wait.
+  std::atomic<std::uint64_t> durable_wait_us_{0};
+  CheckpointFigures figures_;
+  std::atomic<bool> cancelled_{false};  // set by who stops, read by who writes one; only a signal, so relaxed
+};
+
+}  // namespace granary::db

@@ -1,0 +1,180 @@
+#include "src/db/database_recovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "recovery/checkpoint/reader.h"
+
+namespace granary::db {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+Status DatabaseRecovery::survey(const recovery::Settled& settled) {
+  if (!settled.note.empty()) report_.notes.push_back(settled.note);
+  if (manifest_.now().generations.empty()) return {};
+  auto surveyed = recovery::survey_log(files_, manifest_.now(), settled,
+                                       {.threads = recovery_threads(), .salvage = options_.salvage});
+  if (!surveyed.ok()) return surveyed.status();
+  survey_ = std::move(*surveyed);
+  const recovery::SurvivingRings& rings = survey_.rings;
+  const recovery::LogScan& scan = survey_.scan;
+  lost_ = !scan.losses.empty();
+  if (!rings.note.empty()) report_.notes.push_back(rings.note);
+  report_.recovered = true;
+  report_.rings = !rings.rings.empty();
+  for (const recovery::DroppedTail& tail : scan.tails) {
+    report_.notes.push_back(fmt::format("cut off {} bytes at the end of '{}', from offset {} on: {}", tail.bytes,
+                                        tail.path, tail.offset, tail.cause));
+  }
+  for (const recovery::Loss& loss : scan.losses) {
+    report_.notes.push_back(fmt::format("LOST: transactions of epochs {} to {} may be missing: '{}' at offset {}: {}",
+                                        loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
+  }
+  first_epoch_ = std::max(first_epoch_, scan.greatest_epoch + 1 + 2 * options_.snapshot_epochs);
+  if (first_epoch_ >= epoch::kLastEpoch) {
+    return {
+        StatusCode::kResourceExhausted,
+        fmt::format("the database in '{}' has used up its epochs: it would go on in epoch {}, and the last in which "
+                    "something can be written is {}; its data go into a new database only",
+                    options_.directory, first_epoch_, epoch::kLastEpoch - 1)};
+  }
+  return {};
+}
+
+void DatabaseRecovery::cut_at(epoch::Epoch limit) {
+  survey_.rings.rings.clear();
+  report_.rings = false;
+  survey_.scan.durable = std::min(survey_.scan.durable, limit);
+}
+
+recovery::NodeLogState DatabaseRecovery::log_state() const {
+  return recovery::state_of(manifest_.now(), survey_.scan.durable, report_.rings, first_epoch_);
+}
+
+epoch::Epoch DatabaseRecovery::checkpoint_epoch() const {
+  const auto checkpoint = manifest_.copy().checkpoint;
+  return checkpoint ? checkpoint->epoch : 0;
+}
+
+void DatabaseRecovery::report_progress(std::uint64_t bytes) {
+  if (!options_.recovery_progress) return;
+  const std::lock_guard lock(
+      progress_mutex_);  // several threads report; the caller's function is called by one at a time
+  progress_.bytes_done += bytes;
+  options_.recovery_progress(progress_);
+}
+
+/// The limit that the message names is for the loading that has just been counted: what is missing, and half as much again, since
+/// what one record takes of the index and of half-used extents is not known.
+Status DatabaseRecovery::check_all_fitted(const memory::SlabPool& slabs) const {
+  if (missing_bytes_ == 0) return {};
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const std::uint64_t sufficient = slabs.limit_bytes() + missing_bytes_ / 2 * 3 + 4 * kMiB;
+  return {StatusCode::kResourceExhausted,
+          fmt::format("'{}' does not fit into its memory limit of {} bytes (Options::memory_limit_bytes); open it with "
+                      "{} MiB",
+                      options_.directory, slabs.limit_bytes(), (sufficient + kMiB - 1) / kMiB)};
+}
+
+Status DatabaseRecovery::recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                                 bool frugal) {
+  if (!report_.recovered) return {};
+  const auto start = std::chrono::steady_clock::now();
+  if (const Status loaded = load_checkpoint(tables, workers, frugal); !loaded.ok()) return loaded;
+  report_.checkpoint_seconds = seconds_since(start);
+  if (const Status replayed = replay(tables, workers, frugal); !replayed.ok()) return replayed;
+  if (const Status fitted = check_all_fitted(workers.front()->shared.slabs); !fitted.ok()) return fitted;
+  for (const std::string& directory : part_.others) {
+    if (const Status taken = take_from(files_, directory, tables, workers); !taken.ok()) return taken;
+  }
+  report_.durable_epoch = cut();
+  report_.seconds = seconds_since(start);
+  return has_all() ? remove_absents(*workers.front()) : Status();
+}
+
+Status DatabaseRecovery::remove_absents(cc::WorkerState& worker) {
+  const bool removed = recovery::remove_absents(absents_, worker);
+  absents_ = {};
+  return removed ? Status() : Status(StatusCode::kResourceExhausted, "recovery: no epoch slot is left");
+}
+
+Status DatabaseRecovery::have_all(cc::WorkerState& worker) {
+  has_all_.store(true, std::memory_order_release);
+  return remove_absents(worker);
+}
+
+Status DatabaseRecovery::replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
+                                bool frugal) {
+  recovery::ReplayOptions replay{
+      .from_epoch = checkpoint_epoch(), .past_durable = report_.rings, .absents = &absents_, .frugal = frugal};
+  if (options_.recovery_progress) {
+    replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
+  }
+  const auto replayed = recovery::replay(files_, survey_.scan, survey_.rings.entries(), tables, workers, replay);
+  if (!replayed.ok()) return replayed.status();
+  report_.transactions = replayed->transactions;
+  report_.records += replayed->writes;
+  report_.bytes += replayed->bytes;
+  missing_bytes_ += replayed->missing_bytes;
+  return {};
+}
+
+/// What another node's log has of this node's records. It may have begun a new generation by now, which holds nothing of that yet;
+/// its checkpoint makes needless only what this node's does as well.
+Status DatabaseRecovery::take_from(base::FileSystem& files, const std::string& directory,
+                                   std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+  auto manifest = recovery::read_manifest(files, directory);
+  if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? Status() : manifest.status();
+  if (&files == &files_) {  // where it can be seen whose its log directories are
+    auto settled = recovery::settle(files, std::move(*manifest), base::canonical(directory), {});
+    if (!settled.ok()) return settled.status();
+    manifest = std::move(settled->manifest);
+  }
+  if (!manifest->generations.empty() && !manifest->generations.back().cut) manifest->generations.pop_back();
+  if (manifest->generations.empty()) return {};
+  if (manifest->checkpoint) manifest->checkpoint->epoch = std::min(manifest->checkpoint->epoch, checkpoint_epoch());
+  const auto threads = static_cast<unsigned>(workers.size());
+  const auto scan =
+      recovery::scan_logs(files, *manifest, {.threads = threads, .salvage = options_.salvage, .elsewhere = true});
+  if (!scan.ok()) return scan.status();
+  const auto replayed = recovery::replay(files, *scan, {}, tables, workers,
+                                         {.from_epoch = checkpoint_epoch(), .home = part_.node, .absents = &absents_});
+  if (!replayed.ok()) return replayed.status();
+  report_.records += replayed->writes - replayed->elsewhere;
+  report_.bytes += replayed->bytes;
+  return {};
+}
+
+Status DatabaseRecovery::load_checkpoint(std::span<txn::TableCore* const> tables,
+                                         std::span<cc::WorkerState* const> workers, bool frugal) {
+  const recovery::Manifest& manifest = manifest_.now();
+  if (!manifest.checkpoint) return {};
+  const auto loaded =
+      recovery::checkpoint::load_checkpoint({.files = &files_,
+                                             .directory = options_.directory + "/" + manifest.checkpoint->directory,
+                                             .database = manifest.database,
+                                             .epoch = manifest.checkpoint->epoch,
+                                             .stamp = manifest.checkpoint->stamp,
+                                             .count_missing = frugal,
+                                             .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
+                                            tables, workers);
+  if (!loaded.ok()) return loaded.status();
+  report_.records += loaded->records;
+  report_.bytes += loaded->file_bytes;
+  missing_bytes_ += loaded->missing_bytes;
+  report_.checkpoint_records = loaded->records;
+  report_.checkpoint_bytes = loaded->file_bytes;
+  return {};
+}
+
+}  // namespace granary::db

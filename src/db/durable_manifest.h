@@ -1,0 +1,46 @@
+#pragma once
+// The manifest of a database in use, in memory and on the device. A change is written before anybody sees it, so nobody relies on what the
+// next opening would not find. Two things wait for the next change that is written for another reason: what an opening adopts, and
+// note_keys().
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <granary/function_ref.h>
+#include <granary/status.h>
+
+#include "recovery/manifest.h"
+#include "src/base/file.h"
+
+namespace granary::db {
+
+class DurableManifest {
+ public:
+  /// Begins with an empty manifest. `directory` is the database's.
+  DurableManifest(base::FileSystem& files, std::string directory) : files_(files), directory_(std::move(directory)) {}
+
+  /// The manifest itself, for the thread that opens or closes the database while nobody else uses it.
+  const recovery::Manifest& now() const { return manifest_; }
+  /// Replaces the manifest in memory only, while the database opens.
+  void adopt(recovery::Manifest manifest) { manifest_ = std::move(manifest); }
+
+  // The following are thread-safe.
+
+  recovery::Manifest copy() const;
+  /// Writes the manifest with the changes that `act` makes to it. After an error nobody sees the changes, and the device may have them.
+  Status change(FunctionRef<void(recovery::Manifest&)> act);
+  /// Returns the durable definition of a table or index.
+  recovery::TableEntry table(std::uint32_t id) const;
+  /// Raises the number of keys for which a hash table is made at the next opening, in memory only.
+  void note_keys(std::uint32_t table, std::uint64_t keys);
+
+ private:
+  base::FileSystem& files_;
+  const std::string directory_;
+  mutable std::mutex mutex_;  // guards manifest_ once the database serves
+  recovery::Manifest manifest_;
+};
+
+}  // namespace granary::db
