@@ -38,7 +38,7 @@ struct Settings {
   std::uint32_t epoch_ms = 0;      ///< an epoch period; 0: epochs pass only when the application says so
 };
 
-/// What the database has done about memory that is short, once in each epoch period while it is (Engine::relieve_memory). Written by
+/// What the database has done about memory that is short, once in each epoch period while it is (db::MemoryRelief). Written by
 /// the thread that advances epochs (release, `looks` last); read by whoever waits for memory.
 struct MemoryRelief {
   std::atomic<std::uint64_t> looks{0};

@@ -16,18 +16,18 @@ Result<std::unique_ptr<Database>> Database::open(const Options& options, base::F
 
 Database::Database(std::unique_ptr<db::Engine> engine) : engine_(std::move(engine)) {}
 Database::~Database() {
-  const Status alone = engine_->check_no_workers();
+  const Status alone = engine_->workers().check_none_taken();
   if (!alone.ok()) base::abort_misuse("a Database is destroyed too early: " + alone.message());
 }
 
 Result<Table> Database::create_table(std::string_view name, const TableOptions& options) {
-  const auto core = engine_->create_table(name, options);
+  const auto core = engine_->schema().create_table(name, options);
   if (!core.ok()) return core.status();
   return Table(*core);
 }
 
 Result<Index> Database::create_index(const Table& table, std::string_view name, const IndexOptions& options) {
-  const auto core = engine_->create_index(table.core(), name, options);
+  const auto core = engine_->schema().create_index(table.core(), name, options);
   if (!core.ok()) return core.status();
   return Index(*core);
 }
@@ -37,19 +37,19 @@ Status Database::resize(const Table& table, std::uint64_t expected_keys) {
 }
 
 Result<Table> Database::table(std::string_view name) const {
-  const auto core = engine_->find_table(name, false);
+  const auto core = engine_->schema().find(name, false);
   if (!core.ok()) return core.status();
   return Table(*core);
 }
 
 Result<Index> Database::index(std::string_view name) const {
-  const auto core = engine_->find_table(name, true);
+  const auto core = engine_->schema().find(name, true);
   if (!core.ok()) return core.status();
   return Index(*core);
 }
 
 Result<Worker> Database::register_worker() {
-  const auto core = engine_->take_worker();
+  const auto core = engine_->workers().take();
   if (!core.ok()) return core.status();
   (*core)->let_borrow(true);
   return Worker(*core, engine_.get());
@@ -64,7 +64,7 @@ Status Database::log_status() const { return engine_->log_status(); }
 Status Database::checkpoint() { return engine_->checkpoint(); }
 const RecoveryReport& Database::recovery_report() const { return engine_->recovery_report(); }
 Status Database::close() {
-  const Status alone = engine_->check_no_workers();
+  const Status alone = engine_->workers().check_none_taken();
   return alone.ok() ? engine_->close() : alone;
 }
 

@@ -1,9 +1,9 @@
 #include "src/db/engine.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "src/base/notice.h"
@@ -19,17 +19,8 @@ constexpr std::uint64_t kReserveShare = 32;
 /// The part that is left of it while stored data are loaded, so that a full database that was opened can delete.
 constexpr std::uint64_t kReserveShareOfLoading = 256;
 
-/// A hash table that is loaded frugally gets a main header for so many times fewer keys than are expected: for 96 keys a bucket. The
-/// longer the chains, the less memory the index takes, down to 24 bytes a key. These take 25, so what a database with any main header
-/// could hold can be loaded: the part of the reserve that loading may use is 2.7 % of the limit, and a record and its entry take 64 bytes
-/// at least.
-constexpr std::uint64_t kFrugalShare = 16;
-
-recovery::TableEntry entry_to_load(const recovery::TableEntry& entry, bool frugal) {
-  recovery::TableEntry made = entry;
-  if (frugal && entry.hash_keys) made.hash_keys = std::max<std::uint64_t>(1, *entry.hash_keys / kFrugalShare);
-  return made;
-}
+/// How often a node of a cluster tells how far it is, in an epoch period.
+constexpr unsigned kPublishings = 8;
 
 }  // namespace
 
@@ -104,9 +95,8 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
               .slabs = slabs_,
               .waiter = waiter_,
               .htm = htm_->backend() == htm::Backend::kOff ? nullptr : htm_.get()},
-      schema_slabs_(std::make_unique<memory::SlabCache>(slabs_)),
-      schema_nodes_(std::make_unique<kvstore::NodeMemory>(*schema_slabs_, epochs_)),
-      relief_slot_(epochs_.acquire_slot()) {}
+      schema_(options_, shared_, *region_, storage_ == nullptr ? nullptr : &storage_->manifest()),
+      workers_(shared_, options.max_workers) {}
 
 Engine::~Engine() {
   const Status closed = close();
@@ -118,28 +108,50 @@ Engine::~Engine() {
 
 void Engine::start() {
   if (options_.background != Background::kThreads) return;
-  background_ = std::thread([this] { run_background(); });
-  if (storage_ != nullptr && options_.checkpoint_interval_s != 0)
-    checkpoints_ = std::thread([this] { checkpoint_now_and_then(); });
+  // A leader advances E no sooner than it sees that all nodes have arrived in it, so they tell it often.
+  const unsigned parts = epochs_.in_cluster() ? kPublishings : 1;
+  const auto period = std::chrono::microseconds(std::uint64_t{1000} * options_.epoch_ms / parts);
+  const auto first = std::chrono::steady_clock::now() + period;
+  epoch_thread_.emplace(first, [this, parts, period, part = 0U, next = first]() mutable {
+    if (++part % parts == 0) {
+      step();
+    } else {
+      publish();
+    }
+    // After a pause of the whole machine, go on from now instead of catching up in a burst.
+    return next = std::max(next + period, std::chrono::steady_clock::now());
+  });
+  if (storage_ != nullptr && options_.checkpoint_interval_s != 0) start_checkpoints();
 }
 
-void Engine::stop() {
-  {
-    const std::lock_guard lock(stop_mutex_);
-    stopping_ = true;
-  }
-  stop_signal_.notify_all();
-  if (storage_ != nullptr)
-    storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to others
-  // A node's epochs are told to the others until the last moment, as theirs stand still without.
-  if (checkpoints_.joinable()) checkpoints_.join();
-  if (background_.joinable()) background_.join();
+/// Where a node's stored data was given up (Options::salvage), the first comes soon: it makes the next opening possible without.
+void Engine::start_checkpoints() {
+  const auto next = [this](bool lost) {
+    return std::chrono::steady_clock::now() + std::chrono::seconds(lost ? 1 : options_.checkpoint_interval_s);
+  };
+  bool lost = epochs_.in_cluster() && storage_->recovery().lost();
+  checkpoint_thread_.emplace(next(lost), [this, next, lost]() mutable {
+    if (!storage_->recovery().has_all()) return next(lost);
+    // However long that takes: the next one would have to write everything anew. Closing ends it.
+    const Status done = checkpoint(log::DurableEpoch::kForever);
+    lost = lost && !done.ok();
+    if (!done.ok() && !storage_->checkpoints().cancelled()) {
+      base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
+                                    .topic = NoticeTopic::kCheckpoint,
+                                    .text = "checkpoint: " + done.message()});
+    }
+    return next(lost);
+  });
 }
 
 Status Engine::close() {
   if (closed_) return {};
   closed_ = true;
-  stop();
+  if (storage_ != nullptr)
+    storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to others
+  // A node's epochs are told to the others until the last moment, as theirs stand still without.
+  checkpoint_thread_.reset();
+  epoch_thread_.reset();
   if (storage_ == nullptr || shared_.log == nullptr) return {};
   // No transaction is open: the epoch of the last one is complete now.
   if (epochs_.in_cluster()) {
@@ -153,44 +165,33 @@ Status Engine::close() {
 Status Engine::recover(Loading loading) {
   if (storage_ == nullptr) return {};
   slabs_.set_reserve(slabs_.limit_bytes() / kReserveShareOfLoading);
-  for (const recovery::TableEntry& entry : storage_->manifest().now().tables) {
-    const std::lock_guard lock(schema_mutex_);
-    auto table = add_table(entry_to_load(entry, loading == Loading::kFrugal));
-    if (!table.ok()) return table.status();
-    undeclared_.insert(entry.name);
-    if (!entry.base) continue;
-    txn::TableCore* const base = tables_[*entry.base].get();
-    (*table)->make_index_of(base, entry.index);
-    base->add_index(*table);
-  }
+  if (const Status restored = schema_.restore(loading == Loading::kFrugal); !restored.ok()) return restored;
   if (const Status filled = fill(loading); !filled.ok()) return filled;
   slabs_.set_reserve(slabs_.options().reserve_bytes);
-  widen_recovered_tables();
+  schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   shared_.log = &storage_->log();
-  for (txn::WorkerCore* const worker : idle_workers_) {
-    if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
-  }
-  // In a cluster that has to wait until all nodes serve (checkpoint_now_and_then).
+  if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
+  // In a cluster that has to wait until all nodes serve (start_checkpoints).
   return storage_->recovery().lost() && !epochs_.in_cluster() ? checkpoint() : Status();
 }
 
 Status Engine::take_from(base::FileSystem& files, const std::string& directory) {
-  auto worker = take_worker();
+  auto worker = workers_.take();
   if (!worker.ok()) return worker.status();
   cc::WorkerState* const states[] = {&(*worker)->state()};
-  const Status taken = storage_->recovery().take_from(files, directory, all_tables(), states);
-  if (taken.ok()) widen_recovered_tables();
-  give_worker(*worker);
+  const Status taken = storage_->recovery().take_from(files, directory, schema_.tables(), states);
+  if (taken.ok()) schema_.widen_recovered();
+  workers_.give_back(*worker);
   return taken;
 }
 
 Status Engine::have_all() {
   if (storage_ == nullptr || storage_->recovery().has_all()) return {};
-  auto worker = take_worker();
+  auto worker = workers_.take();
   if (!worker.ok()) return worker.status();
   const Status had = storage_->recovery().have_all((*worker)->state());
-  give_worker(*worker);
+  workers_.give_back(*worker);
   return had;
 }
 
@@ -201,32 +202,14 @@ Status Engine::fill(Loading loading) {
   std::vector<cc::WorkerState*> states;
   std::vector<txn::WorkerCore*> workers;
   for (std::uint32_t i = 0; i < threads; ++i) {
-    auto worker = take_worker();
+    auto worker = workers_.take();
     if (!worker.ok()) return worker.status();
     workers.push_back(*worker);
     states.push_back(&(*worker)->state());
   }
-  const Status filled = storage_->recovery().recover(all_tables(), states, loading == Loading::kFrugal);
-  for (txn::WorkerCore* const worker : workers) give_worker(worker);
+  const Status filled = storage_->recovery().recover(schema_.tables(), states, loading == Loading::kFrugal);
+  for (txn::WorkerCore* const worker : workers) workers_.give_back(worker);
   return filled;
-}
-
-Status Engine::connect_ring(txn::WorkerCore& worker) {
-  auto ring = shared_.log->add_worker(worker.id());
-  if (!ring.ok()) return ring.status();
-  worker.state().ring = *ring;
-  return {};
-}
-
-std::vector<txn::TableCore*> Engine::tables() const {
-  const std::lock_guard lock(schema_mutex_);
-  return all_tables();
-}
-
-std::vector<txn::TableCore*> Engine::all_tables() const {
-  std::vector<txn::TableCore*> tables;
-  for (const auto& table : tables_) tables.push_back(table.get());
-  return tables;
 }
 
 std::uint64_t Engine::released_epoch() const {
@@ -257,49 +240,34 @@ Status Engine::checkpoint(std::uint64_t timeout_us) {
             "a database in memory only (Options::directory is empty) has no checkpoints"};
   if (!storage_->recovery().has_all())
     return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
-  return storage_->checkpoints().take([this] { return tables(); }, shared_, timeout_us, obstacle_);
+  return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_);
 }
 
-Result<txn::WorkerCore*> Engine::take_worker() {
-  const std::lock_guard lock(workers_mutex_);
-  if (!idle_workers_.empty()) {
-    txn::WorkerCore* const worker = idle_workers_.back();
-    idle_workers_.pop_back();
-    return worker;
-  }
-  if (workers_.size() >= options_.max_workers) {
-    return Status(StatusCode::kResourceExhausted,
-                  fmt::format("all {} workers are registered (Options::max_workers)", options_.max_workers));
-  }
-  auto worker = std::make_unique<txn::WorkerCore>(static_cast<std::uint32_t>(workers_.size()), shared_);
+Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {
+  if (const Status good = schema_.check_resize(table, expected_keys); !good.ok()) return good;
+  std::unique_lock<std::timed_mutex> no_checkpoint;
+  if (storage_ != nullptr) no_checkpoint = storage_->checkpoints().hold_off();
+  const auto no_worker = workers_.hold_still();  // idle workers' garbage waits
+  return schema_.resize(*table, expected_keys);
+}
+
+bool Engine::step() {
+  const bool advanced = epochs_.tick(durable());
+  const bool threads = options_.background == Background::kThreads;
   if (shared_.log != nullptr) {
-    if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
+    if (!threads) {
+      shared_.log->step();
+    } else if (advanced) {
+      shared_.log->nudge();
+    }
   }
-  workers_.push_back(std::move(worker));
-  return workers_.back().get();
+  if (threads) stall_watch_.look();
+  relief_.look();
+  return advanced;
 }
 
-void Engine::give_worker(txn::WorkerCore* worker) {
-  worker->abort_all();
-  const std::lock_guard lock(workers_mutex_);  // nobody borrows the worker meanwhile
-  worker->let_borrow(false);
-  worker->pass_on_memory();
-  worker->detach();
-  idle_workers_.push_back(worker);
-}
-
-Status Engine::check_no_workers() const {
-  const std::lock_guard lock(workers_mutex_);
-  std::vector<std::uint32_t> held;
-  for (const auto& worker : workers_) {
-    if (std::find(idle_workers_.begin(), idle_workers_.end(), worker.get()) == idle_workers_.end())
-      held.push_back(worker->id());
-  }
-  if (held.empty()) return {};
-  return {StatusCode::kFailedPrecondition,
-          fmt::format(
-              "{} {} {} still registered; a database's workers have to be destroyed before it is closed or destroyed",
-              held.size() == 1 ? "worker" : "workers", fmt::join(held, ", "), held.size() == 1 ? "is" : "are")};
+epoch::Epoch Engine::durable() const {
+  return shared_.log == nullptr ? epoch::kIdle : shared_.log->durable().current();
 }
 
 }  // namespace granary::db

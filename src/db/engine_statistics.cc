@@ -22,28 +22,26 @@ void add(const htm::Counters& counters, HtmStatistics& sum) {
 
 Statistics Engine::statistics() const {
   Statistics sum;
-  const std::lock_guard lock(workers_mutex_);
   std::int64_t records = 0;
-  std::int64_t nodes = schema_slabs_->bytes_in_use(memory::SlabKind::kNode);
+  std::int64_t index = schema_.index_bytes();
   std::int64_t versions = 0;
-  for (const auto& worker : workers_) {
-    const cc::WorkerState& state = worker->state();
-    sum.commits += worker->commits();
-    sum.snapshots += worker->snapshots();
-    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum.aborts[reason] += worker->aborts(reason);
+  workers_.for_each([&](txn::WorkerCore& worker) {
+    const cc::WorkerState& state = worker.state();
+    sum.commits += worker.commits();
+    sum.snapshots += worker.snapshots();
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum.aborts[reason] += worker.aborts(reason);
     records +=
         state.slabs.bytes_in_use(memory::SlabKind::kRecord) + state.slabs.bytes_in_use(memory::SlabKind::kSharedRecord);
-    nodes += state.slabs.bytes_in_use(memory::SlabKind::kNode);
+    index += state.slabs.bytes_in_use(memory::SlabKind::kNode);
     versions += state.version_bytes.load(std::memory_order_relaxed);
     sum.versions_created += state.versions_created.load(std::memory_order_relaxed);
     sum.ring_waits += state.ring_waits.load(std::memory_order_relaxed);
     sum.garbage_items += state.garbage_items.load(std::memory_order_relaxed);
     if (state.region != nullptr) add(state.region->counters(), sum.htm);
-  }
+  });
   sum.htm.backend = htm::name(htm_->backend());
   sum.records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, records));
-  sum.index_bytes =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(0, nodes)) + main_header_bytes_.load(std::memory_order_relaxed);
+  sum.index_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, index));
   sum.version_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, versions));
   sum.reserved_bytes = slabs_.bytes_reserved();
   sum.epoch = epochs_.current();

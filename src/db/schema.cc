@@ -2,43 +2,200 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "src/db/options_check.h"
+#include "src/db/table_difference.h"
+#include "src/txn/index_key.h"
+
 namespace granary::db {
 namespace {
 
-std::string kind(const recovery::TableEntry& entry) {
-  return entry.base ? fmt::format("an index of table {}", *entry.base) : std::string("a table");
+/// A hash table that is loaded frugally gets a main header for so many times fewer keys than are expected: for 96 keys a bucket. The
+/// longer the chains, the less memory the index takes, down to 24 bytes a key. These take 25, so what a database with any main header
+/// could hold can be loaded: the part of the reserve that loading may use is 2.7 % of the limit, and a record and its entry take 64 bytes
+/// at least.
+constexpr std::uint64_t kFrugalShare = 16;
+
+recovery::TableEntry entry_to_load(const recovery::TableEntry& entry, bool frugal) {
+  recovery::TableEntry made = entry;
+  if (frugal && entry.hash_keys) made.hash_keys = std::max<std::uint64_t>(1, *entry.hash_keys / kFrugalShare);
+  return made;
 }
 
-std::string_view kind_of_index(const recovery::TableEntry& entry) {
-  return entry.kind() == IndexKind::kHash ? "a hash table" : "ordered";
-}
+/// Stops at the first key of a tree.
+class AnyKey final : public kvstore::ordered::ScanVisitor {
+ public:
+  void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
+  bool on_entry(std::string_view, kvstore::ordered::Value) override {
+    found_ = true;
+    return false;
+  }
+  bool found() const { return found_; }
 
-std::string text(const IndexPart& part) {
-  return fmt::format("{} bytes {} to {} with encoding {}", part.source == IndexPart::Source::kKey ? "key" : "value",
-                     part.offset, part.offset + part.length, static_cast<int>(part.encoding));
+ private:
+  bool found_ = false;
+};
+
+bool holds_keys(cc::Index& index, epoch::EpochManager& epochs) {
+  if (!index.ordered()) return index.hash().statistics().keys != 0;
+  epoch::Slot* const slot = epochs.acquire_slot();
+  if (slot == nullptr) return true;
+  epochs.enter(*slot);
+  AnyKey any;
+  index.tree().scan({}, kvstore::ordered::Direction::kForward, any);
+  epochs.leave(*slot);
+  epochs.release_slot(slot);
+  return any.found();
 }
 
 }  // namespace
 
-std::string difference(const recovery::TableEntry& recovered, const recovery::TableEntry& declared) {
-  if (recovered.base != declared.base) return fmt::format("it was {}, not {}", kind(recovered), kind(declared));
-  if (recovered.max_value_bytes != declared.max_value_bytes)
-    return fmt::format("max_value_bytes was {}, not {}", recovered.max_value_bytes, declared.max_value_bytes);
-  if (recovered.kind() != declared.kind())
-    return fmt::format("its index was {}, not {}", kind_of_index(recovered), kind_of_index(declared));
-  if (recovered.shared != declared.shared)
-    return fmt::format("it was {}, not {}", recovered.shared ? "shared" : "local",
-                       declared.shared ? "shared" : "local");
-  if (recovered.index.unique != declared.index.unique)
-    return fmt::format("it was {}, not {}", recovered.index.unique ? "unique" : "not unique",
-                       declared.index.unique ? "unique" : "not unique");
-  if (recovered.index.parts.size() != declared.index.parts.size())
-    return fmt::format("it had {} parts, not {}", recovered.index.parts.size(), declared.index.parts.size());
-  for (std::size_t i = 0; i < recovered.index.parts.size(); ++i) {
-    const std::string was = text(recovered.index.parts[i]), is = text(declared.index.parts[i]);
-    if (was != is) return fmt::format("part {} was {}, not {}", i + 1, was, is);
+Schema::Schema(const Options& options, cc::Shared& shared, const memory::Region& region, DurableManifest* manifest)
+    : options_(options),
+      shared_(shared),
+      region_(region),
+      manifest_(manifest),
+      slabs_(shared.slabs),
+      nodes_(slabs_, shared.epochs) {}
+
+Status Schema::restore(bool frugal) {
+  const std::lock_guard lock(mutex_);
+  for (const recovery::TableEntry& entry : manifest_->now().tables) {
+    auto table = add(entry_to_load(entry, frugal));
+    if (!table.ok()) return table.status();
+    undeclared_.insert(entry.name);
+    if (!entry.base) continue;
+    txn::TableCore* const base = tables_[*entry.base].get();
+    (*table)->make_index_of(base, entry.index);
+    base->add_index(*table);
   }
   return {};
+}
+
+Status Schema::check_new(const recovery::TableEntry& entry) const {
+  const std::string& name = entry.name;
+  if (name.empty() || name.size() > kMaxNameBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("a table's or index's name has {} bytes; expected 1 to {}", name.size(), kMaxNameBytes));
+  }
+  if (tables_by_name_.contains(name)) {
+    return Status(StatusCode::kAlreadyExists, fmt::format("there is already a table or index named '{}'", name));
+  }
+  if (tables_.size() >= kMaxTables) {
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("there are already {} tables and indexes, the most allowed", kMaxTables));
+  }
+  if (entry.max_value_bytes > kMaxValueBytes) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}",
+                                                            name, entry.max_value_bytes, kMaxValueBytes));
+  }
+  return {};
+}
+
+Result<txn::TableCore*> Schema::add(const recovery::TableEntry& entry) {
+  if (const Status good = check_new(entry); !good.ok()) return good;
+  std::span<kvstore::hash::Bucket> main_header;
+  if (entry.hash_keys) {
+    main_header = make_main_header(*entry.hash_keys);
+    if (main_header.empty()) return no_room_for_header(entry.name, *entry.hash_keys);
+  }
+  auto table = std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), entry.name,
+                                                entry.max_value_bytes, shared_, nodes_, main_header, region_.base());
+  if (!table->tree().ok()) {
+    return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", entry.name));
+  }
+  if (entry.shared) table->make_shared();
+  tables_.push_back(std::move(table));
+  tables_by_name_.emplace(entry.name, tables_.back().get());
+  return tables_.back().get();
+}
+
+/// Makes a new table or index durable, or takes the recovered one if it is the same.
+Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
+  if (const auto recovered = undeclared_.find(entry.name); recovered != undeclared_.end()) {
+    txn::TableCore* const table = tables_by_name_.find(entry.name)->second;
+    const recovery::TableEntry known = manifest_->table(table->id());
+    if (const std::string other = difference(known, entry); !other.empty()) {
+      return Status(StatusCode::kFailedPrecondition,
+                    fmt::format("'{}' was recovered from '{}' with another definition: {}", entry.name,
+                                options_.directory, other));
+    }
+    undeclared_.erase(recovered);
+    return table;
+  }
+  auto table = add(entry);
+  if (!table.ok() || manifest_ == nullptr) return table;
+  recovery::TableEntry added = entry;
+  added.id = (*table)->id();
+  const Status saved = manifest_->change([&added](recovery::Manifest& next) { next.tables.push_back(added); });
+  if (!saved.ok()) {
+    tables_by_name_.erase(entry.name);  // nobody has seen it
+    tables_.pop_back();
+    return saved;
+  }
+  return table;
+}
+
+Result<txn::TableCore*> Schema::create_table(std::string_view name, const TableOptions& table_options) {
+  if (table_options.shared) {
+    if (const Status fits = check_shared(name, table_options, options_); !fits.ok()) return fits;
+  }
+  recovery::TableEntry entry;
+  entry.name = name;
+  entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
+  if (table_options.index == IndexKind::kHash) {
+    if (const Status good = check_expected_keys(name, table_options.expected_keys); !good.ok()) return good;
+    entry.hash_keys = table_options.expected_keys;
+  }
+  entry.shared = table_options.shared;
+  const std::lock_guard lock(mutex_);
+  return declare(entry);
+}
+
+Result<txn::TableCore*> Schema::create_index(txn::TableCore* base, std::string_view name,
+                                             const IndexOptions& index_options) {
+  const std::lock_guard lock(mutex_);
+  if (base == nullptr || !base->belongs_to(shared_)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("index '{}': the table handle is empty or of another database", name));
+  }
+  if (const std::string error = txn::index_options_error(index_options); !error.empty()) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("index '{}': {}", name, error));
+  }
+  recovery::TableEntry entry;
+  entry.name = name;
+  entry.max_value_bytes = base->is_shared() ? kMaxIndexedSharedKeyBytes : kMaxKeyBytes;
+  entry.shared = base->is_shared();
+  entry.base = base->id();
+  entry.index = index_options;
+  if (undeclared_.contains(name)) return declare(entry);
+  if (holds_keys(base->index(), shared_.epochs)) {
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
+  }
+  auto index = declare(entry);
+  if (!index.ok()) return index.status();
+  (*index)->make_index_of(base, index_options);
+  base->add_index(*index);
+  return index;
+}
+
+Result<txn::TableCore*> Schema::find(std::string_view name, bool index) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tables_by_name_.find(name);
+  if (found == tables_by_name_.end() || (found->second->base() != nullptr) != index) {
+    return Status(StatusCode::kNotFound, fmt::format("there is no {} named '{}'", index ? "index" : "table", name));
+  }
+  return found->second;
+}
+
+std::vector<txn::TableCore*> Schema::tables() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<txn::TableCore*> tables;
+  for (const auto& table : tables_) tables.push_back(table.get());
+  return tables;
 }
 
 }  // namespace granary::db

@@ -1,14 +1,78 @@
 #pragma once
-// The durable definition of a table or index, and whether what an application declares is the same.
+// The tables and secondary indexes of a database: made, found, or declared once more after a recovery, and the memory of their roots and of
+// the main headers of their hash indexes. What is kept true: an application sees no table that is not in the manifest.
 
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include <granary/options.h>
+#include <granary/status.h>
+#include <granary/table.h>
 
 #include "recovery/manifest.h"
+#include "src/cc/worker_state.h"
+#include "src/db/durable_manifest.h"
+#include "src/memory/region.h"
+#include "src/memory/slab.h"
+#include "src/txn/table_core.h"
 
 namespace granary::db {
 
-/// What the declared definition has other than the recovered one; empty if nothing. Ids, names and expected
-/// keys are not compared.
-std::string difference(const recovery::TableEntry& recovered, const recovery::TableEntry& declared);
+class Schema {
+ public:
+  /// All that is passed outlives this. `manifest`: null for a database in memory only.
+  Schema(const Options& options, cc::Shared& shared, const memory::Region& region, DurableManifest* manifest);
+
+  /// Makes the tables and indexes that the manifest has, still empty, before anybody else uses the database. `frugal`: with main headers that
+  /// are no larger than they must be to load the data.
+  Status restore(bool frugal);
+  /// Makes each recovered table's main header as wide as its keys need, or else as wide as memory allows. Nobody uses the tables.
+  void widen_recovered();
+
+  // The following are thread-safe.
+
+  Result<txn::TableCore*> create_table(std::string_view name, const TableOptions& table_options);
+  Result<txn::TableCore*> create_index(txn::TableCore* base, std::string_view name, const IndexOptions& index_options);
+  Result<txn::TableCore*> find(std::string_view name, bool index) const;
+  /// Returns all tables and secondary indexes, by id.
+  std::vector<txn::TableCore*> tables() const;
+  /// Returns an error unless resize() can be asked for this.
+  Status check_resize(txn::TableCore* table, std::uint64_t expected_keys) const;
+  /// Moves a table to another main header. No checkpoint is in progress and no worker is taken or given back meanwhile; kFailedPrecondition
+  /// if a transaction is open.
+  Status resize(txn::TableCore& table, std::uint64_t expected_keys);
+  /// Returns what roots and main headers take; below 0 if workers have freed more of them than this has given back itself.
+  std::int64_t index_bytes() const;
+
+ private:
+  Result<txn::TableCore*> add(const recovery::TableEntry& entry);
+  Status check_new(const recovery::TableEntry& entry) const;
+  Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
+  std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);
+  void free_main_header(std::span<kvstore::hash::Bucket> main_header);
+  bool rebuild(txn::TableCore& table, std::uint64_t keys);
+
+  const Options& options_;
+  cc::Shared& shared_;
+  const memory::Region& region_;
+  DurableManifest* const manifest_;
+
+  mutable std::mutex mutex_;  // guards the tables and the memory of their roots
+  memory::SlabCache slabs_;
+  kvstore::NodeMemory nodes_;
+  /// Of all main headers; changed under the mutex, read for statistics: relaxed.
+  std::atomic<std::int64_t> main_header_bytes_{0};
+  std::vector<std::unique_ptr<txn::TableCore>> tables_;
+  std::map<std::string, txn::TableCore*, std::less<>> tables_by_name_;
+  std::set<std::string, std::less<>> undeclared_;  // recovered, and not yet asked for by create_table or create_index
+};
 
 }  // namespace granary::db

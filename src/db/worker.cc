@@ -51,7 +51,7 @@ Worker& Worker::operator=(Worker&& other) noexcept {
 }
 
 Worker::~Worker() {
-  if (core_ != nullptr) engine_->give_worker(core_);
+  if (core_ != nullptr) engine_->workers().give_back(core_);
 }
 
 Transaction Worker::begin() {

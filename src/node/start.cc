@@ -130,7 +130,7 @@ Status ClusterNode::begin_service() {
   auto endpoint = fabric_->open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
   service_endpoint_ = std::move(endpoint).value();
-  tables_ = database_->engine().tables();
+  tables_ = database_->engine().schema().tables();
   owner_ = std::make_unique<cluster::messages::Owner>(*service_worker_.core(), *service_slot_, tables_,
                                                       database_->engine().region());
   calls_ = std::make_unique<cluster::messages::CallQueue>(kMostCalls);

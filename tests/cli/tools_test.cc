@@ -110,7 +110,7 @@ class Tools : public testing::Test {
       Database database(
           db::Engine::open(dying, base::system_files(), {.control = &control, .node = 2, .life = 3}).value());
       static_cast<void>(database.create_table("accounts").value());
-      const auto core = database.engine().take_worker().value();
+      const auto core = database.engine().workers().take().value();
       log::Ring& ring = *core->state().ring;
       log::LockRecord undecided(ring.lock_ahead()), decided(ring.lock_ahead());
       name(undecided, {.word = 0xabcd1, .node = 3, .table = 0, .key = "held"});

@@ -120,7 +120,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
                            .remove = remove});
     }
     std::erase_if(elsewhere, [&](const cc::RemoteWrite& write) { return write.node == coordinator; });
-    const auto worker = node.database->engine().take_worker().value();
+    const auto worker = node.database->engine().workers().take().value();
     cc::WriteEntry mine{};
     mine.table = 0;
     mine.key = key;
@@ -131,7 +131,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     ASSERT_EQ(cc::reserve_log(writes, worker->state()), AbortReason::kNone);
     worker->state().ring->publish(
         cc::write_log_entry(writes, worker->state(), record::make_tid(node.database->current_epoch(), ++sequence_)));
-    node.database->engine().give_worker(worker);
+    node.database->engine().workers().give_back(worker);
   }
   /// On how many nodes the key is.
   unsigned count(const std::string& key) {

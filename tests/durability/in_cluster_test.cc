@@ -120,14 +120,14 @@ TEST_F(DatabaseInCluster, ClosingMakesTheLastEpochDurableAlthoughItCannotEndIt) 
 
 TEST_F(DatabaseInCluster, WritesOfOtherNodesRecordsAreLoggedAndLeftToThem) {
   put("mine", "1");
-  const auto core = database_->engine().take_worker().value();
+  const auto core = database_->engine().workers().take().value();
   const std::vector<cc::RemoteWrite> elsewhere = {{.node = 7, .table = 5, .key = "theirs", .value = "2"},
                                                   {.node = 8, .table = 0, .key = "mine", .value = "", .remove = true}};
   const cc::LoggedWrites writes{{}, elsewhere};
   ASSERT_EQ(cc::reserve_log(writes, core->state()), AbortReason::kNone);
   core->state().ring->publish(
       cc::write_log_entry(writes, core->state(), record::make_tid(control_->by_leader.epoch.load(), 99)));
-  database_->engine().give_worker(core);
+  database_->engine().workers().give_back(core);
   advance(3);
   ASSERT_TRUE(database_->close().ok());
 
@@ -144,7 +144,7 @@ TEST_F(DatabaseInCluster, WritesOfOtherNodesRecordsAreLoggedAndLeftToThem) {
 /// Its rings name it until the node starts again, which is with the whole cluster.
 TEST_F(DatabaseInCluster, WhatIsLeftLockedElsewhereIsNamedAfterClosing) {
   put("key", "value");
-  const auto core = database_->engine().take_worker().value();
+  const auto core = database_->engine().workers().take().value();
   {
     log::LockRecord record(core->state().ring->lock_ahead());
     ASSERT_TRUE(record.reserve(log::named_bytes(3)));
@@ -154,7 +154,7 @@ TEST_F(DatabaseInCluster, WhatIsLeftLockedElsewhereIsNamedAfterClosing) {
                 .key = "key"});
     record.publish();
   }
-  database_->engine().give_worker(core);
+  database_->engine().workers().give_back(core);
   advance(3);
   ASSERT_TRUE(database_->close().ok());
   const auto left = [this] {

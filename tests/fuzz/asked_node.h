@@ -32,7 +32,7 @@ class AskedNode {
         local_(database_->create_table("local").value()),
         worker_(database_->register_worker().value()),
         owners_(database_->register_worker().value()),
-        tables_(engine().tables()),
+        tables_(engine().schema().tables()),
         owner_(*owners_.core(), *engine().epochs().acquire_slot(), tables_, engine().region()) {
     for (const Table& table : {hashed_, ordered_, local_}) {
       for (const std::string key : {"key", "a", "c", "removed", "8 bytes!", ""}) put(table, key, "value of " + key);

@@ -97,13 +97,13 @@ int run(std::uint64_t records, std::size_t value_bytes, std::uint32_t threads, c
     auto database = Database::open(options()).value();
     const Table table = database->create_table("t").value();
     fill(*database, table, records, value_bytes);
-    txn::WorkerCore* const worker = database->engine().take_worker().value();
+    txn::WorkerCore* const worker = database->engine().workers().take().value();
     txn::TableCore* const tables[] = {table.core()};
     measure("write", [&] {
       const auto pin = checkpoint::SnapshotPin::take(worker->shared().epochs);
       return checkpoint::write_checkpoint(write, worker->shared(), *pin, tables);
     });
-    database->engine().give_worker(worker);
+    database->engine().workers().give_back(worker);
   }
   measure("verify", [&] { return checkpoint::verify_checkpoint(read, threads); });
   {
@@ -112,12 +112,12 @@ int run(std::uint64_t records, std::size_t value_bytes, std::uint32_t threads, c
     std::vector<txn::WorkerCore*> workers;
     std::vector<cc::WorkerState*> states;
     for (std::uint32_t i = 0; i < threads; ++i) {
-      workers.push_back(database->engine().take_worker().value());
+      workers.push_back(database->engine().workers().take().value());
       states.push_back(&workers.back()->state());
     }
     txn::TableCore* const tables[] = {table.core()};
     measure("load", [&] { return checkpoint::load_checkpoint(read, tables, states); });
-    for (txn::WorkerCore* worker : workers) database->engine().give_worker(worker);
+    for (txn::WorkerCore* worker : workers) database->engine().workers().give_back(worker);
   }
   return checkpoint::remove_checkpoint(*write.files, directory).ok() ? 0 : 1;
 }

@@ -44,12 +44,12 @@ class EngineWorkers {
  public:
   EngineWorkers(Database& database, std::size_t count) : engine_(database.engine()) {
     for (std::size_t i = 0; i < count; ++i) {
-      cores_.push_back(engine_.take_worker().value());
+      cores_.push_back(engine_.workers().take().value());
       states_.push_back(&cores_.back()->state());
     }
   }
   ~EngineWorkers() {
-    for (txn::WorkerCore* core : cores_) engine_.give_worker(core);
+    for (txn::WorkerCore* core : cores_) engine_.workers().give_back(core);
   }
   EngineWorkers(const EngineWorkers&) = delete;
   EngineWorkers& operator=(const EngineWorkers&) = delete;
