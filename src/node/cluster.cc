@@ -14,25 +14,25 @@ Result<std::unique_ptr<Cluster>> Cluster::join(const ClusterOptions& options) {
 
 Cluster::Cluster(std::unique_ptr<db::ClusterNode> node) : node_(std::move(node)) {}
 Cluster::~Cluster() {
-  const Status alone = node_->check_no_workers();
+  const Status alone = node_->threads().check_none_registered();
   if (!alone.ok()) base::abort_misuse("a Cluster is destroyed too early: " + alone.message());
 }
 
 NodeNumber Cluster::node() const { return node_->node(); }
 std::vector<NodeNumber> Cluster::nodes() const { return node_->nodes(); }
 Result<Table> Cluster::create_table(std::string_view name, TableOptions options, Placement placement) {
-  return node_->create_table(name, options, std::move(placement));
+  return node_->tables().create_table(name, options, std::move(placement));
 }
 Result<Index> Cluster::create_index(const Table& table, std::string_view name, const IndexOptions& options,
                                     Placement placement) {
-  return node_->create_index(table, name, options, std::move(placement));
+  return node_->tables().create_index(table, name, options, std::move(placement));
 }
 Procedures& Cluster::procedures() { return node_->procedures(); }
 Status Cluster::start() { return node_->start(); }
-Status Cluster::barrier() { return node_->barrier(); }
+Status Cluster::barrier() { return node_->peers().barrier(); }
 const std::string& Cluster::start_id() const { return node_->start_id(); }
 Result<std::unique_ptr<ClusterWorker>> Cluster::register_worker() {
-  auto thread = node_->register_worker();
+  auto thread = node_->threads().register_worker();
   if (!thread.ok()) return thread.status();
   return std::make_unique<ClusterWorker>(*node_, std::move(thread).value());
 }
@@ -42,7 +42,7 @@ ClockStatus Cluster::clock() const { return node_->clock(); }
 Status Cluster::status() const { return node_->status(); }
 Status Cluster::release_status() const { return node_->release_status(); }
 Status Cluster::leave() {
-  const Status alone = node_->check_no_workers();
+  const Status alone = node_->threads().check_none_registered();
   return alone.ok() ? node_->leave() : alone;
 }
 
@@ -63,7 +63,7 @@ Result<RunResult> ClusterWorker::call(NodeNumber node, std::string_view procedur
 }
 Result<RunResult> ClusterWorker::call(const Table& table, std::string_view key, std::string_view procedure,
                                       std::string_view args, std::string& reply) {
-  const Result<NodeNumber> home = node_.home_of(table, key);
+  const Result<NodeNumber> home = node_.tables().home_of(table, key);
   return home.ok() ? node_.call(*thread_, *home, procedure, args, reply) : home.status();
 }
 

@@ -8,15 +8,11 @@
 #include <cstring>
 
 #include "cluster_config/load.h"
-#include "cluster_config/membership/life.h"
-#include "recovery/manifest.h"
 #include "src/base/build_info.h"
-#include "src/base/file.h"
 #include "src/node/cluster_node.h"
 #include "src/node/cluster_protocol.h"
 #include "src/node/node_fabric.h"
-#include "src/node/recover_across_hosts.h"
-#include "src/node/recover_directories.h"
+#include "src/node/prepare_directories.h"
 #include "src/db/engine.h"
 #include "src/cluster/cluster_epoch/member.h"
 #include "src/cluster/record_access/regions.h"
@@ -38,21 +34,6 @@ Result<std::unique_ptr<memory::Region>> map(std::uint64_t bytes, bool shared) {
   return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff, .shared = shared});
 }
 
-Options database_options(const ClusterOptions& options, const ClusterConfig& config, const NodeConfig& node) {
-  Options database = options.database;
-  database.shared_memory = true;
-  database.epoch_ms = config.epoch_ms;
-  database.snapshot_epochs = config.snapshot_epochs;
-  database.max_workers = 2 * node.workers + 2;
-  database.numa_node = node.numa_node;
-  database.release = config.release == cluster_config::ReleaseKind::kDurable ? Release::kDurable : Release::kCommit;
-  if (node.memory_bytes != 0) database.memory_limit_bytes = node.memory_bytes;
-  database.directory = node.data_directory;
-  database.log_directories = node.log_directories;
-  database.reliable_directory = node.reliable_directory;
-  return database;
-}
-
 /// The calling thread, and those that it starts from then on.
 Status run_on(const std::vector<std::uint32_t>& cpus) {
   if (cpus.empty()) return {};
@@ -65,20 +46,6 @@ Status run_on(const std::vector<std::uint32_t>& cpus) {
   return Status(StatusCode::kInvalidArgument,
                 fmt::format("this process may run on none of the node's {} 'cpus': {}; see `granary cluster check`",
                             cpus.size(), std::strerror(errno)));
-}
-
-/// Returns the life that the node's directory remembers; an empty one if it holds no data, or the node has no directory. Data without the
-/// file MEMBER are refused. A node that salvages takes them for its own, and their manifest tells of which life they are.
-Result<membership::Life> read_life(const ClusterConfig& config, const NodeConfig& node, bool salvage) {
-  if (node.data_directory.empty()) return membership::Life();
-  auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
-  if (!life.ok() || life->generation != 0) return life;
-  const auto manifest = recovery::read_manifest(base::system_files(), node.data_directory);
-  if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? life : manifest.status();
-  if (!salvage) return membership::lost_life(node.data_directory);
-  for (const recovery::Generation& generation : manifest->generations)
-    life->generation = std::max(life->generation, generation.life);
-  return life;
 }
 
 /// With what the node's data remember.
@@ -136,9 +103,7 @@ Status ClusterNode::become_member() {
   make_run_directory(config_);
   auto board = open_board(config_, [this] { return start_watch_.gives_up(); });
   if (!board.ok()) return board.status();
-  const auto former = read_life(config_, own_, options_.database.salvage);
-  if (!former.ok()) return former.status();
-  served_ = former->served;
+  if (const Status read = life_.read(options_.database.salvage); !read.ok()) return read;
   membership::Membership::Listener listener;
   listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
   listener.lost = [this](const Status& why) {
@@ -148,90 +113,16 @@ Status ClusterNode::become_member() {
   listener.warn = [this](const std::string& warning) {
     tell(NoticeSeverity::kWarning, NoticeTopic::kMembership, warning);
   };
-  membership::MembershipOptions options = membership_options(config_, own_, *former);
+  membership::MembershipOptions options = membership_options(config_, own_, life_.former());
   options.give_up = [this] { return start_watch_.gives_up(); };
   options.accepts_older_data = options_.database.salvage;
-  options.note_life = [this, life = *former](membership::Generation generation) { return note_life(life, generation); };
+  options.note_life = [this](membership::Generation generation) { return life_.note_begun(generation); };
   auto joined = membership::Membership::join(std::move(board).value(), std::move(options), std::move(listener));
   if (!joined.ok()) return joined.status();
   membership_ = std::move(joined).value();
   start_watch_.on_give_up([this] { membership_->stop(); });  // which ends whatever waits for other nodes
-  const auto found = membership_->configuration();
-  for (const membership::Member& member : found->members) {
-    if (!member.live()) former_lives_[member.id] = member.generation;
-  }
-  if (own_.data_directory.empty()) return {};
-  membership::Life life = membership_->life();
-  life.served = served_;
-  return membership::write_life(base::system_files(), own_.data_directory, life);
-}
-
-/// Notes in the node's directory which life begins, beside what was known of the cluster. The cluster's id follows once the node has
-/// joined.
-Status ClusterNode::note_life(membership::Life life, membership::Generation generation) const {
-  if (own_.data_directory.empty()) return {};
-  life.cluster = config_.name;
-  life.node = own_.id;
-  life.generation = generation;
-  return membership::write_life(base::system_files(), own_.data_directory, life);
-}
-
-/// Returns the life that a node lives by the newest configuration, 0 if it lives none.
-membership::Generation ClusterNode::life_now(NodeNumber node) {
-  constexpr std::uint64_t kBrief_us = 1'000;
-  membership_->step(kBrief_us);
-  const auto configuration = membership_->configuration();
-  const membership::Member* const member = configuration->find(node);
-  return member != nullptr && member->live() ? member->generation : 0;
-}
-
-bool ClusterNode::sees(const NodeConfig& node) const {
-  return node.id == own_.id || (node.host == own_.host && config_.directories == cluster_config::Directories::kByHost);
-}
-
-bool ClusterNode::sees_all() const {
-  return std::all_of(config_.nodes.begin(), config_.nodes.end(), [this](const NodeConfig& node) { return sees(node); });
-}
-
-/// A node takes what is its own from the logs of all nodes: of those that it sees where they are, of others when it starts.
-Status ClusterNode::prepare_directories(ClusterPart& part) {
-  for (const NodeConfig& node : config_.nodes) {
-    if (node.id == own_.id || node.data_directory.empty() || own_.data_directory.empty()) continue;
-    if (!sees(node)) {
-      part.others_elsewhere = true;
-      continue;
-    }
-    part.others.push_back(node.data_directory);
-    if (const auto theirs = read_life(config_, node, options_.database.salvage); !theirs.ok()) return theirs.status();
-  }
-  return sees_all() ? prepare_alone(part) : prepare_together(part);
-}
-
-Status ClusterNode::prepare_alone(ClusterPart& part) {
-  if (own_.data_directory.empty()) return {};
-  std::vector<NodeDirectory> all;
-  for (const NodeConfig& node : config_.nodes) {
-    const auto life = read_life(config_, node, options_.database.salvage);
-    if (!life.ok()) return life.status();
-    all.push_back({.options = database_options(options_, config_, node),
-                   .served = life->served,
-                   .life_now = [this, id = node.id] { return life_now(id); }});
-  }
-  const auto first_epoch =
-      recover_directories(all, config_.run_directory + "/recovery", options_.start_timeout_ms, files_);
-  if (!first_epoch.ok()) return first_epoch.status();
-  part.first_epoch = *first_epoch;
-  return {};
-}
-
-/// All nodes take part if any has a directory.
-Status ClusterNode::prepare_together(ClusterPart& part) {
-  if (!cluster_config::has_logs(config_)) return {};
-  const OwnDirectory own{.options = database_options(options_, config_, own_), .served = served_};
-  const auto first_epoch = recover_across_hosts(*membership_, nodes(), own, options_.start_timeout_ms, files_);
-  if (!first_epoch.ok()) return first_epoch.status();
-  part.first_epoch = *first_epoch;
-  return {};
+  peers_.emplace(options_, config_, *membership_);
+  return life_.note_joined(membership_->life());
 }
 
 Status ClusterNode::open_database() {
@@ -242,13 +133,20 @@ Status ClusterNode::open_database() {
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
   ClusterPart part{.control = &control_block(), .node = own_.id, .life = membership_->generation()};
-  if (Status status = prepare_directories(part); !status.ok()) return status;
+  const PreparedNode preparing{.options = options_,
+                               .config = config_,
+                               .own = own_,
+                               .served = life_.served(),
+                               .membership = *membership_,
+                               .files = files_};
+  if (Status status = prepare_directories(preparing, part); !status.ok()) return status;
   auto engine = Engine::open(database_options(options_, config_, own_), files_, part);
   if (!engine.ok()) return engine.status();
   (*engine)->set_fence(membership_->fence());
   (*engine)->set_living(membership_->living());
   (*engine)->set_time(clock_->time());
   database_ = std::make_unique<Database>(std::move(engine).value());
+  tables_.emplace(own_.id, *database_);
   return {};
 }
 
@@ -282,6 +180,7 @@ Status ClusterNode::open_fabric() {
                              .reads_lease = options_.read_lock == ReadLock::kLease,
                              .now_us = membership::lifetime_us,
                              .lives = [this](rdma::NodeId node) { return membership_->living().lives(node); }});
+  threads_.begin(*database_, *parts_);
   return status;
 }
 

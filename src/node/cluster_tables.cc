@@ -1,0 +1,67 @@
+#include "src/node/cluster_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace granary::db {
+
+using cluster::messages::DescribeAnswer;
+
+void ClusterTables::place(txn::TableCore* core, Placement placement) {
+  made_.push_back(core);
+  if (!placement.home) return;
+  core->place(std::make_shared<const txn::Placement>(txn::Placement{.self = own_, .home = std::move(placement.home)}));
+}
+
+Result<Table> ClusterTables::create_table(std::string_view name, TableOptions options, Placement placement) {
+  if (closed_) return Status(StatusCode::kFailedPrecondition, "tables of a cluster are made before it starts");
+  options.shared = static_cast<bool>(placement.home);
+  auto table = database_.create_table(name, options);
+  if (table.ok()) place(table->core(), std::move(placement));
+  return table;
+}
+
+Result<Index> ClusterTables::create_index(const Table& table, std::string_view name, const IndexOptions& options,
+                                          Placement placement) {
+  if (closed_) return Status(StatusCode::kFailedPrecondition, "indexes of a cluster are made before it starts");
+  auto index = database_.create_index(table, name, options);
+  if (index.ok()) place(index->core(), std::move(placement));
+  return index;
+}
+
+Result<NodeNumber> ClusterTables::home_of(const Table& table, std::string_view key) const {
+  const txn::TableCore* const core = table.core();
+  if (std::find(made_.begin(), made_.end(), core) == made_.end()) {
+    const std::string_view name = core == nullptr ? "" : table.name();
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("the keys of table '{}' have no home: it was not made by Cluster::create_table", name));
+  }
+  return core->placement() == nullptr ? own_ : core->placement()->home(key);
+}
+
+Status compare_tables(const DescribeAnswer& own, NodeNumber node, const DescribeAnswer& said) {
+  std::map<std::uint32_t, const cluster::messages::TableDescription*> theirs;
+  for (const auto& table : said.tables) theirs.emplace(table.id, &table);
+  for (const auto& mine : own.tables) {
+    const auto other = theirs.find(mine.id);
+    if (other != theirs.end() && other->second->fingerprint == mine.fingerprint) continue;
+    const std::string there =
+        other == theirs.end() ? "has none there" : "has '" + other->second->name + "' there, or made it otherwise";
+    return Status(
+        StatusCode::kFailedPrecondition,
+        fmt::format("tables differ: table {} is '{}' here, and node {} {}; all nodes make the same tables in the "
+                    "same order",
+                    mine.id, mine.name, node, there));
+  }
+  if (said.tables.size() == own.tables.size()) return {};
+  return Status(
+      StatusCode::kFailedPrecondition,
+      fmt::format("tables differ: {} shared ones here, {} at node {}; all nodes make the same tables in the same order",
+                  own.tables.size(), said.tables.size(), node));
+}
+
+}  // namespace granary::db

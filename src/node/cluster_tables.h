@@ -1,0 +1,40 @@
+#pragma once
+// The tables and indexes of a cluster: which node has which of their keys, and that all nodes have made the same ones. All are made before the
+// cluster starts.
+
+#include <string_view>
+#include <vector>
+
+#include <granary/cluster.h>
+
+#include "src/cluster/messages/requests.h"
+#include "src/txn/table_core.h"
+
+namespace granary::db {
+
+class ClusterTables {
+ public:
+  ClusterTables(NodeNumber own, Database& database) : own_(own), database_(database) {}
+
+  Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
+  Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options,
+                             Placement placement);
+  /// The cluster starts: from now on no more are made.
+  void close() { closed_ = true; }
+  /// Returns the home of a key of a table that create_table() made.
+  Result<NodeNumber> home_of(const Table& table, std::string_view key) const;
+
+ private:
+  void place(txn::TableCore* core, Placement placement);
+
+  const NodeNumber own_;
+  Database& database_;
+  bool closed_ = false;
+  std::vector<txn::TableCore*> made_;
+};
+
+/// kFailedPrecondition, naming a table, unless the shared tables of a node are the same as this node's own.
+Status compare_tables(const cluster::messages::DescribeAnswer& own, NodeNumber node,
+                      const cluster::messages::DescribeAnswer& said);
+
+}  // namespace granary::db

@@ -1,0 +1,99 @@
+#include "src/node/cluster_threads.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+namespace granary::db {
+namespace {
+
+void add(ClusterStatistics& sum, const cluster::ReachCounters& counters) {
+  const auto rounds = [&counters](cluster::Phase phase) {
+    return counters.rounds[static_cast<std::size_t>(phase)].load();
+  };
+  sum.transactions += counters.transactions;
+  sum.execute_rounds += rounds(cluster::Phase::kExecute);
+  sum.lock_rounds += rounds(cluster::Phase::kLock);
+  sum.agree_rounds += rounds(cluster::Phase::kAgree);
+  sum.validate_rounds += rounds(cluster::Phase::kValidate);
+  sum.write_back_rounds += rounds(cluster::Phase::kWriteBack);
+  for (const auto& phase : counters.rounds) sum.rounds += phase.load(std::memory_order_relaxed);
+  sum.reads += counters.reads;
+  sum.writes += counters.writes;
+  sum.compare_swaps += counters.compare_swaps;
+  sum.leases += counters.leases;
+  sum.messages += counters.messages;
+  sum.epoch_waits += counters.epoch_waits;
+  sum.location_hits += counters.locations.hits;
+  sum.location_misses += counters.locations.misses;
+  sum.location_stale += counters.locations.stale;
+  sum.unfinished += counters.unfinished;
+}
+
+}  // namespace
+
+ClusterThreads::ClusterThreads(NodeNumber node, std::uint32_t most, std::string file)
+    : node_(node),
+      most_(most),
+      file_(std::move(file)) {
+  for (std::uint32_t i = most; i > 0; --i) free_numbers_.push_back(i - 1);
+}
+
+Status ClusterThreads::check_none_registered() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint32_t> held;
+  for (const ClusterThread* thread : threads_) {
+    if (thread->number() < most_) held.push_back(thread->number());
+  }
+  if (held.empty()) return {};
+  return {StatusCode::kFailedPrecondition, fmt::format("{} {} of node {} {} still registered; a cluster's workers have "
+                                                       "to be destroyed before it is left or destroyed",
+                                                       held.size() == 1 ? "worker" : "workers", fmt::join(held, ", "),
+                                                       node_, held.size() == 1 ? "is" : "are")};
+}
+
+Result<std::unique_ptr<ClusterThread>> ClusterThreads::open(WorkerNumber number) {
+  auto thread = ClusterThread::open(*database_, *parts_, std::move(number));
+  if (!thread.ok()) return thread.status();
+  const std::lock_guard lock(mutex_);
+  threads_.push_back(thread->get());
+  (*thread)->on_end([this](ClusterThread& ending) { count_in(ending); });
+  return thread;
+}
+
+Result<std::unique_ptr<ClusterThread>> ClusterThreads::register_worker() {
+  if (!admits_)
+    return Status(StatusCode::kFailedPrecondition, "workers of a cluster are registered after it has started");
+  std::uint32_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (free_numbers_.empty()) {
+      return Status(StatusCode::kResourceExhausted,
+                    fmt::format("node {} has {} workers by {}, and all are registered, or have left records locked at "
+                                "nodes that could not be reached",
+                                node_, most_, file_));
+    }
+    number = free_numbers_.back();
+    free_numbers_.pop_back();
+  }
+  return open(WorkerNumber(number, [this](std::uint32_t free) {
+    const std::lock_guard lock(mutex_);
+    free_numbers_.push_back(free);
+  }));
+}
+
+void ClusterThreads::count_in(ClusterThread& thread) {
+  const std::lock_guard lock(mutex_);
+  add(ended_, thread.counters());
+  std::erase(threads_, &thread);
+}
+
+ClusterStatistics ClusterThreads::statistics() const {
+  const std::lock_guard lock(mutex_);
+  ClusterStatistics sum = ended_;
+  for (const ClusterThread* thread : threads_) add(sum, thread->counters());
+  return sum;
+}
+
+}  // namespace granary::db

@@ -1,0 +1,54 @@
+#pragma once
+// The workers of a cluster's node that ask other nodes: those that the application registers, each with a number of its own, and those of the node
+// itself; and what all of them did, also those that are gone.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <granary/cluster.h>
+
+#include "src/node/cluster_thread.h"
+
+namespace granary::db {
+
+/// Thread-safe, but for begin() and admit().
+class ClusterThreads {
+ public:
+  /// The application's have the numbers below `most`, as the cluster file `file` has it for this node.
+  ClusterThreads(NodeNumber node, std::uint32_t most, std::string file);
+
+  /// All that is passed outlives the workers.
+  void begin(Database& database, cluster::NodeParts& parts) {
+    database_ = &database;
+    parts_ = &parts;
+  }
+  /// The cluster has started: the application may register workers.
+  void admit() { admits_ = true; }
+
+  Result<std::unique_ptr<ClusterThread>> register_worker();
+  /// Makes a worker for the node itself, after begin().
+  Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number);
+  /// kFailedPrecondition, with their numbers, if workers of register_worker() are there.
+  Status check_none_registered() const;
+  ClusterStatistics statistics() const;
+
+ private:
+  void count_in(ClusterThread& thread);
+
+  const NodeNumber node_;
+  const std::uint32_t most_;
+  const std::string file_;
+  Database* database_ = nullptr;
+  cluster::NodeParts* parts_ = nullptr;
+  bool admits_ = false;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<ClusterThread*> threads_;
+  std::vector<std::uint32_t> free_numbers_;
+  ClusterStatistics ended_;  ///< of threads that are gone
+};
+
+}  // namespace granary::db

@@ -1,0 +1,44 @@
+#pragma once
+// What the data directory of a node remembers of the node's lives as a member of its cluster. What is kept true: the directory says of which life
+// its data are before anybody else learns of that life. A node without a directory remembers nothing.
+
+#include <granary/status.h>
+
+#include "cluster_config/config.h"
+#include "cluster_config/membership/life.h"
+
+namespace granary::db {
+
+/// Returns the life that a node's directory remembers; an empty one if it holds no data, or the node has no directory. Data without the file
+/// MEMBER are refused. A node that salvages takes them for its own, and their manifest tells of which life they are.
+Result<membership::Life> read_life(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& node,
+                                   bool salvage);
+
+class NodeLife {
+ public:
+  /// They outlive this.
+  NodeLife(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& own)
+      : config_(config),
+        own_(own) {}
+
+  /// Reads the former life.
+  Status read(bool salvage);
+  const membership::Life& former() const { return former_; }
+  /// Whether the directory's data are of a cluster that has served.
+  bool served() const { return served_; }
+
+  /// Notes which life begins, beside what was known of the cluster, whose id follows once the node has joined.
+  Status note_begun(membership::Generation generation) const;
+  /// Notes the life as it is known once the node has joined.
+  Status note_joined(membership::Life life) const;
+  /// Notes that the cluster serves: from then on a directory without data has lost them.
+  Status note_served(const membership::Life& life);
+
+ private:
+  const cluster_config::ClusterConfig& config_;
+  const cluster_config::NodeConfig& own_;
+  membership::Life former_;
+  bool served_ = false;
+};
+
+}  // namespace granary::db

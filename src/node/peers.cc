@@ -1,0 +1,172 @@
+#include "src/node/peers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "src/cluster/cluster_epoch/member.h"
+
+namespace granary::db {
+
+using membership::Configuration;
+using membership::MemberState;
+
+namespace {
+
+/// The beginning of the note of a member that refuses to start.
+constexpr std::string_view kRefusal = "refused: ";
+
+void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+}  // namespace
+
+Peers::Peers(const ClusterOptions& options, const cluster_config::ClusterConfig& config,
+             membership::Membership& membership)
+    : options_(options),
+      config_(config),
+      membership_(membership) {
+  const auto found = membership_.configuration();
+  for (const membership::Member& member : found->members) {
+    if (!member.live()) former_lives_[member.id] = member.generation;
+  }
+}
+
+std::chrono::steady_clock::time_point Peers::end_of_start() const {
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+}
+
+/// The note of a node that refused to start in this start of the cluster; empty if none did.
+std::string Peers::refusal_by(const Configuration& configuration) const {
+  for (const membership::Member& member : configuration.members) {
+    const auto former = former_lives_.find(member.id);
+    const bool before = former != former_lives_.end() && former->second == member.generation;
+    if (before || member.id == options_.node || !member.note.starts_with(kRefusal)) continue;
+    return fmt::format("node {} does not start with the others: {}", member.id, member.note.substr(kRefusal.size()));
+  }
+  return {};
+}
+
+Status Peers::check_standing() const {
+  if (!membership_.status().ok()) return membership_.status();
+  const std::string refusal = started_ ? "" : refusal_by(*membership_.configuration());
+  return refusal.empty() ? Status() : Status(StatusCode::kFailedPrecondition, refusal);
+}
+
+/// The others may try to connect only when this node has ended; so it says why where they look, too.
+Status Peers::refuse_start(Status why) const {
+  (void)membership_.say(std::string(kRefusal) + why.message().substr(0, membership::kMostNoteBytes - kRefusal.size()));
+  return why;
+}
+
+Status Peers::await_members() const {
+  std::vector<NodeNumber> wanted;
+  for (const auto& node : config_.nodes) wanted.push_back(node.id);
+  const auto all = [&](const Configuration& configuration) {
+    return configuration.missing(wanted).empty() || !refusal_by(configuration).empty();
+  };
+  const bool joined = membership_.wait_until(all, std::uint64_t{options_.start_timeout_ms} * 1000);
+  const auto configuration = membership_.configuration();
+  if (const std::string refusal = refusal_by(*configuration); !refusal.empty())
+    return {StatusCode::kFailedPrecondition, refusal};
+  if (joined) return {};
+  if (!membership_.status().ok()) return membership_.status();
+  return Status(StatusCode::kUnavailable,
+                fmt::format("after {} ms these nodes of {} have not joined: {}; start them, or raise start_timeout_ms",
+                            options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
+}
+
+Status Peers::meet_all(rdma::Fabric& fabric) const {
+  auto endpoint = fabric.open_endpoint();
+  if (!endpoint.ok()) return endpoint.status();
+  constexpr std::uint64_t kTurn_us = 200'000;
+  const auto end = end_of_start();
+  for (const auto& node : config_.nodes) {
+    for (bool met = node.id == options_.node; !met;) {
+      const Status connected = (*endpoint)->connect(node.id, kTurn_us).status();
+      met = connected.ok();
+      if (connected.code() == StatusCode::kFailedPrecondition) return refuse_start(connected);
+      if (met) continue;
+      if (const Status standing = check_standing(); !standing.ok()) return standing;
+      const bool gone = !membership_.configuration()->lives(node.id);
+      if (gone || std::chrono::steady_clock::now() > end) {
+        return Status(StatusCode::kUnavailable,
+                      fmt::format("node {} {}: {}", node.id, gone ? "has left or died" : "cannot be connected with",
+                                  connected.message()));
+      }
+    }
+  }
+  return {};
+}
+
+Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const {
+  const auto end = end_of_start();
+  while (!cluster::may_serve(control)) {
+    if (const Status standing = check_standing(); !standing.ok()) return standing;
+    if (std::chrono::steady_clock::now() > end) {
+      const Status why = leader.status();
+      return Status(
+          StatusCode::kUnavailable,
+          why.ok() ? "the leader of the cluster's epochs does not let this node in: see its output" : why.message());
+    }
+    pause_briefly();
+  }
+  return membership_.serve();
+}
+
+Status Peers::ask(cluster::messages::Question& question) const {
+  const auto end = end_of_start();
+  for (;;) {
+    messenger_->ask(question);
+    if (question.outcome() == cluster::messages::AskOutcome::kAnswered) return {};
+    if (const Status standing = check_standing(); !standing.ok()) return standing;
+    const bool gone = !membership_.configuration()->lives(question.node());
+    if (gone || std::chrono::steady_clock::now() > end) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("node {} {}: {}", question.node(), gone ? "has left or died" : "does not answer",
+                                name(question.outcome())));
+    }
+    pause_briefly();
+  }
+}
+
+/// A node that has left in order has nothing left to do.
+bool Peers::has_left(NodeNumber node) const {
+  const auto configuration = membership_.configuration();
+  const membership::Member* const member = configuration->find(node);
+  return member != nullptr && member->state == MemberState::kLeft;
+}
+
+std::string Peers::reached() const {
+  const std::uint64_t reached = barriers_.load(std::memory_order_acquire);
+  return {reinterpret_cast<const char*>(&reached), sizeof reached};
+}
+
+/// Each node counts the barriers that it has reached, and looks until no other has reached fewer.
+Status Peers::barrier() {
+  const std::uint64_t mine = barriers_.load(std::memory_order_relaxed) + 1;
+  barriers_.store(mine, std::memory_order_release);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.barrier_timeout_ms);
+  for (const auto& node : config_.nodes) {
+    if (node.id == options_.node) continue;
+    for (std::uint64_t reached = 0; reached < mine; pause_briefly()) {
+      cluster::messages::Ask<cluster::messages::Control> question(node.id, {});
+      const Status asked = ask(question);
+      if (!asked.ok() && has_left(node.id)) break;
+      if (!asked.ok()) return asked;
+      const std::string& bytes = question.answer().bytes;
+      if (bytes.size() == sizeof reached) std::memcpy(&reached, bytes.data(), sizeof reached);
+      if (reached >= mine || std::chrono::steady_clock::now() < end) continue;
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("node {} lives, and has not come to barrier {} after {} ms (it has come to {}): it is "
+                                "still busy, or its program waits for something else",
+                                node.id, mine, options_.barrier_timeout_ms, reached));
+    }
+  }
+  return {};
+}
+
+}  // namespace granary::db

@@ -1,0 +1,68 @@
+#pragma once
+// The other nodes of the cluster, as this node waits for them: until they have joined, can be reached, have answered, or have come to a barrier.
+// What is kept true: no wait is for ever. It ends with an error that names the node if one has left or died, has refused to start with
+// the others, or if time is up; and if this node has lost its membership.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <granary/cluster.h>
+
+#include "cluster_config/config.h"
+#include "cluster_config/membership/membership.h"
+#include "rdma/fabric.h"
+#include "src/cluster/messages/messenger.h"
+#include "src/cluster/messages/question.h"
+#include "src/epoch/control_block.h"
+#include "src/node/leader_thread.h"
+
+namespace granary::db {
+
+/// Used by one thread at a time, but for reached().
+class Peers {
+ public:
+  /// All that is passed outlives this. The node has joined just now: refusals of members that are dead are of former starts.
+  Peers(const ClusterOptions& options, const cluster_config::ClusterConfig& config, membership::Membership& membership);
+
+  /// Waits until all of the cluster file's nodes have joined.
+  Status await_members() const;
+  /// Connects with every node once. A difference that keeps two of them apart for good (another key, program or layout) shows
+  /// here on both sides, before one waits for the other.
+  Status meet_all(rdma::Fabric& fabric) const;
+  /// Waits until the leader has given this node the cluster's E, and says that it serves.
+  Status await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const;
+
+  /// From now on there may be questions; the messenger is used by the threads that ask them.
+  void ask_with(cluster::messages::Messenger& messenger) { messenger_ = &messenger; }
+  /// Refusals to start do not matter any more.
+  void note_start() { started_ = true; }
+  /// Asks until there is an answer.
+  Status ask(cluster::messages::Question& question) const;
+
+  /// Waits until every node has come to as many barriers as this one, or has left.
+  Status barrier();
+  /// Returns how many barriers this node has come to, as bytes that others ask for. Any thread.
+  std::string reached() const;
+
+ private:
+  std::chrono::steady_clock::time_point end_of_start() const;
+  Status refuse_start(Status why) const;
+  std::string refusal_by(const membership::Configuration& configuration) const;
+  /// OK, or why this node is to wait for nobody: its membership is lost, or one that starts with it has refused to.
+  Status check_standing() const;
+  bool has_left(NodeNumber node) const;
+
+  const ClusterOptions& options_;
+  const cluster_config::ClusterConfig& config_;
+  membership::Membership& membership_;
+  std::map<membership::NodeId, membership::Generation> former_lives_;  ///< that were over when this node joined
+  cluster::messages::Messenger* messenger_ = nullptr;
+  bool started_ = false;
+  /// Reached by this node; written by barrier(), read by the service: release, acquire.
+  std::atomic<std::uint64_t> barriers_{0};
+};
+
+}  // namespace granary::db

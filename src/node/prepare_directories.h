@@ -1,0 +1,38 @@
+#pragma once
+// Before a node of a cluster opens its database: whose directories it sees, and that all nodes' logs have ended as all agree.
+
+#include <granary/cluster.h>
+#include <granary/options.h>
+#include <granary/status.h>
+
+#include "cluster_config/config.h"
+#include "cluster_config/membership/membership.h"
+#include "src/base/file.h"
+#include "src/db/cluster_part.h"
+
+namespace granary::db {
+
+/// Returns the options of a node's database, as the cluster file has them.
+Options database_options(const ClusterOptions& options, const cluster_config::ClusterConfig& config,
+                         const cluster_config::NodeConfig& node);
+
+/// Whether one node sees the other's directories.
+bool sees(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& own,
+          const cluster_config::NodeConfig& other);
+bool sees_all(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& own);
+
+/// The node that prepares, a member that nobody steps meanwhile.
+struct PreparedNode {
+  const ClusterOptions& options;
+  const cluster_config::ClusterConfig& config;
+  const cluster_config::NodeConfig& own;
+  bool served = false;  ///< NodeLife::served()
+  membership::Membership& membership;
+  base::FileSystem& files;
+};
+
+/// Recovers the whole cluster if need be, with the other nodes or for them. Fills in what the database has to know of it: a node takes what is
+/// its own from the logs of all nodes, of those that it sees where they are, of others when it starts.
+Status prepare_directories(const PreparedNode& node, ClusterPart& part);
+
+}  // namespace granary::db

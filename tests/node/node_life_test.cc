@@ -1,0 +1,62 @@
+// What the directory of a cluster's node remembers of its lives, step by step.
+
+#include "src/node/node_life.h"
+
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::tests {
+namespace {
+
+class NodeLives : public testing::Test {
+ protected:
+  NodeLives() {
+    config_.name = "bank";
+    own_.id = 3;
+    own_.data_directory = directory_ / "data";
+  }
+  /// What the next process of the node finds.
+  db::NodeLife reread() {
+    db::NodeLife life(config_, own_);
+    EXPECT_TRUE(life.read(/*salvage=*/false).ok());
+    return life;
+  }
+
+  const TemporaryDirectory directory_;
+  cluster_config::ClusterConfig config_;
+  cluster_config::NodeConfig own_;
+};
+
+TEST_F(NodeLives, BeginWithNothing) { EXPECT_EQ(reread().former(), membership::Life{}); }
+
+TEST_F(NodeLives, AreNotedBeforeTheClusterIsKnown) {
+  ASSERT_TRUE(reread().note_begun(5).ok());
+  EXPECT_EQ(reread().former(), (membership::Life{.cluster = "bank", .node = 3, .generation = 5}));
+}
+
+TEST_F(NodeLives, KeepThatTheClusterHasServed) {
+  const membership::Life joined{.cluster = "bank", .node = 3, .cluster_id = 9, .generation = 5};
+  db::NodeLife life = reread();
+  ASSERT_TRUE(life.note_joined(joined).ok());
+  EXPECT_FALSE(reread().served());
+  ASSERT_TRUE(life.note_served(joined).ok());
+  EXPECT_TRUE(life.served());
+
+  db::NodeLife next = reread();
+  EXPECT_TRUE(next.served());
+  ASSERT_TRUE(next.note_begun(6).ok());
+  ASSERT_TRUE(next.note_joined({.cluster = "bank", .node = 3, .cluster_id = 9, .generation = 6}).ok());
+  EXPECT_TRUE(reread().served());
+  EXPECT_EQ(reread().former().generation, 6U);
+}
+
+TEST_F(NodeLives, OfANodeWithoutADirectoryAreForgotten) {
+  own_.data_directory.clear();
+  ASSERT_TRUE(reread().note_begun(5).ok());
+  EXPECT_EQ(reread().former(), membership::Life{});
+}
+
+}  // namespace
+}  // namespace granary::tests
