@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks sizes and names: functions of at most 60 lines, files of at most 400, names in the project's style, lines of documents
-of at most 120 columns, paths and links in documents and comments that lead somewhere, and that headers which only one file
-includes do not become more.
+of at most 120 columns, paths and links in documents and comments that lead somewhere, invariants that are numbered and known, and
+that headers which only one file includes do not become more.
 
 What broke a rule when the rule was made is listed in exceptions.txt, with its size. It may shrink and must not grow: the check
 also fails if an exception is greater than what is there, or is not needed any more. `--update` lowers and removes such lines; it
@@ -15,6 +15,7 @@ import pathlib
 import re
 import sys
 
+import invariants
 from cpp_scan import Scan
 from references import lost_in_comments, lost_in_document
 
@@ -57,6 +58,7 @@ class Project:
 
     def found(self):
         found = Found()
+        self._invariants(found)
         users = collections.defaultdict(set)
         for folder in FOLDERS:
             for path in sorted((self.root / folder).rglob("*")):
@@ -66,6 +68,18 @@ class Project:
             self._document(found, path)
         self._headers(found, users)
         return found
+
+    def _invariants(self, found):
+        path = self.root / "docs/invariants.md"
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        self.most_invariants = invariants.greatest(text)
+        for trouble in invariants.broken_in(text):
+            found.add("invariant", f"docs/invariants.md {trouble}", 0, f"docs/invariants.md: {trouble}")
+
+    def _named_invariants(self, found, name, text):
+        for number, invariant in invariants.unknown_in(text, self.most_invariants):
+            message = f"{name}:{number}: docs/invariants.md has no {invariant}"
+            found.add("invariant", f"{name} {invariant}", 0, message)
 
     def _file(self, found, users, path):
         name = path.relative_to(self.root).as_posix()
@@ -98,6 +112,7 @@ class Project:
             if declared.text not in GIVEN and not re.fullmatch(style, declared.text):
                 found.add("name", f"{name} {declared.text}", 0, f"{name}:{declared.line}: {declared.text}: {wanted}")
 
+        self._named_invariants(found, name, text)
         for number, path in lost_in_comments(self.root, text):
             found.add("reference", f"{name} {path}", 0, f"{name}:{number}: there is no {path}")
 
@@ -110,6 +125,7 @@ class Project:
         """Tables cannot be wrapped, nor can a word that is longer by itself, such as an address."""
         name = path.relative_to(self.root).as_posix()
         text = path.read_text(encoding="utf-8")
+        self._named_invariants(found, name, text)
         for reference in lost_in_document(self.root, path, text):
             found.add("reference", f"{name} {reference}", 0, f"{name}: there is no {reference}")
         for number, line in enumerate(text.splitlines(), start=1):

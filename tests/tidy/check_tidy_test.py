@@ -20,6 +20,18 @@ CLEAN = {
     "docs/log.md": "# The log\n\n## `redo_log`: a name\n\nSee `src/log/entry.h` and [below](#redo_log-a-name).\n",
 }
 LINES = "  go();\n"
+INVARIANTS = "docs/invariants.md"
+CLEAN[INVARIANTS] = """| [I1](#i1-tids-grow) |
+| [I2](#i2-one-lock) |
+
+## I1 TIDs grow
+- *Code*: here.
+- *Tests*: there.
+
+## I2 One lock
+- *Code*: here.
+- *Tests*: there.
+"""
 
 # (file, text added to it, what the complaint must say)
 PLANTED = [
@@ -47,6 +59,11 @@ PLANTED = [
     ("docs/log.md", "[gone](undo.md)\n", "docs/log.md: there is no undo.md"),
     ("docs/log.md", "[gone](../README.md#undo)\n", "docs/log.md: there is no ../README.md#undo"),
     ("docs/log.md", "[gone](#undo)\n", "docs/log.md: there is no #undo"),
+    ("src/log/entry.h", "// Keeps I3.\n", "src/log/entry.h:1: docs/invariants.md has no I3"),
+    (INVARIANTS, "| [I2](#i2-one-lock) |\n", "its table lists [1, 2, 2], its sections are [1, 2]"),
+    (INVARIANTS, "## I3 No gap\n- *Code*: here.\n- *Tests*: there.\n| [I3](#i3-no-gap) |\n## I5 A gap\n- *Code*: here.\n"
+     "- *Tests*: there.\n| [I5](#i5-a-gap) |\n", "its sections are [1, 2, 3, 5], not I1 to I4 in order"),
+    (INVARIANTS, "| [I3](#i3-bare) |\n\n## I3 Bare\n- *Code*: here.\n", "I3 has no *Tests*"),
     ("src/log/entry.h", "// As in src/log/undo_log.h.\n", "src/log/entry.h:1: there is no src/log/undo_log.h"),
 ]
 
