@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Up to where all logs count; none: each counts whole.
+/// The epoch up to which all logs count; none: each counts whole.
 std::optional<epoch::Epoch> agree_on_cut(std::span<const NodeLogState> nodes) {
   std::optional<epoch::Epoch> agreed;
   std::optional<epoch::Epoch> durable;

@@ -18,7 +18,7 @@ constexpr epoch::Epoch kAhead = 2;
 
 Status damaged(std::string message) { return {StatusCode::kDamaged, std::move(message)}; }
 
-/// A place where a logger's log is not what was written.
+/// A place where the bytes of a logger's log are not those that were written.
 struct Break {
   std::string path;
   std::uint64_t offset = 0, bytes = 0;
@@ -44,7 +44,7 @@ struct Found {
   std::string path;
 };
 
-/// A checkpoint has made it needless, and the process died before it was removed.
+/// Whether a checkpoint has made the segment needless, and the process died before it was removed.
 bool is_before_first(const Generation& generation, const SegmentName& name) {
   return name.sequence < generation.range(name.logger).first;
 }
@@ -296,7 +296,7 @@ void Scanner::find_breaks(const Generation& generation, Chain& chain) {
   }
 }
 
-/// That there was more, either its last segment says or the manifest.
+/// Reports a log that is too short. Its last segment or the manifest says that there was more.
 void Scanner::find_missing_end(const Generation& generation, Chain& chain) {
   if (chain.segments.empty() || base::injected("ignore-next-segment")) return;
   const LogSegment& last = *chain.segments.back();
@@ -311,7 +311,7 @@ void Scanner::find_missing_end(const Generation& generation, Chain& chain) {
   }
 }
 
-/// Without regard to what counts.
+/// The place up to which a log can be read, without regard to what counts.
 ReadableEnd Scanner::readable_end(const Generation& generation, const Chain& chain) {
   std::uint64_t sequence = generation.range(chain.logger).first;
   ReadableEnd end{path_of_missing(generation, chain, sequence), {sequence, 0}, "the file is missing"};
@@ -326,7 +326,7 @@ ReadableEnd Scanner::readable_end(const Generation& generation, const Chain& cha
   return end;
 }
 
-/// With salvage, a log that lost something counts as far as its markers go.
+/// The epoch up to which a log counts. With salvage, a log that lost something counts as far as its markers go.
 epoch::Epoch Scanner::counts_up_to(const Chain& chain, epoch::Epoch required) const {
   const bool damaged = chain.complete < required || std::any_of(chain.breaks.begin(), chain.breaks.end(),
                                                                 [](const Break& b) { return !b.may_be_tail; });
@@ -403,7 +403,7 @@ Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::E
                           chain.logger, generation.number, complete, chain.last_path, end, required));
 }
 
-/// An error, or with salvage an entry in the list.
+/// Reports a loss: as an error, or with salvage as an entry in the list.
 Status Scanner::lose(const Break& lost, epoch::Epoch last_epoch, const std::string& message) {
   if (!options_.salvage) return damaged(message);
   scan_.losses.push_back({lost.path, lost.offset, lost.bytes, lost.before + 1, last_epoch, lost.cause});

@@ -1,5 +1,5 @@
-// Writing is plain; reading trusts nothing: each field must be there, of its type and in its range, and no other. The
-// first thing that is wrong is kept with its place ("generations[2].cut") and makes the whole manifest damaged.
+// Writes and reads the manifest. Reading trusts nothing (I26): each field must be there, of its type and in its range, and no other.
+// The first mistake is kept with its place ("generations[2].cut") and makes the whole manifest damaged.
 
 #include "recovery/manifest_text.h"
 
@@ -103,7 +103,7 @@ ordered_json table_json(const TableEntry& table) {
 
 // --- reading ---
 
-/// The first thing that was wrong.
+/// Keeps the first complaint.
 struct Complaint {
   std::string what;
   void add(std::string cause) {

@@ -263,7 +263,7 @@ Status remove(std::span<const Absent> absents, cc::WorkerState& worker) {
 /// Bytes of log by the epochs in which they end, as far as that is known.
 using BytesByEpoch = std::map<epoch::Epoch, std::uint64_t>;
 
-/// A chunk does not tell how its bytes are spread over its epochs; evenly, it is taken to be.
+/// A chunk does not say how its bytes are spread over its epochs. They are assumed to be spread evenly.
 void add_chunk(const Chunk& chunk, BytesByEpoch& bytes) {
   constexpr epoch::Epoch kParts = 64;
   const epoch::Epoch step = (chunk.last_epoch - chunk.first_epoch) / kParts + 1;
@@ -279,7 +279,8 @@ void add_ring(const RingEntries& ring, BytesByEpoch& bytes) {
     bytes[record::epoch_of(entry.header.tid())] += entries.offset() - begin;
 }
 
-/// Stretches of about so many bytes of log each, as far as an epoch has no more. The last one has no end.
+/// Divides the epochs into stretches of about so many bytes of log each, unless one epoch has more. The last stretch has no
+/// end.
 std::vector<Stretch> stretches(const LogScan& scan, std::span<const RingEntries> rings, epoch::Epoch from,
                                std::uint64_t bytes) {
   BytesByEpoch by_epoch;

@@ -28,7 +28,8 @@ bool take(std::string_view* text, std::string_view prefix, Number* number) {
 
 bool all_zeros(std::string_view bytes) { return bytes.find_first_not_of('\0') == std::string_view::npos; }
 
-/// A part of the header, or nothing of it, and then zeros: all that was written to a file that was set aside.
+/// Whether the file has a part of the header, or nothing of it, and then zeros: a file that was set aside and hardly
+/// written.
 bool is_unfinished(std::string_view bytes, const SegmentHeader& expected) {
   const std::size_t written = bytes.find_last_not_of('\0') + 1;  // 0 if there is none
   return written < sizeof expected && std::memcmp(bytes.data(), &expected, written) == 0;
@@ -64,7 +65,7 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
   return {};
 }
 
-/// Which of the known versions a segment has, it tells itself; and its stamp, where any fits.
+/// A segment says itself which of the known versions it has, and its stamp where any stamp fits.
 SegmentHeader as_told_by(std::string_view bytes, SegmentHeader header) {
   SegmentHeader found{.version = 0};
   if (bytes.size() >= sizeof header) std::memcpy(&found, bytes.data(), sizeof found);

@@ -149,8 +149,8 @@ Result<std::string> Settling::find(const std::string& log_directory) const {
                   log_directory, owner, directory_, kManifestName));
 }
 
-/// A copy leaves the original's rings alone. Where no original is left, what only the rings have is not given up without a
-/// word of the user.
+/// A copy leaves the original's rings alone. Where no original is left, transactions that only the rings have are not given
+/// up unless the user says so.
 Status Settling::check_rings() {
   if (!settled_.manifest.residence) return {};
   const std::string& rings = settled_.manifest.reliable_directory;
@@ -178,7 +178,7 @@ Status Settling::check_rings() {
   return {};
 }
 
-/// An older state of the directory that was copied over a newer one: the rings of the newer life are none of this.
+/// An older state of the directory was copied over a newer one: the rings of the newer life do not belong to it.
 Result<Settled> Settling::put_back() {
   const Manifest& manifest = settled_.manifest;
   const auto later = greatest_ring_generation(manifest);

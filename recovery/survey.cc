@@ -13,7 +13,8 @@
 namespace granary::recovery {
 namespace {
 
-/// Before anything in it is replayed or removed: whoever made it could have had this process do so with anything.
+/// Checks the rings' directory before anything in it is replayed or removed. Whoever can write there could make this process
+/// replay or remove anything.
 Status check_ring_directory(const Manifest& manifest) {
   if (manifest.reliable_directory.empty()) return {};
   const Status checked = base::check_private_directory(manifest.reliable_directory);
@@ -25,7 +26,7 @@ std::string text_of(const log::Position& position, const Generation& generation,
                      position.offset);
 }
 
-/// The gap between the log's end and what the ring has. An error, or with salvage a loss.
+/// Reports the gap between the log's end and the ring's beginning: as an error, or with salvage as a loss.
 Status check_position(const log::Ring& ring, const Manifest& manifest, bool salvage, LogScan& scan) {
   const Generation& generation = manifest.generations.back();
   const std::string path = manifest.reliable_directory + "/" + log::ring_name(ring.header().worker);
@@ -50,8 +51,8 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                   end.path, end.position.offset, cause, scan.durable)};
 }
 
-/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes, and the TIDs of a worker
-/// ascend (I1): what is not so is no longer what was written.
+/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes, and the TIDs of a
+/// worker ascend (I1). A ring that is otherwise is damaged.
 Status check_entries(const RingEntries& ring, const std::string& directory) {
   const auto damaged = [&](std::uint64_t at, std::string_view cause) {
     return Status(StatusCode::kDamaged, fmt::format("the log ring '{}/{}' is damaged at {} bytes behind its head: {}",

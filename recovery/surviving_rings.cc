@@ -55,7 +55,7 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
     wanted = std::max<std::uint64_t>(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
     found.rings.push_back(std::move(*ring));
   }
-  // A process that died before it had a worker left none either, and nothing is lost then. Nobody can tell.
+  // A process that died before it had a worker left no rings either, and then nothing is lost. The two cases look alike.
   if (found.rings.empty() && !manifest.generations.back().cut) {
     found.note =
         fmt::format("no log rings are in '{}': recovered to the durable epoch only", manifest.reliable_directory);

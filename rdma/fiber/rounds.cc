@@ -23,7 +23,8 @@ void Rounds::run(std::span<Step* const> steps) {
   }
 }
 
-/// The nodes in turn, each inside of the one before: all have been posted to when the last one is waited for.
+/// Handles the nodes in turn, each inside of the call for the one before, so that all have been posted to when the last one
+/// is waited for.
 void Rounds::round(std::span<Step*> open) {
   if (open.empty()) return;
   const auto reaches = [node = open.front()->node()](const Step* step) { return step->node() == node; };
@@ -86,8 +87,8 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
   chain_.clear();
 }
 
-/// In one chain. Only if that is refused is it asked whose address leads nowhere, or between two words: then each part goes
-/// alone.
+/// Posts all parts in one chain. Only if that is refused does it ask whose address leads nowhere, or between two words; then
+/// each part goes alone.
 void Rounds::post_parts(ConnectionId connection, Chains& chains) {
   const auto post = [&](std::size_t from, std::size_t to) {
     const PostResult result = chains.post(connection, std::span(chain_).subspan(from, to - from));

@@ -35,7 +35,8 @@ bool Receiver::has_something() const {
   return whole_ || (status_.ok() && Seal::present(base::load_word(at(consumed_.position))));
 }
 
-/// Read by the sender's READ. An exchange, so that the looks that follow see all that was there before it (ring.h).
+/// The sender READs this word. It is set by an exchange, so that the looks that follow see all that was there before it
+/// (ring.h).
 void Receiver::lie_down(BellId bell) {
   const base::lines::Store seen(sleep_word_);
   sleep_ = {bell, sleep_.count + 1};

@@ -75,9 +75,9 @@ void Rpc::answer(CallId call, std::string_view body) {
   answers_.push_back(with_header(Kind::kAnswer, call, body));
 }
 
-/// Not before the caller serves the sender: if the connection turns out to be broken already, as that to an earlier life of its
-/// node is, answers wait for another sender in this one's place. One that the sender will never take is dropped; the caller's time
-/// runs out.
+/// Sends answers, but not before the caller serves the sender. If the connection turns out to be broken already, as one to
+/// an earlier life of the caller's node is, answers wait for another sender in this one's place. An answer that the sender
+/// will never take is dropped, and the caller's time runs out.
 void Rpc::send_answers() {
   while (!answers_.empty() && sender_.served() && sender_.send(answers_.front()) != SendResult::kFull)
     answers_.pop_front();

@@ -67,7 +67,7 @@ PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation>
   return PostResult::kPosted;
 }
 
-/// The operations' cache misses overlap: all are on their way before the first is waited for.
+/// Fetches the lines of all operations ahead, so that their cache misses overlap.
 void ShmEndpoint::execute_all(std::span<const Operation> chain, Connection& at) {
   std::array<char*, kLongestChain> targets;
   for (std::size_t i = 0; i < chain.size(); ++i) {
@@ -99,7 +99,7 @@ PostResult ShmEndpoint::ring(ConnectionId connection, BellId bell) {
   return PostResult::kPosted;
 }
 
-/// What breaks a connection rings too (OwnBells::ring_all), after the connection is seen as broken.
+/// Whatever breaks a connection also rings (OwnBells::ring_all), after the connection is seen as broken.
 bool ShmEndpoint::sleep(std::uint64_t timeout_us) {
   base::outside_region();
   const bool in_time = !done_.empty() || bell_.bell().wait(heard_, timeout_us);

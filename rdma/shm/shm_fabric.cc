@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kIdle_us = 1'000'000;
 constexpr auto kRetry = std::chrono::milliseconds(1);
 
-/// The next packet of the node.
+/// Waits for the node's next packet.
 Result<ReceivedHello> hear(int socket, NodeId node, Clock::time_point end) {
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now()).count();
   if (!wait_readable(socket, static_cast<std::uint64_t>(std::max<std::int64_t>(left, 0)))) {
@@ -172,7 +172,7 @@ void ShmFabric::answer(int socket) {
   strangers_.erase(socket);
 }
 
-/// False if that was the last it hears.
+/// False if the stranger is heard no more.
 bool ShmFabric::answer(Stranger& stranger, const ReceivedHello& received) {
   if (stranger.greeting) return welcome(stranger, received.hello);
   stranger.greeting = received.hello;
@@ -184,7 +184,8 @@ bool ShmFabric::answer(Stranger& stranger, const ReceivedHello& received) {
   return send_hello(stranger.socket.get(), stranger.reply, {}).ok() && compatible;
 }
 
-/// The regions are for who has the key. A proof is good once: what comes after it meets another challenge.
+/// Only a peer that has proved the key gets the regions. A proof is good once: the next message would meet another
+/// challenge.
 bool ShmFabric::welcome(Stranger& stranger, const Hello& proven) {
   const Proof expected = proof_of(options_.node.key, Side::kCaller, *stranger.greeting, stranger.reply);
   make_fresh(stranger.reply.challenge);

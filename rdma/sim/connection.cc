@@ -43,7 +43,7 @@ void Connection::post(std::span<const Operation> chain, Signal signal, std::uint
   }
 }
 
-/// When the first line may move: WRITEs wait for WRITEs, all else for everything.
+/// The time when the first line may move: WRITEs wait for WRITEs, all other operations for everything.
 std::uint64_t Connection::begin_of(const Operation& operation) {
   const std::uint64_t arrives = network_.now() + network_.some_delay();
   const bool fenced = operation.fenced && !base::injected("write-ignores-fence");

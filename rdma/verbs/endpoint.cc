@@ -181,8 +181,8 @@ PostResult VerbsEndpoint::ring(ConnectionId id, BellId bell) {
   return PostResult::kPosted;
 }
 
-/// The queue is armed before it is looked into for the last time: a completion is seen, or makes a notice. Rings and
-/// breakages leave the alarm raised, which is cleared before those who called look at what they are about.
+/// The queue is armed before it is looked into for the last time, so a completion is seen or makes a notice. Rings and
+/// breakages leave the alarm raised; it is cleared before the callers look for what raised it.
 bool VerbsEndpoint::sleep(std::uint64_t timeout_us) {
   base::outside_region();
   ibv_req_notify_cq(completions_.get(), 0);

@@ -11,7 +11,7 @@ namespace {
 using kvstore::ordered::InsertResult;
 using record::Record;
 
-/// Puts `made` in the place of the locked record, or what is in it: a shared record never moves (I3).
+/// Puts `made` in the place of the locked record, or only its content: a shared record never moves (I3).
 void take_place(txn::TableCore& table, std::string_view key, std::string_view value, Record* there, Record* made,
                 cc::WorkerState& worker) {
   if (table.is_shared()) {

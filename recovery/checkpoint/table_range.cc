@@ -3,7 +3,7 @@
 namespace granary::recovery::checkpoint {
 namespace {
 
-/// Fewer are done sooner than shared.
+/// So few buckets are done sooner than shared.
 constexpr std::uint64_t kLeastBuckets = 64;
 
 std::optional<BucketRange> split(BucketRange* range) {

@@ -61,7 +61,7 @@ class Writer {
   }
 
  private:
-  /// Up to here nothing of ours is in the directory.
+  /// Until this has succeeded, nothing of the checkpoint is in the directory.
   Status begin() {
     if (const Status made = options_.files->make_directory(options_.directory); !made.ok()) return made;
     const auto names = options_.files->list(options_.directory);

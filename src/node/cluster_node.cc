@@ -67,8 +67,8 @@ Status ClusterNode::leave() {
   return left;
 }
 
-/// Others take a node that has left for one whose log is whole: D goes on without it, and who starts again reads it to its end. So it
-/// leaves when that is so, and has died if it cannot be.
+/// The others take the log of a node that has left as whole: D goes on without the node, and the next start reads its log to
+/// the end. So the node leaves only when its log is whole, and else counts as dead.
 Status ClusterNode::end_membership() {
   const Status closed = database_ != nullptr ? database_->engine().close() : Status();
   base::sync_point("cluster.closed");

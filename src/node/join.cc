@@ -1,4 +1,4 @@
-// How a process becomes a node of its cluster: a member with a database of its own, which is recovered, and a fabric.
+// Makes a process a node of its cluster: a member with a fabric and with a database of its own, which is recovered.
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -24,17 +24,17 @@ using cluster_config::NodeConfig;
 
 namespace {
 
-/// Registered memory of a worker's operations.
+/// The size of the registered memory for a worker's operations.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
 
-/// How long a node may seem to serve that is about to end.
+/// For how long a node that is about to end may seem to serve.
 constexpr std::uint64_t kLeaving_us = 1'000'000;
 
 Result<std::unique_ptr<memory::Region>> map(std::uint64_t bytes, bool shared) {
   return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff, .shared = shared});
 }
 
-/// The calling thread, and those that it starts from then on.
+/// Pins the calling thread, and the threads that it starts from then on.
 Status run_on(const std::vector<std::uint32_t>& cpus) {
   if (cpus.empty()) return {};
   cpu_set_t set;

@@ -17,7 +17,7 @@ using cluster::messages::ReadFileAnswer;
 
 namespace {
 
-/// A message holds as many names, or bytes of a file.
+/// The most names, or bytes of a file, that a message holds.
 constexpr std::size_t kMostNames = 1000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 10;
 

@@ -76,7 +76,7 @@ void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, st
   }
 }
 
-/// A node that itself stood still counts from anew, as E may have advanced meanwhile.
+/// A node that itself stood still starts to count again, as E may have advanced meanwhile.
 void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   const bool stood_still = now_us - looked_us_ > still_us_ / 2;
   if (view.epoch != epoch_ || stood_still) {
@@ -133,7 +133,7 @@ PeerWatch::PeerWatch(PeerReports reports, NoticeSink sink, See see)
         for (const Notice& notice : look()) base::tell(sink_, notice);
         return std::chrono::steady_clock::now() + kPeriod;
       }) {
-  // A node that dies before the thread has looked once would not be missed, and its death never told.
+  // If a node died before the thread had looked once, it would not be missed, and nobody would be told of its death.
   static_cast<void>(look());
 }
 

@@ -1,6 +1,7 @@
-// A round is of certain lives of the nodes, and what a node says in it counts for these alone: one that comes back may have lost what
-// the others took for granted (its rings, if its machine was restarted). Then all look again, since what they found before may have
-// changed as well. So of a node there is one state for a round, and all who hear it agree on the same.
+// A round belongs to certain lives of the nodes, and a node's word in it counts for these lives alone. A node that comes
+// back may have lost what the others took for granted, such as its rings, if its machine was restarted. Then all look again,
+// since their own findings may have changed as well. So each node has one state in a round, and all that hear it agree on
+// the same.
 
 #include "src/node/recover_across_hosts.h"
 
@@ -152,7 +153,7 @@ Status AcrossHosts::end_own(const std::vector<NodeLogState>& logs) {
   return {};
 }
 
-/// None unless all live.
+/// The lives of all nodes; none unless all live.
 std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
   Lives lives;
   for (const NodeId node : nodes_) {
@@ -162,8 +163,8 @@ std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
   return lives;
 }
 
-/// Until all have said something in the round of these lives, that they are `done` if so. False once a node lives another life: then
-/// the round decides nothing.
+/// Waits until all have said something in the round of these lives, or, if `done`, that they are done. False once a node
+/// lives another life: then the round decides nothing.
 Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<Said>& all) {
   return await([&](const Configuration& now) -> std::optional<bool> {
     all.clear();
@@ -185,7 +186,7 @@ Status AcrossHosts::check_present(const std::vector<Said>& all) const {
   return {};
 }
 
-/// Where E may begin; 0 if nothing was decided.
+/// Returns where E may begin; 0 if nothing was decided.
 Result<epoch::Epoch> AcrossHosts::round() {
   Lives lives;
   const auto there = await([&](const Configuration& now) -> std::optional<bool> {
@@ -212,7 +213,7 @@ Result<epoch::Epoch> AcrossHosts::round() {
   return *same ? recovery::first_epoch_after(logs_of(all)) : epoch::Epoch{0};
 }
 
-/// Until `decide(configuration)` does.
+/// Waits until `decide(configuration)` returns a decision.
 template <typename Decide>
 Result<bool> AcrossHosts::await(const Decide& decide) {
   constexpr std::uint64_t kStep_us = 100'000;

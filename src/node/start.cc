@@ -1,5 +1,5 @@
-// How a node gets from joining to serving: all nodes join, the leader gives them E, each says that it serves, and learns the others'
-// tables.
+// Takes a node from joining to serving: all nodes join, the leader gives them E, each says that it serves and learns the
+// others' tables.
 
 #include <fmt/format.h>
 

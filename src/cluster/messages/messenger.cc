@@ -19,7 +19,7 @@ using rdma::mailbox::SendResult;
 
 namespace {
 
-/// A fiber that waits for questions, or what is in none; on its stack.
+/// A fiber that waits for questions, or the thread outside of fibers. It lies on the waiting stack.
 struct Asking {
   rdma::fiber::Fiber* fiber = nullptr;
   bool parked = false;

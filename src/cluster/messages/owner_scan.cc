@@ -1,4 +1,5 @@
-// A piece of a scan for another node: what a local scan would put into read and node set, and the values.
+// Answers with a piece of a scan for another node: the entries that a local scan would put into read and node set, and the
+// values.
 
 #include "src/cluster/messages/owner.h"
 #include "src/cluster/messages/range.h"

@@ -1,4 +1,5 @@
-// What a snapshot of another node sees here (Silo 4.9): its epoch is pinned there, and versions that it needs are kept on all nodes.
+// Answers what a snapshot of another node sees here (Silo 4.9). Its epoch is pinned at its node, and versions that it needs
+// are kept on all nodes.
 
 #include "src/cluster/messages/owner.h"
 #include "src/cluster/messages/range.h"
@@ -45,7 +46,8 @@ class At {
 
 }  // namespace
 
-/// Versions that it needs may be gone only if whoever asks does not pin its epoch. The first snapshots, of epoch 0, see nothing.
+/// Versions that it needs may be gone only if the asking node does not pin its epoch. The first snapshots, of epoch 0, see
+/// nothing.
 Verdict Owner::check_snapshot(epoch::Epoch epoch) const {
   const epoch::EpochManager& epochs = worker_.shared().epochs;
   if (!worker_.shared().settings.snapshots) return Verdict::kNoSnapshots;

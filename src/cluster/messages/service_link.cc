@@ -68,14 +68,14 @@ bool Service::Link::open(std::uint64_t now_us) {
   return true;
 }
 
-/// A call that is under way then is answered by nobody: the one that comes next has put off no answer.
+/// Nobody answers a call that is under way then: the next Rpc has put off no answer.
 void Service::Link::close() {
   rpc_.reset();
   sender_.reset();
   ++answering_;
 }
 
-/// Each time costs a connection, so one that does it again and again is heard less and less.
+/// Each cut costs the worker a connection, and a worker that is cut off again and again is heard less and less.
 void Service::Link::cut_off(std::uint64_t now_us) {
   constexpr std::uint64_t kFirst_us = 1'000, kLongest_us = 10'000'000;
   distrust_us_ = std::clamp(2 * distrust_us_, kFirst_us, kLongest_us);

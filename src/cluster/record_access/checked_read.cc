@@ -9,7 +9,7 @@ using base::injected;
 using rdma::Operation;
 using rdma::fiber::Next;
 
-/// One READ. The header lies within a cache line, so its state was loaded no later than its TID word.
+/// READs the record at once. The header lies within a cache line, so its state was loaded no later than its TID word.
 void CheckedRead::append(std::vector<Operation>& chain) {
   if (!injected("tid-before-state")) {
     chain.push_back(Operation::read(buffer_, record_.at, record_.bytes()));

@@ -69,7 +69,7 @@ Next KeyRead::looked_up() {
   return Next::kAtOnce;
 }
 
-/// Found by the cache, or by a lookup just before the record moved: forgotten in either case.
+/// The location came from the cache, or from a lookup just before the record moved. It is forgotten in either case.
 Next KeyRead::moved() {
   read_.reset();
   if (cache_ != nullptr) cache_->forget(key_.word, place_, *counters_);

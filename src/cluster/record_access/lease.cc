@@ -44,8 +44,8 @@ Next Lease::not_taken(record::StateWord seen) {
   return term_.follows(seen, now) ? begin_again(seen, Next::kAtOnce) : give_up(seen);
 }
 
-/// The header counts if the lease was there with it. The bit first: while it is set, the owner may be changing key, incarnation and
-/// latest.
+/// The header counts if the lease was there with it. The lock bit is looked at first: while it is set, the owner may be
+/// changing key, incarnation and latest.
 Next Lease::look() {
   if (copy().state_word != record::lease_word(end_us_)) return begin_again(copy().state_word, Next::kAtOnce);
   if (record::is_locked(copy().head.tid_word) && !base::injected("lease-ignores-lock-bit"))

@@ -44,7 +44,7 @@ void Release::append(std::vector<Operation>& chain) {
   const Operation free = Operation::write(record_.at, words_, base::kWord);
   const bool free_first = injected("unlock-before-write-back");
   if (free_first) chain.push_back(free);
-  // Not fenced: the READs that took the lock have completed, and no others care.
+  // Not fenced: the READs that took the lock have completed, and no other operation minds.
   if (version_bytes_ != 0)
     chain.push_back(Operation::write(record_.at.plus(kSkipped), words_ + kVersion, version_bytes_));
   if (!free_first) chain.push_back(free);

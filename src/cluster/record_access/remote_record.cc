@@ -8,7 +8,7 @@
 namespace granary::cluster {
 namespace {
 
-/// Mostly of one word, for which a call would be long.
+/// Compares keys, which mostly have one word, so that a call would take long.
 bool starts_with(const std::uint64_t* words, std::string_view key) {
   for (; key.size() >= base::kWord; key.remove_prefix(base::kWord), ++words) {
     if (std::memcmp(words, key.data(), base::kWord) != 0) return false;

@@ -32,7 +32,7 @@ void XLock::append(std::vector<Operation>& chain) {
       break;
     case Phase::kLook:
     case Phase::kFindOut: chain.push_back(header); break;
-    // Nothing of ours is under way that it could overtake.
+    // No operation of ours is under way that it could overtake.
     case Phase::kLetGo: chain.push_back(Operation::write(record_.at, words_ + 1, base::kWord)); break;
   }
 }
@@ -60,7 +60,7 @@ bool XLock::may_take(record::StateWord seen) const {
   return seen == record::kFree || (record::is_lease(seen) && *expired_ && (*expired_)(record::lease_end_us(seen)));
 }
 
-/// A CAS more, from what was seen.
+/// Tries one more CAS, from the word that was seen.
 Next XLock::not_taken() {
   const record::StateWord seen = words_[0];
   if (!may_take(seen) || !look_again()) {
@@ -71,7 +71,7 @@ Next XLock::not_taken() {
   return Next::kAtOnce;
 }
 
-/// The bit first: while it is set, the owner may be changing key, incarnation and latest.
+/// Looks at the lock bit first: while it is set, the owner may be changing key, incarnation and latest.
 Next XLock::look() {
   if (record::is_locked(copy().head.tid_word) && !injected("ignore-lock-bit")) {
     return look_again() ? Next::kAfterPause : let_go(Outcome::kBusy);
