@@ -224,7 +224,8 @@ Status Log::close() {
 }
 
 Log::End Log::end() const {
-  End end{.complete = loggers_.front()->marked()};
+  End end;
+  end.complete = loggers_.front()->marked();
   for (const auto& logger : loggers_) {
     end.positions.push_back(logger->end());
     end.complete = std::min(end.complete, logger->marked());

@@ -139,7 +139,9 @@ TEST_F(CopiesForTools, LookingWorksOnAReadOnlyFileSystem) {
   for (const std::string words : kLooks) {
     const Ran ran = granary(words + " " + (root_ / "db"), read_only);
     EXPECT_EQ(ran.exit_code, 0) << words << ran.err;
-    if (words.starts_with("recover")) EXPECT_THAT(ran.out, HasSubstr("20 transactions"));
+    if (words.starts_with("recover")) {
+      EXPECT_THAT(ran.out, HasSubstr("20 transactions"));
+    }
   }
   EXPECT_EQ(granary("checkpoint verify " + (root_ / "db"), read_only).exit_code, 0);
   EXPECT_EQ(granary("recover " + (root_ / "db"), read_only).exit_code, 3) << "which has to write";

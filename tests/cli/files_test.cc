@@ -199,19 +199,35 @@ void Files::check_changed(const Row& row, std::string_view expected, const Image
   for (const Answer& answer : answers) {
     EXPECT_EQ(answer.code != 0, refuses) << answer.words;
     EXPECT_EQ(answer.code, answers.back().code) << answer.words << "\nopening says: " << answers.back().words;
-    if (refuses) EXPECT_THAT(answer.words, ContainsRegex(row.named));
-    if (expected == kDurable) EXPECT_THAT(answer.words, HasSubstr("recovered to the durable epoch only"));
+    if (refuses) {
+      EXPECT_THAT(answer.words, ContainsRegex(row.named));
+    }
+    if (expected == kDurable) {
+      EXPECT_THAT(answer.words, HasSubstr("recovered to the durable epoch only"));
+    }
   }
   const int rows = answers.back().rows;
-  if (expected == kWhole) EXPECT_EQ(rows, Rows::kAll);
-  if (expected == kDurable) EXPECT_EQ(rows, Rows::kLogged);
-  if (expected == kMemory) EXPECT_GE(rows, Rows::kLogged);
+  if (expected == kWhole) {
+    EXPECT_EQ(rows, Rows::kAll);
+  }
+  if (expected == kDurable) {
+    EXPECT_EQ(rows, Rows::kLogged);
+  }
+  if (expected == kMemory) {
+    EXPECT_GE(rows, Rows::kLogged);
+  }
   home().restore(changed);
   const Answer salvaged = open(/*salvage=*/true);
   EXPECT_EQ(salvaged.code != 0, expected == kFatal) << salvaged.words;
-  if (refuses) EXPECT_THAT(salvaged.words, ContainsRegex(row.named));
-  if (expected == kRefused) EXPECT_THAT(salvaged.words, HasSubstr("LOST"));
-  if (!refuses) EXPECT_EQ(salvaged.rows, rows);
+  if (refuses) {
+    EXPECT_THAT(salvaged.words, ContainsRegex(row.named));
+  }
+  if (expected == kRefused) {
+    EXPECT_THAT(salvaged.words, HasSubstr("LOST"));
+  }
+  if (!refuses) {
+    EXPECT_EQ(salvaged.rows, rows);
+  }
 }
 
 void Files::check(const Row& row, Column column) {

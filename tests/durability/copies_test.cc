@@ -329,7 +329,9 @@ TEST_P(Copies, AnOwnerFileThatDoesNotFitIsRefused) {
   }
   for (const std::string& directory : owned) fs::remove(directory + "/OWNER");
   EXPECT_EQ(keys(options()), kLogged + kInRings) << "it is written again where it is missing";
-  if (GetParam().logs_outside) EXPECT_TRUE(fs::exists(logs() + "/OWNER"));
+  if (GetParam().logs_outside) {
+    EXPECT_TRUE(fs::exists(logs() + "/OWNER"));
+  }
 }
 
 /// Original and copy went on apart, each with a second and a third generation, and a checkpoint. Names, sizes and epochs are the same.
@@ -365,7 +367,7 @@ TEST_P(Copies, FilesOfACopysLaterLifeAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Setups, Copies,
                          testing::Values(Setup{"Inside", false, false}, Setup{"LogsOutside", true, false},
                                          Setup{"RingsInside", false, true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& setup) { return setup.param.name; });
 
 }  // namespace
 }  // namespace granary::tests

@@ -147,7 +147,9 @@ TEST_P(FullMemory, OpensWithTheSameLimitAndServes) {
   {
     Open at = open(kLimit);
     rows = fill(at);
-    if (with_checkpoint()) ASSERT_TRUE(at.database->checkpoint().ok());
+    if (with_checkpoint()) {
+      ASSERT_TRUE(at.database->checkpoint().ok());
+    }
     at.worker = Worker();
   }
   for (int time = 0; time < 2; ++time) {
@@ -176,7 +178,9 @@ TEST_P(FullMemory, WithASmallerLimitTheMessageNamesOneThatDoes) {
   {
     Open at = open(kLimit);
     rows = fill(at);
-    if (with_checkpoint()) ASSERT_TRUE(at.database->checkpoint().ok());
+    if (with_checkpoint()) {
+      ASSERT_TRUE(at.database->checkpoint().ok());
+    }
     at.worker = Worker();
   }
   for (const std::uint64_t limit : {kLimit / 2, kLimit / 8 * 7}) {

@@ -24,7 +24,7 @@ void drive(BankWorkload<S>& bank, std::uint32_t workers) {
 
 template <store::Store S>
 void run_and_check(const Parameters& parameters, bool split = false) {
-  auto bank = small_bank<S>(parameters, split);
+  auto bank = small_bank<store::GranaryStore>(parameters, split);
   drive(*bank, 3);
   for (const Finding& finding : bank->verify()) EXPECT_TRUE(finding.holds) << finding.condition << finding.detail;
 }
@@ -51,8 +51,7 @@ TEST(SmallBankRun, OneHotCustomerAndAnother) {
 }
 
 TEST(SmallBankRun, MoneyFromNowhereIsFound) {
-  using S = store::GranaryStore;
-  auto bank = small_bank<S>(small_parameters(1));
+  auto bank = small_bank<store::GranaryStore>(small_parameters(1));
   auto session = bank->store().session(0);
   AbortCounts aborts{};
   (*session)->run({0}, aborts, [&](auto& t) {
@@ -65,8 +64,7 @@ TEST(SmallBankRun, MoneyFromNowhereIsFound) {
 }
 
 TEST(SmallBankRun, AMissingBalanceIsFound) {
-  using S = store::GranaryStore;
-  auto bank = small_bank<S>(small_parameters(1));
+  auto bank = small_bank<store::GranaryStore>(small_parameters(1));
   auto session = bank->store().session(0);
   AbortCounts aborts{};
   (*session)->run({0}, aborts, [&](auto& t) {

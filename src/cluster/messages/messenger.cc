@@ -17,20 +17,16 @@ using rdma::mailbox::Rpc;
 using rdma::mailbox::Sender;
 using rdma::mailbox::SendResult;
 
-namespace {
-
-/// A fiber that waits for questions, or the thread outside of fibers. It lies on the waiting stack.
-struct Asking {
-  rdma::fiber::Fiber* fiber = nullptr;
-  bool parked = false;
-  std::size_t open = 0;
-};
-
-}  // namespace
-
 /// The mailboxes with one node.
 class Messenger::Link {
  public:
+  /// A fiber that waits for questions, or the thread outside of fibers. It lies on the waiting stack.
+  struct Asking {
+    rdma::fiber::Fiber* fiber = nullptr;
+    bool parked = false;
+    std::size_t open = 0;
+  };
+
   Link(const MessengerPlace& place, NodeId node)
       : place_(place),
         node_(node),
@@ -163,7 +159,7 @@ Messenger::Messenger(MessengerPlace place) : place_(std::move(place)) {
 Messenger::~Messenger() = default;
 
 void Messenger::ask(std::span<Question* const> questions) {
-  Asking asking;
+  Link::Asking asking;
   for (Question* const question : questions) {
     const std::size_t place = place_.layout.place_of(question->node());
     if (place < links_.size()) {

@@ -32,7 +32,9 @@ TEST(ClusterEpoch, AdvancesEverywhereWithOpenTransactions) { run_seeds("calm", {
 
 TEST(ClusterEpoch, StopsAtTheLastEpochThatATidCanName) {
   const auto plan_at = [](epoch::Epoch epoch) {
-    MemberView member{.epoch = epoch, .admitted = 1};
+    MemberView member;
+    member.epoch = epoch;
+    member.admitted = 1;
     member.own = {.oldest = epoch, .durable = epoch - 1, .configuration = 1, .serving = true};
     return plan_turn(1, std::array{member, member}, {});
   };
