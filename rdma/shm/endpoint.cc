@@ -80,14 +80,17 @@ void ShmEndpoint::execute_all(std::span<const Operation> chain, Connection& at) 
 std::size_t ShmEndpoint::poll(std::span<Completion> completions) {
   base::outside_region();
   std::size_t count = 0;
-  while (count < completions.size() && !done_.empty()) {
-    const Done done = done_.front();
-    done_.pop_front();
+  while (count < completions.size() && next_done_ != done_.size()) {
+    const Done& done = done_[next_done_++];
     Connection& at = *connections_[done.connection];
     at.outstanding -= done.operations;
     if (done.signal == Signal::kNo) continue;
     completions[count++] = {done.tag, done.connection,
                             at.broken() ? CompletionStatus::kBroken : CompletionStatus::kDone};
+  }
+  if (next_done_ == done_.size() || next_done_ >= kMostSeenKept) {
+    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(next_done_));
+    next_done_ = 0;
   }
   return count;
 }
@@ -102,7 +105,7 @@ PostResult ShmEndpoint::ring(ConnectionId connection, BellId bell) {
 /// Whatever breaks a connection also rings (OwnBells::ring_all), after the connection is seen as broken.
 bool ShmEndpoint::sleep(std::uint64_t timeout_us) {
   base::outside_region();
-  const bool in_time = !done_.empty() || bell_.bell().wait(heard_, timeout_us);
+  const bool in_time = next_done_ != done_.size() || bell_.bell().wait(heard_, timeout_us);
   heard_ = bell_.bell().rings();
   return in_time;
 }

@@ -1,7 +1,6 @@
 #pragma once
 // The endpoint of shm: post() does the operations on the spot, and poll() only reports them.
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -63,7 +62,9 @@ class ShmEndpoint final : public Endpoint {
   std::uint32_t heard_;  ///< the bell's count when the last sleep ended
   const FindPeer find_peer_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::deque<Done> done_;
+  static constexpr std::size_t kMostSeenKept = 1024;
+  std::vector<Done> done_;  ///< poll() has seen those before next_done_, and drops them together, most often all
+  std::size_t next_done_ = 0;
 };
 
 }  // namespace granary::rdma::shm
