@@ -11,15 +11,12 @@
 namespace granary::recovery {
 namespace {
 
-using kvstore::ordered::InsertResult;
+using cc::Lookup;
 using kvstore::ordered::LeafHint;
-using kvstore::ordered::Lookup;
 using record::Record;
 using record::TidWord;
 
-TidWord word_of(const LoggedWrite& write) {
-  return write.tid | record::kLatest | (write.removed ? record::kAbsent : 0);
-}
+TidWord word_of(const LoggedWrite& write) { return record::version_word(write.tid, write.removed); }
 
 void fill(Record& record, const LoggedWrite& write) { cc::fill_record(record, write.key, write.value, word_of(write)); }
 
@@ -94,14 +91,14 @@ bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record*
   if (record == nullptr) {
     Record* const made = make_record(table, write);
     if (made == nullptr) return false;
-    const InsertResult inserted = table.index().insert_if_absent(write.key, value_of(made), worker_.nodes, &hint);
-    if (inserted.what == InsertResult::What::kInserted) {
+    const cc::Inserted inserted = table.index().insert_if_absent(write.key, value_of(made), worker_.nodes, &hint);
+    if (inserted.what == cc::InsertedWhat::kInserted) {
       if (write.removed) note_absent(table, write, made);
       ++applied_;
       return true;
     }
     cc::free_record(worker_, made);
-    if (inserted.what == InsertResult::What::kOutOfMemory) return false;
+    if (inserted.what == cc::InsertedWhat::kOutOfMemory) return false;
     record = record::record_of(inserted.present);
   }
   for (std::uint32_t turn = 0;; ++turn) {
@@ -130,7 +127,7 @@ bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record&
     }
     const bool replaced = table.index().replace(write.key, value_of(&record), value_of(now));
     base::always_check(replaced, "a locked latest record is the one its index leads to");
-    record.store_tid(old & ~record::kLatest);
+    record.store_tid(record::superseded(old));
     replaced_.push_back(&record);
   }
   if (write.removed) note_absent(table, write, now);

@@ -19,6 +19,7 @@
 
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
+#include "tests/support/allocations.h"
 #include "tests/support/htm_setting.h"
 #include "tests/support/seeds.h"
 #include "tests/support/table_setting.h"
@@ -33,6 +34,7 @@ extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reser
 /// I6: nothing allocates inside an HTM region. The array and nothrow forms end here, too.
 void* operator new(std::size_t bytes) {
   granary::base::outside_region();
+  ++granary::tests::allocations;
   if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
   throw std::bad_alloc();
 }

@@ -9,7 +9,6 @@
 namespace granary::bench::kv {
 
 using kvstore::hash::Bucket;
-using kvstore::ordered::InsertResult;
 using memory::SlabKind;
 using record::Record;
 using record::TidWord;
@@ -53,9 +52,9 @@ bool Access::insert(std::string_view key, std::string_view value) {
   base::store_word(&fresh->size_word, value.size());
   base::copy_to_shared(fresh->value_words(), value.data(), value.size());
   const Entered entered(*this);
-  fresh->store_tid(record::make_tid(epochs_.current(), 1) | record::kLatest);
-  const InsertResult done = index_.insert_if_absent(key, reinterpret_cast<cc::Value>(fresh), nodes_, nullptr);
-  if (done.what == InsertResult::What::kInserted) return true;
+  fresh->store_tid(record::version_word(record::make_tid(epochs_.current(), 1), /*removed=*/false));
+  const cc::Inserted done = index_.insert_if_absent(key, reinterpret_cast<cc::Value>(fresh), nodes_, nullptr);
+  if (done.what == cc::InsertedWhat::kInserted) return true;
   slabs_.free(SlabKind::kRecord, fresh);
   return false;
 }
@@ -80,11 +79,11 @@ Status Store::make_index(std::optional<std::uint64_t> hash_keys) {
     if (header == nullptr) return no_memory;
     main_header_bytes_ = buckets * sizeof(Bucket);
     const std::span<Bucket> main(reinterpret_cast<Bucket*>(header), buckets);
-    index_ = std::make_unique<cc::Index>(*root_nodes_, main, region_->base());
+    index_ = std::make_unique<cc::Index>(main, region_->base());
   } else {
     index_ = std::make_unique<cc::Index>(*root_nodes_);
   }
-  return index_->tree().ok() ? Status() : no_memory;
+  return index_->ok() ? Status() : no_memory;
 }
 
 Store::Store(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)

@@ -131,7 +131,7 @@ bool Access::modify(std::string_view key, std::span<char> buffer, Change&& chang
   const std::string_view changed = change(buffer);
   const bool fits = changed.size() == size;
   if (fits) base::copy_to_shared(found->value_words(), changed.data(), changed.size());
-  found->store_tid(fits ? word + (record::TidWord{1} << record::kStatusBits) : word);
+  found->store_tid(fits ? word + record::make_tid(0, 1) : word);
   return fits;
 }
 

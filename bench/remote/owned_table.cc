@@ -48,7 +48,7 @@ void OwnedTable::fill(char* records) {
   kvstore::NodeMemory memory(cache, epochs);
   kvstore::hash::Table table({reinterpret_cast<Bucket*>(main_), buckets_}, region_->base());
   const std::string value(data_.value_bytes, 'v');
-  constexpr record::TidWord kTid = record::make_tid(1, 1) | record::kLatest;
+  constexpr record::TidWord kTid = record::version_word(record::make_tid(1, 1), /*removed=*/false);
   for (std::uint64_t number = 0; number < data_.keys; ++number) {
     const std::string_view key(reinterpret_cast<const char*>(&number), sizeof number);
     auto& shared = *reinterpret_cast<record::SharedRecord*>(records + number * record_bytes_);

@@ -8,7 +8,6 @@
 namespace granary::recovery::checkpoint {
 namespace {
 
-using kvstore::ordered::InsertResult;
 using record::Record;
 
 /// Puts `made` in the place of the locked record, or only its content: a shared record never moves (I3).
@@ -21,7 +20,7 @@ void take_place(txn::TableCore& table, std::string_view key, std::string_view va
   }
   const bool replaced = table.index().replace(key, value_of(there), value_of(made));
   base::always_check(replaced, "a locked latest record is the one its index leads to");
-  there->store_tid(there->tid() & ~(record::kLocked | record::kLatest));
+  there->store_tid(record::superseded(there->tid()));
   cc::register_unhooked(worker, there);
 }
 
@@ -35,12 +34,12 @@ Loaded load_record(txn::TableCore& table, record::TidWord tid, std::string_view 
                    cc::WorkerState& worker, kvstore::ordered::LeafHint* hint) {
   Record* const made = table.make_record(worker, key, value.size());
   if (made == nullptr) return Loaded::kOutOfMemory;
-  cc::fill_record(*made, key, value, tid | record::kLatest);
+  cc::fill_record(*made, key, value, record::version_word(tid, /*removed=*/false));
   for (std::uint32_t turn = 0;; ++turn) {
-    const InsertResult at = table.index().insert_if_absent(key, value_of(made), worker.nodes, hint);
-    if (at.what == InsertResult::What::kInserted) [[likely]]
+    const cc::Inserted at = table.index().insert_if_absent(key, value_of(made), worker.nodes, hint);
+    if (at.what == cc::InsertedWhat::kInserted) [[likely]]
       return Loaded::kLoaded;
-    if (at.what == InsertResult::What::kOutOfMemory) {
+    if (at.what == cc::InsertedWhat::kOutOfMemory) {
       cc::free_record(worker, made);
       return Loaded::kOutOfMemory;
     }

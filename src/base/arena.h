@@ -1,5 +1,5 @@
 #pragma once
-// A bump allocator for the keys and values that one transaction buffers. Addresses stay valid until clear().
+// A bump allocator for what one transaction needs until it ends: keys, values, batches of steps. Addresses stay valid until clear().
 
 #include <cstddef>
 #include <cstring>
@@ -11,9 +11,11 @@ namespace granary::base {
 
 class Arena {
  public:
-  /// 8-byte aligned memory, contents undefined.
+  static constexpr std::size_t kAlignment = 8;
+
+  /// Aligned memory, contents undefined.
   char* allocate(std::size_t bytes) {
-    bytes = (bytes + 7) & ~std::size_t{7};
+    bytes = (bytes + kAlignment - 1) & ~(kAlignment - 1);
     if (bytes > static_cast<std::size_t>(end_ - at_)) [[unlikely]]
       grow(bytes);
     char* const block = at_;
@@ -29,17 +31,16 @@ class Arena {
     return {block, text.size()};
   }
 
-  /// Forgets everything; keeps the first chunk.
+  /// Forgets everything. Keeps one chunk in which as much has room the next time, unless that is very much.
   void clear() {
-    if (chunks_.size() > 1) [[unlikely]] {
-      chunks_.resize(1);
-      use(chunks_.front());
-    }
+    if (chunks_.size() > 1) [[unlikely]]
+      keep_one();
     at_ = first_;
   }
 
  private:
   static constexpr std::size_t kChunk = 32 * 1024;
+  static constexpr std::size_t kMostKept = 1024 * 1024;
   struct Chunk {
     std::unique_ptr<char[]> memory;
     std::size_t size;
@@ -47,6 +48,17 @@ class Arena {
   void use(const Chunk& chunk) {
     at_ = chunk.memory.get();
     end_ = at_ + chunk.size;
+  }
+  void keep_one() {
+    std::size_t all = 0;
+    for (const Chunk& chunk : chunks_) all += chunk.size;
+    if (all <= kMostKept) {
+      chunks_.clear();
+      grow(all);
+    } else {
+      chunks_.resize(1);
+      use(chunks_.front());
+    }
   }
   void grow(std::size_t bytes) {
     const std::size_t size =

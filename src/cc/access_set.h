@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "src/cc/index.h"
+#include "src/cc/node_set.h"
+#include "src/cc/place.h"
 #include "src/record/shared_record.h"
 
 namespace granary::cc {
@@ -18,12 +20,6 @@ using record::TidWord;
 struct ReadEntry {
   Record* record;
   TidWord tid;
-};
-
-/// A leaf (or bucket: Index) and the version under which its keys, or the lack of one, were seen.
-struct NodeEntry {
-  const Leaf* leaf;
-  Version version;
 };
 
 struct WriteEntry {
@@ -110,7 +106,7 @@ struct LockEntry {
 
 struct AccessSet {
   std::vector<ReadEntry> reads;
-  std::vector<NodeEntry> nodes;
+  NodeSet<Place> nodes;
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< the commit's own: the writes sorted by record
 

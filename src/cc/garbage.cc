@@ -27,18 +27,18 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   if (found.value != record::value_of(absent.record)) return;
   Record* const record = absent.record;
   TidWord expected = absent.tid;
-  if (base::injected("unhook-changed")) expected = record->tid() & ~record::kLocked;
+  if (base::injected("unhook-changed")) expected = record::unlocked(record->tid());
   // I3: act only if the word is unchanged. Born again: whoever deletes it next registers it again. Held by somebody, here or
   // on another node, who may give it back as it is: come again later.
   if (!take(worker, *record, expected)) {
-    if ((record->tid() & ~record::kLocked) == expected) keep_for_later(worker, absent);
+    if (record::unlocked(record->tid()) == expected) keep_for_later(worker, absent);
     return;
   }
   base::sync_point("gc.locked");
   // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
   record::end_life(*record, absent.key);
   absent.index->remove(absent.key, found.value, worker.nodes);
-  record->store_tid(expected & ~record::kLatest);
+  record->store_tid(record::superseded(expected));
   register_unhooked(worker, record);
 }
 

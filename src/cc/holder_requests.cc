@@ -30,7 +30,7 @@ class BesideHolder {
   }
   /// By CAS, which fails harmlessly if the bit was wiped.
   ~BesideHolder() {
-    if (taken_) base::compare_exchange_word(&record_.head.tid_word, tid_ | record::kLocked, tid_);
+    if (taken_) base::compare_exchange_word(&record_.head.tid_word, record::locked(tid_), tid_);
   }
   BesideHolder(const BesideHolder&) = delete;
   BesideHolder& operator=(const BesideHolder&) = delete;
@@ -77,7 +77,7 @@ Kept keep_version(WorkerState& worker, Index& index, std::string_view key, recor
 void note_removed(WorkerState& worker, Index& index, std::string_view key, TidWord tid) {
   if (!record::is_absent(tid)) return;  // of a record that is there
   SharedRecord* const record = find(index, key);
-  if (record == nullptr || (record->head.tid() & ~record::kLocked) != tid) return;
+  if (record == nullptr || record::unlocked(record->head.tid()) != tid) return;
   register_absent(worker, record::epoch_of(tid), &record->head, &index, tid, key);
 }
 

@@ -3,107 +3,113 @@
 // where a key is or would be, with its version. Which kind it is never changes, so the ordered way costs one branch that is always
 // predicted.
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 #include "kvstore/hash/table.h"
 #include "kvstore/ordered/tree.h"
+#include "src/cc/node_set.h"
+#include "src/cc/place.h"
 
 namespace granary::cc {
 
 using kvstore::NodeMemory;
-using kvstore::ordered::InsertResult;
-using kvstore::ordered::Leaf;
 using kvstore::ordered::LeafHint;
-using kvstore::ordered::Lookup;
-using kvstore::ordered::Tree;
-using kvstore::ordered::Value;
-using kvstore::ordered::Version;
+
+struct Lookup {
+  Value value = 0;      ///< 0: no such key
+  Place place;          ///< where the key is or would be
+  Version version = 0;  ///< of that place, while it was read
+};
+
+using InsertedWhat = kvstore::ordered::InsertResult::What;
+struct Inserted {
+  InsertedWhat what = InsertedWhat::kPresent;
+  Value present = 0;  ///< kPresent
+};
 
 class Index {
  public:
   /// An ordered index.
-  explicit Index(NodeMemory& memory) : tree_(memory) {}
-  /// A hash index with this main header, in the region that begins at `region_base`. Its tree stays empty.
-  Index(NodeMemory& memory, std::span<kvstore::hash::Bucket> main, const void* region_base) : tree_(memory) {
-    hash_.emplace(main, region_base);
-  }
+  explicit Index(NodeMemory& memory) : kind_(std::in_place_type<Tree>, memory) {}
+  /// A hash index with this main header, in the region that begins at `region_base`.
+  Index(std::span<Bucket> main, const void* region_base)
+      : kind_(std::in_place_type<kvstore::hash::Table>, main, region_base) {}
 
-  bool ordered() const { return !hash_.has_value(); }
+  bool ordered() const { return std::holds_alternative<Tree>(kind_); }
+  /// False if there was no memory for it.
+  bool ok() const { return !ordered() || tree().ok(); }
   /// Of an ordered index: what only trees can do, such as scans.
-  Tree& tree() { return tree_; }
-  kvstore::hash::Table& hash() { return *hash_; }
+  Tree& tree() { return *std::get_if<Tree>(&kind_); }
+  const Tree& tree() const { return *std::get_if<Tree>(&kind_); }
+  kvstore::hash::Table& hash() { return *std::get_if<kvstore::hash::Table>(&kind_); }
+  const kvstore::hash::Table& hash() const { return *std::get_if<kvstore::hash::Table>(&kind_); }
 
   Lookup find(std::string_view key) const {
     if (!ordered()) [[unlikely]]
-      return as_lookup(hash_->find(key));
-    return tree_.find(key);
+      return as_lookup(hash().find(key));
+    return as_lookup(tree().find(key));
   }
   void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const {
     if (!ordered()) [[unlikely]]
-      return find_many_hashed(keys, results);
-    tree_.find_many(keys, results);
+      return find_many_in<kvstore::hash::Lookup>(hash(), keys, results);
+    find_many_in<kvstore::ordered::Lookup>(tree(), keys, results);
   }
-  InsertResult insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint) {
+  /// `on_change` is told each place that the insert has changed (PlaceChange<Place>), if it inserted.
+  template <typename OnChange>
+  Inserted insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint,
+                            OnChange&& on_change) {
     if (!ordered()) [[unlikely]]
-      return insert_hashed(key, value, memory);
-    return tree_.insert_if_absent(key, value, memory, hint);
+      return insert_hashed(key, value, memory, on_change);
+    const kvstore::ordered::InsertResult inserted = tree().insert_if_absent(key, value, memory, hint);
+    for (std::size_t i = 0; i < inserted.changes.size(); ++i) {
+      const kvstore::ordered::NodeChange& change = inserted.changes[i];
+      on_change(PlaceChange<Place>{change.leaf, change.before, change.after, change.split_from, change.before == 0});
+    }
+    return {inserted.what, inserted.present};
+  }
+  Inserted insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint) {
+    return insert_if_absent(key, value, memory, hint, [](const PlaceChange<Place>&) {});
   }
   bool replace(std::string_view key, Value expected, Value desired) {
-    return ordered() ? tree_.replace(key, expected, desired) : hash_->replace(key, expected, desired);
+    return ordered() ? tree().replace(key, expected, desired) : hash().replace(key, expected, desired);
   }
   bool remove(std::string_view key, Value expected, NodeMemory& memory) {
-    return ordered() ? tree_.remove(key, expected, memory) : hash_->remove(key, expected, memory);
-  }
-
-  /// What the place of a node set is, for other nodes: a leaf or a bucket, and its version as that kind of index tells it.
-  struct Plain {
-    bool bucket;
-    const void* at;
-    std::uint64_t version;
-  };
-  static Plain plain(const Leaf* place, Version version) {
-    if (is_bucket(place)) return {true, bucket_of(place), version & ~kBucketVersion};
-    return {false, place, version};
-  }
-
-  /// True if the leaf or bucket still has this version and nobody is changing it; never waits.
-  static bool unchanged(const Leaf* place, Version version) {
-    if (is_bucket(place)) [[unlikely]]
-      return kvstore::hash::Table::unchanged(bucket_of(place), version & ~kBucketVersion);
-    return Tree::unchanged(place, version);
-  }
-  /// The same inside an HTM region.
-  template <typename Memory>
-  static bool unchanged_in(Memory& memory, const Leaf* place, Version version) {
-    if (is_bucket(place)) [[unlikely]]
-      return memory.load(kvstore::hash::Table::version_word(bucket_of(place))) == (version & ~kBucketVersion);
-    return Tree::unchanged(memory.load(Tree::version_word(place)), version);
+    return ordered() ? tree().remove(key, expected, memory) : hash().remove(key, expected, memory);
   }
 
  private:
-  // A bucket in the node set: its address with the lowest bit set, which no leaf has. Its versions are even; with the lowest bit
-  // they are never 0, which means a new leaf (NodeChange).
-  static constexpr std::uintptr_t kBucketTag = 1;
-  static constexpr Version kBucketVersion = 1;
+  static Lookup as_lookup(const kvstore::hash::Lookup& at) { return {at.value, at.bucket, at.version}; }
+  static Lookup as_lookup(const kvstore::ordered::Lookup& at) { return {at.value, at.leaf, at.version}; }
 
-  static bool is_bucket(const Leaf* place) { return (reinterpret_cast<std::uintptr_t>(place) & kBucketTag) != 0; }
-  static const kvstore::hash::Bucket* bucket_of(const Leaf* place) {
-    return reinterpret_cast<const kvstore::hash::Bucket*>(reinterpret_cast<std::uintptr_t>(place) & ~kBucketTag);
+  /// In groups as large as what the indexes search together.
+  template <typename Found, typename Kind>
+  static void find_many_in(const Kind& kind, std::span<const std::string_view> keys, std::span<Lookup> results) {
+    std::array<Found, 16> found;
+    while (!keys.empty()) {
+      const std::size_t count = keys.size() < found.size() ? keys.size() : found.size();
+      kind.find_many(keys.first(count), {found.data(), count});
+      for (std::size_t i = 0; i < count; ++i) results[i] = as_lookup(found[i]);
+      keys = keys.subspan(count);
+      results = results.subspan(count);
+    }
   }
-  static const Leaf* place_of(const kvstore::hash::Bucket* bucket) {
-    return reinterpret_cast<const Leaf*>(reinterpret_cast<std::uintptr_t>(bucket) | kBucketTag);
+  template <typename OnChange>
+  Inserted insert_hashed(std::string_view key, Value value, NodeMemory& memory, OnChange&& on_change) {
+    const kvstore::hash::InsertResult inserted = hash().insert_if_absent(key, value, memory, incarnation_at(value));
+    using What = kvstore::hash::InsertResult::What;
+    if (inserted.what == What::kPresent) return {InsertedWhat::kPresent, inserted.present};
+    if (inserted.what == What::kOutOfMemory) return {InsertedWhat::kOutOfMemory, 0};
+    on_change(PlaceChange<Place>{.place = inserted.bucket, .before = inserted.before, .after = inserted.after});
+    return {InsertedWhat::kInserted, 0};
   }
-  static Lookup as_lookup(const kvstore::hash::Lookup& at) {
-    return {at.value, place_of(at.bucket), at.version | kBucketVersion};
-  }
-  void find_many_hashed(std::span<const std::string_view> keys, std::span<Lookup> results) const;
-  InsertResult insert_hashed(std::string_view key, Value value, NodeMemory& memory);
+  /// Other nodes that read the slot compare the record's incarnation with it.
+  static std::uint64_t incarnation_at(Value value);
 
-  Tree tree_;
-  std::optional<kvstore::hash::Table> hash_;
+  std::variant<Tree, kvstore::hash::Table> kind_;
 };
 
 }  // namespace granary::cc

@@ -20,7 +20,7 @@ bool copy_version(const Record& from, std::size_t key_bytes, TidWord old, Record
     base::store_word(to.value_words() + i, base::load_word(value + i));
   }
   to.set_previous(from.previous());
-  to.store_tid(old & ~(record::kLocked | record::kLatest));
+  to.store_tid(record::superseded(old));
   return true;
 }
 

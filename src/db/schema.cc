@@ -102,7 +102,7 @@ Result<txn::TableCore*> Schema::add(const recovery::TableEntry& entry) {
   }
   auto table = std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), entry.name,
                                                 entry.max_value_bytes, shared_, nodes_, main_header, region_.base());
-  if (!table->tree().ok()) {
+  if (!table->index().ok()) {
     return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", entry.name));
   }
   if (entry.shared) table->make_shared();

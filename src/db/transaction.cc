@@ -66,19 +66,19 @@ void Transaction::prefetch(const Table& table, std::string_view key) {
 }
 Outcome Transaction::put(const Table& table, std::string_view key, std::string_view value) {
   if (context_ == nullptr) return Outcome::kFinished;
-  return context_->write(serial_, table.core(), key, value, txn::WriteMode::kPut);
+  return context_->write(serial_, table.core(), key, value, txn::kPut);
 }
 Outcome Transaction::update(const Table& table, std::string_view key, std::string_view value) {
   if (context_ == nullptr) return Outcome::kFinished;
-  return context_->write(serial_, table.core(), key, value, txn::WriteMode::kUpdate);
+  return context_->write(serial_, table.core(), key, value, txn::kUpdate);
 }
 Outcome Transaction::insert(const Table& table, std::string_view key, std::string_view value) {
   if (context_ == nullptr) return Outcome::kFinished;
-  return context_->write(serial_, table.core(), key, value, txn::WriteMode::kInsert);
+  return context_->write(serial_, table.core(), key, value, txn::kInsert);
 }
 Outcome Transaction::remove(const Table& table, std::string_view key) {
   if (context_ == nullptr) return Outcome::kFinished;
-  return context_->write(serial_, table.core(), key, {}, txn::WriteMode::kRemove);
+  return context_->write(serial_, table.core(), key, {}, txn::kRemove);
 }
 ScanResult Transaction::scan(const Table& table, const ScanRange& range, ScanFn visit) {
   if (context_ == nullptr) return {Outcome::kFinished, 0};
@@ -122,27 +122,27 @@ Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
 
 Snapshot::~Snapshot() { finish(); }
 
-std::uint64_t Snapshot::epoch() const { return context_ == nullptr ? 0 : context_->snapshot_epoch(); }
+std::uint64_t Snapshot::epoch() const { return context_ == nullptr ? 0 : context_->snapshot().epoch(); }
 
 GetResult Snapshot::get(const Table& table, std::string_view key, std::span<char> buffer) {
   if (context_ == nullptr) return {Outcome::kFinished, 0};
-  return context_->snapshot_get(serial_, table.core(), key, buffer);
+  return context_->snapshot().get(serial_, table.core(), key, buffer);
 }
 Outcome Snapshot::get(const Table& table, std::string_view key, std::string& value) {
   if (context_ == nullptr) return Outcome::kFinished;
-  return context_->snapshot_get(serial_, table.core(), key, value);
+  return context_->snapshot().get(serial_, table.core(), key, value);
 }
 Outcome Snapshot::multi_get(std::span<MultiGet> gets) {
   if (context_ == nullptr) return Outcome::kFinished;
-  return context_->snapshot_multi_get(serial_, gets);
+  return context_->snapshot().multi_get(serial_, gets);
 }
 ScanResult Snapshot::scan(const Table& table, const ScanRange& range, ScanFn visit) {
   if (context_ == nullptr) return {Outcome::kFinished, 0};
-  return context_->snapshot_scan(serial_, table.core(), range, visit);
+  return context_->snapshot().scan(serial_, table.core(), range, visit);
 }
 ScanResult Snapshot::scan(const Index& index, const ScanRange& range, ScanFn visit) {
   if (context_ == nullptr) return {Outcome::kFinished, 0};
-  return context_->snapshot_scan_index(serial_, index.core(), range, visit);
+  return context_->snapshot().scan_index(serial_, index.core(), range, visit);
 }
 GetResult Snapshot::get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
                         std::string* primary_key) {
@@ -151,7 +151,7 @@ GetResult Snapshot::get(const Index& index, std::string_view secondary_key, std:
 }
 void Snapshot::finish() {
   // As a transaction's: a handle that has ended may outlive its database.
-  if (context_ != nullptr && context_->finish_snapshot(serial_)) context_ = nullptr;
+  if (context_ != nullptr && context_->snapshot().finish(serial_)) context_ = nullptr;
 }
 
 }  // namespace granary

@@ -71,7 +71,7 @@ Snapshot Worker::snapshot() {
   if (!core_->bind()) return {core_->first_context(), 0};
   txn::Context* const context = context_for(*core_);
   if (context == nullptr) return {};
-  return {context, context->begin_snapshot()};
+  return {context, context->snapshot().begin()};
 }
 
 RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy) {

@@ -29,7 +29,7 @@ constexpr std::array kFigures = {
     std::uint64_t{offsetof(SharedRecord, head)},
     std::uint64_t{offsetof(SharedRecord, check_word)},
     std::uint64_t{record::kSharedGrain},
-    std::uint64_t{record::kStatusMask},
+    std::uint64_t{~record::tid_of(~record::TidWord{0})},
     std::uint64_t{record::kSequenceBits},
     std::uint64_t{record::kIncarnationShift},
     std::uint64_t{record::kHolderSequenceBits},

@@ -4,6 +4,7 @@
 #include "src/cc/garbage.h"
 #include "src/cc/held_records.h"
 #include "src/cc/silo/commit.h"
+#include "src/txn/scan_range.h"
 
 namespace granary::txn {
 
@@ -19,18 +20,16 @@ std::uint64_t Context::begin() {
 }
 
 inline void Context::release(bool over) {
-  access_.clear();
-  arena_.clear();
-  lookups_.clear();
-  insert_hints_.clear();
-  const bool untidy = remote_ != nullptr && remote_->end(over);
+  execution_.local().clear();
+  RemoteAccess* const remote = execution_.remote();
+  const bool untidy = remote != nullptr && remote->end(over);
   worker_.shared().epochs.leave(slot_);
   if (untidy) [[unlikely]]
-    remote_->tidy();
+    remote->tidy();
 }
 
 void Context::undo(bool over) {
-  cc::abandon(access_, worker_.state());
+  cc::abandon(execution_.local().sets(), worker_.state());
   release(over);
 }
 
@@ -64,24 +63,25 @@ CommitResult Context::commit(std::uint64_t serial) {
   }
   if (base::injected("leave-before-commit")) worker_.shared().epochs.leave(slot_);
   const membership::Fence* const fence = worker_.shared().fence;
-  const bool clustered = remote_ != nullptr || fence != nullptr;
+  RemoteAccess* const remote = execution_.remote();
+  cc::AccessSet& access = execution_.local().sets();
+  const bool clustered = remote != nullptr || fence != nullptr;
   const auto commit_once = [&] {
     return clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
-                     : cc::silo::commit(access_, worker_.state());
+                     : cc::silo::commit(access, worker_.state());
   };
   cc::CommitOutcome outcome = commit_once();
   // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
-  if (outcome.reason == AbortReason::kOutOfMemory && (remote_ == nullptr || !remote_->used()) && worker_.make_room())
-      [[unlikely]] {
-    access_.locks.clear();
+  if (outcome.reason == AbortReason::kOutOfMemory && !execution_.across() && worker_.make_room()) [[unlikely]] {
+    access.locks.clear();
     outcome = commit_once();
   }
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release(/*over=*/true);
     worker_.count_commit();
   } else {
-    if (outcome.reason == AbortReason::kRemotelyLocked && remote_ != nullptr)
-      remote_->note_lease(cc::lease_in_way_us(access_, worker_.shared()));
+    if (outcome.reason == AbortReason::kRemotelyLocked && remote != nullptr)
+      remote->note_lease(cc::lease_in_way_us(access, worker_.shared()));
     undo(/*over=*/false);
     outcome.reason = for_good_if_out(outcome.reason);
     worker_.count_abort(outcome.reason);
@@ -96,9 +96,10 @@ cc::CommitOutcome Context::commit_in_cluster(cc::Right right) {
     if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) return {.reason = refused};
     right = {};
   }
-  const bool across = remote_ != nullptr && remote_->used();
-  return across ? cc::silo::commit_across_nodes(access_, worker_.state(), *remote_, right)
-                : cc::silo::commit_fenced(access_, worker_.state(), right);
+  cc::AccessSet& access = execution_.local().sets();
+  return execution_.across()
+             ? cc::silo::commit_across_nodes(access, worker_.state(), execution_.remote()->part(), right)
+             : cc::silo::commit_fenced(access, worker_.state(), right);
 }
 
 void Context::abort(std::uint64_t serial) {
@@ -118,23 +119,72 @@ void Context::end() {
   if (state_ == State::kOpen) {
     undo(/*over=*/true);
     worker_.count_abort(AbortReason::kUser);
-  } else if (state_ == State::kSnapshot) {
-    worker_.shared().epochs.unpin_snapshot(slot_);
   }
+  snapshot_.end();
   state_ = State::kIdle;
   ++serial_;  // handles that are still around find their transaction finished
 }
 
 bool Context::open(std::uint64_t serial) const {
-  return worker_.bound_here() && serial == serial_ && (state_ == State::kOpen || state_ == State::kDoomed);
+  return worker_.bound_here() && serial == serial_ && state_ != State::kIdle;
 }
 
-AbortReason Context::doom(std::uint64_t serial) const { return open(serial) ? doom_ : AbortReason::kNone; }
+// --- operations ---
 
-std::string& Context::scratch() {
-  constexpr std::size_t kFirstSize = 1024;
-  if (scan_depth_ > scratch_.size()) scratch_.emplace_back(kFirstSize, '\0');
-  return scratch_[scan_depth_ - 1];
+Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return admitted;
+  return execution_.get(*table, key, value);
+}
+
+Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
+  Outcome admitted = admit(serial);
+  for (MultiGet& get : gets) {
+    if (admitted == Outcome::kOk) admitted = check_target(get.table.core(), get.key, worker_.shared());
+    if (admitted != Outcome::kOk) [[unlikely]]
+      return get.result.outcome = admitted;
+  }
+  return admitted == Outcome::kOk ? execution_.multi_get(gets) : admitted;
+}
+
+Outcome Context::declare(std::uint64_t serial, std::span<const Declared> keys) {
+  Outcome admitted = admit(serial);
+  for (const Declared& declared : keys) {
+    if (admitted == Outcome::kOk) admitted = check_target(declared.table.core(), declared.key, worker_.shared());
+  }
+  return admitted == Outcome::kOk ? execution_.declare(keys) : admitted;
+}
+
+void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view key) {
+  if (admit(serial, table, key) != Outcome::kOk || home_elsewhere(*table, key)) return;
+  execution_.local().prefetch(*table, key);
+}
+
+Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value,
+                       const WriteRule& rule) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return admitted;
+  if (value.size() > table->max_value_bytes()) [[unlikely]]
+    return Outcome::kValueTooLarge;
+  return execution_.write(*table, key, value, rule);
+}
+
+ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
+  const Outcome admitted = admit(serial, table, longest_bound(range));
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
+  if (!table->index().ordered()) [[unlikely]]
+    return {Outcome::kUnordered, 0};
+  return range.limit == 0 ? ScanResult{} : execution_.scan(*table, nullptr, range, visit);
+}
+
+ScanResult Context::scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit) {
+  const Outcome admitted = admit(serial, index, longest_bound(range));
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
+  return range.limit == 0 ? ScanResult{} : execution_.scan(*index->base(), index, range, visit);
 }
 
 }  // namespace granary::txn

@@ -1,49 +1,49 @@
 // Secondary indexes (Silo 4.7): tables that map secondary keys to primary keys, kept in step within the same transaction.
 
 #include "src/cc/silo/commit.h"
-#include "src/txn/context.h"
+#include "src/txn/execution.h"
 #include "src/txn/index_key.h"
 
 namespace granary::txn {
 
-Outcome Context::move_index_entry(Home home, TableCore& index, std::string_view key, const std::string* old_value,
-                                  const std::string_view* new_value) {
+Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_view key, const std::string* old_value,
+                                    const std::string_view* new_value) {
   std::string old_key;
   std::string new_key;
   if (old_value != nullptr) append_index_key(index.index_options(), key, *old_value, old_key);
   if (new_value != nullptr) append_index_key(index.index_options(), key, *new_value, new_key);
   if (old_value != nullptr && new_value != nullptr && old_key == new_key) return Outcome::kOk;
   if (old_value != nullptr) {
-    const Outcome removed = write_at(home, index, old_key, {}, WriteMode::kRemove);
+    const Outcome removed = write_at(home, index, old_key, {}, kRemove);
     // A record without its entry: what we read is not of one state.
-    if (removed == Outcome::kNotFound) return doom_with(AbortReason::kReadChanged);
+    if (removed == Outcome::kNotFound) return life_.doom_with(AbortReason::kReadChanged);
     if (removed != Outcome::kOk) return removed;
   }
   if (new_value == nullptr) return Outcome::kOk;
-  const Outcome added = write_at(home, index, new_key, key, WriteMode::kInsert);
+  const Outcome added = write_at(home, index, new_key, key, kInsert);
   if (added != Outcome::kAlreadyExists) return added;
   // Only what was seen in a consistent state is the application's mistake; else it is a conflict to retry.
   const bool certain = index.index_options().unique && seen_consistently(home);
-  return doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
+  return life_.doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
 }
 
-bool Context::seen_consistently(Home home) {
-  return cc::silo::validate(access_) == AbortReason::kNone && (!home || remote_->validate() == AbortReason::kNone);
+bool Execution::seen_consistently(Home home) {
+  return cc::silo::validate(local_.sets()) == AbortReason::kNone &&
+         (!home || remote_->part().validate() == AbortReason::kNone);
 }
 
-Outcome Context::write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value,
-                               WriteMode mode) {
+Outcome Execution::write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value,
+                                 const WriteRule& rule) {
   std::string old_value;
-  const Outcome found = read_string(home, table, key, old_value);
+  const Outcome found = get(home, table, key, old_value);
   if (found != Outcome::kOk && found != Outcome::kNotFound) return found;
   const bool there = found == Outcome::kOk;
-  if (mode == WriteMode::kInsert && there) return Outcome::kAlreadyExists;
-  if ((mode == WriteMode::kUpdate || mode == WriteMode::kRemove) && !there) return Outcome::kNotFound;
-  const Outcome written = write_at(home, table, key, value, mode);
+  if (const Outcome outcome = rule.outcome(there); outcome != Outcome::kOk) return outcome;
+  const Outcome written = write_at(home, table, key, value, rule);
   if (written != Outcome::kOk) return written;
   for (TableCore* index : table.indexes()) {
-    const Outcome moved = move_index_entry(home, *index, key, there ? &old_value : nullptr,
-                                           mode == WriteMode::kRemove ? nullptr : &value);
+    const Outcome moved =
+        move_index_entry(home, *index, key, there ? &old_value : nullptr, rule.removes ? nullptr : &value);
     if (moved != Outcome::kOk) return moved;
   }
   return Outcome::kOk;

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <granary/transaction.h>
 
-#include "src/txn/context.h"
+#include "src/base/batch.h"
+#include "src/txn/table_core.h"
 
 namespace granary::txn {
 
@@ -17,7 +17,7 @@ namespace granary::txn {
 class LocalGets {
  public:
   static constexpr std::size_t kMost = 64;
-  using Found = std::array<kvstore::ordered::Lookup, kMost>;
+  using Found = std::array<cc::Lookup, kMost>;
 
   bool full() const { return size_ == kMost; }
   std::size_t size() const { return size_; }
@@ -50,8 +50,10 @@ class LocalGets {
 /// The gets of keys of other nodes; `Get` is RemoteGet or RemoteSnapshotGet.
 template <typename Get>
 struct GetsElsewhere {
-  std::vector<Get> gets;
-  std::vector<MultiGet*> asked;  ///< for which each was made
+  GetsElsewhere(base::Arena& arena, std::size_t most) : gets(arena, most), asked(arena, most) {}
+
+  base::Batch<Get> gets;
+  base::Batch<MultiGet*> asked;  ///< for which each was made
 
   void add(MultiGet& get, std::uint16_t home) {
     gets.push_back({{get.table.core(), home, get.key}});
@@ -59,27 +61,21 @@ struct GetsElsewhere {
   }
 };
 
-/// Reads what is here, `read_together` a batch, and leaves the rest in `elsewhere`. Ends at the first get that is not `admitted`.
-template <typename Get, typename Admitted, typename ReadTogether>
-Outcome Context::take_apart(std::span<MultiGet> gets, GetsElsewhere<Get>& elsewhere, Admitted&& admitted,
-                            ReadTogether&& read_together) {
+/// Reads what is here, `read_together` a batch until one is not kOk, and leaves the rest in `elsewhere`.
+template <typename Get, typename ReadTogether>
+Outcome take_apart(std::span<MultiGet> gets, GetsElsewhere<Get>& elsewhere, ReadTogether&& read_together) {
   LocalGets here;
   for (MultiGet& get : gets) {
-    const TableCore* const table = get.table.core();
-    const Outcome outcome = admitted(table, get.key);
-    if (outcome != Outcome::kOk) [[unlikely]]
-      return get.result.outcome = outcome;
-    if (const auto home = home_elsewhere(*table, get.key)) [[unlikely]] {
+    if (const auto home = home_elsewhere(*get.table.core(), get.key)) [[unlikely]] {
       elsewhere.add(get, *home);
       continue;
     }
     here.add(get);
     if (!here.full()) continue;
-    read_together(here);
+    if (const Outcome read = read_together(here); read != Outcome::kOk) return read;
     here.clear();
   }
-  read_together(here);
-  return Outcome::kOk;
+  return read_together(here);
 }
 
 }  // namespace granary::txn

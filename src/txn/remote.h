@@ -12,11 +12,9 @@
 
 #include "src/cc/elsewhere/remote_part.h"
 #include "src/txn/table_core.h"
+#include "src/txn/write_rule.h"
 
 namespace granary::txn {
-
-/// What a write does to a key that is there, or is not.
-enum class WriteMode : std::uint8_t { kPut, kUpdate, kInsert, kRemove };
 
 /// A key of another node.
 struct RemoteKey {
@@ -45,24 +43,30 @@ struct DeclaredKey {
   bool write = false;
 };
 
-class RemoteAccess : public cc::RemotePart {
+/// Reads of a snapshot, whose epoch this node pins, at other nodes.
+class RemoteSnapshots {
  public:
+  virtual ~RemoteSnapshots() = default;
+  virtual void get(epoch::Epoch epoch, std::span<RemoteSnapshotGet> gets) = 0;
+  /// Visits a range of an ordered table, or of an index, of one node.
+  virtual ScanResult scan(epoch::Epoch epoch, const TableCore& table, std::uint16_t home, const ScanRange& range,
+                          ScanFn visit) = 0;
+};
+
+class RemoteAccess {
+ public:
+  virtual ~RemoteAccess() = default;
   /// Whether the transaction has touched another node.
   virtual bool used() const = 0;
   /// Reads them all, in one round trip if it is known where they are. Own writes win. kNone, or why the transaction must end.
   virtual AbortReason get(std::span<RemoteGet> gets) = 0;
   /// Fetches them all and holds them until end(): x-locks what will be written, leases what will be read.
   virtual AbortReason declare(std::span<const DeclaredKey> keys) = 0;
-  /// Buffers a write. `outcome` is kOk, kNotFound or kAlreadyExists.
-  virtual AbortReason write(const RemoteKey& key, std::string_view value, WriteMode mode, Outcome& outcome) = 0;
+  /// Buffers a write, if the rule allows it. `outcome` is the rule's.
+  virtual AbortReason write(const RemoteKey& key, std::string_view value, const WriteRule& rule, Outcome& outcome) = 0;
   /// Visits a range of an ordered table, or of an index (`index`, of base table `table`), of one node; own writes win.
   virtual AbortReason scan(const TableCore& table, const TableCore* index, std::uint16_t home, const ScanRange& range,
                            ScanFn visit, ScanResult& result) = 0;
-  // Of a snapshot, whose epoch this node pins.
-  virtual void snapshot_get(epoch::Epoch epoch, std::span<RemoteSnapshotGet> gets) = 0;
-  /// Visits a range of an ordered table, or of an index, of one node.
-  virtual ScanResult snapshot_scan(epoch::Epoch epoch, const TableCore& table, std::uint16_t home,
-                                   const ScanRange& range, ScanFn visit) = 0;
   /// A lease on a record of this node, which ends then, keeps the transaction from writing it: tidy() will wait for that.
   virtual void note_lease(std::uint64_t end_us) = 0;
   /// The transaction has ended: forgets everything. `over`: it will not be tried again, as it has committed or the application has
@@ -70,6 +74,10 @@ class RemoteAccess : public cc::RemotePart {
   virtual bool end(bool over) = 0;
   /// What takes its time, after a transaction that holds nothing any more and has left its epoch, or when the worker has none.
   virtual void tidy() = 0;
+
+  /// What it does when the transaction commits.
+  virtual cc::RemotePart& part() = 0;
+  virtual RemoteSnapshots& snapshots() = 0;
 };
 
 }  // namespace granary::txn

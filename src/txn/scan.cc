@@ -1,33 +1,33 @@
 // Range scans of a transaction: every leaf that overlaps the range goes into the node set, every record into the
 // read set; own writes are seen because each has its record in the tree (Silo 4.6).
 
-#include "src/txn/context.h"
+#include "src/txn/local_access.h"
 #include "src/txn/scan_range.h"
 
 namespace granary::txn {
 
 using cc::Record;
 
-/// Takes a tree's entries, reads their records through the context, and hands them on.
+/// Takes a tree's entries, reads their records through the transaction's accesses, and hands them on.
 class ScanCursor final : public kvstore::ordered::ScanVisitor {
  public:
   /// For an index, `index` is its table and `table` the base table.
-  ScanCursor(Context& context, TableCore& table, TableCore* index, std::size_t limit, ScanFn visit)
-      : context_(context),
+  ScanCursor(LocalAccess& access, TableCore& table, TableCore* index, std::size_t limit, ScanFn visit)
+      : access_(access),
         table_(table),
         index_(index),
         limit_(limit),
         visit_(visit),
-        serial_(context.serial_) {
-    ++context_.scan_depth_;
-    buffer_ = &context_.scratch();
+        serial_(access.life_.serial()) {
+    ++access_.scan_depth_;
+    buffer_ = &access_.scratch();
   }
-  ~ScanCursor() { --context_.scan_depth_; }
+  ~ScanCursor() { --access_.scan_depth_; }
   ScanCursor(const ScanCursor&) = delete;
   ScanCursor& operator=(const ScanCursor&) = delete;
 
   void on_leaf(const kvstore::ordered::Leaf* leaf, kvstore::ordered::Version version) override {
-    const Outcome noted = context_.note_node(leaf, version);
+    const Outcome noted = access_.note_node(leaf, version);
     if (noted != Outcome::kOk) result_.outcome = noted;
   }
 
@@ -43,7 +43,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   /// Reads into the buffer, growing it; returns the value's size, or −1 if there is nothing to hand on.
   std::ptrdiff_t read(TableCore& table, std::string_view key, Record* record) {
     for (;;) {
-      const GetResult got = context_.read(table, key, record, *buffer_);
+      const GetResult got = access_.read(table, key, record, *buffer_);
       if (got.outcome == Outcome::kOk) return static_cast<std::ptrdiff_t>(got.size);
       if (got.outcome == Outcome::kNotFound) return -1;
       if (got.outcome != Outcome::kBufferTooSmall) {
@@ -55,28 +55,24 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   }
 
   bool visit_record(TableCore& table, std::string_view key, Record* record) {
-    if (index_ == nullptr) context_.lookups_.place(table.index(), key) = record;
+    if (index_ == nullptr) access_.lookups_.place(table.index(), key) = record;
     const std::ptrdiff_t size = read(table, key, record);
     if (size < 0) return result_.outcome == Outcome::kOk;
     ++result_.count;
     const bool more = visit_(key, std::string_view(buffer_->data(), static_cast<std::size_t>(size)));
-    if (!context_.open(serial_) || context_.state_ != Context::State::kOpen) {
-      // The callback ended the transaction, or one of its operations doomed it.
-      result_.outcome = context_.open(serial_) ? Outcome::kAborted : Outcome::kFinished;
-      return false;
-    }
-    return more && result_.count < limit_;
+    result_.outcome = access_.life_.standing(serial_);  // the callback may have ended the transaction, or doomed it
+    return result_.outcome == Outcome::kOk && more && result_.count < limit_;
   }
 
   bool visit_indexed(std::string_view index_key, Record* entry) {
     const std::ptrdiff_t size = read(*index_, index_key, entry);
     if (size < 0) return result_.outcome == Outcome::kOk;
     primary_key_.assign(buffer_->data(), static_cast<std::size_t>(size));
-    Record* const record = context_.look_up(table_, primary_key_);
+    Record* const record = access_.look_up(table_, primary_key_);
     return visit_record(table_, primary_key_, record);
   }
 
-  Context& context_;
+  LocalAccess& access_;
   TableCore& table_;
   TableCore* const index_;
   const std::size_t limit_;
@@ -87,30 +83,16 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   ScanResult result_;
 };
 
-ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
-  const Outcome admitted = admit(serial, table, longest_bound(range));
-  if (admitted != Outcome::kOk) [[unlikely]]
-    return {admitted, 0};
-  if (!table->index().ordered()) [[unlikely]]
-    return {Outcome::kUnordered, 0};
-  if (range.limit == 0) return {};
-  if (const auto home = home_elsewhere(*table, range.from)) [[unlikely]]
-    return scan_elsewhere(*table, nullptr, *home, range, visit);
-  ScanCursor cursor(*this, *table, nullptr, range.limit, visit);
-  table->tree().scan(tree_range(range), direction(range), cursor);
+ScanResult LocalAccess::scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit) {
+  ScanCursor cursor(*this, table, index, range.limit, visit);
+  (index == nullptr ? table : *index).tree().scan(tree_range(range), direction(range), cursor);
   return cursor.result();
 }
 
-ScanResult Context::scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit) {
-  const Outcome admitted = admit(serial, index, longest_bound(range));
-  if (admitted != Outcome::kOk) [[unlikely]]
-    return {admitted, 0};
-  if (range.limit == 0) return {};
-  if (const auto home = home_elsewhere(*index, range.from)) [[unlikely]]
-    return scan_elsewhere(*index->base(), index, *home, range, visit);
-  ScanCursor cursor(*this, *index->base(), index, range.limit, visit);
-  index->tree().scan(tree_range(range), direction(range), cursor);
-  return cursor.result();
+std::string& LocalAccess::scratch() {
+  constexpr std::size_t kFirstSize = 1024;
+  if (scan_depth_ > scratch_.size()) scratch_.emplace_back(kFirstSize, '\0');
+  return scratch_[scan_depth_ - 1];
 }
 
 }  // namespace granary::txn

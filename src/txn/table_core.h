@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <granary/limits.h>
+#include <granary/outcome.h>
 #include <granary/table.h>
 
 #include "src/cc/index.h"
@@ -39,7 +41,7 @@ class TableCore {
       : shared_(&shared),
         max_value_bytes_(max_value_bytes),
         id_(id),
-        index_(main.empty() ? cc::Index(memory) : cc::Index(memory, main, region_base)),
+        index_(main.empty() ? cc::Index(memory) : cc::Index(main, region_base)),
         name_(std::move(name)) {}
 
   std::uint32_t id() const { return id_; }
@@ -104,5 +106,23 @@ class TableCore {
   TableCore* base_ = nullptr;
   IndexOptions index_options_;
 };
+
+/// The key's home if that is another node.
+inline std::optional<std::uint16_t> home_elsewhere(const TableCore& table, std::string_view key) {
+  const Placement* const placement = table.placement();
+  if (placement == nullptr) [[likely]]
+    return std::nullopt;
+  const std::uint16_t home = placement->home(key);
+  return home == placement->self ? std::nullopt : std::optional(home);
+}
+
+/// Whether that is a table of this database, and may have such a key.
+inline Outcome check_target(const TableCore* table, std::string_view key, const cc::Shared& shared) {
+  if (table == nullptr || !table->belongs_to(shared)) [[unlikely]]
+    return Outcome::kUnknownTable;
+  if (key.size() > table->max_key_bytes()) [[unlikely]]
+    return Outcome::kKeyTooLong;
+  return Outcome::kOk;
+}
 
 }  // namespace granary::txn

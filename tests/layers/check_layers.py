@@ -3,7 +3,7 @@
 
 A folder includes its own files and those of the libraries it declares in USES, each of a lower layer; programs and workloads
 (layer 10) may also use one of their own layer that they declare, and a folder that of the folder it lies in; tests (layer 11) may include what their USES bring in. Public headers
-include the standard library and each other. Libraries do not print to stderr by themselves. Prints one line for each violation; exit code 1 if there is any.
+include the standard library and each other. Libraries do not print to stderr by themselves. Silo's status bits are known where its records are only. Prints one line for each violation; exit code 1 if there is any.
 """
 
 import argparse
@@ -21,6 +21,11 @@ PROGRAM_LAYER = 10
 # checks that end the process.
 PRINTS = re.compile(r"\b(stderr|cerr|clog|perror|psignal)\b")
 MAY_PRINT = ("src/base/check.cc", "src/base/notice.cc")
+
+# The status bits of Silo's TID word are for those who work on records by that protocol. Others use the functions of src/record/tid.h,
+# so that another protocol may have other words.
+STATUS_BITS = re.compile(r"\bk(Latest|Absent|StatusMask|StatusBits)\b|\brecord::kLocked\b")
+KNOW_STATUS_BITS = ("src/record/", "src/cc/silo/")
 
 # The lowest layer that may include a public header. The vocabulary (values without behaviour) is for all.
 PUBLIC_HEADER_LAYER = {
@@ -62,6 +67,8 @@ class Project:
                         yield f"{path}:{number}: {complaint}"
                 if self.is_library(path) and path not in MAY_PRINT and PRINTS.search(line.split("//")[0]):
                     yield f"{path}:{number}: a library does not print to stderr; see src/base/notice.h"
+                if self.owner(path) and not path.startswith(KNOW_STATUS_BITS + ("tests/",)) and STATUS_BITS.search(line.split("//")[0]):
+                    yield f"{path}:{number}: Silo's status bits are known in {' and '.join(KNOW_STATUS_BITS)} only; see src/record/tid.h"
             if not path.startswith(("include/", "examples/", "tests/")) and self.owner(path) is None:
                 yield f"{path}: belongs to no declared library; add its folder with granary_library"
 

@@ -57,6 +57,8 @@ PLANTED = [
     ("tests/epoch/epoch_test.cc", '#include "src/txn/context.h"', "no granary_test of this folder has USES txn"),
     ("src/epoch/epoch.h", 'std::fprintf(stderr, "late");', "does not print to stderr"),
     ("src/db/engine.cc", 'std::cerr << "late";', "does not print to stderr"),
+    ("src/txn/context.h", "word & record::kLocked;", "status bits are known in"),
+    ("src/db/engine.cc", "using record::kAbsent;", "status bits are known in"),
     ("src/stray/new.cc", "#include <vector>", "belongs to no declared library"),
 ]
 

@@ -15,8 +15,8 @@ namespace granary::cc {
 
 inline AbortReason validate_nodes(const AccessSet& access) {
   if (base::injected("skip-node-validation")) return AbortReason::kNone;
-  for (const NodeEntry& node : access.nodes) {
-    if (!Index::unchanged(node.leaf, node.version)) return AbortReason::kNodeChanged;
+  for (const NodeSet<Place>::Seen& seen : access.nodes) {
+    if (!seen.place.unchanged(seen.version)) return AbortReason::kNodeChanged;
   }
   return AbortReason::kNone;
 }

@@ -119,9 +119,9 @@ class Region {
       if (const Verdict unchanged = P::check_read_in(memory, read); !unchanged.is_done()) [[unlikely]]
         return unchanged;
     }
-    for (const NodeEntry& node : access_.nodes) {
+    for (const NodeSet<Place>::Seen& seen : access_.nodes) {
       if (base::injected("skip-node-validation")) break;
-      if (!Index::unchanged_in(memory, node.leaf, node.version)) return Verdict::give_up(kNodeChanged);
+      if (!seen.place.unchanged_in(memory, seen.version)) return Verdict::give_up(kNodeChanged);
     }
     return Verdict::done();
   }

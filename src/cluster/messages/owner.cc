@@ -15,8 +15,6 @@
 namespace granary::cluster::messages {
 
 using cc::Record;
-using kvstore::ordered::InsertResult;
-using kvstore::ordered::NodeChange;
 using record::ReadState;
 
 namespace {
@@ -35,18 +33,17 @@ Verdict Owner::find_table(TableId id, std::string_view key, txn::TableCore*& tab
   return key.size() > kMaxKeyBytes ? Verdict::kKeyTooLong : Verdict::kDone;
 }
 
-SeenNode Owner::node(const cc::Leaf* place, cc::Version version) const {
-  const cc::Index::Plain plain = cc::Index::plain(place, version);
-  return {plain.bucket ? NodeKind::kBucket : NodeKind::kLeaf, offset_of(plain.at), plain.version};
+SeenNode Owner::node(cc::Place place, cc::Version version) const {
+  return {place.is_bucket() ? NodeKind::kBucket : NodeKind::kLeaf, offset_of(place.address()), version};
 }
 
-ChangedNode Owner::change(const NodeChange& change) const {
-  const SeenNode before = node(change.leaf, change.before), after = node(change.leaf, change.after);
+ChangedNode Owner::change(const cc::PlaceChange<cc::Place>& change) const {
+  const SeenNode after = node(change.place, change.after);
   return {.kind = after.kind,
           .offset = after.offset,
-          .before = before.version,
+          .before = change.before,
           .after = after.version,
-          .split_from = change.split_from == nullptr ? 0 : offset_of(change.split_from)};
+          .split_from = change.made ? offset_of(change.split_from.address()) : 0};
 }
 
 Verdict Owner::answer(const Describe&, DescribeAnswer& answer) {
@@ -90,7 +87,7 @@ Owner::Look Owner::look(const Record& record, std::string_view key, bool with_va
   const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
   if (is_held(record, held)) {
     // Nobody else changes the record while the asker waits: a lock bit is that of an owner which is about to back off (I2).
-    const record::TidWord tid = record.tid() & ~record::kLocked;
+    const record::TidWord tid = record::unlocked(record.tid());
     seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
     return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
   }
@@ -118,13 +115,14 @@ Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, Pla
   Record* record = table.make_record(state, key, 0);
   if (record == nullptr && worker_.make_room()) record = table.make_record(state, key, 0);
   if (record == nullptr) return nullptr;
-  const InsertResult result = table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr);
-  if (result.what != InsertResult::What::kInserted) cc::free_record(state, record);
-  if (result.what == InsertResult::What::kOutOfMemory) return nullptr;
-  if (result.what == InsertResult::What::kPresent) return record::record_of(result.present);
+  const cc::Inserted result =
+      table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr,
+                                     [&](const auto& changed) { answer.changes.push_back(change(changed)); });
+  if (result.what != cc::InsertedWhat::kInserted) cc::free_record(state, record);
+  if (result.what == cc::InsertedWhat::kOutOfMemory) return nullptr;
+  if (result.what == cc::InsertedWhat::kPresent) return record::record_of(result.present);
   cc::register_unborn(state, record, &table.index(), key);
   answer.made = true;
-  for (std::size_t i = 0; i < result.changes.size(); ++i) answer.changes.push_back(change(result.changes[i]));
   return record;
 }
 
@@ -136,7 +134,7 @@ Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
     const cc::Lookup at = table->index().find(request.key);
     const Record* record = record::record_of(at.value);
     if (record == nullptr && !request.make) {
-      answer.missed = node(at.leaf, at.version);
+      answer.missed = node(at.place, at.version);
       return Verdict::kDone;
     }
     if (record == nullptr) record = make_placeholder(*table, request.key, answer);
@@ -153,7 +151,7 @@ Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& 
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table.index().find(key);
     if (at.value == 0) {
-      missed = node(at.leaf, at.version);
+      missed = node(at.place, at.version);
       return Verdict::kDone;
     }
     const Look looked = look(*record::record_of(at.value), key, /*with_value=*/true, seen, held);

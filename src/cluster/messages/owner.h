@@ -68,8 +68,8 @@ class Owner {
   /// Looks the key up: a record (kSeen), or the place where it is missed (`seen.offset` is 0, and `missed` is told).
   Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
                   std::span<const std::uint64_t> held);
-  SeenNode node(const cc::Leaf* place, cc::Version version) const;
-  ChangedNode change(const kvstore::ordered::NodeChange& change) const;
+  SeenNode node(cc::Place place, cc::Version version) const;
+  ChangedNode change(const cc::PlaceChange<cc::Place>& change) const;
   std::uint64_t offset_of(const void* at) const {
     return static_cast<std::uint64_t>(static_cast<const char*>(at) - region_.base());
   }

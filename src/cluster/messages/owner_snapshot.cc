@@ -24,19 +24,19 @@ class At {
  public:
   At(txn::WorkerCore& worker, epoch::Epoch epoch)
       : context_(worker.bind() ? worker.idle_context() : nullptr),
-        serial_(context_ == nullptr ? 0 : context_->begin_snapshot_at(epoch)) {}
+        serial_(context_ == nullptr ? 0 : context_->snapshot().begin_at(epoch)) {}
   ~At() {
-    if (context_ != nullptr) static_cast<void>(context_->finish_snapshot(serial_));
+    if (context_ != nullptr) static_cast<void>(context_->snapshot().finish(serial_));
   }
   At(const At&) = delete;
   At& operator=(const At&) = delete;
 
   explicit operator bool() const { return context_ != nullptr; }
   Outcome get(txn::TableCore& table, std::string_view key, std::string& value) {
-    return context_->snapshot_get(serial_, &table, key, value);
+    return context_->snapshot().get(serial_, &table, key, value);
   }
   ScanResult scan(txn::TableCore& table, const ScanRange& range, ScanFn visit) {
-    return context_->snapshot_scan(serial_, &table, range, visit);
+    return context_->snapshot().scan(serial_, &table, range, visit);
   }
 
  private:

@@ -23,7 +23,7 @@ void CheckedRead::append(std::vector<Operation>& chain) {
 Next CheckedRead::settle() {
   if (!record_.is(copy())) return end(Outcome::kMoved);
   const record::TidWord word =
-      injected("lease-ignores-lock-bit") && record::is_lease(state()) ? tid() & ~record::kLocked : tid();
+      injected("lease-ignores-lock-bit") && record::is_lease(state()) ? record::unlocked(tid()) : tid();
   if (!locked_against(mine_, state(), word)) {
     if (record::is_absent(tid())) return end(Outcome::kMissing);  // the header told all there is
     if (whole()) return end(Outcome::kDone);

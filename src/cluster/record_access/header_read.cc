@@ -24,7 +24,7 @@ Next HeaderRead::settle() {
   const record::TidWord tid = copy.head.tid_word;
   const bool same_life =
       record::incarnation_of(copy.head.size_word) == incarnation_ || base::injected("ignore-incarnation");
-  if ((tid & ~record::kLocked) != tid_ || !same_life) return end(Outcome::kChanged);
+  if (record::unlocked(tid) != tid_ || !same_life) return end(Outcome::kChanged);
   return end(locked_against(mine_, copy.state_word, tid) ? Outcome::kBusy : Outcome::kDone);
 }
 

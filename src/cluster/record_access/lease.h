@@ -1,6 +1,6 @@
 #pragma once
 // I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35). The read side of the
-// protocol lease_2pl; x_lock.h is the write side, and src/cluster/transaction/declare.cc uses both.
+// protocol lease_2pl; x_lock.h is the write side, and src/cluster/transaction/declared_keys.h uses both.
 //
 // Taking one. One chain CASes the state word from free, or from a lease that has expired, to the end that is wanted, and READs the
 // header.
@@ -67,7 +67,7 @@ class Lease final : public AccessStep {
   rdma::fiber::Next settle() override;
 
   /// kDone: of what is there, or of nothing (absent), and stays while the lease is valid.
-  record::TidWord tid() const { return copy().head.tid_word & ~record::kLocked; }
+  record::TidWord tid() const { return record::unlocked(copy().head.tid_word); }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// When it ends: as was wanted, or as the one that is shared.
   std::uint64_t end_us() const { return end_us_; }

@@ -47,7 +47,7 @@ class XLock final : public AccessStep {
 
   record::StateWord mine() const { return mine_; }
   /// After kDone: TID and incarnation of the record, which stay until the lock is given back (release.h).
-  record::TidWord tid() const { return copy().head.tid_word & ~record::kLocked; }
+  record::TidWord tid() const { return record::unlocked(copy().head.tid_word); }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// After kDone, of a lock that fetches: the value, if it came whole; else it has to be READ.
   std::optional<std::string_view> value() const;

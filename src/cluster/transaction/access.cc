@@ -10,25 +10,40 @@ std::uint64_t AccessTable::hash(const txn::RemoteKey& key) {
 }
 
 Access* AccessTable::find(const txn::RemoteKey& key) {
-  const auto [from, to] = by_key_.equal_range(hash(key));
-  for (auto at = from; at != to; ++at) {
-    const txn::RemoteKey& there = at->second->key;
-    if (there.table == key.table && there.home == key.home && there.key == key.key) return at->second;
+  const std::uint64_t wanted = hash(key);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = wanted & mask; slots_[at] != 0; at = (at + 1) & mask) {
+    Access& access = entries_[slots_[at] - 1];
+    const txn::RemoteKey& there = access.key;
+    if (access.hash == wanted && there.table == key.table && there.home == key.home && there.key == key.key)
+      return &access;
   }
   return nullptr;
 }
 
 Access& AccessTable::add(const txn::RemoteKey& key, const KnownTable* table) {
-  Access& access = entries_.emplace_back();
-  access.key = key;
-  access.table = table;
-  by_key_.emplace(hash(key), &access);
+  if (size_ == entries_.size()) entries_.emplace_back();
+  Access& access = entries_[size_++] = Access{.key = key, .table = table, .hash = hash(key)};
+  if (size_ * 2 > slots_.size()) {
+    slots_.assign(slots_.size() * 2, 0);
+    for (std::size_t i = 0; i < size_; ++i) place(i);
+  } else {
+    place(size_ - 1);
+  }
   return access;
 }
 
+void AccessTable::place(std::size_t index) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = entries_[index].hash & mask;
+  while (slots_[at] != 0) at = (at + 1) & mask;
+  slots_[at] = static_cast<std::uint32_t>(index + 1);
+}
+
 void AccessTable::clear() {
-  entries_.clear();
-  by_key_.clear();
+  size_ = 0;
+  if (entries_.size() > kMostKept) entries_.resize(kMostKept);
+  slots_.assign(kFewSlots, 0);
 }
 
 }  // namespace granary::cluster

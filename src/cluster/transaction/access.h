@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "src/cluster/record_access/remote_record.h"
@@ -22,6 +21,7 @@ struct Access {
 
   txn::RemoteKey key;  ///< its bytes live as long as the transaction
   const KnownTable* table = nullptr;
+  std::uint64_t hash = 0;  ///< AccessTable::hash(key)
 
   Seen seen = Seen::kNothing;
   bool read = false;         ///< the transaction relies on what was seen
@@ -48,15 +48,20 @@ struct Access {
   void* release_room = nullptr;            ///< registered, for giving the lock back
 
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
+  /// What the transaction sees there: its own write, or what it has READ.
+  bool there() const { return written ? !remove : found(); }
+  std::string_view visible() const { return written ? new_value : value; }
   bool held() const { return lock != record::kFree; }
   bool leased() const { return lease_end_us != 0; }
   /// Whether commit has to look if it is still as it was seen.
   bool optimistic() const { return read && seen == Seen::kRecord && !held() && !leased(); }
 };
 
-/// All of a transaction, in the order of their first use; addresses stay until clear().
+/// All of a transaction, in the order of their first use; addresses stay until clear(). What was allocated is used again.
 class AccessTable {
  public:
+  AccessTable() { clear(); }
+
   static std::uint64_t hash(const txn::RemoteKey& key);
   /// The key's entry, or nullptr.
   Access* find(const txn::RemoteKey& key);
@@ -64,15 +69,22 @@ class AccessTable {
   Access& add(const txn::RemoteKey& key, const KnownTable* table);
   void clear();
 
-  bool empty() const { return entries_.empty(); }
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
   auto begin() { return entries_.begin(); }
-  auto end() { return entries_.end(); }
+  auto end() { return entries_.begin() + static_cast<std::ptrdiff_t>(size_); }
   auto begin() const { return entries_.begin(); }
-  auto end() const { return entries_.end(); }
+  auto end() const { return entries_.begin() + static_cast<std::ptrdiff_t>(size_); }
 
  private:
-  std::deque<Access> entries_;
-  std::unordered_multimap<std::uint64_t, Access*> by_key_;
+  static constexpr std::size_t kFewSlots = 32;
+  static constexpr std::size_t kMostKept = 1024;
+
+  void place(std::size_t index);
+
+  std::deque<Access> entries_;  ///< the first size_ of them
+  std::size_t size_ = 0;
+  std::vector<std::uint32_t> slots_;  ///< open addressing by hash, a power of two: index + 1 into entries_
 };
 
 }  // namespace granary::cluster

@@ -1,10 +1,12 @@
 // Scans of another node's ordered table or secondary index: the owner hands out pieces, into which this transaction's own writes are
 // merged. All leaves of a piece go into the node set, all of its records into the read set.
 
+#include "src/cluster/transaction/scan.h"
+
 #include <algorithm>
 
 #include "src/cluster/messages/range.h"
-#include "src/cluster/transaction/remote_transaction.h"
+#include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
@@ -20,25 +22,23 @@ bool inside(std::string_view key, const ScanRange& range) {
   return !range.to || key < *range.to || (key == *range.to && range.to_inclusive);
 }
 
-}  // namespace
-
 /// One scan under way.
-class RemoteTransaction::Scanning {
+class Scanning {
  public:
-  Scanning(RemoteTransaction& mine, const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home,
-           const ScanRange& range, ScanFn visit, ScanResult& result)
-      : mine_(mine),
-        table_(table),
-        scanned_(index == nullptr ? table : *index),
-        indexed_(index != nullptr),
-        home_(home),
-        range_(range),
+  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit, ScanResult& result)
+      : footprint_(footprint),
+        reading_(reading),
+        table_(scanned.table),
+        scanned_(scanned.index == nullptr ? scanned.table : *scanned.index),
+        indexed_(scanned.index != nullptr),
+        home_(scanned.home),
+        range_(scanned.range),
         visit_(visit),
-        result_(result) {
-    for (Access& access : mine.accesses_) {
-      const bool here = access.key.table == &scanned_ && access.key.home == home_;
-      if (access.written && here && inside(access.key.key, range_)) own_.push_back(&access);
-    }
+        result_(result),
+        own_(footprint.all([this](const Access& access) {
+          const bool here = access.key.table == &scanned_ && access.key.home == home_;
+          return access.written && here && inside(access.key.key, range_);
+        })) {
     std::sort(own_.begin(), own_.end(),
               [&](const Access* a, const Access* b) { return before(a->key.key, b->key.key, range_.order); });
   }
@@ -49,7 +49,7 @@ class RemoteTransaction::Scanning {
     for (bool more = true; more;) {
       Ask<messages::Scan> ask(home_, {.table = scanned_.id(), .range = rest, .held = held()});
       messages::Question* const question = &ask;
-      mine_.ask_all({&question, 1});
+      footprint_.trips.ask({&question, 1});
       AbortReason reason = why(ask);
       if (reason != AbortReason::kNone) return reason;
       const messages::ScanAnswer& piece = ask.answer();
@@ -72,7 +72,7 @@ class RemoteTransaction::Scanning {
   /// message (kMessageTooLarge). Each piece has them anew, since a visitor may declare more.
   std::vector<std::uint64_t> held() const {
     std::vector<std::uint64_t> words;
-    for (const Access& access : mine_.accesses_) {
+    for (const Access& access : footprint_.accesses) {
       const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
       if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock);
     }
@@ -85,10 +85,11 @@ class RemoteTransaction::Scanning {
     std::vector<Access*> without_value;
     const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& seen,
                           Access*& access) {
-      const AbortReason reason = mine_.open({&table, home_, key}, access);
+      const AbortReason reason = footprint_.open({&table, home_, key}, access);
       if (reason != AbortReason::kNone || access->read) return reason;
       access->read = true;
-      if (access->seen == Access::Seen::kNothing || access->seen == Access::Seen::kNoRecord) mine_.take(*access, seen);
+      if (access->seen == Access::Seen::kNothing || access->seen == Access::Seen::kNoRecord)
+        reading_.take(*access, seen);
       without_value.push_back(access);
       return reason;
     };
@@ -102,10 +103,10 @@ class RemoteTransaction::Scanning {
       if (reason != AbortReason::kNone) return reason;
     }
     for (const messages::SeenNode& node : piece.nodes) {
-      const AbortReason reason = mine_.note(home_, node);
+      const AbortReason reason = footprint_.note(home_, node);
       if (reason != AbortReason::kNone) return reason;
     }
-    return mine_.fetch(without_value);
+    return reading_.fetch(without_value);
   }
 
   bool hand_on_own_before(std::string_view key) {
@@ -118,12 +119,12 @@ class RemoteTransaction::Scanning {
 
   /// False to stop: enough, an abort, or the visitor ended the transaction, after which nothing here is valid.
   bool hand_on(const Access& access) {
-    if (access.written ? access.remove : !access.found()) return true;
+    if (!access.there()) return true;
     std::string_view key = access.key.key;
-    std::string_view value = access.written ? access.new_value : access.value;
+    std::string_view value = access.visible();
     if (indexed_) {
       txn::RemoteGet get{{&table_, home_, value}};
-      reason_ = mine_.get({&get, 1});
+      reason_ = reading_.get({&get, 1});
       if (reason_ != AbortReason::kNone) return false;
       if (!get.found) return true;
       key = value;
@@ -133,7 +134,8 @@ class RemoteTransaction::Scanning {
     return visit_(key, value) && result_.count < range_.limit;
   }
 
-  RemoteTransaction& mine_;
+  Footprint& footprint_;
+  Reading& reading_;
   const txn::TableCore& table_;
   const txn::TableCore& scanned_;
   const bool indexed_;
@@ -141,17 +143,18 @@ class RemoteTransaction::Scanning {
   const ScanRange& range_;
   const ScanFn visit_;
   ScanResult& result_;
-  std::vector<Access*> own_;  ///< writes in the range, in its order
+  Batch<Access*> own_;  ///< writes in the range, in its order
   std::size_t next_own_ = 0;
   std::vector<Access*> entries_;  ///< of the piece
   AbortReason reason_ = AbortReason::kNone;
 };
 
-AbortReason RemoteTransaction::scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home,
-                                    const ScanRange& range, ScanFn visit, ScanResult& result) {
-  const AbortReason reason = touch(home);
-  if (reason != AbortReason::kNone) return reason;
-  return Scanning(*this, table, index, home, range, visit, result).run();
+}  // namespace
+
+AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
+                 ScanResult& result) {
+  const AbortReason reason = footprint.participants.touch(scanned.home);
+  return reason == AbortReason::kNone ? Scanning(footprint, reading, scanned, visit, result).run() : reason;
 }
 
 }  // namespace granary::cluster

@@ -1,8 +1,9 @@
 // Reads of a snapshot at other nodes: by message, since one-sided readers know nothing of version chains. A record that somebody
 // holds may keep an answer waiting; an owner, who has others to answer, waits only for a moment, so whoever asks does the waiting.
 
+#include "src/cluster/transaction/snapshot.h"
+
 #include "src/cluster/messages/range.h"
-#include "src/cluster/transaction/remote_transaction.h"
 
 namespace granary::cluster {
 
@@ -34,22 +35,24 @@ granary::Outcome outcome_of(const messages::Question& question) {
 
 }  // namespace
 
-void RemoteTransaction::ask_patiently(std::vector<messages::Question*> questions) {
+/// Asks again, for a bounded time, where the owner met a record that somebody holds.
+void SnapshotsElsewhere::ask_patiently(std::vector<messages::Question*> questions) {
   for (std::uint32_t turn = 0; turn < kMostAsks && !questions.empty(); ++turn) {
     if (turn != 0) reach_.waiter.pause(turn);
-    ask_all(questions);
+    cc::bump(reach_.counters.messages, std::uint64_t{questions.size()});
+    reach_.messenger.ask(questions);
     std::erase_if(questions, [](const messages::Question* question) { return !busy(question); });
   }
 }
 
 /// Owners keep what the snapshots of members may need. When this node was a member behind the answer, it was so while the owner gave it.
-granary::Outcome RemoteTransaction::told(const messages::Question& question) const {
+granary::Outcome SnapshotsElsewhere::told(const messages::Question& question) const {
   const granary::Outcome outcome = outcome_of(question);
   return outcome == granary::Outcome::kOk && cc::shut_out(reach_.worker.shared) ? granary::Outcome::kUnreachable
                                                                                 : outcome;
 }
 
-void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
+void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
   std::deque<Ask<messages::SnapshotGet>> questions;
   std::vector<messages::Question*> all;
   for (const txn::RemoteSnapshotGet& get : gets) {
@@ -66,8 +69,8 @@ void RemoteTransaction::snapshot_get(epoch::Epoch epoch, std::span<txn::RemoteSn
   }
 }
 
-ScanResult RemoteTransaction::snapshot_scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
-                                            const ScanRange& range, ScanFn visit) {
+ScanResult SnapshotsElsewhere::scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
+                                    const ScanRange& range, ScanFn visit) {
   ScanResult result;
   messages::Range rest = messages::range_of(range);
   std::string last;

@@ -1,5 +1,4 @@
-// Snapshot transactions (Silo 4.9). A snapshot pins its epoch, which keeps the versions that it sees; it enters
-// its epoch slot only within an operation, so however long it runs it never holds back E or the freeing of tree nodes.
+#include "src/txn/snapshot_context.h"
 
 #include <algorithm>
 #include <vector>
@@ -8,7 +7,7 @@
 #include "src/cc/held_records.h"
 #include "src/epoch/entered.h"
 #include "src/record/shared_read.h"
-#include "src/txn/context.h"
+#include "src/txn/local_access.h"
 #include "src/txn/multi_get.h"
 #include "src/txn/scan_range.h"
 
@@ -22,15 +21,6 @@ namespace {
 /// Of a record at which another node stayed.
 Outcome outcome_of_wait(const Record& record, const cc::Shared& shared) {
   return cc::held_by_dead(&record, shared) ? Outcome::kUnreachable : Outcome::kBusy;
-}
-
-GetResult result_of(const record::StableRead& seen, const Record& record, const cc::Shared& shared) {
-  switch (seen.state) {
-    case ReadState::kValue: return {Outcome::kOk, seen.size};
-    case ReadState::kTooSmall: return {Outcome::kBufferTooSmall, seen.size};
-    case ReadState::kBusy: return {outcome_of_wait(record, shared), 0};
-    default: return {Outcome::kNotFound, 0};
-  }
 }
 
 /// Records copied out of the tree in one go, to be handed to the application with the slot left.
@@ -115,63 +105,77 @@ class Batch final : public kvstore::ordered::ScanVisitor {
 
 }  // namespace
 
-std::uint64_t Context::begin_snapshot() {
+std::uint64_t SnapshotContext::begin() {
   epoch::EpochManager& epochs = worker_.shared().epochs;
-  epoch_ = epochs.enter(slot_);
-  snapshot_epoch_ = epochs.pin_snapshot(slot_);
-  if (base::injected("snapshot-reads-next")) snapshot_epoch_ += epochs.snapshot_epochs();
+  entered_ = epochs.enter(slot_);
+  epoch_ = epochs.pin_snapshot(slot_);
+  if (base::injected("snapshot-reads-next")) epoch_ += epochs.snapshot_epochs();
   epochs.leave(slot_);
-  state_ = State::kSnapshot;
+  open_ = true;
   return ++serial_;
 }
 
-std::uint64_t Context::begin_snapshot_at(epoch::Epoch epoch) {
-  (void)begin_snapshot();
-  snapshot_epoch_ = epoch;
+std::uint64_t SnapshotContext::begin_at(epoch::Epoch epoch) {
+  (void)begin();
+  epoch_ = epoch;
   return serial_;
 }
 
-bool Context::finish_snapshot(std::uint64_t serial) {
+bool SnapshotContext::finish(std::uint64_t serial) {
   if (!worker_.bound_here()) return false;
-  if (serial != serial_ || state_ != State::kSnapshot) return true;
+  if (serial != serial_ || !open_) return true;
   worker_.shared().epochs.unpin_snapshot(slot_);
-  state_ = State::kIdle;
+  open_ = false;
   worker_.count_snapshot();
-  worker_.collect_some(epoch_);
+  worker_.collect_some(entered_);
   worker_.tidy_remote();
   return true;
 }
 
-Outcome Context::admit_snapshot(std::uint64_t serial, const TableCore* table, std::string_view key) const {
-  if (!worker_.bound_here()) return Outcome::kWrongThread;
-  if (serial != serial_ || state_ != State::kSnapshot) return Outcome::kFinished;
-  return check_target(table, key);
+void SnapshotContext::end() {
+  if (open_) worker_.shared().epochs.unpin_snapshot(slot_);
+  open_ = false;
+  ++serial_;
 }
 
-GetResult Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
-  const Outcome admitted = admit_snapshot(serial, table, key);
+Outcome SnapshotContext::admit(std::uint64_t serial, const TableCore* table, std::string_view key) const {
+  if (!worker_.bound_here()) return Outcome::kWrongThread;
+  if (serial != serial_ || !open_) return Outcome::kFinished;
+  return check_target(table, key, worker_.shared());
+}
+
+/// Within the slot. Of nullptr: the key has none.
+GetResult SnapshotContext::read(const Record* record, std::size_t key_bytes, std::span<char> buffer) const {
+  if (record == nullptr) return {Outcome::kNotFound, 0};
+  const record::StableRead seen =
+      record::read_record_snapshot(*record, key_bytes, epoch_, buffer.data(), buffer.size(), *worker_.state().waiter);
+  switch (seen.state) {
+    case ReadState::kValue: return {Outcome::kOk, seen.size};
+    case ReadState::kTooSmall: return {Outcome::kBufferTooSmall, seen.size};
+    case ReadState::kBusy: return {outcome_of_wait(*record, worker_.shared()), 0};
+    default: return {Outcome::kNotFound, 0};
+  }
+}
+
+GetResult SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
+  const Outcome admitted = admit(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
   if (const auto home = home_elsewhere(*table, key)) [[unlikely]] {
     std::string value;
-    const Outcome outcome = snapshot_get_elsewhere(*table, *home, key, value);
+    const Outcome outcome = get_elsewhere(*home, *table, key, value);
     return outcome == Outcome::kOk ? copy_out(value, buffer) : GetResult{outcome, 0};
   }
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  const kvstore::ordered::Lookup at = table->index().find(key);
-  if (at.value == 0) return {Outcome::kNotFound, 0};
-  const auto* record = record::record_of(at.value);
-  return result_of(record::read_record_snapshot(*record, key.size(), snapshot_epoch_, buffer.data(), buffer.size(),
-                                                *worker_.state().waiter),
-                   *record, worker_.shared());
+  return read(record::record_of(table->index().find(key).value), key.size(), buffer);
 }
 
-Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
+Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
   constexpr std::size_t kFirstTry = 256;
   if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
   value.resize(value.capacity());
   for (;;) {
-    const GetResult got = snapshot_get(serial, table, key, std::span<char>(value));
+    const GetResult got = get(serial, table, key, std::span<char>(value));
     if (got.outcome == Outcome::kBufferTooSmall) {
       value.resize(got.size);
       continue;
@@ -181,46 +185,42 @@ Outcome Context::snapshot_get(std::uint64_t serial, TableCore* table, std::strin
   }
 }
 
-Outcome Context::snapshot_multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  GetsElsewhere<RemoteSnapshotGet> elsewhere;
-  const Outcome here = take_apart(
-      gets, elsewhere, [&](const TableCore* table, std::string_view key) { return admit_snapshot(serial, table, key); },
-      [this](const LocalGets& batch) { snapshot_read_together(batch); });
-  return here != Outcome::kOk || elsewhere.gets.empty() ? here : snapshot_multi_get_elsewhere(elsewhere);
+Outcome SnapshotContext::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
+  for (MultiGet& get : gets) {
+    const Outcome admitted = admit(serial, get.table.core(), get.key);
+    if (admitted != Outcome::kOk) [[unlikely]]
+      return get.result.outcome = admitted;
+  }
+  arena_.clear();
+  GetsElsewhere<RemoteSnapshotGet> elsewhere(arena_, gets.size());
+  (void)take_apart(gets, elsewhere, [this](const LocalGets& batch) { return get_together(batch), Outcome::kOk; });
+  return elsewhere.gets.empty() ? Outcome::kOk : multi_get_elsewhere(elsewhere);
 }
 
-void Context::snapshot_read_together(const LocalGets& gets) {
+void SnapshotContext::get_together(const LocalGets& gets) {
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   LocalGets::Found found;
   gets.find(found);
   // Records that changed since the snapshot keep what it sees one version down, another miss away.
   for (std::size_t i = 0; i < gets.size(); ++i) {
     const auto* record = record::record_of(found[i].value);
-    if (record != nullptr && record::epoch_of(record->tid()) >= snapshot_epoch_)
+    if (record != nullptr && record::epoch_of(record->tid()) >= epoch_)
       gets[i].table.core()->prefetch(record->previous());
   }
-  for (std::size_t i = 0; i < gets.size(); ++i) {
-    MultiGet& get = gets[i];
-    const auto* record = record::record_of(found[i].value);
-    get.result =
-        record == nullptr
-            ? GetResult{Outcome::kNotFound, 0}
-            : result_of(record::read_record_snapshot(*record, get.key.size(), snapshot_epoch_, get.buffer.data(),
-                                                     get.buffer.size(), *worker_.state().waiter),
-                        *record, worker_.shared());
-  }
+  for (std::size_t i = 0; i < gets.size(); ++i)
+    gets[i].result = read(record::record_of(found[i].value), gets[i].key.size(), gets[i].buffer);
 }
 
-ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
-  const Outcome admitted = admit_snapshot(serial, table, longest_bound(range));
+ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
+  const Outcome admitted = admit(serial, table, longest_bound(range));
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
   if (!table->index().ordered()) [[unlikely]]
     return {Outcome::kUnordered, 0};
   if (const auto home = home_elsewhere(*table, range.from)) [[unlikely]]
-    return snapshot_scan_elsewhere(*table, *home, range, visit);
+    return scan_elsewhere(*home, *table, range, visit);
   ScanResult result;
-  Batch batch(snapshot_epoch_, worker_.state());
+  Batch batch(epoch_, worker_.state());
   std::string resume;
   ScanRange rest = range;
   while (result.count < range.limit) {
@@ -232,7 +232,7 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
     for (const Batch::Item& item : batch.items()) {
       ++result.count;
       if (!visit(batch.key(item), batch.value(item))) return result;
-      if (serial != serial_ || state_ != State::kSnapshot) return {Outcome::kFinished, result.count};
+      if (serial != serial_ || !open_) return {Outcome::kFinished, result.count};
     }
     result.outcome = batch.outcome();
     if (!batch.full()) return result;
@@ -248,23 +248,59 @@ ScanResult Context::snapshot_scan(std::uint64_t serial, TableCore* table, const 
   return result;
 }
 
-ScanResult Context::snapshot_scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit) {
-  const Outcome admitted = admit_snapshot(serial, index, longest_bound(range));
+ScanResult SnapshotContext::scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit) {
+  const Outcome admitted = admit(serial, index, longest_bound(range));
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
   if (const auto home = home_elsewhere(*index, range.from)) [[unlikely]]
-    return snapshot_scan_elsewhere(*index, *home, range, visit);
+    return scan_elsewhere(*home, *index, range, visit);
   std::string value;
   Outcome outcome = Outcome::kOk;
   const auto visit_entry = [&](std::string_view, std::string_view primary_key) {
-    outcome = snapshot_get(serial, index->base(), primary_key, value);
+    outcome = get(serial, index->base(), primary_key, value);
     if (outcome == Outcome::kNotFound)
       outcome = Outcome::kOk;  // cannot be in a consistent snapshot; nothing to hand on
     if (outcome != Outcome::kOk) return false;
     return visit(primary_key, value);
   };
-  ScanResult result = snapshot_scan(serial, index, range, visit_entry);
+  ScanResult result = scan(serial, index, range, visit_entry);
   if (outcome != Outcome::kOk) result.outcome = outcome;
+  return result;
+}
+
+// --- other nodes ---
+
+Outcome SnapshotContext::get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string& value) {
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  RemoteSnapshotGet get{{&table, home, key}};
+  remote_->snapshots().get(epoch_, {&get, 1});
+  value = std::move(get.value);
+  return get.outcome;
+}
+
+Outcome SnapshotContext::multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere) {
+  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  remote_->snapshots().get(epoch_, elsewhere.gets);
+  for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {
+    const RemoteSnapshotGet& get = elsewhere.gets[i];
+    MultiGet& asked = *elsewhere.asked[i];
+    asked.result = get.outcome == Outcome::kOk ? copy_out(get.value, asked.buffer) : GetResult{get.outcome, 0};
+  }
+  return Outcome::kOk;
+}
+
+ScanResult SnapshotContext::scan_elsewhere(std::uint16_t home, const TableCore& table, const ScanRange& range,
+                                           ScanFn visit) {
+  if (remote_ == nullptr) return {Outcome::kUnknownTable, 0};
+  const std::uint64_t serial = serial_;
+  bool finished = false;
+  ScanResult result =
+      remote_->snapshots().scan(epoch_, table, home, range, [&](std::string_view key, std::string_view value) {
+        const bool more = visit(key, value);
+        finished = serial != serial_ || !open_;
+        return more && !finished;
+      });
+  if (finished) result.outcome = Outcome::kFinished;
   return result;
 }
 

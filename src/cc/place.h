@@ -1,0 +1,51 @@
+#pragma once
+// Where a key is, or would be, in an index of this node, and what says whether that has changed.
+
+#include <cstdint>
+
+#include "kvstore/hash/table.h"
+#include "kvstore/ordered/tree.h"
+
+namespace granary::cc {
+
+using kvstore::ordered::Leaf;
+using kvstore::ordered::Tree;
+using kvstore::ordered::Value;
+using Bucket = kvstore::hash::Bucket;
+using Version = std::uint64_t;
+static_assert(std::is_same_v<Version, kvstore::ordered::Version> && std::is_same_v<Version, kvstore::hash::Version>);
+
+/// A leaf of an ordered index or a bucket of a hash index, in one word: the lowest bit of the address tells which.
+class Place {
+ public:
+  constexpr Place() = default;
+  Place(const Leaf* leaf) : word_(reinterpret_cast<std::uintptr_t>(leaf)) {}
+  Place(const Bucket* bucket) : word_(reinterpret_cast<std::uintptr_t>(bucket) | kBucket) {}
+
+  bool is_bucket() const { return (word_ & kBucket) != 0; }
+  const Leaf* leaf() const { return reinterpret_cast<const Leaf*>(word_); }
+  const Bucket* bucket() const { return reinterpret_cast<const Bucket*>(word_ & ~kBucket); }
+  const void* address() const { return reinterpret_cast<const void*>(word_ & ~kBucket); }
+  explicit operator bool() const { return word_ != 0; }
+  bool operator==(const Place&) const = default;
+
+  /// True if it still has this version and nobody is changing it; never waits.
+  bool unchanged(Version version) const {
+    if (is_bucket()) [[unlikely]]
+      return kvstore::hash::Table::unchanged(bucket(), version);
+    return Tree::unchanged(leaf(), version);
+  }
+  /// The same inside an HTM region.
+  template <typename Memory>
+  bool unchanged_in(Memory& memory, Version version) const {
+    if (is_bucket()) [[unlikely]]
+      return memory.load(kvstore::hash::Table::version_word(bucket())) == version;
+    return Tree::unchanged(memory.load(Tree::version_word(leaf())), version);
+  }
+
+ private:
+  static constexpr std::uintptr_t kBucket = 1;
+  std::uintptr_t word_ = 0;
+};
+
+}  // namespace granary::cc

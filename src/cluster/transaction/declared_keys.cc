@@ -1,0 +1,241 @@
+#include "src/cluster/transaction/declared_keys.h"
+
+#include <algorithm>
+
+#include "src/cluster/transaction/why.h"
+
+namespace granary::cluster {
+namespace {
+
+void take_fetched(Access& access, const XLock& lock) {
+  access.seen = Access::Seen::kRecord;
+  access.record.incarnation = lock.incarnation();
+  access.record.incarnation_mask = record::kIncarnationMax;
+  access.tid = lock.tid();
+  const std::optional<std::string_view> value = access.found() ? lock.value() : std::string_view();
+  access.has_value = value.has_value();
+  access.value = value.value_or(std::string_view());
+}
+
+/// What was READ before is what is there now that the record is held, if its TID is the same (I1); or is READ again.
+void take_held(Access& access, record::TidWord tid) {
+  if (access.tid == tid) return;
+  access.tid = tid;
+  access.has_value = !access.found();
+}
+
+/// Then E behind the READs of these is behind all that is held; of keys seen before nothing is held yet.
+bool may_all_be_shared(std::span<Access* const> unseen) {
+  return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [](const Access* access) {
+    return access->hold == Access::Hold::kLease && access->table->hashed();
+  });
+}
+
+bool is_to_lock(const Access* access) { return access->hold == Access::Hold::kLock; }
+
+}  // namespace
+
+AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
+  Batch<Access*> declared = footprint_.trips.batch<Access*>(keys.size());
+  Batch<Access*> unseen = footprint_.trips.batch<Access*>(keys.size());
+  Reach& reach = footprint_.reach();
+  if (reach.time != nullptr && !lease_jumps_) lease_jumps_ = reach.time->read().jumps;
+  AbortReason reason = AbortReason::kNone;
+  for (const txn::DeclaredKey& key : keys) {
+    reason = note(key, declared, unseen);
+    if (reason != AbortReason::kNone) return reason;
+  }
+  if (std::any_of(declared.begin(), declared.end(), is_to_lock)) reason = await_log_room();
+  if (reason != AbortReason::kNone) return reason;
+  if (know_places(unseen)) {
+    reason = lock_places(unseen);
+    if (reason != AbortReason::kNone) return reason;
+    declared.erase_if([](const Access* access) { return access->held(); });
+    unseen.erase_if([](const Access* access) { return access->held(); });
+    if (declared.empty()) return AbortReason::kNone;
+  }
+  const bool epochs_behind = may_all_be_shared(unseen);
+  reason = epochs_behind ? reading_.look_up(unseen, Reading::Behind::kEpochs) : reading_.look(unseen);
+  if (reason != AbortReason::kNone) return reason;
+  declared.erase_if([this](Access* access) { return !has_to_hold(*access); });
+  return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
+}
+
+/// How the key will be held. One that was declared before is only held more tightly.
+AbortReason DeclaredKeys::note(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen) {
+  Access* access = nullptr;
+  const AbortReason reason = footprint_.open(key.key, access);
+  if (reason != AbortReason::kNone) return reason;
+  const bool first = access->hold == Access::Hold::kNone;
+  access->declared_read |= !key.write;
+  if (key.write || !may_lease(key.key)) {
+    access->hold = Access::Hold::kLock;
+  } else if (first) {
+    access->hold = Access::Hold::kLease;
+  }
+  if (!first) return AbortReason::kNone;
+  declared.push_back(access);
+  if (access->seen == Access::Seen::kNothing) {
+    unseen.push_back(access);
+  } else if (access->hold == Access::Hold::kLease) {
+    access->state = record::kFree;  // READ before the clock's jumps were noted: no lease of then is shared
+  }
+  return AbortReason::kNone;
+}
+
+bool DeclaredKeys::may_lease(const txn::RemoteKey& key) const {
+  const Reach& reach = footprint_.reach();
+  if (!reach.reads_lease || reach.time == nullptr || !reach.time->read().known) return false;
+  return reach.read_then_written.empty() || !reach.read_then_written.has(AccessTable::hash(key));
+}
+
+/// The log's room for what will be written, whose size nobody knows yet, is waited for before anything is held.
+AbortReason DeclaredKeys::await_log_room() const {
+  cc::WorkerState& worker = footprint_.reach().worker;
+  if (worker.ring == nullptr) return AbortReason::kNone;
+  const std::uint64_t bytes = worker.ring->capacity() / 4;
+  const bool room =
+      worker.ring->has_room(bytes) || worker.shared.log->wait_for_room(*worker.waiter, *worker.ring, bytes);
+  return room ? AbortReason::kNone : AbortReason::kLogFailed;
+}
+
+/// Of keys that will be written: then they can be locked without a look before.
+bool DeclaredKeys::know_places(std::span<Access* const> unseen) const {
+  return !unseen.empty() &&
+         std::all_of(unseen.begin(), unseen.end(), [this](Access* access) { return know_place(*access); });
+}
+
+/// The place may be one that is not the key's any more.
+bool DeclaredKeys::know_place(Access& access) const {
+  const KnownTable& table = *access.table;
+  if (!is_to_lock(&access) || !table.hashed() || table.cache == nullptr) return false;
+  const kvstore::hash::HashedKey key(access.key.key);
+  const std::optional<kvstore::remote::Location> place =
+      table.cache->find(key.word, footprint_.reach().counters.locations);
+  if (!place) return false;
+  access.record = RemoteRecord::at_entry(table.remote.at(place->offset()), access.key.key, place->incarnation(),
+                                         table.remote.max_value_bytes);
+  return true;
+}
+
+/// Fetches them under their locks. Where a place was another key's, nothing is held, and the place is forgotten.
+AbortReason DeclaredKeys::lock_places(std::span<Access* const> unseen) {
+  Batch<XLock> locks = footprint_.trips.batch<XLock>(unseen.size());
+  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(unseen.size());
+  if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
+  for (Access* const access : unseen) {
+    XLock* const lock = locks_.add(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
+    if (lock == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(lock);
+  }
+  const AbortReason reason = locks_.take(locks, unseen, steps);
+  if (reason != AbortReason::kNone) return reason;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    if (unseen[i]->held()) take_fetched(*unseen[i], locks[i]);
+  }
+  return reading_.fetch(unseen);
+}
+
+/// Where there is no record there is nothing to hold: the node set tells whether one appears. What was READ when a lease was there
+/// needs none of its own, or can have none.
+bool DeclaredKeys::has_to_hold(Access& access) const {
+  if (access.seen != Access::Seen::kRecord) return false;
+  if (access.hold != Access::Hold::kLease) return true;
+  const base::TimeReading now = footprint_.reach().time->read();
+  const LeaseTerm term = lease_term(now);
+  if (term.shares(access.state, now)) lease_until(access, record::lease_end_us(access.state));
+  return !access.leased() && !term.in_vain(access.state, now);
+}
+
+void DeclaredKeys::lease_until(Access& access, std::uint64_t end_us) const {
+  access.lease_end_us = end_us;
+  cc::bump(footprint_.reach().counters.leases, std::uint64_t{1});
+}
+
+AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
+  Trips& trips = footprint_.trips;
+  Batch<XLock> locks = trips.batch<XLock>(accesses.size());
+  Batch<Lease> leases = trips.batch<Lease>(accesses.size());
+  Batch<Access*> locked = trips.batch<Access*>(accesses.size());
+  Batch<Access*> leased = trips.batch<Access*>(accesses.size());
+  Batch<AccessStep*> all = trips.batch<AccessStep*>(accesses.size());
+  const base::SoftTime* const time = footprint_.reach().time;
+  const LeaseTerm term = time == nullptr ? LeaseTerm{} : lease_term(time->read());
+  for (Access* const access : accesses) {
+    if (is_to_lock(access)) {
+      if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
+      XLock* const lock = locks_.add(locks, *access, access->record.max_value_bytes);
+      if (lock == nullptr) return AbortReason::kOutOfMemory;
+      all.push_back(lock);
+      locked.push_back(access);
+    } else {
+      void* const room = trips.buffer(Lease::buffer_bytes(access->key.key.size()));
+      if (room == nullptr) return AbortReason::kOutOfMemory;
+      all.push_back(&leases.emplace_back(access->record, term, room, *time, access->state));
+      leased.push_back(access);
+    }
+  }
+  AbortReason reason = locks_.take(locks, locked, all);
+  if (reason == AbortReason::kNone) reason = take_leased(leases, leased);
+  if (reason != AbortReason::kNone) return reason;
+  for (Access* const access : locked) take_held(*access, access->locked_tid);
+  return reading_.fetch(accesses);
+}
+
+/// One that is there is shared if a transaction has a chance to end before it does, and the gap behind it is one of that length.
+LeaseTerm DeclaredKeys::lease_term(const base::TimeReading& now) const {
+  const std::uint64_t from_us = now.now_us + now.error_us;
+  const std::uint64_t long_us = footprint_.reach().lease_us;
+  const std::uint64_t short_us = long_us / 8;
+  return {.end_us = from_us + long_us, .least_end_us = from_us + short_us, .gap_us = short_us};
+}
+
+/// Where a lease is about to end, nobody waits: what was READ is validated at the end, as if it had not been declared.
+AbortReason DeclaredKeys::take_leased(const Batch<Lease>& leases, std::span<Access* const> accesses) const {
+  for (std::size_t i = 0; i < leases.size(); ++i) {
+    const Lease& lease = leases[i];
+    Access& access = *accesses[i];
+    if (lease.outcome() == Outcome::kBusy && record::is_lease(lease.holder())) continue;
+    const AbortReason reason = why(lease.outcome(), lease.holder(), footprint_.reach().worker.shared);
+    if (reason != AbortReason::kNone) return reason;
+    if (access.read && access.tid != lease.tid()) return AbortReason::kReadChanged;
+    lease_until(access, lease.end_us());
+    take_held(access, lease.tid());
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason DeclaredKeys::confirm_leases() const {
+  const base::SoftTime* const time = footprint_.reach().time;
+  if (time == nullptr) return AbortReason::kNone;
+  const base::TimeReading now = time->read();
+  const AccessTable& accesses = footprint_.accesses;
+  const bool valid = std::all_of(accesses.begin(), accesses.end(), [this, &now](const Access& access) {
+    return !access.leased() || now.valid({.end_us = access.lease_end_us, .jumps = *lease_jumps_});
+  });
+  return valid ? AbortReason::kNone : AbortReason::kLeaseExpired;
+}
+
+/// What was leased, as it was declared to be read, and is written all the same, cannot be x-locked before the lease ends, which others
+/// may share; and no attempt could ever commit that did as this one. The next ones x-lock such keys from the start.
+AbortReason DeclaredKeys::check_own_leases() {
+  for (const Access& access : footprint_.accesses) {
+    if (access.written && access.leased()) footprint_.lease_wait.note(access.lease_end_us);
+  }
+  if (!footprint_.lease_wait.due()) return AbortReason::kNone;
+  for (const Access& access : footprint_.accesses) {
+    if (access.written && access.declared_read) footprint_.reach().read_then_written.add(access.hash);
+  }
+  return AbortReason::kRemotelyLocked;
+}
+
+void DeclaredKeys::end(bool over) {
+  lease_jumps_.reset();
+  ReadThenWritten& learnt = footprint_.reach().read_then_written;
+  if (!over || learnt.empty()) return;
+  for (const Access& access : footprint_.accesses) {
+    if (access.declared_read) learnt.remove(access.hash);
+  }
+}
+
+}  // namespace granary::cluster

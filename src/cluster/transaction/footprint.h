@@ -1,0 +1,41 @@
+#pragma once
+// What a transaction has at other nodes until it ends: what its parts (reading, locks, declared keys, commit) work on together.
+
+#include "src/cluster/transaction/access.h"
+#include "src/cluster/transaction/lease_wait.h"
+#include "src/cluster/transaction/participants.h"
+#include "src/cluster/transaction/remote_place.h"
+#include "src/cluster/transaction/trips.h"
+
+namespace granary::cluster {
+
+struct Footprint {
+  explicit Footprint(Reach& reach) : trips(reach), participants(trips) {}
+
+  Reach& reach() { return trips.reach(); }
+  const Reach& reach() const { return trips.reach(); }
+  /// The key's entry, made if it has none. kNodeUnreachable also if the node has no such table: it is of another cluster.
+  AbortReason open(const txn::RemoteKey& key, Access*& access);
+  /// Notes in the node set what was seen of a place. kNodeChanged if it was seen otherwise before.
+  AbortReason note(rdma::NodeId node, const messages::SeenNode& seen) {
+    return nodes.note_once(place_of(node, seen), seen.version) ? AbortReason::kNone : AbortReason::kNodeChanged;
+  }
+  /// The entries of which this is so, in the order of their first use.
+  template <typename Wanted>
+  Batch<Access*> all(Wanted&& wanted) {
+    Batch<Access*> some = trips.batch<Access*>(accesses.size());
+    for (Access& access : accesses) {
+      if (wanted(access)) some.push_back(&access);
+    }
+    return some;
+  }
+  void clear();
+
+  Trips trips;
+  Participants participants;
+  AccessTable accesses;
+  RemoteNodeSet nodes;
+  LeaseWait lease_wait;  ///< outlives the transaction
+};
+
+}  // namespace granary::cluster

@@ -1,0 +1,145 @@
+#include "src/cluster/transaction/locks.h"
+
+#include "src/base/test_hooks.h"
+#include "src/cluster/transaction/why.h"
+
+namespace granary::cluster {
+
+using base::injected;
+
+namespace {
+
+/// Times that a lock or a write-back is gone on with over a new connection.
+constexpr unsigned kMostResumptions = 8;
+
+void forget_place(const Access& access, Reach& reach) {
+  const RemoteRecord& record = access.record;
+  const std::uint64_t offset = record.at.offset + offsetof(record::SharedRecord, head);
+  access.table->cache->forget(kvstore::hash::HashedKey(access.key.key).word, {offset, record.incarnation},
+                              reach.counters.locations);
+}
+
+}  // namespace
+
+Locks::Locks(Footprint& footprint)
+    : footprint_(footprint),
+      record_(footprint.reach().worker.ring == nullptr ? nullptr : footprint.reach().worker.ring->lock_ahead()) {}
+
+XLock* Locks::add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch) {
+  const std::size_t key_bytes = access.key.key.size();
+  void* const room = footprint_.trips.buffer(fetch == XLock::Fetch::kRecord ? XLock::buffer_bytes(access.record)
+                                                                            : XLock::buffer_bytes(key_bytes));
+  access.release_room = footprint_.trips.buffer(Release::buffer_bytes(key_bytes, value_bytes));
+  if (room == nullptr || access.release_room == nullptr) return nullptr;
+  Reach& reach = footprint_.reach();
+  return &locks.emplace_back(access.record, reach.holders.next(), room, reach.lease_expired, access.state, fetch);
+}
+
+AbortReason Locks::take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds) {
+  const AbortReason unnamed = name(locks, accesses);
+  if (unnamed != AbortReason::kNone) return unnamed;
+  const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kLock, holds);
+  if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
+  const AbortReason reason = settle(locks, accesses);
+  return reason == AbortReason::kNone ? unreached : reason;
+}
+
+/// I10: before the first CAS is posted; all of them or, if there is no room, none.
+AbortReason Locks::name(const Batch<XLock>& locks, std::span<Access* const> accesses) {
+  if (!record_.logs()) return AbortReason::kNone;
+  std::uint64_t bytes = 0;
+  for (const Access* const access : accesses) bytes += log::named_bytes(access->key.key.size());
+  if (!record_.reserve(bytes)) return AbortReason::kLogEntryTooLarge;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    const txn::RemoteKey& key = accesses[i]->key;
+    record_.add({.word = locks[i].mine(),
+                 .node = key.home,
+                 .table = key.table->id(),
+                 .key = key.key,
+                 .place = accesses[i]->record.at.offset});
+  }
+  if (!injected("name-after-lock")) record_.publish();
+  return AbortReason::kNone;
+}
+
+/// The first reason, when all have been looked at: what was taken has to be known.
+AbortReason Locks::settle(Batch<XLock>& locks, std::span<Access* const> accesses) {
+  if (injected("name-after-lock")) record_.publish();
+  AbortReason first = AbortReason::kNone;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    const AbortReason reason = settle(locks[i], *accesses[i]);
+    // A connection that broke before any other reason was met, or behind it: what else was READ over it is of no use.
+    if (first == AbortReason::kNone || reason == AbortReason::kNodeUnreachable) first = reason;
+  }
+  return first;
+}
+
+/// What became of a lock. One whose connection broke is found out over the next connection, if there is one.
+AbortReason Locks::settle(XLock& lock, Access& access) {
+  const bool broken = lock.outcome() == Outcome::kBroken;
+  if (broken) {
+    go_on(Phase::kLock, lock);
+    if (lock.outcome() == Outcome::kBroken) undelivered_.emplace_back(access.record, lock.mine(), access.release_room);
+  }
+  if (lock.outcome() == Outcome::kDone) {
+    access.lock = lock.mine();
+    access.locked_tid = lock.tid();
+  }
+  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()))
+    footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
+  if (broken) return AbortReason::kNodeUnreachable;
+  if (lock.outcome() == Outcome::kMoved && access.seen == Access::Seen::kNothing) {
+    forget_place(access, footprint_.reach());
+    return AbortReason::kNone;
+  }
+  const AbortReason reason = why(lock.outcome(), lock.holder(), footprint_.reach().worker.shared);
+  if (reason == AbortReason::kRecordBusy) return AbortReason::kRemotelyLocked;
+  const bool changed = reason == AbortReason::kNone && access.read && access.locked_tid != access.tid;
+  return changed ? AbortReason::kReadChanged : reason;
+}
+
+void Locks::give_back(Phase phase, record::TidWord tid) {
+  if (injected("mark-before-write-back")) record_.complete();
+  AccessTable& accesses = footprint_.accesses;
+  Batch<Release> releases = footprint_.trips.batch<Release>(accesses.size());
+  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
+  for (Access& access : accesses) {
+    if (!access.held()) continue;
+    Release& release = releases.emplace_back(access.record, access.lock, access.release_room);
+    if (tid != 0 && access.written) {
+      release.set_version(record::version_word(tid, access.remove), access.record.incarnation, access.new_value);
+    }
+    access.lock = record::kFree;
+    steps.push_back(&release);
+  }
+  footprint_.trips.run(phase, std::span<AccessStep* const>(steps));
+  for (Release& release : releases) {
+    go_on(phase, release);
+    if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
+  }
+  if (undelivered_.empty()) record_.complete();
+}
+
+/// Of a lock or a release: over a few connections more.
+template <typename Resumable>
+void Locks::go_on(Phase phase, Resumable& step) {
+  for (unsigned turn = 0; step.outcome() == Outcome::kBroken; ++turn) {
+    if (turn == kMostResumptions || !footprint_.participants.reconnect(step.node())) {
+      cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});
+      return;
+    }
+    step.resume();
+    footprint_.trips.run(phase, step);
+  }
+}
+
+void Locks::end() {
+  if (undelivered_.empty()) {
+    record_.complete();  // of locks that were named, but never asked for
+  } else {
+    footprint_.reach().undelivered.keep(std::exchange(undelivered_, {}), footprint_.trips.hand_over_buffers(),
+                                        std::move(record_));
+  }
+}
+
+}  // namespace granary::cluster

@@ -1,0 +1,123 @@
+#include "src/cluster/transaction/participants.h"
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/cluster/record_access/regions.h"
+
+namespace granary::cluster {
+
+using base::injected;
+
+namespace {
+
+/// Looks at a participant's E before a transaction gives up waiting for it; between two, others go on.
+constexpr unsigned kMostEpochLooks = 1 << 16;
+
+}  // namespace
+
+AbortReason Participants::touch(rdma::NodeId node) {
+  for (const Participant& known : all_) {
+    if (known.node == node) return AbortReason::kNone;
+  }
+  Reach& reach = trips_.reach();
+  if (!reach.connect(node)) return AbortReason::kNodeUnreachable;
+  const rdma::Generation life = reach.peers.endpoint().peer_generation(*reach.peers.find(node));
+  all_.push_back({.node = node, .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0}});
+  return AbortReason::kNone;
+}
+
+rdma::RemoteAddress Participants::at(rdma::NodeId node, std::uint64_t offset) const {
+  for (const Participant& known : all_) {
+    if (known.node != node) continue;
+    rdma::RemoteAddress address = known.control;
+    address.region = kDataRegion;
+    address.offset = offset;
+    return address;
+  }
+  base::always_check(false, "only participants are reached");
+  return {};
+}
+
+bool Participants::reconnect(rdma::NodeId node) {
+  if (std::find(silent_.begin(), silent_.end(), node) != silent_.end()) return false;
+  const bool connected = trips_.reach().connect(node);
+  if (!connected) silent_.push_back(node);
+  return connected;
+}
+
+void Participants::clear() {
+  all_.clear();
+  silent_.clear();
+}
+
+bool Participants::epochs_known() const { return are_all_in(1); }
+
+epoch::Epoch Participants::greatest_epoch() const {
+  epoch::Epoch greatest = 0;
+  for (const Participant& one : all_) greatest = std::max(greatest, one.epoch);
+  return greatest;
+}
+
+AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* const> holds) {
+  const auto holding_at = [holds](rdma::NodeId node) {
+    return std::any_of(holds.begin(), holds.end(), [node](const AccessStep* step) {
+      return step->node() == node && step->outcome() == Outcome::kOpen;
+    });
+  };
+  Batch<Step*> steps = trips_.batch<Step*>(holds.size() + all_.size());
+  Batch<EpochRead> epochs = trips_.batch<EpochRead>(all_.size());
+  for (AccessStep* const hold : holds) steps.push_back(hold);
+  for (const Participant& participant : all_) {
+    void* const room = trips_.buffer(EpochRead::kBufferBytes);
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    EpochRead::Until until;
+    if (!injected("epoch-before-locks")) {
+      until.others = [&holding_at, node = participant.node] { return holding_at(node); };
+    }
+    steps.push_back(&epochs.emplace_back(participant.control, room, std::move(until)));
+  }
+  trips_.run(phase, std::span<Step* const>(steps));
+  return take(epochs);
+}
+
+bool Participants::add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps) {
+  for (const Participant& participant : all_) {
+    void* const room = trips_.buffer(EpochRead::kBufferBytes);
+    if (room == nullptr) return false;
+    steps.push_back(&reads.emplace_back(participant.control, room));
+  }
+  return true;
+}
+
+AbortReason Participants::take(const Batch<EpochRead>& reads) {
+  for (std::size_t i = 0; i < reads.size(); ++i) all_[i].epoch = reads[i].epoch();
+  return epochs_known() ? AbortReason::kNone : AbortReason::kNodeUnreachable;
+}
+
+AbortReason Participants::await_epoch(epoch::Epoch agreed) {
+  Reach& reach = trips_.reach();
+  Batch<EpochRead> epochs = trips_.batch<EpochRead>(all_.size());
+  Batch<Step*> steps = trips_.batch<Step*>(all_.size());
+  for (const Participant& participant : all_) {
+    if (participant.epoch >= agreed) continue;
+    void* const room = trips_.buffer(EpochRead::kBufferBytes);
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    // Whoever is out is led no further.
+    const auto in_vain = [&reach, node = participant.node] {
+      return !reach.is_member(node) || cc::shut_out(reach.worker.shared);
+    };
+    steps.push_back(&epochs.emplace_back(
+        participant.control, room, EpochRead::Until{.at_least = agreed, .looks = kMostEpochLooks, .in_vain = in_vain}));
+  }
+  if (steps.empty()) return AbortReason::kNone;
+  cc::bump(reach.counters.epoch_waits, std::uint64_t{1});
+  trips_.run(Phase::kAgree, std::span<Step* const>(steps));
+  for (const EpochRead& read : epochs) {
+    if (read.reached()) continue;
+    return read.epoch() == 0 || !reach.is_member(read.node()) ? AbortReason::kNodeUnreachable
+                                                              : AbortReason::kEpochsApart;
+  }
+  return AbortReason::kNone;
+}
+
+}  // namespace granary::cluster

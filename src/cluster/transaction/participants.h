@@ -1,0 +1,53 @@
+#pragma once
+// The nodes that a transaction has touched, and E of each (I7).
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "src/cluster/cluster_epoch/epoch_read.h"
+#include "src/cluster/transaction/trips.h"
+
+namespace granary::cluster {
+
+class Participants {
+ public:
+  explicit Participants(Trips& trips) : trips_(trips) {}
+
+  bool empty() const { return all_.empty(); }
+  std::size_t size() const { return all_.size(); }
+  /// Makes the node a participant, connected.
+  AbortReason touch(rdma::NodeId node);
+  /// In the participant's engine memory.
+  rdma::RemoteAddress at(rdma::NodeId node, std::uint64_t offset) const;
+  /// Connects a participant again. One that has not answered is not waited for again, as the transaction holds E back.
+  bool reconnect(rdma::NodeId node);
+  void clear();
+
+  /// Whether E of all has been READ.
+  bool epochs_known() const;
+  epoch::Epoch greatest_epoch() const;
+  bool are_all_in(epoch::Epoch epoch) const {
+    return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.epoch >= epoch; });
+  }
+  /// READs E of all behind what takes hold of records there, or shares a lease, in the same chain.
+  AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds);
+  /// READs of E of all, to run in front of other steps; false if there is no registered memory. Then tells what they found.
+  bool add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps);
+  AbortReason take(const Batch<EpochRead>& reads);
+  /// Waits, bounded, until E of all is at least that.
+  AbortReason await_epoch(epoch::Epoch agreed);
+
+ private:
+  struct Participant {
+    rdma::NodeId node;
+    rdma::RemoteAddress control;  ///< of its control block
+    epoch::Epoch epoch = 0;       ///< E there, as READ last
+  };
+
+  Trips& trips_;
+  std::vector<Participant> all_;
+  std::vector<rdma::NodeId> silent_;  ///< that did not take a new connection
+};
+
+}  // namespace granary::cluster

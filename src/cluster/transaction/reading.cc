@@ -1,0 +1,150 @@
+#include "src/cluster/transaction/reading.h"
+
+#include "src/cluster/record_access/checked_read.h"
+#include "src/cluster/record_access/key_read.h"
+#include "src/cluster/transaction/why.h"
+
+namespace granary::cluster {
+
+using messages::Ask;
+using messages::Place;
+
+AbortReason Reading::get(std::span<txn::RemoteGet> gets) {
+  Batch<Access*> wanted = footprint_.trips.batch<Access*>(gets.size());
+  Batch<Access*> unseen = footprint_.trips.batch<Access*>(gets.size());
+  for (const txn::RemoteGet& get : gets) {
+    Access* access = nullptr;
+    const AbortReason reason = footprint_.open(get.key, access);
+    if (reason != AbortReason::kNone) return reason;
+    wanted.push_back(access);
+    if (access->written || access->read) continue;
+    access->read = true;
+    if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
+  }
+  const AbortReason reason = look(unseen);
+  if (reason != AbortReason::kNone) return reason;
+  for (std::size_t i = 0; i < gets.size(); ++i) {
+    gets[i].found = wanted[i]->there();
+    gets[i].value = wanted[i]->visible();
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason Reading::read(Access& access) {
+  if (access.written || access.read) return AbortReason::kNone;
+  access.read = true;
+  if (access.seen != Access::Seen::kNothing) return AbortReason::kNone;
+  Access* const one = &access;
+  return look({&one, 1});
+}
+
+AbortReason Reading::look(std::span<Access* const> accesses) {
+  Batch<Access*> hashed = footprint_.trips.batch<Access*>(accesses.size());
+  Batch<Access*> others = footprint_.trips.batch<Access*>(accesses.size());
+  for (Access* const access : accesses) (access->table->hashed() ? hashed : others).push_back(access);
+  const AbortReason reason = look_up(hashed);
+  return reason == AbortReason::kNone ? ask(others) : reason;
+}
+
+AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
+  Batch<KeyRead> reads = footprint_.trips.batch<KeyRead>(accesses.size());
+  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
+  for (const Access* const access : accesses) {
+    const KnownTable& table = *access->table;
+    const std::string_view key = access->key.key;
+    void* const room = footprint_.trips.buffer(KeyRead::buffer_bytes(table.remote, key.size()));
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(
+        &reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations));
+  }
+  if (behind == Behind::kEpochs) {
+    const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kExecute, steps);
+    if (unreached != AbortReason::kNone) return unreached;
+  } else {
+    footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
+  }
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const AbortReason reason = take(*accesses[i], reads[i]);
+    if (reason != AbortReason::kNone) return reason;
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason Reading::take(Access& access, const KeyRead& read) {
+  const AbortReason reason = why(read.outcome(), read.state(), footprint_.reach().worker.shared);
+  if (reason != AbortReason::kNone) return reason;
+  if (read.read() == nullptr) {
+    access.seen = Access::Seen::kNoRecord;
+    const kvstore::remote::Lookup& missed = read.missed();
+    return footprint_.note(
+        access.key.home,
+        {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
+  }
+  access.seen = Access::Seen::kRecord;
+  access.record = read.record();
+  access.tid = read.read()->tid();
+  access.state = read.read()->state();
+  access.has_value = true;
+  if (access.found()) access.value = read.read()->value();
+  return AbortReason::kNone;
+}
+
+AbortReason Reading::ask(std::span<Access* const> accesses) {
+  Batch<Ask<Place>> questions = footprint_.trips.batch<Ask<Place>>(accesses.size());
+  Batch<messages::Question*> all = footprint_.trips.batch<messages::Question*>(accesses.size());
+  for (const Access* const access : accesses) {
+    all.push_back(&questions.emplace_back(
+        access->key.home, Place{.table = access->key.table->id(), .key = access->key.key, .with_value = true}));
+  }
+  footprint_.trips.ask(all);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    Access& access = *accesses[i];
+    AbortReason reason = why(questions[i]);
+    if (reason != AbortReason::kNone) return reason;
+    const messages::PlaceAnswer& answer = questions[i].answer();
+    if (answer.record.offset == 0) {
+      access.seen = Access::Seen::kNoRecord;
+      reason = footprint_.note(access.key.home, answer.missed);
+    } else {
+      take(access, answer.record);
+    }
+    if (reason != AbortReason::kNone) return reason;
+  }
+  return fetch(accesses);
+}
+
+void Reading::take(Access& access, const messages::SeenRecord& seen) {
+  access.seen = Access::Seen::kRecord;
+  access.record = RemoteRecord::at_entry(footprint_.participants.at(access.key.home, seen.offset), access.key.key,
+                                         seen.incarnation, access.table->remote.max_value_bytes);
+  access.record.incarnation_mask = record::kIncarnationMax;
+  access.tid = seen.tid;
+  access.has_value = seen.has_value || record::is_absent(seen.tid);
+  if (seen.has_value) access.value = footprint_.trips.arena().copy(seen.value);
+}
+
+AbortReason Reading::fetch(std::span<Access* const> accesses) {
+  Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(accesses.size());
+  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
+  Batch<Access*> wanted = footprint_.trips.batch<Access*>(accesses.size());
+  for (Access* const access : accesses) {
+    if (access->seen != Access::Seen::kRecord || access->has_value) continue;
+    void* const room = footprint_.trips.buffer(access->record.bytes());
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(&reads.emplace_back(access->record, room, access->lock));
+    wanted.push_back(access);
+  }
+  footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const CheckedRead& read = reads[i];
+    const AbortReason reason = why(read.outcome(), read.state(), footprint_.reach().worker.shared);
+    if (reason != AbortReason::kNone) return reason;
+    wanted[i]->has_value = true;
+    wanted[i]->tid = read.tid();
+    wanted[i]->state = read.state();
+    if (wanted[i]->found()) wanted[i]->value = read.value();
+  }
+  return AbortReason::kNone;
+}
+
+}  // namespace granary::cluster

@@ -1,0 +1,31 @@
+#pragma once
+// A leaf or a bucket of another node's index, for the node set.
+
+#include "src/cc/node_set.h"
+#include "src/cluster/messages/requests.h"
+
+namespace granary::cluster {
+
+struct RemotePlace {
+  rdma::NodeId node = 0;
+  messages::NodeKind kind = messages::NodeKind::kLeaf;
+  std::uint64_t offset = 0;
+  bool operator==(const RemotePlace&) const = default;
+};
+
+using RemoteNodeSet = cc::NodeSet<RemotePlace>;
+
+inline RemotePlace place_of(rdma::NodeId node, const messages::SeenNode& seen) {
+  return {node, seen.kind, seen.offset};
+}
+
+/// What an owner has changed for this transaction. Buckets are never made.
+inline cc::PlaceChange<RemotePlace> change_of(rdma::NodeId node, const messages::ChangedNode& change) {
+  return {.place = {node, change.kind, change.offset},
+          .before = change.before,
+          .after = change.after,
+          .split_from = {node, change.kind, change.split_from},
+          .made = change.before == 0 && change.kind == messages::NodeKind::kLeaf};
+}
+
+}  // namespace granary::cluster

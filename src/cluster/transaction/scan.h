@@ -1,0 +1,20 @@
+#pragma once
+// Scans of another node's ordered table or secondary index.
+
+#include "src/cluster/transaction/reading.h"
+
+namespace granary::cluster {
+
+/// A range of an ordered table of another node, or of an index of it.
+struct ElsewhereRange {
+  const txn::TableCore& table;
+  const txn::TableCore* index;  ///< of `table`; nullptr: the table itself is scanned
+  std::uint16_t home;
+  const ScanRange& range;
+};
+
+/// As txn::RemoteAccess::scan().
+AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
+                 ScanResult& result);
+
+}  // namespace granary::cluster

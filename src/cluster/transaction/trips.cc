@@ -1,0 +1,35 @@
+#include "src/cluster/transaction/trips.h"
+
+namespace granary::cluster {
+
+void Trips::run(Phase phase, std::span<Step* const> steps) {
+  if (steps.empty()) return;
+  const rdma::fiber::Traffic before = rounds_.traffic();
+  rounds_.run(steps);
+  const rdma::fiber::Traffic& after = rounds_.traffic();
+  ReachCounters& counters = reach_.counters;
+  cc::bump(counters.rounds[static_cast<std::size_t>(phase)], after.rounds - before.rounds);
+  cc::bump(counters.reads, after.reads - before.reads);
+  cc::bump(counters.read_bytes, after.read_bytes - before.read_bytes);
+  cc::bump(counters.writes, after.writes - before.writes);
+  cc::bump(counters.compare_swaps, after.compare_swaps - before.compare_swaps);
+}
+
+void Trips::run(Phase phase, std::span<AccessStep* const> steps) {
+  Batch<Step*> all = batch<Step*>(steps.size());
+  for (AccessStep* const step : steps) all.push_back(step);
+  run(phase, std::span<Step* const>(all));
+}
+
+void Trips::ask(std::span<messages::Question* const> questions) {
+  if (questions.empty()) return;
+  cc::bump(reach_.counters.messages, std::uint64_t{questions.size()});
+  reach_.messenger.ask(questions);
+}
+
+void Trips::clear() {
+  buffers_.clear();
+  arena_.clear();
+}
+
+}  // namespace granary::cluster

@@ -1,0 +1,56 @@
+#pragma once
+// How a transaction gets to other nodes: runs its steps and its questions, counts them, and has the memory that they need until it ends.
+
+#include <span>
+
+#include "rdma/fiber/rounds.h"
+#include "src/base/arena.h"
+#include "src/base/batch.h"
+#include "src/cluster/record_access/access_step.h"
+#include "src/cluster/transaction/reach.h"
+
+namespace granary::cluster {
+
+using Step = rdma::fiber::Step;
+template <typename T>
+using Batch = base::Batch<T>;
+
+class Trips {
+ public:
+  explicit Trips(Reach& reach)
+      : reach_(reach),
+        rounds_(reach.scheduler, reach.endpoint, reach.peers, reach.waiter),
+        buffers_(reach.buffers) {}
+
+  Reach& reach() { return reach_; }
+  const Reach& reach() const { return reach_; }
+
+  /// Runs the steps together, and counts their round trips for this part of the transaction.
+  void run(Phase phase, std::span<Step* const> steps);
+  void run(Phase phase, std::span<AccessStep* const> steps);
+  void run(Phase phase, Step& step) {
+    Step* const one = &step;
+    run(phase, std::span(&one, 1));
+  }
+  void ask(std::span<messages::Question* const> questions);
+
+  /// Registered memory until clear(); nullptr if the node's is used up.
+  void* buffer(std::size_t bytes) { return buffers_.allocate(bytes); }
+  /// For whoever needs the registered memory for longer than the transaction lasts.
+  Buffers hand_over_buffers() { return std::move(buffers_); }
+  /// Memory of this node until clear(), in which objects cost no allocation.
+  base::Arena& arena() { return arena_; }
+  template <typename T>
+  Batch<T> batch(std::size_t capacity) {
+    return {arena_, capacity};
+  }
+  void clear();
+
+ private:
+  Reach& reach_;
+  rdma::fiber::Rounds rounds_;
+  base::Arena arena_;
+  Buffers buffers_;
+};
+
+}  // namespace granary::cluster

@@ -1,0 +1,17 @@
+#pragma once
+// Why a transaction has to end after what it met at another node; kNone if it can go on.
+
+#include <granary/outcome.h>
+
+#include "src/cc/held_records.h"
+#include "src/cluster/messages/question.h"
+#include "src/cluster/record_access/outcome.h"
+
+namespace granary::cluster {
+
+AbortReason why(Outcome outcome);
+/// The same of a record at which `state` was found: if that is a dead node's, nobody waits for it any more.
+AbortReason why(Outcome outcome, record::StateWord state, const cc::Shared& shared);
+AbortReason why(const messages::Question& question);
+
+}  // namespace granary::cluster

@@ -1,0 +1,81 @@
+#pragma once
+// Executes one transaction's operations, each where its key lives, and keeps secondary indexes in step.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <granary/transaction.h>
+
+#include "src/txn/local_access.h"
+#include "src/txn/remote.h"
+
+namespace granary::txn {
+
+template <typename Get>
+struct GetsElsewhere;
+
+class Execution {
+ public:
+  Execution(WorkerCore& worker, Life& life) : life_(life), local_(worker, life) {}
+
+  /// How transactions reach other nodes; nullptr: there are none. While none is open.
+  void set_remote(std::unique_ptr<RemoteAccess> remote) { remote_ = std::move(remote); }
+  RemoteAccess* remote() { return remote_.get(); }
+  LocalAccess& local() { return local_; }
+  /// Whether the transaction has touched another node.
+  bool across() const { return remote_ != nullptr && remote_->used(); }
+
+  GetResult get(TableCore& table, std::string_view key, std::span<char> buffer) {
+    if (const Home home = home_elsewhere(table, key)) [[unlikely]]
+      return get_elsewhere(*home, table, key, buffer);
+    return local_.get(table, key, buffer);
+  }
+  Outcome get(TableCore& table, std::string_view key, std::string& value) {
+    return get(home_elsewhere(table, key), table, key, value);
+  }
+  Outcome multi_get(std::span<MultiGet> gets);
+  Outcome declare(std::span<const Declared> keys);
+  Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
+    const Home home = home_elsewhere(table, key);
+    if (!table.indexes().empty()) return write_indexed(home, table, key, value, rule);
+    return write_at(home, table, key, value, rule);
+  }
+  /// Of the table, or by an index of it.
+  ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
+
+ private:
+  /// Here, or at the other node that is the record's home and its index entries'.
+  using Home = std::optional<std::uint16_t>;
+
+  Outcome get(Home home, TableCore& table, std::string_view key, std::string& value);
+  Outcome write_at(Home home, TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
+    return home ? write_elsewhere(*home, table, key, value, rule) : local_.write(table, key, value, rule);
+  }
+
+  // Secondary indexes (index_maintenance.cc).
+  Outcome write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value,
+                        const WriteRule& rule);
+  Outcome move_index_entry(Home home, TableCore& index, std::string_view key, const std::string* old_value,
+                           const std::string_view* new_value);
+  /// Whether everything that was read would still pass validation.
+  bool seen_consistently(Home home);
+
+  // Other nodes (remote.cc).
+  Outcome find_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view& value);
+  GetResult get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::span<char> buffer);
+  Outcome multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere);
+  Outcome write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
+                          const WriteRule& rule);
+  ScanResult scan_elsewhere(std::uint16_t home, TableCore& table, TableCore* index, const ScanRange& range,
+                            ScanFn visit);
+
+  Life& life_;
+  LocalAccess local_;
+  std::unique_ptr<RemoteAccess> remote_;
+};
+
+}  // namespace granary::txn

@@ -1,0 +1,36 @@
+#pragma once
+// Where a transaction stands: what those who execute it have to know, and the one thing that they may do to it.
+
+#include <cstdint>
+
+#include <granary/outcome.h>
+#include <granary/transaction.h>
+
+namespace granary::txn {
+
+class Life {
+ public:
+  /// A serial tells the handle of a finished transaction from the next one's.
+  std::uint64_t serial() const { return serial_; }
+  /// kOk while this transaction can go on; else what the operation ends with in which the application ended or doomed it.
+  Outcome standing(std::uint64_t serial) const {
+    if (serial != serial_ || state_ == State::kIdle) return Outcome::kFinished;
+    return state_ == State::kOpen ? Outcome::kOk : Outcome::kAborted;
+  }
+  /// Dooms the transaction: undoes it at once, keeps the reason for commit(). The outcome of the operation that met the reason.
+  [[gnu::cold]] virtual Outcome doom_with(AbortReason reason) = 0;
+
+ protected:
+  enum class State : std::uint8_t {
+    kIdle,
+    kOpen,    ///< the slot is entered
+    kDoomed,  ///< it can only be ended; the slot is left, so that it holds nothing back
+  };
+
+  ~Life() = default;
+
+  State state_ = State::kIdle;
+  std::uint64_t serial_ = 0;
+};
+
+}  // namespace granary::txn

@@ -1,0 +1,86 @@
+#pragma once
+// A transaction's accesses to records of this node (Silo 4.5 to 4.7), over its access sets. What is elsewhere: remote.h.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <granary/transaction.h>
+
+#include "src/base/arena.h"
+#include "src/cc/access_set.h"
+#include "src/txn/life.h"
+#include "src/txn/lookup_cache.h"
+#include "src/txn/table_core.h"
+#include "src/txn/worker_core.h"
+#include "src/txn/write_rule.h"
+
+namespace granary::txn {
+
+class LocalGets;
+
+inline GetResult copy_out(std::string_view value, std::span<char> buffer) {
+  if (value.size() > buffer.size()) return {Outcome::kBufferTooSmall, value.size()};
+  std::copy(value.begin(), value.end(), buffer.begin());
+  return {Outcome::kOk, value.size()};
+}
+
+class LocalAccess {
+ public:
+  LocalAccess(WorkerCore& worker, Life& life) : worker_(worker), life_(life) {}
+
+  GetResult get(TableCore& table, std::string_view key, std::span<char> buffer) {
+    return read(table, key, look_up(table, key), buffer);
+  }
+  Outcome get(TableCore& table, std::string_view key, std::string& value);
+  /// kOk, or that the transaction was doomed.
+  Outcome get_together(const LocalGets& gets);
+  void prefetch(TableCore& table, std::string_view key);
+  Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule);
+  /// Of the table, or by an index of it.
+  ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
+
+  cc::AccessSet& sets() { return access_; }
+  /// Memory until clear().
+  base::Arena& arena() { return arena_; }
+  void clear() {
+    access_.clear();
+    arena_.clear();
+    lookups_.clear();
+    insert_hints_.clear();
+  }
+
+ private:
+  friend class ScanCursor;
+
+  // Execution on records (read.cc).
+  cc::Record* find(TableCore& table, std::string_view key);
+  /// The same, if it is not remembered from before in this transaction.
+  cc::Record* look_up(TableCore& table, std::string_view key);
+  /// Reads `record`, or what has taken its place; keeps the read set. `own` writes win.
+  GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
+  Outcome note_read(cc::Record* record, cc::TidWord tid);
+  Outcome note_node(cc::Place place, cc::Version version);
+
+  // Writes (write.cc).
+  Outcome write_own(cc::WriteEntry& own, std::string_view value, const WriteRule& rule);
+  Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
+  void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
+
+  /// A buffer for values during a scan at this nesting depth.
+  std::string& scratch();
+
+  WorkerCore& worker_;
+  Life& life_;
+  cc::AccessSet access_;
+  base::Arena arena_;
+  LookupCache lookups_;
+  InsertHints insert_hints_;
+  std::deque<std::string> scratch_;  // one per scan depth; addresses stay
+  std::size_t scan_depth_ = 0;
+};
+
+}  // namespace granary::txn

@@ -1,0 +1,67 @@
+#pragma once
+// Snapshot transactions (Silo 4.9). A snapshot pins its epoch, which keeps the versions that it sees; it enters
+// its epoch slot only within an operation, so however long it runs it never holds back E or the freeing of tree nodes.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <granary/transaction.h>
+
+#include "src/base/arena.h"
+#include "src/epoch/epoch.h"
+#include "src/txn/remote.h"
+#include "src/txn/worker_core.h"
+
+namespace granary::txn {
+
+class LocalGets;
+template <typename Get>
+struct GetsElsewhere;
+
+/// Those of one context, one after the other. All functions run on the worker's thread.
+class SnapshotContext {
+ public:
+  SnapshotContext(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}
+  SnapshotContext(const SnapshotContext&) = delete;
+  SnapshotContext& operator=(const SnapshotContext&) = delete;
+
+  /// How snapshots reach other nodes; nullptr: there are none. While none is open.
+  void set_remote(RemoteAccess* remote) { remote_ = remote; }
+  bool open() const { return open_; }
+  epoch::Epoch epoch() const { return epoch_; }
+
+  /// Opens a snapshot and returns its serial.
+  std::uint64_t begin();
+  /// At an epoch that another node's snapshot pins.
+  std::uint64_t begin_at(epoch::Epoch epoch);
+  GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
+  Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
+  Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);
+  ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
+  ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
+  /// False if the snapshot is another thread's, and goes on.
+  bool finish(std::uint64_t serial);
+  /// Ends the open one, if there is one: its handle finds it finished.
+  void end();
+
+ private:
+  Outcome admit(std::uint64_t serial, const TableCore* table, std::string_view key) const;
+  void get_together(const LocalGets& gets);
+  GetResult read(const cc::Record* record, std::size_t key_bytes, std::span<char> buffer) const;
+  Outcome get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string& value);
+  Outcome multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere);
+  ScanResult scan_elsewhere(std::uint16_t home, const TableCore& table, const ScanRange& range, ScanFn visit);
+
+  WorkerCore& worker_;
+  epoch::Slot& slot_;
+  RemoteAccess* remote_ = nullptr;
+  bool open_ = false;
+  std::uint64_t serial_ = 0;
+  epoch::Epoch epoch_ = 0;    // that it sees
+  epoch::Epoch entered_ = 0;  // e_w when it began
+  base::Arena arena_;         // of an operation
+};
+
+}  // namespace granary::txn

@@ -1,0 +1,18 @@
+#pragma once
+// How often a thread has asked for memory, counted by the operator new of the test programs (tests/main.cc).
+
+#include <cstdint>
+
+namespace granary::tests {
+
+/// False under sanitizers, which bring allocators of their own.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kCountsAllocations = false;
+#else
+inline constexpr bool kCountsAllocations = true;
+#endif
+
+/// Of this thread.
+inline thread_local constinit std::uint64_t allocations = 0;
+
+}  // namespace granary::tests
