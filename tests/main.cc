@@ -2,6 +2,8 @@
 //
 //   --inject_bug=NAME   switches one of src/base/test_hooks.h's bugs on, in builds that have them: then the tests
 //                       are expected to fail (tests/injected)
+//   --asserting         with a bug: debug invariants (src/base/check.h) end the process as ever, instead of being muted, by
+//                       which tests have to notice the bug by themselves
 //   --list_bugs         prints the names
 //   --htm=sim           databases of tests commit in simulated HTM regions (tests/support/htm_setting.h)
 //   --tables=shared     their tables are shared ones (tests/support/table_setting.h)
@@ -17,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/base/check.h"
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 #include "tests/support/allocations.h"
@@ -83,6 +86,7 @@ class ReplayPrinter final : public testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   std::string command = argv[0];
+  bool asserting = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     constexpr std::string_view kSeed = "--seed=";
@@ -96,6 +100,10 @@ int main(int argc, char** argv) {
       granary::tests::asked_shared_tables = true;
       continue;
     }
+    if (argument == "--asserting") {
+      asserting = true;
+      continue;
+    }
     constexpr std::string_view kInject = "--inject_bug=";
     if (argument == "--list_bugs") {
       for (const granary::base::KnownBug& bug : granary::base::known_bugs()) std::puts(bug.name.data());
@@ -106,6 +114,7 @@ int main(int argc, char** argv) {
       return kUsage;
     }
   }
+  if (!granary::base::injected_bug().empty() && !asserting) granary::base::mute_debug_invariants();
   testing::UnitTest::GetInstance()->listeners().Append(new ReplayPrinter(std::move(command)));
   return RUN_ALL_TESTS();
 }

@@ -31,6 +31,7 @@
 
 #include <granary/granary.h>
 
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "tests/crash/ledger.h"
 
@@ -249,7 +250,10 @@ int run_client(int argc, char** argv) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // however the harness ends, no client is left
   if (argc < 2) Flags::usage("");
   const Flags flags(argc, argv);
-  if (const std::string bug = flags.text("inject_bug"); !bug.empty()) base::inject_bug(bug);
+  if (const std::string bug = flags.text("inject_bug"); !bug.empty()) {
+    base::inject_bug(bug);
+    base::mute_debug_invariants();  // as in tests/main.cc
+  }
   const std::string_view command = argv[1];
   if (command == "run") return run(flags);
   if (command == "check") return check(flags);
