@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "src/base/check.h"
 #include "src/record/tid.h"
 
 namespace granary::recovery {
@@ -74,6 +75,7 @@ std::vector<NodeLogEnd> agree_on_ends(std::span<const NodeLogState> nodes) {
   const std::optional<epoch::Epoch> cut = agree_on_cut(nodes);
   std::vector<NodeLogEnd> ends;
   for (const NodeLogState& node : nodes) {
+    base::invariant("I20", !cut || !node.running || *cut <= node.running->durable);
     const bool beyond = cut && node.over > *cut;
     ends.push_back({.needed = node.running || beyond, .cut = cut});
   }

@@ -13,6 +13,7 @@
 
 #include "recovery/apply.h"
 #include "recovery/entry_check.h"
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/record/tid.h"
 
@@ -58,8 +59,11 @@ class Work {
   bool in_stretch(epoch::Epoch epoch) const { return epoch >= stretch_.first && epoch <= stretch_.last; }
 
   epoch::Epoch limit_of(const Piece& piece) const {
+    return base::injected("replay-past-durable") ? kNoLimit : true_limit_of(piece);
+  }
+  epoch::Epoch true_limit_of(const Piece& piece) const {
     if (piece.ring != nullptr || (piece.segment->running && options_.past_durable)) return kNoLimit;
-    return base::injected("replay-past-durable") ? kNoLimit : piece.segment->limit;
+    return piece.segment->limit;
   }
 
   /// nullptr when nothing is left, or something failed.
@@ -193,6 +197,7 @@ class Replayer {
       ++statistics_.dropped;
       return {};
     }
+    base::debug_invariant("I18", [&] { return epoch <= work_.true_limit_of(piece); });
     ++statistics_.transactions;
     log::WriteReader writes(entry.body);
     log::Write write;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cluster_config/membership/member_text.h"
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::membership {
@@ -232,6 +233,7 @@ void Membership::publish(Configuration configuration) {
   {
     const std::lock_guard lock(mutex_);
     if (configuration.version <= configuration_->version) return;
+    base::invariant("I11", fence_.version() < configuration.version);
     if (status_.ok() && !base::injected("fence-moves-late")) fence_.move(configuration.version);
     living_.follow(configuration);
     configuration_ = std::make_shared<const Configuration>(std::move(configuration));
@@ -255,12 +257,17 @@ void Membership::tell() {
   const std::shared_ptr<const Configuration> newest = configuration();
   if (newest->version > told_version_) {
     told_version_ = newest->version;
+    base::debug_invariant("I11", [&] {
+      const std::uint64_t version = fence_.version();
+      return version == Fence::kClosed || version >= newest->version;
+    });
     listener_.changed(*newest);
     if (base::injected("fence-moves-late")) fence_.move(newest->version);
   }
   std::unique_lock lock(mutex_);
   if (status_.ok() || std::exchange(told_lost_, true)) return;
   const Status why = status_;
+  base::debug_invariant("I11", [&] { return fence_.version() == Fence::kClosed; });
   lock.unlock();
   listener_.lost(why);
 }

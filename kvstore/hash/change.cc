@@ -1,5 +1,6 @@
 #include "kvstore/hash/change.h"
 
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::kvstore::hash {
@@ -19,7 +20,9 @@ Change::Change(const Table& table, Bucket& main) : table_(table), main_(main) {
 
 /// `opened` of line 0 is the lock: it goes last, when no store of this change is left to come.
 Change::~Change() {
+  base::debug_invariant("I22", [&] { return load_word(&main_.lines[0].opened) == before_ + 1 && !is_odd(after_); });
   if (changes_) {
+    base::debug_invariant("I22", [&] { return all_lines_odd(); });
     base::sync_point("hash.closing");
     for_each_line([&](Line& line) {
       store_word(&line.closed, after_);
@@ -34,6 +37,12 @@ void Change::for_each_line(Do&& act) {
   for (Bucket* bucket = &main_; bucket != nullptr; bucket = table_.next(*bucket)) {
     for (Line& line : bucket->lines) act(line);
   }
+}
+
+bool Change::all_lines_odd() {
+  bool all = true;
+  for_each_line([&](const Line& line) { all = all && load_word(&line.opened) == before_ + 1; });
+  return all;
 }
 
 Slot* Change::find(const HashedKey& key) const {
@@ -68,6 +77,7 @@ void Change::open() {
 
 /// Its lines are odd before anybody can reach them.
 void Change::append(Bucket& header) {
+  base::invariant("I22", changes_);
   header = {};
   for (Line& line : header.lines) {
     store_word(&line.closed, before_);

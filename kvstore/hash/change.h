@@ -30,6 +30,7 @@ class Change {
  private:
   template <typename Do>
   void for_each_line(Do&& act);
+  bool all_lines_odd();
 
   const Table& table_;
   Bucket& main_;

@@ -125,8 +125,7 @@ void LocationCache::age(Set& set) {
 }
 
 void LocationCache::remember(std::uint64_t key, Location location, LocationCacheCounters& worker) {
-  base::debug_check(location.offset() == (location.offset() & kOffsetMask),
-                    "offsets are below 2^48 and multiples of 8");
+  base::debug_invariant("I23", [&] { return unpack(pack(location)) == location; });
   const Home home = home_of(key);
   Entry* room = nullptr;
   std::uint64_t least = 0;

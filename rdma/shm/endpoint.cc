@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "src/base/check.h"
 #include "src/base/region_mark.h"
 
 namespace granary::rdma::shm {
@@ -83,6 +84,7 @@ std::size_t ShmEndpoint::poll(std::span<Completion> completions) {
   while (count < completions.size() && next_done_ != done_.size()) {
     const Done& done = done_[next_done_++];
     Connection& at = *connections_[done.connection];
+    base::invariant("I25", at.outstanding >= done.operations);
     at.outstanding -= done.operations;
     if (done.signal == Signal::kNo) continue;
     completions[count++] = {done.tag, done.connection,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rdma/sim/sim_fabric.h"
+#include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 
@@ -54,6 +55,10 @@ std::uint64_t Connection::begin_of(const Operation& operation) {
 
 void Connection::post_operation(const Operation& operation, bool copy) {
   const std::uint64_t begin = begin_of(operation);
+  base::debug_invariant("I25", [&] {
+    const bool may_overtake = operation.kind == OperationKind::kWrite && !operation.fenced;
+    return begin > (may_overtake ? last_write_end_ : last_end_);
+  });
   const bool torn = operation.kind == OperationKind::kRead && base::injected("torn-header-read");
   const std::uint32_t together = torn ? base::kWord : kLine;
   std::uint64_t end = begin;

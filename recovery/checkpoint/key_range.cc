@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/base/check.h"
+
 namespace granary::recovery::checkpoint {
 namespace {
 
@@ -76,6 +78,7 @@ std::optional<KeyRange> split(const Tree& tree, KeyRange* range) {
       KeyRange upper{std::move(*above), true, std::move(range->to), range->to_inclusive};
       range->to = std::move(*below);
       range->to_inclusive = true;
+      base::invariant("I21", range->to < upper.from);
       return upper;
     }
     if (above) {

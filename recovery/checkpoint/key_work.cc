@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "src/base/check.h"
+
 namespace granary::recovery::checkpoint {
 
 KeyWork::KeyWork(std::span<txn::TableCore* const> tables, epoch::EpochManager& epochs, unsigned threads)
@@ -23,6 +25,7 @@ bool KeyWork::find(unsigned me, epoch::Slot& slot, const std::atomic<bool>& stop
 }
 
 void KeyWork::finish(Share& share) {
+  base::invariant("I21", share.table != nullptr);
   share.table = nullptr;
   busy_.fetch_sub(1, std::memory_order_acq_rel);
 }
@@ -39,6 +42,7 @@ bool KeyWork::take_table(unsigned me, epoch::Slot& slot) {
     epochs_.leave(slot);
     if (!range) continue;
     const std::lock_guard lock(share(me).mutex);
+    base::invariant("I21", share(me).table == nullptr);
     share(me).range = std::move(*range);
     share(me).table = tables_[next];
     return true;
@@ -63,6 +67,7 @@ bool KeyWork::take_half(unsigned me, epoch::Slot& slot) {
       busy_.fetch_add(1, std::memory_order_acq_rel);
     }
     const std::lock_guard lock(share(me).mutex);
+    base::invariant("I21", share(me).table == nullptr);
     share(me).range = std::move(*half);
     share(me).table = table;
     return true;

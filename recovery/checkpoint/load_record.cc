@@ -13,6 +13,8 @@ using record::Record;
 /// Puts `made` in the place of the locked record, or only its content: a shared record never moves (I3).
 void take_place(txn::TableCore& table, std::string_view key, std::string_view value, Record* there, Record* made,
                 cc::WorkerState& worker) {
+  base::debug_invariant("I1", [&] { return record::tid_of(made->tid()) > record::tid_of(there->tid()); });
+  base::debug_invariant("I2", [&] { return record::is_locked(there->tid()); });
   if (table.is_shared()) {
     cc::fill_record(*there, key, value, made->tid());
     cc::free_record(worker, made);

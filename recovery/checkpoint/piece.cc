@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/check.h"
 #include "src/record/shared_read.h"
 
 namespace granary::recovery::checkpoint {
@@ -15,6 +16,7 @@ bool Piece::run(cc::Index& index, TableRange* range) {
 bool Piece::run_keys(const kvstore::ordered::Tree& tree, KeyRange* range) {
   tree.scan(range->bounds(), kvstore::ordered::Direction::kForward, *this);
   if (!over()) return false;
+  base::invariant("I21", range->from_inclusive ? range->from <= last_key_ : range->from < last_key_);
   range->from.swap(last_key_);
   range->from_inclusive = false;
   return true;

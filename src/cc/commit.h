@@ -49,6 +49,7 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   Decision decision(writes, worker, here.tid(), there.part());
   if (const AbortReason no = here.install(decision); failed(no)) [[unlikely]]
     return end(no);
+  base::debug_invariant("I8", [&] { return decision.logged(); });
   there.write_back(here.tid());
   reach(kPoints.written_back);
   return {.tid = here.tid(), .epoch = epoch};

@@ -4,6 +4,7 @@
 // of this process, and nothing of it can be seen before. Copies of the log at other nodes would be awaited here.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
@@ -22,8 +23,9 @@ class Decision {
         tid_(tid) {
     if (worker.ring == nullptr) return;
     bytes_ = write_log_entry(writes, worker, tid);
+    end_ = worker.ring->end_after(bytes_);
     if (elsewhere == nullptr) return;
-    elsewhere->decide(tid, worker.ring->end_after(bytes_));
+    elsewhere->decide(tid, end_);
     base::sync_point("across.deciding");
   }
   ~Decision() {
@@ -33,10 +35,13 @@ class Decision {
   Decision& operator=(const Decision&) = delete;
 
   bool across_nodes() const { return elsewhere_ != nullptr; }
+  /// Whether the entry is in the ring, if there is one: before another node may see the transaction (I8).
+  bool logged() const { return worker_.ring == nullptr || worker_.ring->end_after(0) >= end_; }
 
   /// Decides. In the ring before it is visible: whoever sees a write of this transaction finds it logged, if it is of the same epoch
   /// in the same or an earlier turn of the loggers, and after a crash of the process as well.
   void publish() {
+    check_announced();
     decided();
     if (worker_.ring == nullptr) return;
     if (elsewhere_ != nullptr && base::injected("log-after-write-back")) {
@@ -52,6 +57,7 @@ class Decision {
     if (worker_.ring != nullptr) worker_.ring->publish_in(memory, bytes_);
   }
   void published() {
+    check_announced();
     decided();
     if (worker_.ring != nullptr) worker_.ring->published(bytes_);
   }
@@ -61,6 +67,11 @@ class Decision {
   }
 
  private:
+  /// The entry ends where other nodes' x-locks say: nothing else has been published since.
+  void check_announced() const {
+    if (worker_.ring != nullptr && elsewhere_ != nullptr)
+      base::invariant("I10", worker_.ring->end_after(bytes_) == end_);
+  }
   void decided() {
     base::invariant("I1", tid_ > worker_.last_tid);
     worker_.last_tid = tid_;
@@ -70,7 +81,8 @@ class Decision {
   RemotePart* const elsewhere_;
   const TidWord tid_;
   std::size_t bytes_ = 0;
-  bool late_ = false;  // by an injected bug
+  std::uint64_t end_ = 0;  // of the entry in the ring
+  bool late_ = false;      // by an injected bug
 };
 
 }  // namespace granary::cc

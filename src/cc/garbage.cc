@@ -1,5 +1,8 @@
 #include "src/cc/garbage.h"
 
+#include <algorithm>
+
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/records.h"
 #include "src/record/shared_change.h"
@@ -34,10 +37,13 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
     if (record::unlocked(record->tid()) == expected) keep_for_later(worker, absent);
     return;
   }
+  base::debug_invariant("I3", [&] { return expected == absent.tid && record::is_absent(expected); });
   base::sync_point("gc.locked");
   // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
   record::end_life(*record, absent.key);
   absent.index->remove(absent.key, found.value, worker.nodes);
+  base::debug_invariant(
+      "I2", [&] { return record->tid(std::memory_order_relaxed) == (record::superseded(expected) | record::kLocked); });
   record->store_tid(record::superseded(expected));
   register_unhooked(worker, record);
 }
@@ -84,6 +90,7 @@ std::size_t collect_garbage(WorkerState& worker, std::size_t budget) {
   epoch::Epoch version_safe = worker.shared.settings.snapshots ? epochs.snapshot_reclamation() : tree_safe;
   if (base::injected("free-too-early")) tree_safe = version_safe = ~epoch::Epoch{0} - 1;
 
+  base::debug_invariant("I17", [&] { return std::max(tree_safe, version_safe) < epochs.current(); });
   std::size_t done = worker.versions.reclaim(version_safe, budget, [&](Record* version) {
     bump(worker.version_bytes, -static_cast<std::int64_t>(block_bytes(worker, version)));
     free_record(worker, version);

@@ -1,5 +1,6 @@
 #include "src/cc/holder_requests.h"
 
+#include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
@@ -66,6 +67,9 @@ Kept keep_version(WorkerState& worker, Index& index, std::string_view key, recor
   Record* const version = allocate_record(worker, head.size(), memory::Urgency::kNormal);
   if (version == nullptr) return Kept::kOutOfMemory;
   copy_version(head, key.size(), lock.tid(), *version, worker);
+  base::debug_invariant("I12", [&] {
+    return record::tid_of(version->tid()) == record::tid_of(lock.tid()) && version->previous() == head.previous();
+  });
   base::sync_point("holder.copied");
   // Snapshot readers reach the copy only through this release store. Should the holder not write after all, it is a copy of what
   // is there, which nobody looks for, and it goes in its time.

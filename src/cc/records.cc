@@ -1,5 +1,6 @@
 #include "src/cc/records.h"
 
+#include "src/base/check.h"
 #include "src/record/shared_change.h"
 
 namespace granary::cc {
@@ -31,6 +32,7 @@ void fill_record(Record& record, std::string_view key, std::string_view value, T
 }
 
 void free_record(WorkerState& worker, Record* record) {
+  base::debug_invariant("I3", [&] { return !record::is_locked(record->tid(std::memory_order_relaxed)); });
   if (record::is_shared(record)) {
     worker.slabs.free(SlabKind::kSharedRecord, &record::shared_of(*record));
   } else {

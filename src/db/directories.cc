@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "recovery/owner.h"
+#include "src/base/check.h"
 #include "src/base/directory.h"
 #include "src/base/private_directory.h"
 
@@ -151,6 +152,7 @@ Status Directories::check_new() const {
 }
 
 Status Directories::claim_log() {
+  base::invariant("I24", !locks_.empty());
   const recovery::Manifest& now = manifest_.now();
   std::vector<std::string> directories = now.log_directories;
   const bool more = add_missing(directories, of_log());
@@ -188,6 +190,7 @@ Status Directories::claim_rings() {
   const std::string directory = of_rings();
   if (const Status made = base::make_private_directory(directory); !made.ok()) return made;
   if (const Status locked = lock_rings(directory); !locked.ok()) return locked;
+  base::invariant("I24", ring_lock_ != nullptr && ring_lock_path_ == directory);
   const recovery::Manifest& now = manifest_.now();
   return recovery::write_owner(base::system_files(), {now.database, now.instance, options_.directory, directory});
 }

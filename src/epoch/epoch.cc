@@ -119,6 +119,7 @@ void EpochManager::publish(const Oldest& oldest, Epoch durable) {
   ControlBlock::ByNode& mine = control_->by_node;
   // A slot below what was published is being entered: its owner reads E again, and enters anew (I13).
   const Epoch open = std::max(oldest.open, mine.oldest.load(std::memory_order_relaxed));
+  base::debug_invariant("I7", [&] { return open <= oldest.now; });
   mine.oldest.store(open, std::memory_order_release);
   mine.oldest_snapshot.store(oldest.snapshot, std::memory_order_release);
   mine.durable.store(std::min(durable, open - 1), std::memory_order_release);
@@ -131,7 +132,8 @@ void EpochManager::publish(const Oldest& oldest, Epoch durable) {
 /// then, so its e_w is at most one more, as nodes differ by 1: min e_w - 2 is safe where min e_w - 1 is for a node alone.
 /// And what this node knows of the others' min e_w is that it is not below E - 1.
 void EpochManager::raise_reclamation(const Oldest& oldest) {
-  const auto raise = [](std::atomic<Epoch>& word, Epoch to) {
+  const auto raise = [now = oldest.now](std::atomic<Epoch>& word, Epoch to) {
+    base::invariant("I17", to < now);
     if (to > word.load(std::memory_order_relaxed)) word.store(to, std::memory_order_release);
   };
   if (in_cluster()) {
@@ -147,7 +149,8 @@ void EpochManager::raise_reclamation(const Oldest& oldest) {
 bool EpochManager::advance(const Oldest& oldest) {
   if (oldest.open < oldest.now || oldest.now == kLastEpoch) return false;
   std::atomic<Epoch>& epoch = control_->by_leader.epoch;
-  const base::lines::Store seen(&epoch);  // by regions: a commit's reads E
+  base::invariant("I13", epoch.load(std::memory_order_relaxed) == oldest.now);  // nobody else advances it
+  const base::lines::Store seen(&epoch);                                        // by regions: a commit's reads E
   epoch.store(oldest.now + 1, std::memory_order_release);
   return true;
 }

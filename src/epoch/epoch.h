@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "src/base/cache_line.h"
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/epoch/control_block.h"
 
@@ -84,12 +85,18 @@ class EpochManager {
         slot.local.exchange(epoch, std::memory_order_seq_cst);  // a full fence on x86-64
       }
       const Epoch now = current();
-      if (now == epoch || base::injected("enter-without-look")) return epoch;
+      if (now == epoch || base::injected("enter-without-look")) break;
       epoch = now;
     }
+    // The E of a node that joins a cluster goes to that of the others at once; it has no transactions by then.
+    base::debug_invariant("I13", [&] { return current() <= epoch + 1 || in_cluster(); });
+    return epoch;
   }
   /// Closes the slot. Release: everything the transaction read or wrote happens before a reclaimer sees it idle.
-  void leave(Slot& slot) { slot.local.store(kIdle, std::memory_order_release); }
+  void leave(Slot& slot) {
+    base::debug_invariant("I13", [&] { return slot.local.load(std::memory_order_relaxed) != kIdle; });
+    slot.local.store(kIdle, std::memory_order_release);
+  }
 
   /// The snapshot epoch that a slot with this e_w reads at: it sees exactly the TIDs with epoch < it.
   /// snap(e) = k·⌊e/k⌋; SE = snap(E − k), and 0 (sees nothing) before the first.
@@ -101,7 +108,9 @@ class EpochManager {
   /// Pins a snapshot in an entered slot: from here on versions that it sees are kept until unpinned,
   /// even while the slot is left and entered again between operations.
   Epoch pin_snapshot(Slot& slot) {
-    const Epoch snapshot = snapshot_of(slot.local.load(std::memory_order_relaxed));
+    const Epoch local = slot.local.load(std::memory_order_relaxed);
+    base::invariant("I13", local != kIdle);
+    const Epoch snapshot = snapshot_of(local);
     slot.snapshot.store(snapshot, std::memory_order_release);
     return snapshot;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::log {
@@ -16,6 +17,9 @@ void DurableEpoch::publish(std::size_t logger, epoch::Epoch complete) {
   const epoch::Epoch least = base::injected("durable-is-greatest") ? *std::max_element(locals_.begin(), locals_.end())
                                                                    : *std::min_element(locals_.begin(), locals_.end());
   if (least <= durable_.load(std::memory_order_relaxed) || failed_.load(std::memory_order_relaxed)) return;
+  base::debug_invariant("I18", [&] {
+    return std::all_of(locals_.begin(), locals_.end(), [&](epoch::Epoch local) { return least <= local; });
+  });
   durable_.store(least, std::memory_order_release);
   raised_.notify_all();
 }

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "src/base/check.h"
+
 namespace granary::log {
 namespace {
 
@@ -41,7 +43,10 @@ std::uint64_t LockAhead::take(std::uint64_t count) {
 }
 
 void LockAhead::give_back(std::uint64_t first, std::uint64_t count) {
-  for (std::uint64_t i = first; i < first + count; ++i) taken_[i] = 0;
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    base::invariant("I10", taken_[i] != 0);
+    taken_[i] = 0;
+  }
 }
 
 bool LockAhead::empty() const { return std::find(taken_.begin(), taken_.end(), std::uint8_t{1}) == taken_.end(); }
@@ -57,6 +62,7 @@ bool LockRecord::reserve(std::uint64_t bytes) {
 }
 
 void LockRecord::add(const NamedLock& lock) {
+  base::invariant("I10", !runs_.empty() && runs_.back().room() >= named_bytes(lock.key.size()));
   Run& run = runs_.back();
   auto* const to = reinterpret_cast<std::uint64_t*>(area_->block(run.first) + run.bytes);
   run.bytes += named_bytes(lock.key.size());
@@ -73,6 +79,7 @@ void LockRecord::publish() {
 }
 
 void LockRecord::decide(std::uint64_t tid, std::uint64_t log_end) {
+  base::invariant("I10", log_end != 0);
   for (const Run& run : runs_) {
     SlotHeader& header = area_->header(run.first);
     header.tid.store(tid, std::memory_order_release);

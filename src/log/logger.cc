@@ -27,6 +27,14 @@ EntryHeader header_at(const char* entry) {
   return header;
 }
 
+/// Whether all of these whole entries are of epochs after that one.
+bool all_behind(std::string_view entries, epoch::Epoch epoch) {
+  for (std::size_t at = 0; at < entries.size(); at += header_at(entries.data() + at).bytes()) {
+    if (record::epoch_of(header_at(entries.data() + at).tid()) <= epoch) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, DurableEpoch& durable)
@@ -117,6 +125,7 @@ Status Logger::drain(Ring& ring) {
   const std::string_view entries = ring.undrained();
   if (entries.empty()) return {};
   if (const Status taken = take(entries); !taken.ok()) return taken;
+  base::debug_invariant("I18", [&] { return all_behind(entries, marked_); });
   base::sync_point("logger.appended");
   ring.drained(entries.size());
   if (base::injected("give-room-before-sync")) give_room();
@@ -130,8 +139,8 @@ Status Logger::take(std::string_view entries) {
     const std::size_t from = at;
     while (at < entries.size() && at - from < kBufferBytes) {
       const EntryHeader header = header_at(entries.data() + at);
-      base::always_check(header.kind() == EntryKind::kTransaction && header.bytes() <= entries.size() - at,
-                         "a ring holds whole transactions up to its tail");
+      // A ring holds whole transactions up to its tail.
+      base::invariant("I8", header.kind() == EntryKind::kTransaction && header.bytes() <= entries.size() - at);
       segment_.last_epoch = std::max(segment_.last_epoch, record::epoch_of(header.tid()));
       newest_ = std::max(newest_, segment_.last_epoch);
       if (!options_.codec) add_entry(entries.data() + at, header);
@@ -156,6 +165,7 @@ Status Logger::sync() {
 }
 
 void Logger::give_room() {
+  base::debug_invariant("I19", [&] { return synced_bytes_ == segment_.bytes; });
   for (Ring* const ring : known_rings_) ring->give_room({segment_.sequence, segment_.bytes});
   base::sync_point("logger.gave_room");
 }
@@ -204,17 +214,23 @@ Status Logger::finish_epoch(epoch::Epoch complete) {
     if (const Status done = mark(complete); !done.ok()) return done;
   }
   base::sync_point("logger.synced");
+  base::invariant("I18", complete > marked_);
   marked_ = complete;
-  durable_.publish(options_.identity.logger, complete);
+  tell(complete);
   base::sync_point("logger.published");
   return idle || segment_.bytes < options_.segment_bytes ? Status() : rotate();
 }
 
 Status Logger::mark(epoch::Epoch complete) {
-  if (base::injected("ack-before-sync")) durable_.publish(options_.identity.logger, complete);
+  if (base::injected("ack-before-sync")) tell(complete);
   add_marker(complete);
   if (const Status done = write_out(); !done.ok()) return done;
   return sync();
+}
+
+void Logger::tell(epoch::Epoch complete) {
+  base::debug_invariant("I18", [&] { return buffer_.empty() && synced_bytes_ == segment_.bytes; });
+  durable_.publish(options_.identity.logger, complete);
 }
 
 void Logger::add_marker(epoch::Epoch complete) {

@@ -97,6 +97,7 @@ class Logger {
   Status take(std::string_view entries);
   Status finish_epoch(epoch::Epoch complete);
   Status mark(epoch::Epoch complete);
+  void tell(epoch::Epoch complete);
   Status rotate();
   Status end_segment(Segment& segment);
   void add_marker(epoch::Epoch complete);

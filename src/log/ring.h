@@ -21,6 +21,7 @@
 #include <granary/status.h>
 
 #include "src/base/cache_line.h"
+#include "src/base/check.h"
 #include "src/log/format.h"
 #include "src/log/lock_ahead.h"
 
@@ -103,7 +104,7 @@ class Ring {
   std::uint64_t end_after(std::uint64_t bytes) const { return tail_ + bytes; }
   /// Makes the entry of `bytes` at the tail visible to the logger, and safe from the process's death.
   void publish(std::uint64_t bytes) {
-    tail_ += bytes;
+    published(bytes);
     header_->tail.store(tail_, std::memory_order_release);
   }
   /// The same inside an HTM region, through its `memory`; published() must follow once the region has committed.
@@ -111,7 +112,10 @@ class Ring {
   void publish_in(Memory& memory, std::uint64_t bytes) {
     memory.store(header_->tail, tail_ + bytes);
   }
-  void published(std::uint64_t bytes) { tail_ += bytes; }
+  void published(std::uint64_t bytes) {
+    tail_ += bytes;
+    base::invariant("I19", tail_ - known_head_ <= capacity_);
+  }
 
   // --- the logger ---
   /// The whole entries that it has not drained yet.
@@ -119,13 +123,18 @@ class Ring {
   /// Bytes that the worker may not write over, drained or not.
   std::uint64_t held() const { return pending().size(); }
   /// The first `bytes` of undrained() are in the log file. They stay here until they are synced.
-  void drained(std::uint64_t bytes) { drained_ += bytes; }
+  void drained(std::uint64_t bytes) {
+    drained_ += bytes;
+    base::invariant("I19", drained_ <= header_->tail.load(std::memory_order_relaxed));
+  }
   /// All that was drained is on the device, where the log is synced up to `synced`: the worker may write over it.
   ///
   /// The position is there before head moves, and changes as a whole. So wherever the process dies between these stores, the log was
   /// synced up to the position, and everything before head stands before it.
   void give_room(const Position& synced) {
-    if (drained_ == header_->head.load(std::memory_order_relaxed)) return;
+    const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
+    if (drained_ == head) return;
+    base::invariant("I19", drained_ > head);
     const std::uint64_t next = 1 - header_->position.load(std::memory_order_relaxed);
     header_->positions[next].sequence.store(synced.sequence, std::memory_order_relaxed);
     header_->positions[next].offset.store(synced.offset, std::memory_order_relaxed);

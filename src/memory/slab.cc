@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/base/cache_line.h"
+#include "src/base/check.h"
 #include "src/base/region_mark.h"
 
 namespace granary::memory {
@@ -78,6 +79,7 @@ SlabPool::SlabPool(Region& region, SlabOptions options)
       options_(options),
       base_(reinterpret_cast<std::uintptr_t>(region.base())),
       extent_class_((region.size() >> kExtentShift) + 1),
+      extent_kind_((region.size() >> kExtentShift) + 1),
       reserve_bytes_(options.reserve_bytes),
       spare_(kSlabKinds * kClasses) {
   for (std::size_t i = 0; i < kClasses; ++i) class_bytes_[i] = bytes_of(i);
@@ -154,6 +156,7 @@ std::uint64_t SlabPool::regain() {
     const auto take_if_whole = [&](void* block) {
       std::uint16_t& free = free_blocks[extent_of(block)];
       if (free == kTaken) return true;
+      base::invariant("I3", free <= blocks_of_cut);
       if (free != blocks_of_cut) return false;
       free = kTaken;
       add_regained(region_.base() + (extent_of(block) << kExtentShift), cut);
@@ -169,7 +172,8 @@ std::uint64_t SlabPool::regain() {
 /// By who has the mutex.
 void SlabPool::add_regained(char* run, std::size_t bytes) {
   regained_.add(run, bytes);
-  reserved_.fetch_sub(bytes, std::memory_order_relaxed);
+  const std::uint64_t reserved = reserved_.fetch_sub(bytes, std::memory_order_relaxed);
+  base::always_check(reserved >= bytes, "what is given back was taken");
   regained_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
@@ -183,15 +187,22 @@ void SlabPool::give_run(char* run, std::size_t bytes) {
   add_regained(run, whole_extents(bytes));
 }
 
-char* SlabPool::take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes) {
+char* SlabPool::take_extent(SlabKind kind, std::size_t class_index, Urgency urgency, std::size_t* bytes) {
   *bytes = cut_bytes(class_index);
   char* const extent = take(*bytes, limit_for(urgency));
   if (extent == nullptr) return nullptr;
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;
   for (std::size_t i = 0; i < *bytes >> kExtentShift; ++i) {
     extent_class_[first + i] = static_cast<std::uint8_t>(class_index);
+    extent_kind_[first + i] = kind;
   }
   return extent;
+}
+
+bool SlabPool::is_block(SlabKind kind, std::size_t class_index, const void* block) const {
+  const std::size_t extent = extent_of(block);
+  const std::size_t at = (reinterpret_cast<std::uintptr_t>(block) - base_) % kExtentBytes;
+  return extent_kind_[extent] == kind && extent_class_[extent] == class_index && at % bytes_of(class_index) == 0;
 }
 
 void SlabPool::give_batch(std::size_t list, Blocks batch) {
@@ -247,6 +258,7 @@ void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
     if (block == nullptr) [[unlikely]]
       return nullptr;
   }
+  base::debug_invariant("I3", [&] { return pool_.is_block(kind, class_index, block); });
   account(kind, static_cast<std::int64_t>(bytes_of(class_index)));
   return block;
 }
@@ -259,7 +271,7 @@ void* SlabCache::refill(SlabKind kind, std::size_t class_index, Urgency urgency)
     return block;
   }
   std::size_t bytes = 0;
-  char* extent = pool_.take_extent(class_index, urgency, &bytes);
+  char* extent = pool_.take_extent(kind, class_index, urgency, &bytes);
   if (extent == nullptr) return nullptr;
   list.cut = extent + bytes_of(class_index);
   list.cut_end = extent + bytes;
@@ -275,6 +287,7 @@ void SlabCache::free(SlabKind kind, void* block) {
     return;
   }
   const std::size_t class_index = class_of(bytes);
+  base::debug_invariant("I3", [&] { return pool_.is_block(kind, class_index, block); });
   List& list = lists_[list_of(kind, class_index)];
   list.blocks.push_back(block);
   const std::size_t batch = batch_count(class_index);

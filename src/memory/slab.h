@@ -103,7 +103,9 @@ class SlabPool {
   }
   static std::size_t simple_capacity(const void* block);
   /// A run of extents for one class, `bytes` long; nullptr when the limit is reached.
-  char* take_extent(std::size_t class_index, Urgency urgency, std::size_t* bytes);
+  char* take_extent(SlabKind kind, std::size_t class_index, Urgency urgency, std::size_t* bytes);
+  /// Whether a block of that kind and class begins there.
+  bool is_block(SlabKind kind, std::size_t class_index, const void* block) const;
   void give_batch(std::size_t list, Blocks batch);
   bool take_batch(std::size_t list, Blocks* batch);
 
@@ -111,6 +113,7 @@ class SlabPool {
   const SlabOptions options_;
   const std::uintptr_t base_;
   std::vector<std::uint8_t> extent_class_;  // written while no block of the extent is in use
+  std::vector<SlabKind> extent_kind_;       // likewise
   std::array<std::size_t, 256> class_bytes_{};
   std::atomic<std::uint64_t> reserve_bytes_;  // what SlabOptions says of it; a bound, so relaxed
   std::atomic<std::uint64_t> reserved_{0};

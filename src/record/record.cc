@@ -1,5 +1,7 @@
 #include "src/record/stable_read.h"
 
+#include "src/base/check.h"
+
 namespace granary::record {
 namespace {
 
@@ -27,7 +29,11 @@ StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, b
 /// one: either way every version we need is on the chain and kept (min se_w).
 StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room) {
   const Record* version = head.previous();
-  while (version != nullptr && epoch_of(version->tid()) >= snapshot) version = version->previous();
+  while (version != nullptr && epoch_of(version->tid()) >= snapshot) {
+    const Record* const older = version->previous();
+    base::debug_invariant("I16", [&] { return older == nullptr || tid_of(older->tid()) <= tid_of(version->tid()); });
+    version = older;
+  }
   return version == nullptr ? StableRead{ReadState::kMissing, 0, 0} : copy_version(*version, buffer, room);
 }
 

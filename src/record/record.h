@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/record/tid.h"
 
@@ -42,9 +43,15 @@ struct Record {
   /// Takes the lock bit if the word is still `expected` (unlocked). Acquire: what the previous holder
   /// wrote is visible; release: nothing of ours is needed by whoever sees the bit, but the CAS is a full
   /// fence on x86 and the commit's phase 1 relies on the order lock → read of E (Silo 4.4).
-  bool try_lock(TidWord expected) { return base::compare_exchange_word(&tid_word, expected, expected | kLocked); }
+  bool try_lock(TidWord expected) {
+    base::debug_invariant("I2", [&] { return !is_locked(expected); });
+    return base::compare_exchange_word(&tid_word, expected, expected | kLocked);
+  }
   /// Lock holder only: gives the lock back without a change.
-  void unlock_unchanged() { store_tid(tid(std::memory_order_relaxed) & ~kLocked); }
+  void unlock_unchanged() {
+    base::debug_invariant("I2", [&] { return is_locked(tid(std::memory_order_relaxed)); });
+    store_tid(tid(std::memory_order_relaxed) & ~kLocked);
+  }
 };
 
 static_assert(sizeof(Record) == 24, "local header: previous version, TID word, size and incarnation");

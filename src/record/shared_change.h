@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/record/shared_record.h"
@@ -51,6 +52,7 @@ inline void end_life(SharedRecord& record, std::string_view key) {
   const std::uint64_t raised = base::injected("unhook-keeps-incarnation") ? 0 : 1;
   const std::uint64_t incarnation =
       (incarnation_of(base::load_word(&record.head.size_word)) + raised) & kIncarnationMax;
+  base::debug_invariant("I3", [&] { return incarnation != incarnation_of(base::load_word(&record.head.size_word)); });
   const TidWord word = record.head.tid(std::memory_order_relaxed) & ~kLatest;
   base::store_word(&record.head.size_word, make_size_word(incarnation, 0));
   store_tail(record, word, 0, checksum_of_content(key, {}));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/soft_time.h"
 #include "src/base/test_hooks.h"
@@ -13,7 +14,9 @@ namespace granary::record {
 
 /// Whether a lease is there that has expired for every node (I9).
 inline bool has_expired(StateWord state, const base::TimeReading& now) {
-  return is_lease(state) && (now.expired(lease_end_us(state)) || base::injected("owner-ignores-lease"));
+  const bool expired = is_lease(state) && (now.expired(lease_end_us(state)) || base::injected("owner-ignores-lease"));
+  base::debug_invariant("I9", [&] { return !expired || !now.valid(lease_end_us(state)); });
+  return expired;
 }
 
 /// Whether the owner may change a record in this state: no x-lock is there, and no lease that somebody may still rely on.

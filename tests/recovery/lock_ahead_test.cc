@@ -186,7 +186,7 @@ TEST(LockAhead, WhateverIsFoundOfAKilledProcessIsWhole) {
           const std::string key(8 + 40 * (i % 3), static_cast<char>('a' + sequence % 26));
           if (!name(record, {word(sequence), sequence, sequence, key})) return;
         }
-        record.decide(record::make_tid(sequence, 1), 0);
+        record.decide(record::make_tid(sequence, 1), 8);
         record.complete();
       }
     });

@@ -1,6 +1,7 @@
 #pragma once
 // The participants of a commit that are not this node: the nodes that the transaction has touched, together, or none.
 
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
 #include "src/cc/elsewhere/remote_part.h"
@@ -51,6 +52,7 @@ class Elsewhere {
   AbortReason agree(epoch::Epoch& epoch) {
     const AbortReason reason = part_.agree(epoch, epoch);
     const AbortReason waited = failed(reason) ? reason : await_epoch(epoch);
+    base::debug_invariant("I7", [&] { return failed(waited) || worker_.shared.epochs.current() >= epoch; });
     base::sync_point("across.agreed");
     return waited;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
@@ -109,6 +110,11 @@ class Here {
       }
       base::sync_point("commit.locked_one");
     }
+    // Each record once: Claims, which validation asks, finds them by address.
+    base::debug_invariant("I14", [&] {
+      const auto wrong = [](const LockEntry& a, const LockEntry& b) { return a.record >= b.record; };
+      return std::adjacent_find(locks.begin(), locks.end(), wrong) == locks.end();
+    });
     return AbortReason::kNone;
   }
   AbortReason validate() const { return cc::validate<P>(access_); }
@@ -131,6 +137,7 @@ class Here {
     decision.publish();
     reach(at.logged);
     const epoch::Epoch period = worker_.shared.epochs.snap(record::epoch_of(tid_));
+    base::debug_invariant("I8", [&] { return worker_.last_tid >= tid_; });
     for (WriteEntry& write : writes()) P::install(write, worker_, tid_, period);
     reach(at.installed);
     return AbortReason::kNone;

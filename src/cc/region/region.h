@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
 #include "src/cc/participant.h"
@@ -64,6 +65,7 @@ class Region {
   /// The region's end is the serialization point: E is still the TID's epoch there.
   AbortReason install(Decision& decision) {
     base::sync_point("region.planned");
+    base::debug_invariant("I15", [&] { return words().size() == writes().size(); });
     const htm::Ending ending = worker_.region->run([&](auto& memory) { return body(memory, decision); });
     if (ending.committed) {
       decision.published();
@@ -109,6 +111,7 @@ class Region {
     // The log first (I8): other processes may see these stores one by one, should this one die meanwhile.
     decision.publish_in(memory);
     for (std::size_t i = 0; i < writes().size(); ++i) P::install_in(memory, writes()[i], words()[i], tid_);
+    base::debug_invariant("I15", [&] { return memory.load(worker_.shared.epochs.word()) == record::epoch_of(tid_); });
     base::sync_point("region.stored");
     return Verdict::done();
   }

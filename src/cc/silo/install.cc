@@ -43,6 +43,7 @@ void overwrite(WriteEntry& write, TidWord new_word) {
   const std::string_view value = write.remove ? std::string_view() : write.value;
   record::store_value(*write.record, write.key, value, new_word, write.content);
   base::sync_point("install.copied");
+  base::debug_invariant("I4", [&] { return record::is_locked(write.record->tid(std::memory_order_relaxed)); });
   write.record->store_tid(new_word);
 }
 
@@ -78,11 +79,23 @@ void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_
   if (write.remove) register_absent(worker, epoch, write.record, write.index, new_word, write.key);
 }
 
+/// What must hold before a write becomes visible.
+void check_install(const WriteEntry& write, const WorkerState& worker, TidWord new_word, epoch::Epoch period) {
+  const Record& record = *write.record;
+  base::debug_invariant("I1", [&] { return record::tid_of(new_word) > record::tid_of(record.tid()); });
+  base::debug_invariant("I2", [&] { return record::is_locked(record.tid()) && record::is_latest(record.tid()); });
+  if (write.replacement != nullptr) return;
+  base::debug_invariant("I3", [&] { return fits_in_place(worker, write); });
+  base::debug_invariant("I16",
+                        [&] { return write.version != nullptr || !snapshots_may_need(worker, record.tid(), period); });
+}
+
 }  // namespace
 
 void Silo::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   const TidWord old = write.record->tid(std::memory_order_relaxed) & ~record::kLocked;
   const TidWord new_word = installed_word(write, old, tid);
+  check_install(write, worker, new_word, period);
   if (write.replacement != nullptr) {
     replace(write, worker, old, new_word, snapshots_may_need(worker, old, period));
     if (write.remove)

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "htm/attempt.h"
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
 #include "src/cc/protocol.h"
@@ -32,6 +33,7 @@ struct Silo {
 
   /// A record passes if its TID is the one that was read and nobody else holds its lock (Silo 4.4, phase 2).
   static AbortReason check_local(const ReadEntry& read, const Claims& claims) {
+    base::debug_invariant("I14", [&] { return !record::is_locked(read.tid); });
     const TidWord word = read.record->tid();
     if (word == read.tid) [[likely]]
       return AbortReason::kNone;
@@ -88,6 +90,7 @@ struct Silo {
   }
   template <typename Memory>
   static void install_in(Memory& memory, const WriteEntry& write, TidWord old, TidWord tid) {
+    base::debug_invariant("I15", [&] { return memory.load(&write.record->tid_word) == old; });
     silo::install_in(memory, write, installed_word(write, old, tid));
   }
 

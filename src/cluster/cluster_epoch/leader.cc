@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/check.h"
+
 namespace granary::cluster {
 
 using epoch::ControlBlock;
@@ -52,6 +54,7 @@ class EpochLeader::Change final : public Look {
  private:
   void add(std::vector<Operation>& chain, std::size_t word, std::size_t offset, std::uint64_t from, std::uint64_t to) {
     if (to == 0) return;
+    base::debug_invariant("I7", [&] { return to > from; });
     const rdma::RemoteAddress at = at_.plus(offsetof(ControlBlock, by_leader) + offset);
     chain.push_back(Operation::compare_swap(at, from, to, &place_.old_words[word]));
   }

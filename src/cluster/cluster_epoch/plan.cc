@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::cluster {
@@ -138,6 +139,10 @@ Plan plan_turn(Configuration configuration, std::span<const MemberView> members,
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (serves(members[i], configuration)) plan.raises[i] = raise_to(to, members[i]);
   }
+  base::debug_invariant("I7", [&] {
+    return std::all_of(members.begin(), members.end(),
+                       [&](const MemberView& member) { return member.own.oldest >= goal.epoch; });
+  });
   plan.turn = Turn::kAdvanced;
   return plan;
 }

@@ -33,7 +33,7 @@ Next CheckedRead::settle() {
 }
 
 std::string_view CheckedRead::value() const {
-  base::debug_check(outcome() == Outcome::kDone, "I4: no bytes are shown that have not passed the checks");
+  base::invariant("I4", outcome() == Outcome::kDone);
   return content();
 }
 

@@ -1,5 +1,6 @@
 #include "src/cluster/record_access/lease.h"
 
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::cluster {
@@ -17,6 +18,7 @@ Lease::Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, co
       expected_(expected_after(seen)) {}
 
 void Lease::append(std::vector<Operation>& chain) {
+  base::invariant("I9", record::is_lease(record::lease_word(term_.end_us)) && !record::is_x_locked(expected_));
   if (!taken_)
     chain.push_back(Operation::compare_swap(record_.at, expected_, record::lease_word(term_.end_us), words_));
   chain.push_back(Operation::read(words_ + 1, record_.at, record_.head_bytes()));
@@ -53,6 +55,7 @@ Next Lease::look() {
   if (!record_.is(copy())) return end(Outcome::kMoved);
   const base::TimeReading now = time_->read();
   if (!now.known) return end(Outcome::kNoTime);
+  base::debug_invariant("I9", [&] { return !now.valid(end_us_) || !now.expired(end_us_); });
   return now.valid(end_us_) ? end(Outcome::kDone) : give_up(record::lease_word(end_us_));
 }
 

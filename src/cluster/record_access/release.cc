@@ -16,12 +16,13 @@ Release::Release(const RemoteRecord& record, record::StateWord mine, void* buffe
       record_(record),
       mine_(mine),
       words_(static_cast<std::uint64_t*>(buffer)) {
+  base::invariant("I5", record::is_x_locked(mine));
   words_[0] = record::kFree;
 }
 
 void Release::set_version(record::TidWord tid, std::uint64_t incarnation, std::string_view value) {
-  base::always_check(value.size() <= record_.max_value_bytes, "I3: a value that its place has room for");
-  base::debug_check(record::is_latest(tid) && !record::is_locked(tid), "I5: a version that is complete");
+  base::invariant("I3", value.size() <= record_.max_value_bytes);
+  base::invariant("I5", record::is_latest(tid) && !record::is_locked(tid));
   const std::string_view key = record_.key;
   version_bytes_ = static_cast<std::uint32_t>(record::shared_record_bytes(key.size(), value.size()) - kSkipped);
   std::uint64_t* const words = words_ + kVersion;
@@ -48,6 +49,8 @@ void Release::append(std::vector<Operation>& chain) {
   if (version_bytes_ != 0)
     chain.push_back(Operation::write(record_.at.plus(kSkipped), words_ + kVersion, version_bytes_));
   if (!free_first) chain.push_back(free);
+  // What frees the record is the last that is posted.
+  base::debug_invariant("I5", [&] { return chain.back().remote == record_.at && chain.back().bytes == base::kWord; });
 }
 
 Next Release::settle() {

@@ -18,6 +18,7 @@ XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, c
       expired_(&expired),
       fetch_(fetch),
       expected_(may_take(seen) ? seen : record::kFree) {
+  base::invariant("I2", record::is_x_locked(mine));
   words_[1] = record::kFree;
 }
 
@@ -27,6 +28,7 @@ void XLock::append(std::vector<Operation>& chain) {
   switch (phase_) {
     case Phase::kTake:
       if (injected("header-before-lock")) chain.push_back(header);
+      base::invariant("I9", !record::is_x_locked(expected_));
       chain.push_back(Operation::compare_swap(record_.at, expected_, mine_, words_));
       if (!injected("header-before-lock")) chain.push_back(header);
       break;
@@ -86,8 +88,7 @@ Next XLock::let_go(Outcome outcome) {
 }
 
 std::optional<std::string_view> XLock::value() const {
-  base::debug_check(outcome() == Outcome::kDone && fetch_ == Fetch::kRecord,
-                    "I4: no bytes are shown that nobody has locked");
+  base::invariant("I4", outcome() == Outcome::kDone && fetch_ == Fetch::kRecord);
   return whole_value(record_, copy());
 }
 

@@ -123,8 +123,11 @@ void EpochWorld::transact(Node& node, epoch::Slot& slot) {
     if (!lives) return;
     if (!snapshot && node.e() > mine + 1)
       wrong(fmt::format("E is {} with an e_w of {} on node {}", node.e(), mine, node.id));
-    node.epochs.unpin_snapshot(slot);
-    node.epochs.leave(slot);
+    if (snapshot) {
+      node.epochs.unpin_snapshot(slot);
+    } else {
+      node.epochs.leave(slot);
+    }
   }
 }
 
