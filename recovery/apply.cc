@@ -117,7 +117,7 @@ bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record*
 /// The record is locked; before, its TID word was `old`.
 bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record& record, TidWord old) {
   base::debug_invariant("I1", [&] { return write.tid > record::tid_of(old); });
-  base::debug_invariant("I2", [&] { return record.tid() == (old | record::kLocked); });
+  base::debug_invariant("I2", [&] { return record.tid() == record::locked(old); });
   Record* now = &record;
   if (record::record_bytes(write.value.size()) <= worker_.shared.slabs.capacity(&record)) {
     fill(record, write);

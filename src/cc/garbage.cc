@@ -43,7 +43,7 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   record::end_life(*record, absent.key);
   absent.index->remove(absent.key, found.value, worker.nodes);
   base::debug_invariant(
-      "I2", [&] { return record->tid(std::memory_order_relaxed) == (record::superseded(expected) | record::kLocked); });
+      "I2", [&] { return record->tid(std::memory_order_relaxed) == record::locked(record::superseded(expected)); });
   record->store_tid(record::superseded(expected));
   register_unhooked(worker, record);
 }
