@@ -1,26 +1,13 @@
 #include "htm/support.h"
 
-#include <fmt/format.h>
-
 #include "htm/rtm.h"
+#include "src/base/options_table.h"
 
 namespace granary::htm {
 namespace {
 
-Status check(std::string_view field, std::uint32_t value, std::uint32_t low, std::uint32_t high) {
-  if (value >= low && value <= high) return {};
-  return {StatusCode::kInvalidArgument,
-          fmt::format("Options::htm_simulation.{} is {}; expected {} to {}", field, value, low, high)};
-}
-
 Status check(const HtmSimulation& simulation) {
-  constexpr std::uint32_t kMaxSets = 65536, kMaxWays = 64, kMaxLines = 65536, kThousand = 1000;
-  for (const Status& checked :
-       {check("sets", simulation.sets, 1, kMaxSets), check("ways", simulation.ways, 1, kMaxWays),
-        check("lines", simulation.lines, 1, kMaxLines),
-        check("spurious_per_thousand", simulation.spurious_per_thousand, 0, kThousand)}) {
-    if (!checked.ok()) return checked;
-  }
+  if (const Status checked = option::check("Options::htm_simulation.", simulation); !checked.ok()) return checked;
   if (!base::kTestHooks) {
     return {
         StatusCode::kUnavailable,

@@ -10,6 +10,8 @@ namespace granary {
 inline constexpr std::uint32_t kMaxWorkers = 256;
 /// Loggers of one Database (Options::loggers).
 inline constexpr std::uint32_t kMaxLoggers = 64;
+/// The last NUMA node that memory can be placed on (Options::numa_node).
+inline constexpr int kMaxNumaNode = 63;
 /// Transactions that one worker may have open at the same time.
 inline constexpr std::uint32_t kMaxOpenTransactions = 16;
 /// Bytes of a key; zero is allowed.

@@ -80,11 +80,11 @@ struct Options {
   std::uint64_t log_segment_bytes = std::uint64_t{64} << 20;
   /// Bytes of disk set aside for the log at open(), in whole segments, and again whenever a checkpoint frees some: while
   /// there are any, the log neither meets a full disk nor waits for an allocation. open() fails with kDiskFull if there
-  /// is not so much. 0 = none; up to 16 TiB.
+  /// is not so much. 0 to 16384 GiB; 0 = none.
   std::uint64_t log_reserve_bytes = 0;
   Release release = Release::kDurable;
   LogCompression log_compression = LogCompression::kNone;
-  /// Seconds between checkpoints; 0 = only by Database::checkpoint(). Without any the log grows without bound.
+  /// Seconds between checkpoints; 0 to 1000000; 0 = only by Database::checkpoint(). Without any the log grows without bound.
   std::uint32_t checkpoint_interval_s = 300;
   /// Open although stored data at or below the durable epoch is damaged, and say in Database::recovery_report() what
   /// is lost. The default is to refuse.
@@ -102,15 +102,15 @@ struct Options {
   /// Epochs that a transaction may stay open before it is aborted at its next call (AbortReason::kOpenTooLong);
   /// 0 = no limit, at the price that one forgotten transaction stops garbage collection. Snapshots are exempt.
   std::uint32_t max_open_epochs = 10;
-  /// Workers that may be registered at the same time; 1 to kMaxWorkers.
+  /// Workers that may be registered at the same time; 1 to 256.
   std::uint32_t max_workers = 256;
-  /// Bytes that records, versions and index nodes may take together; 0 = three quarters of the machine's
-  /// (or the control group's) memory. Beyond it, operations report Outcome::kOutOfMemory.
+  /// Bytes that records, versions and index nodes may take together; 8 MiB to 1048576 GiB, and no more than the machine
+  /// (or the control group) has; 0 = three quarters of that. Beyond it, operations report Outcome::kOutOfMemory.
   std::uint64_t memory_limit_bytes = 0;
-  /// Bytes touched at open, so that no page fault meets a transaction; 0 = none.
+  /// Bytes touched at open, so that no page fault meets a transaction; 0 to 1048576 GiB, and no more than there are; 0 = none.
   std::uint64_t prefault_bytes = 0;
   HugePages huge_pages = HugePages::kTry;
-  /// NUMA node to place memory on; -1 = where each worker first touches it.
+  /// NUMA node to place memory on; 0 to 63; -1 = where each worker first touches it.
   int numa_node = -1;
   /// Map all that memory as a memory file, so that other processes can (the fabric of one machine).
   bool shared_memory = false;

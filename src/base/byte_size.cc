@@ -25,9 +25,10 @@ bool parse_bytes(std::string_view text, std::uint64_t& bytes) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20, kKiB = 1024;
   if (bytes != 0 && bytes % kGiB == 0) return std::to_string(bytes / kGiB) + "GiB";
   if (bytes != 0 && bytes % kMiB == 0) return std::to_string(bytes / kMiB) + "MiB";
+  if (bytes != 0 && bytes % kKiB == 0) return std::to_string(bytes / kKiB) + "KiB";
   return std::to_string(bytes);
 }
 

@@ -10,7 +10,7 @@ namespace granary::base {
 /// False if it is no size.
 bool parse_bytes(std::string_view text, std::uint64_t& bytes);
 
-/// In the greatest unit of which it is a multiple, down to MiB.
+/// In the greatest unit of which it is a multiple.
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace granary::base

@@ -1,63 +1,28 @@
 #include "src/db/options_check.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <granary/limits.h>
 
+#include "src/base/options_table.h"
 #include "src/db/memory_limit.h"
 
 namespace granary::db {
-namespace {
 
-Status out_of_range(const char* field, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
-  return {StatusCode::kInvalidArgument, fmt::format("Options::{} is {}; expected {} to {}", field, value, low, high)};
-}
-
-Status check_durability(const Options& options) {
-  constexpr std::uint64_t kKiB = 1024, kGiB = kKiB * kKiB * kKiB;
-  if (options.loggers < 1 || options.loggers > kMaxLoggers)
-    return out_of_range("loggers", options.loggers, 1, kMaxLoggers);
-  if (options.ring_bytes < 64 * kKiB || options.ring_bytes > kGiB)
-    return out_of_range("ring_bytes", options.ring_bytes, 64 * kKiB, kGiB);
-  if (options.log_segment_bytes < 64 * kKiB || options.log_segment_bytes > 16 * kGiB)
-    return out_of_range("log_segment_bytes", options.log_segment_bytes, 64 * kKiB, 16 * kGiB);
-  if (options.log_reserve_bytes > 16 * 1024 * kGiB)
-    return out_of_range("log_reserve_bytes", options.log_reserve_bytes, 0, 16 * 1024 * kGiB);
-  const bool on_disk = !options.directory.empty();
-  if (!on_disk && (!options.log_directories.empty() || !options.reliable_directory.empty())) {
+Status check_options(const Options& options) {
+  if (const Status checked = option::check("Options::", options); !checked.ok()) return checked;
+  if (options.directory.empty() && (!options.log_directories.empty() || !options.reliable_directory.empty())) {
     return {StatusCode::kInvalidArgument,
             "Options::log_directories and reliable_directory need Options::directory, which is empty (memory only)"};
   }
-  return {};
-}
-
-}  // namespace
-
-Status check_options(const Options& options) {
-  constexpr std::uint32_t kMaxPeriod = 10000;
-  constexpr std::uint64_t kLeastMemory = std::uint64_t{8} << 20;
-  if (options.epoch_ms < 1 || options.epoch_ms > kMaxPeriod)
-    return out_of_range("epoch_ms", options.epoch_ms, 1, kMaxPeriod);
-  if (options.snapshot_epochs < 1 || options.snapshot_epochs > kMaxPeriod) {
-    return out_of_range("snapshot_epochs", options.snapshot_epochs, 1, kMaxPeriod);
-  }
-  if (options.max_workers < 1 || options.max_workers > kMaxWorkers) {
-    return out_of_range("max_workers", options.max_workers, 1, kMaxWorkers);
-  }
-  if (const Status checked = check_durability(options); !checked.ok()) return checked;
   const std::uint64_t available = available_memory_bytes();
-  if (options.memory_limit_bytes != 0 && options.memory_limit_bytes < kLeastMemory) {
-    return out_of_range("memory_limit_bytes", options.memory_limit_bytes, kLeastMemory, available);
-  }
-  if (options.memory_limit_bytes > available) {
+  for (const auto& [name, bytes] : {std::pair("memory_limit_bytes", options.memory_limit_bytes),
+                                    std::pair("prefault_bytes", options.prefault_bytes)}) {
+    if (bytes <= available) continue;
     return {StatusCode::kResourceExhausted,
-            fmt::format("Options::memory_limit_bytes is {}, but this process may use only {}",
-                        options.memory_limit_bytes, available)};
-  }
-  if (options.prefault_bytes > available) {
-    return {StatusCode::kResourceExhausted,
-            fmt::format("Options::prefault_bytes is {}, but this process may use only {}", options.prefault_bytes,
-                        available)};
+            fmt::format("Options::{} is {}, but this process may use only {}", name, bytes, available)};
   }
   return {};
 }

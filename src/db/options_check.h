@@ -1,5 +1,5 @@
 #pragma once
-// Range checks of options.
+// Checks of options. Their ranges: src/base/options_table.h.
 
 #include <cstdint>
 #include <string_view>

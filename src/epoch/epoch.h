@@ -19,6 +19,8 @@
 #include <mutex>
 #include <vector>
 
+#include <granary/options.h>
+
 #include "src/base/cache_line.h"
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
@@ -39,9 +41,10 @@ struct alignas(base::kCacheLine) Slot {
 };
 
 struct EpochOptions {
-  std::uint32_t snapshot_epochs = 25;  ///< k: a snapshot every k epochs
-  std::uint32_t max_open_epochs = 10;  ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
-  Epoch first_epoch = 1;               ///< E at the start; a recovered database goes on behind all it ever used
+  std::uint32_t snapshot_epochs = Options().snapshot_epochs;  ///< k: a snapshot every k epochs
+  std::uint32_t max_open_epochs =
+      Options().max_open_epochs;  ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
+  Epoch first_epoch = 1;          ///< E at the start; a recovered database goes on behind all it ever used
   /// Of a node of a cluster, whose leader advances E in it: zeroed memory, which outlives the manager. None: a node alone.
   ControlBlock* control = nullptr;
 };

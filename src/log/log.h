@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include <granary/options.h>
+
 #include "src/base/waiter.h"
 #include "src/log/logger.h"
 
@@ -21,10 +23,10 @@ struct LogOptions {
   base::FileSystem* files = nullptr;
   std::vector<std::string> directories;  ///< logger i writes to the (i mod size)th; they exist
   std::string reliable_directory;        ///< of the rings; exists
-  std::uint32_t loggers = 1;
-  std::uint64_t ring_bytes = std::uint64_t{8} << 20;
-  std::uint64_t segment_bytes = std::uint64_t{64} << 20;
-  std::uint64_t reserve_bytes = 0;  ///< set aside for segments, by all loggers together
+  std::uint32_t loggers = Options().loggers;
+  std::uint64_t ring_bytes = Options().ring_bytes;
+  std::uint64_t segment_bytes = Options().log_segment_bytes;
+  std::uint64_t reserve_bytes = Options().log_reserve_bytes;  ///< set aside for segments, by all loggers together
   std::optional<Codec> codec;
   bool cluster = false;  ///< of a node of a cluster: entries may hold writes of other nodes' records
   bool threads = true;   ///< false: whoever drives the database calls step()

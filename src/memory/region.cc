@@ -10,6 +10,8 @@
 #include <cstring>
 #include <fstream>
 
+#include <granary/limits.h>
+
 namespace granary::memory {
 namespace {
 
@@ -88,6 +90,7 @@ Backing back_with_ordinary_pages(std::uint64_t bytes, bool shared) {
 /// Binds the range to a NUMA node; false if the kernel refuses.
 bool bind_to_node(void* base, std::uint64_t bytes, int node) {
   constexpr int kBind = 2;  // MPOL_BIND
+  static_assert(kMaxNumaNode < 64);
   const unsigned long mask = 1ul << node;
   return ::syscall(SYS_mbind, base, bytes, kBind, &mask, sizeof(mask) * 8, 0) == 0;
 }
@@ -127,10 +130,9 @@ Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
                     "transparent ones ('{}')",
                     bytes / kHugePage, transparent_pages_command(options.shared)));
   }
-  if (options.numa_node >= 0 && (options.numa_node >= 64 || !bind_to_node(base, bytes, options.numa_node))) {
+  if (options.numa_node >= 0 && !bind_to_node(base, bytes, options.numa_node)) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("cannot place memory on NUMA node {}: {}", options.numa_node,
-                              options.numa_node >= 64 ? "only nodes 0 to 63 are supported" : std::strerror(errno)));
+                  fmt::format("cannot place memory on NUMA node {}: {}", options.numa_node, std::strerror(errno)));
   }
   const std::uint64_t touched = std::min(options.prefault_bytes, bytes);
   for (std::uint64_t at = 0; at < touched; at += 4096) base[at] = 0;

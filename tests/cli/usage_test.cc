@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --durability=paper", "--durability=paper: expected none, tmpfs, disk"},
         Mistake{"bench ycsb --loggers=65", "--loggers=65: expected 1 to 64"},
         Mistake{"bench ycsb --ring_bytes=1KiB",
-                "--ring_bytes=1KiB: expected a size such as 512MiB or 8GiB, 65536 to 1GiB"},
+                "--ring_bytes=1KiB: expected a size such as 512MiB or 8GiB, 64KiB to 1GiB"},
         Mistake{"bench ycsb --variant=split",
                 "--variant=split: makes no sense for this workload; expected some of key-value, memsilo, global-tid, "
                 "no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, compress"},
