@@ -4,23 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "cluster_config/keys.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace granary::cluster_config {
-
-const char* name(Directories directories) { return directories == Directories::kByHost ? "by_host" : "apart"; }
-const char* name(SwapStores stores) { return stores == SwapStores::kRefused ? "refused" : "tolerated"; }
-const char* name(MembershipKind kind) { return kind == MembershipKind::kLocal ? "local" : "zookeeper"; }
-const char* name(ClockKind kind) {
-  switch (kind) {
-    case ClockKind::kHost: return "host";
-    case ClockKind::kPtp: return "ptp";
-    case ClockKind::kNone: break;
-  }
-  return "none";
-}
-const char* name(ReleaseKind kind) { return kind == ReleaseKind::kDurable ? "durable" : "commit"; }
 
 const NodeConfig* ClusterConfig::find(std::uint16_t id) const {
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const NodeConfig& node) { return node.id == id; });
@@ -36,12 +25,12 @@ std::string counted(const std::string& text) { return fmt::format("{}:{}", text.
 
 std::uint64_t fingerprint(const ClusterConfig& config) {
   const MembershipConfig& membership = config.membership;
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", counted(config.name), name(config.provider),
-                  config.epoch_ms, config.snapshot_epochs, config.lease_us, name(config.release),
-                  name(config.directories), config.key_file.empty() ? "open" : "keyed", name(membership.kind),
-                  counted(membership.chroot), membership.session_timeout_ms, name(config.clock.kind),
-                  counted(config.clock.grandmaster), config.clock.max_error_us);
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {}", counted(config.name), name(config.provider), config.epoch_ms,
+      config.snapshot_epochs, config.lease_us, option::word_of<&ClusterConfig::release>(config),
+      option::word_of<&ClusterConfig::directories>(config), config.key_file.empty() ? "open" : "keyed",
+      option::word_of<&MembershipConfig::kind>(membership), counted(membership.chroot), membership.session_timeout_ms,
+      option::word_of<&ClockConfig::kind>(config.clock), counted(config.clock.grandmaster), config.clock.max_error_us);
   for (const NodeConfig& node : config.nodes) {
     text += fmt::format(" | {} {} {} {} {} {}", node.id, counted(node.host), counted(node.address), node.port,
                         node.workers, node.data_directory.empty() ? "forgets" : "keeps");

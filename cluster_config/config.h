@@ -1,9 +1,11 @@
 #pragma once
-// What a cluster file says, as plain values. docs/cluster-file.md has the keys; load.h reads them.
+// What a cluster file says, as plain values; what it does not say is as here. keys.h has the keys, load.h reads them.
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <granary/options.h>
 
 #include "cluster_config/provider.h"
 
@@ -21,15 +23,6 @@ enum class ClockKind : std::uint8_t { kHost, kPtp, kNone };
 enum class SwapStores : std::uint8_t { kRefused, kTolerated };
 /// Whose directories a node sees: those of all nodes of its host, or its own only.
 enum class Directories : std::uint8_t { kByHost, kApart };
-/// When results are shown, as granary::Release.
-enum class ReleaseKind : std::uint8_t { kDurable, kCommit };
-
-/// The word for it in the file.
-const char* name(SwapStores stores);
-const char* name(Directories directories);
-const char* name(MembershipKind kind);
-const char* name(ClockKind kind);
-const char* name(ReleaseKind kind);
 
 /// Where members are written down.
 struct MembershipConfig {
@@ -43,24 +36,24 @@ struct MembershipConfig {
 
 struct ClockConfig {
   ClockKind kind = ClockKind::kHost;
-  std::string pmc_socket = {};      ///< ptp: where ptp4l listens
-  std::uint8_t domain = 0;          ///< ptp: its domain
-  std::string grandmaster = {};     ///< ptp: the identity of the clock that all follow
-  std::uint32_t max_error_us = 50;  ///< ptp: how far a node's clock may be from it
+  std::string pmc_socket = "/var/run/ptp4l";  ///< ptp: where ptp4l listens
+  std::uint8_t domain = 0;                    ///< ptp: its domain
+  std::string grandmaster = {};               ///< ptp: the identity of the clock that all follow
+  std::uint32_t max_error_us = 50;            ///< ptp: how far a node's clock may be from it
 };
 
 /// One node. Paths are absolute.
 struct NodeConfig {
   std::uint16_t id = 0;                  ///< 1 to kGreatestNodeId
-  std::string host = {};                 ///< nodes with the same name run on one machine
+  std::string host = "localhost";        ///< nodes with the same name run on one machine
   std::string address = {};              ///< the IP address where it listens, and at no other; empty: at none
-  std::uint16_t port = 0;                ///< verbs: in rdma_cm's port space
+  std::uint16_t port = 18'515;           ///< verbs: in rdma_cm's port space
   std::string device = {};               ///< verbs: "mlx5_0"; empty: the first that can be used
   std::uint8_t device_port = 0;          ///< verbs: from 1; 0: the first that is active
   std::vector<std::uint32_t> cpus = {};  ///< empty: any
-  int numa_node = -1;                    ///< -1: any
+  int numa_node = Options().numa_node;   ///< -1: any
   std::uint32_t workers = 1;
-  std::uint64_t memory_bytes = 0;
+  std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   /// The memory that the location caches, which remember where other nodes' records are, may take; they take it as they grow.
   std::uint64_t location_cache_bytes = std::uint64_t{64} << 20;
   std::string data_directory = {};  ///< empty: nothing survives the processes
@@ -77,10 +70,10 @@ struct ClusterConfig {
   Directories directories = Directories::kByHost;
   std::string run_directory = {};  ///< sockets and locks of the nodes of a host; private to the user
   std::string key_file = {};       ///< empty: whoever reaches a node may connect
-  std::uint32_t epoch_ms = 40;
-  std::uint32_t snapshot_epochs = 25;
+  std::uint32_t epoch_ms = Options().epoch_ms;
+  std::uint32_t snapshot_epochs = Options().snapshot_epochs;
   std::uint32_t lease_us = 400;  ///< for how long a lease on a record can be relied on
-  ReleaseKind release = ReleaseKind::kDurable;
+  Release release = Options().release;
   MembershipConfig membership = {};
   ClockConfig clock = {};
   std::vector<NodeConfig> nodes = {};  ///< by id

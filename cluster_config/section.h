@@ -1,56 +1,49 @@
 #pragma once
-// Reads one table of a cluster file key by key. Each value is checked against what is allowed; whatever is not as it should
-// be becomes a problem with its line, and the value that the caller gets is one that is allowed.
+// Reads one table of a cluster file into a struct, by the rows of its keys (keys.h). Each value is checked against what is allowed;
+// whatever is not as it should be becomes a problem with its line, and the member keeps its default.
 
 #include <algorithm>
-#include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cluster_config/problems.h"
 #include "cluster_config/toml.h"
+#include "src/base/option.h"
 
 namespace granary::cluster_config {
 
-/// What a key may hold.
-template <typename T>
-struct Range {
-  T low;
-  T high;
-};
-
 class Section {
  public:
-  /// `name` is for messages: "[cluster]". What the table does not have is taken from `defaults`, if that is not null.
-  Section(std::string name, const toml::table& table, Problems& problems, const toml::table* defaults = nullptr)
+  /// `name` is for messages: "[cluster]". Paths count from `folder`. What the table does not have is taken from `defaults`, if that is
+  /// not null.
+  Section(std::string name, std::string folder, const toml::table& table, Problems& problems,
+          const toml::table* defaults = nullptr)
       : name_(std::move(name)),
+        folder_(std::move(folder)),
         table_(table),
         defaults_(defaults),
         problems_(problems) {}
 
-  std::uint64_t integer(const char* key, Range<std::uint64_t> allowed, std::uint64_t initial);
-  /// "4GiB".
-  std::uint64_t size(const char* key, Range<std::uint64_t> allowed, std::uint64_t initial);
-  std::string text(const char* key, std::string initial = "");
-  std::vector<std::string> texts(const char* key);
-  /// One of `values`, by their names; `initial` if the key is not there.
-  template <typename Enum, std::convertible_to<Enum>... Rest>
-  Enum choice(const char* key, Enum first, Rest... rest) {
-    const std::vector<Enum> values{first, static_cast<Enum>(rest)...};
-    std::vector<std::string> names;
-    for (const Enum value : values) names.emplace_back(name(value));
-    return values[choose(key, names)];
+  /// Reads all keys that the struct has rows for.
+  template <typename Struct>
+  void read(Struct& values) {
+    option::for_each<Struct>([&](const auto& row) { read(row, values.*row.member); });
   }
 
-  bool has(const char* key) const { return table_.contains(key); }
+  bool has(std::string_view key) const { return table_.contains(key); }
   /// The value comes from the defaults.
-  bool is_default(const char* key) const { return !has(key) && defaults_ != nullptr && defaults_->contains(key); }
-  /// Complains that there is no such key; `expected` says what it is to hold.
-  void require(const char* key, const std::string& expected);
+  bool is_default(std::string_view key) const { return !has(key) && defaults_ != nullptr && defaults_->contains(key); }
+  /// Complains if there is no such key: require<&NodeConfig::address>().
+  template <auto kMember>
+  void require() {
+    require(option::row<kMember>().name, option::row<kMember>().help);
+  }
   /// Complains of the key's value, or of the section if the key is not there.
-  void complain(const char* key, const std::string& message);
+  void complain(std::string_view key, const std::string& message);
   /// Complains of keys that nobody asked for.
   void close();
   /// Those that were asked for.
@@ -60,11 +53,41 @@ class Section {
   int line() const { return std::max(1, static_cast<int>(table_.source().begin.line)); }
 
  private:
-  const toml::node* find(const char* key);
-  std::size_t choose(const char* key, const std::vector<std::string>& names);
-  void mistyped(const char* key, const toml::node& value, const std::string& expected);
+  /// What a key may hold.
+  struct Range {
+    std::uint64_t low;
+    std::uint64_t high;
+  };
+
+  template <typename Struct, typename T>
+  void read(const option::Row<Struct, T>& row, T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      if (const auto given = choose(row.name, row.word_list())) value = row.words[*given].value;
+    } else if constexpr (option::kIsNumber<T>) {
+      const Range allowed{static_cast<std::uint64_t>(row.low), static_cast<std::uint64_t>(row.high)};
+      const auto given = row.unit == option::kBytes ? size(row.name, allowed) : integer(row.name, allowed);
+      if (given) value = static_cast<T>(*given);
+    } else {
+      read(row.name, row.path, value);
+    }
+  }
+  void read(std::string_view key, bool path, std::string& value);
+  void read(std::string_view key, bool path, std::vector<std::string>& values);
+  /// "0-3,8".
+  void read(std::string_view key, bool path, std::vector<std::uint32_t>& numbers);
+
+  // What the key holds; none if it is not there, or is not allowed.
+  std::optional<std::uint64_t> integer(std::string_view key, Range allowed);
+  std::optional<std::uint64_t> size(std::string_view key, Range allowed);
+  std::optional<std::size_t> choose(std::string_view key, const std::vector<std::string>& words);
+
+  std::string absolute(const std::string& path) const;
+  void require(std::string_view key, std::string_view expected);
+  const toml::node* find(std::string_view key);
+  void mistyped(std::string_view key, const toml::node& value, const std::string& expected);
 
   const std::string name_;
+  const std::string folder_;
   const toml::table& table_;
   const toml::table* const defaults_;
   Problems& problems_;

@@ -134,7 +134,7 @@ Status check_released(const Settings& settings) {
   if (!has_logs(*config))
     return usage(
         fmt::format("--outcomes=released: no node of '{}' has a log; give them a data_directory", config->file));
-  if (config->release == cluster_config::ReleaseKind::kCommit)
+  if (config->release == Release::kCommit)
     return usage(fmt::format("--outcomes=released: by '{}' results are released at commit (release = \"commit\")",
                              config->file));
   return {};

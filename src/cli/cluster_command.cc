@@ -110,7 +110,8 @@ const Tool& cluster_check_tool() {
       .operand = "FILE",
       .summary = "is a cluster file right, and can this host run its nodes?",
       .description =
-          "Lists all mistakes of a cluster file (docs/cluster-file.md), each with its line. If there is none, looks "
+          "Lists all mistakes of a cluster file, each with its line ('granary help options' tells its keys). If there "
+          "is none, looks "
           "whether "
           "this machine has what its nodes need: key, directories, memory, huge pages, locked memory, CPUs, devices, "
           "addresses, and whether other hosts, the clock and ZooKeeper answer. Says for each what to do. Exit code 1 "

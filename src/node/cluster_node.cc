@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster_config/keys.h"
 #include "src/base/notice.h"
 #include "src/db/engine.h"
 #include "src/cluster/record_access/regions.h"
@@ -86,7 +87,7 @@ ClockStatus ClusterNode::clock() const {
   const cluster_config::clock::ClockReport report = clock_->report();
   std::string state(name(report.state));
   if (!report.cause.empty()) state += ": " + report.cause;
-  return {.source = cluster_config::name(config_.clock.kind),
+  return {.source = std::string(option::word_of<&cluster_config::ClockConfig::kind>(config_.clock)),
           .state = std::move(state),
           .synchronized = report.state == cluster_config::clock::ClockState::kSynchronized,
           .delta_us = report.delta_us,

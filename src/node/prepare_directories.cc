@@ -58,8 +58,8 @@ Options database_options(const ClusterOptions& options, const ClusterConfig& con
   database.snapshot_epochs = config.snapshot_epochs;
   database.max_workers = 2 * node.workers + 2;
   database.numa_node = node.numa_node;
-  database.release = config.release == cluster_config::ReleaseKind::kDurable ? Release::kDurable : Release::kCommit;
-  if (node.memory_bytes != 0) database.memory_limit_bytes = node.memory_bytes;
+  database.release = config.release;
+  database.memory_limit_bytes = node.memory_bytes;
   database.directory = node.data_directory;
   database.log_directories = node.log_directories;
   database.reliable_directory = node.reliable_directory;
