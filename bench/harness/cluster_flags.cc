@@ -1,6 +1,7 @@
 #include "bench/harness/cluster_flags.h"
 
 #include <fmt/format.h>
+#include <granary/cluster.h>
 
 namespace granary::bench {
 
@@ -40,6 +41,14 @@ Status check_cluster_flags(const FlagValues& flags) {
 void set_cluster_defaults(FlagValues& flags) {
   if (!on_cluster(flags) || flags.given("verify")) return;
   flags.set("verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
+}
+
+Flag start_timeout_flag(std::string help) {
+  return integer_flag("start_timeout", ClusterOptions().start_timeout_ms / 1000, 1, 3600, "seconds", std::move(help));
+}
+
+std::uint32_t start_timeout_ms(const FlagValues& flags) {
+  return static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000);
 }
 
 }  // namespace granary::bench

@@ -1,6 +1,9 @@
 #pragma once
 // What the flags of every benchmark are on a cluster, whose file says some of what they would.
 
+#include <cstdint>
+#include <string>
+
 #include <granary/status.h>
 
 #include "bench/harness/flags.h"
@@ -13,5 +16,9 @@ Status check_cluster_flags(const FlagValues& flags);
 
 /// Defaults that are others on a cluster: the data of all nodes are checked after each run.
 void set_cluster_defaults(FlagValues& flags);
+
+/// --start_timeout, in seconds, and what it says for ClusterOptions::start_timeout_ms.
+Flag start_timeout_flag(std::string help);
+std::uint32_t start_timeout_ms(const FlagValues& flags);
 
 }  // namespace granary::bench

@@ -1,6 +1,7 @@
 // The flags that every benchmark has, and what they mean.
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,13 +12,13 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/rendezvous.h"
 #include "cluster_config/load.h"
+#include "src/base/options_table.h"
 
 namespace granary::bench {
 
 namespace {
 
 constexpr std::uint64_t kAnyInteger = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kPetabyte = std::uint64_t{1} << 50;
 
 std::string variant_help(VariantSet variants) {
   std::vector<std::string> lines;
@@ -26,17 +27,56 @@ std::string variant_help(VariantSet variants) {
   return fmt::format("Variants of the Silo paper, comma-separated: {}.", fmt::join(lines, "; "));
 }
 
-HugePages huge_pages_from(const std::string& text) {
-  if (text == "require") return HugePages::kRequire;
-  if (text == "off") return HugePages::kOff;
-  return HugePages::kTry;
+/// The flag `name` for an option that is a number or a choice. Its default is that of `defaults`; `more` follows the option's help.
+template <typename Struct, typename T>
+Flag flag_of(std::string name, const option::Row<Struct, T>& row, const Struct& defaults, std::string_view more) {
+  std::string help = fmt::format("{}.{}{}", row.help, more.empty() ? "" : " ", more);
+  help.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(help.front())));
+  const T initial = defaults.*row.member;
+  if constexpr (std::is_enum_v<T>) {
+    return choice_flag(std::move(name), option::text_of(row, initial), row.word_list(), std::move(help));
+  } else {
+    const auto low = static_cast<std::uint64_t>(std::min(row.low, initial));
+    const auto high = static_cast<std::uint64_t>(row.high);
+    return row.unit == option::kBytes
+               ? bytes_flag(std::move(name), option::text_of(row, initial), low, high, std::move(help))
+               : integer_flag(std::move(name), initial, low, high, std::string(row.unit), std::move(help));
+  }
 }
 
-Htm htm_from(const std::string& text) {
-  if (text == "auto") return Htm::kAuto;
-  if (text == "rtm") return Htm::kRtm;
-  return text == "sim" ? Htm::kSim : Htm::kOff;
+/// Sets the option to what its flag says.
+template <typename Struct, typename T>
+void set_option(const FlagValues& flags, std::string_view name, const option::Row<Struct, T>& row, Struct& values) {
+  if constexpr (std::is_enum_v<T>) {
+    for (const auto& each : row.words) {
+      if (each.word == flags.text(name)) values.*row.member = each.value;
+    }
+  } else {
+    values.*row.member = static_cast<T>(row.unit == option::kBytes ? flags.bytes(name) : flags.integer(name));
+  }
 }
+
+/// The options of a database that every benchmark has flags for. Calls `visit` with flag, row, and what its help says besides.
+template <typename Visitor>
+void for_each_option_flag(Visitor&& visit) {
+  using option::row;
+  visit("huge_pages", row<&Options::huge_pages>(), "");
+  visit("memory_limit", row<&Options::memory_limit_bytes>(), "");
+  visit("prefault", row<&Options::prefault_bytes>(), "");
+  visit("epoch_ms", row<&Options::epoch_ms>(), "");
+  visit("snapshot_epochs", row<&Options::snapshot_epochs>(), "");
+  visit("htm", row<&Options::htm>(), "");
+  visit("loggers", row<&Options::loggers>(), "");
+  visit("ring_bytes", row<&Options::ring_bytes>(), "");
+  visit("log_reserve", row<&Options::log_reserve_bytes>(), "");
+  visit("release", row<&Options::release>(), "");
+  visit("compress", row<&Options::log_compression>(), "");
+  visit("checkpoint_interval", row<&Options::checkpoint_interval_s>(),
+        "Tells what they cost: throughput while one is in progress against the rest.");
+}
+
+/// What they are without flags: workers besides the measured ones load, and a checkpoint would disturb what is measured.
+Options initial_options() { return {.checkpoint_interval_s = 0, .max_workers = kMaxWorkers}; }
 
 /// A scratch directory below `parent`, which lives as long as the settings do.
 Result<std::string> scratch_below(const std::string& parent, Settings& settings) {
@@ -48,13 +88,6 @@ Result<std::string> scratch_below(const std::string& parent, Settings& settings)
 
 Status set_durability(const FlagValues& flags, Settings& settings) {
   Options& options = settings.options;
-  options.loggers = static_cast<std::uint32_t>(flags.integer("loggers"));
-  options.ring_bytes = flags.bytes("ring_bytes");
-  options.log_reserve_bytes = flags.bytes("log_reserve");
-  options.release = flags.text("release") == "commit" ? Release::kCommit : Release::kDurable;
-  if (flags.text("compress") == "lz4") options.log_compression = LogCompression::kLz4;
-  if (flags.text("compress") == "zstd") options.log_compression = LogCompression::kZstd;
-  options.checkpoint_interval_s = static_cast<std::uint32_t>(flags.integer("checkpoint_interval"));
   const std::string& mode = flags.text("durability");
   if (mode == "none") return {};
   if (settings.variants.has(Variant::kMemSilo)) {
@@ -108,10 +141,8 @@ Status set_node(const FlagValues& flags, Settings& settings) {
   settings.share = {.node = static_cast<std::uint32_t>(node - config->nodes.begin()),
                     .nodes = static_cast<std::uint32_t>(config->nodes.size()),
                     .in_cluster = true};
-  settings.cluster = {.file = file,
-                      .node = node->id,
-                      .database = settings.options,
-                      .start_timeout_ms = static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000)};
+  settings.cluster = {
+      .file = file, .node = node->id, .database = settings.options, .start_timeout_ms = start_timeout_ms(flags)};
   if (flags.enabled("driven")) settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
   return {};
 }
@@ -143,17 +174,6 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                                     "the default is true."
                                   : "Checks the data after the run; a failed check ends in exit code 1."));
   if (!command.variants.empty()) flags.push_back(text_flag("variant", "", "a,b", variant_help(command.variants)));
-  flags.push_back(choice_flag("huge_pages", "try", {"try", "require", "off"}, "2 MiB pages for records and index."));
-  flags.push_back(
-      bytes_flag("memory_limit", "0", 0, kPetabyte,
-                 "Most that records, versions and index may take; 0 = three quarters of the machine's memory."));
-  flags.push_back(bytes_flag("prefault", "0", 0, kPetabyte,
-                             "Memory touched before loading, so that no page fault meets a request."));
-  flags.push_back(integer_flag("epoch_ms", 40, 1, 10000, "milliseconds", "Time between epochs."));
-  flags.push_back(integer_flag("snapshot_epochs", 25, 1, 10000, "epochs", "A snapshot is taken every so many epochs."));
-  flags.push_back(choice_flag("htm", "off", {"off", "auto", "rtm", "sim"},
-                              "Commits in hardware transactions before locks: auto, if Intel TSX works here; sim, "
-                              "simulated, in builds for tests only."));
   flags.push_back(choice_flag("durability", "none", {"none", "tmpfs", "disk"},
                               "Logs: none; tmpfs: to files in memory, which survive the process; disk: to --directory, "
                               "synced, which survives power loss."));
@@ -163,24 +183,15 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                 "rest of the run, at the warm-up's rate, would not fit, the run is refused after the warm-up"));
   flags.push_back(
       text_flag("log_dirs", "", "a,b", "With --durability=disk: the loggers write below these in turn instead."));
-  flags.push_back(integer_flag("loggers", 1, 1, kMaxLoggers, "threads", "Loggers; each serves some of the workers."));
-  flags.push_back(bytes_flag("ring_bytes", "8MiB", 64 << 10, 1 << 30, "Of each worker's log ring."));
-  flags.push_back(bytes_flag("log_reserve", "0", 0, std::uint64_t{1} << 44,
-                             "Set aside for the log before the run, so that none of it waits for an allocation."));
-  flags.push_back(choice_flag("release", "durable", {"durable", "commit"},
-                              "When a result may be shown: once it survives power loss, or at commit."));
-  flags.push_back(choice_flag("compress", "none", {"none", "lz4", "zstd"}, "Compression of log files."));
-  flags.push_back(integer_flag(
-      "checkpoint_interval", 0, 0, 1'000'000, "seconds",
-      "Time between checkpoints while logging; 0 = none. Tells what they cost: throughput while one is in progress "
-      "against the rest."));
+  for_each_option_flag([&](const char* name, const auto& row, const char* more) {
+    flags.push_back(flag_of(name, row, initial_options(), more));
+  });
   if (command.on_nodes) {
     flags.push_back(text_flag("cluster", "", "FILE",
                               "The cluster file, on whose nodes it runs: see 'granary cluster run --help'."));
     flags.push_back(integer_flag("node", 0, 0, cluster_config::kGreatestNodeId, "",
                                  "Which of its nodes this process is: to start each by hand, on a host of its own."));
-    flags.push_back(
-        integer_flag("start_timeout", 60, 1, 3600, "seconds", "In a cluster: how long to wait for the other nodes."));
+    flags.push_back(start_timeout_flag("In a cluster: how long to wait for the other nodes."));
     flags.push_back(
         switch_flag("driven", false,
                     "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
@@ -235,14 +246,8 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
                   fmt::format("--pin=on: {} workers do not fit {} cores; use --pin=off or fewer workers",
                               settings.workers, cpus));
   }
-  Options& options = settings.options;
-  options.epoch_ms = static_cast<std::uint32_t>(flags.integer("epoch_ms"));
-  options.snapshot_epochs = static_cast<std::uint32_t>(flags.integer("snapshot_epochs"));
-  options.memory_limit_bytes = flags.bytes("memory_limit");
-  options.prefault_bytes = flags.bytes("prefault");
-  options.huge_pages = huge_pages_from(flags.text("huge_pages"));
-  options.max_workers = kMaxWorkers;
-  options.htm = htm_from(flags.text("htm"));
+  Options& options = settings.options = initial_options();
+  for_each_option_flag([&](const char* name, const auto& row, const char*) { set_option(flags, name, row, options); });
   if (options.prefault_bytes > available_memory()) {
     return Status(StatusCode::kInvalidArgument, fmt::format("--prefault={}: only {:.1f} GiB of memory are available",
                                                             flags.all().find("prefault")->second.text,

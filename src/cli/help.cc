@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster_config/keys.h"
 #include "src/cli/cluster_run.h"
 #include "src/cli/commands.h"
 
@@ -62,6 +63,21 @@ std::string flag_list(const std::vector<bench::Flag>& flags) {
   return text;
 }
 
+/// All options of the struct, and what they are.
+template <typename Struct>
+std::string option_list(std::string_view heading) {
+  std::string text = fmt::format("\n{}:\n", heading);
+  option::for_each<Struct>([&](const auto& row) {
+    const bool counted = option::kIsNumber<std::remove_cvref_t<decltype(row.initial())>> && row.unit != option::kBytes;
+    text += wrapped(
+        fmt::format("{}   {}{}{}; {}{}", row.name, option::allowed(row), counted && !row.unit.empty() ? " " : "",
+                    counted ? row.unit : "", row.unset.empty() ? "default " : "", option::initially(row)),
+        2);
+    text += wrapped(row.help, 6);
+  });
+  return text;
+}
+
 }  // namespace
 
 std::string general_help() {
@@ -69,6 +85,7 @@ std::string general_help() {
       "granary: an in-memory transaction system, what to measure it with, and what looks after its files\n\n"
       "  granary help                     this text\n"
       "  granary help bench               the benchmarks there are\n"
+      "  granary help options             the options of a database, and the keys of the cluster file\n"
       "  granary bench NAME [flags]       runs one\n"
       "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n";
   for (const Tool* tool : tools())
@@ -83,6 +100,16 @@ std::string general_help() {
          "no\n"
          "database, 4 damaged data, 5 disk fault or disk full, 6 no longer a member of the cluster. Ctrl-C ends a\n"
          "measurement early and prints what was measured; a second one ends at once.\n";
+}
+
+std::string options_help() {
+  using namespace cluster_config;
+  return "Values, default and meaning of each. The header granary/options.h and docs/cluster-file.md say more.\n" +
+         option_list<Options>("Options of a database (granary::Options)") +
+         option_list<HtmSimulation>("Of its htm_simulation") +
+         option_list<ClusterConfig>("Keys of the cluster file, [cluster]") +
+         option_list<MembershipConfig>("[membership]") + option_list<ClockConfig>("[clock]") +
+         option_list<NodeConfig>("[[node]], and [defaults] of all nodes");
 }
 
 std::string tool_group_help(const std::vector<const Tool*>& tools) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <granary/cluster.h>
 
+#include "bench/harness/cluster_flags.h"
 #include "bench/harness/stop_signals.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/config.h"
@@ -136,7 +137,7 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   if (flags.integer("id") == 0) return bench::refuse(bench::ExitCode::kUsage, "node: --id is missing");
   ClusterOptions options{.file = flags.text("cluster"),
                          .node = static_cast<NodeNumber>(flags.integer("id")),
-                         .start_timeout_ms = static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000)};
+                         .start_timeout_ms = bench::start_timeout_ms(flags)};
   options.database.salvage = flags.enabled("salvage");
   if (flags.enabled("moved")) {
     if (const Status taken = take_over(options); !taken.ok()) return refuse(taken);
@@ -181,7 +182,7 @@ const Tool& node_tool() {
       .flags = {bench::text_flag("cluster", "", "FILE", "The cluster file; the same on all hosts."),
                 bench::integer_flag("id", 0, 0, cluster_config::kGreatestNodeId, "",
                                     "Which of its nodes this one is; 0 is none."),
-                bench::integer_flag("start_timeout", 60, 1, 3600, "seconds", "How long to wait for the other nodes."),
+                bench::start_timeout_flag("How long to wait for the other nodes."),
                 bench::integer_flag(
                     "rejoin", 8, 0, 1000, "",
                     "How often in a row a node with a data_directory starts again by itself when it has "

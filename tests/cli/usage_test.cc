@@ -29,6 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Words, Mistakes,
                                          Mistake{"bnech", "'bnech': no such command; did you mean bench?"},
                                          Mistake{"bench ycbs", "'ycbs': no such benchmark; did you mean ycsb?"},
                                          Mistake{"help benhc", "'benhc': no such topic; did you mean bench?"},
+                                         Mistake{"help option", "'option': no such topic; did you mean options?"},
                                          Mistake{"help bench ycsb now", "help: 'now' is one word too many"},
                                          Mistake{"--version now", "--version: 'now' is one word too many"},
                                          Mistake{"bench ycsb fast",
@@ -202,6 +203,18 @@ TEST(Usage, HelpOfTheClusterNamesAllItsCommands) {
   EXPECT_EQ(granary("help cluster check").out, granary("cluster check --help").out);
 }
 
+/// Each with name, range, unit, default and what it is, as src/base/options_table.h and cluster_config/keys.h have them.
+TEST(Usage, HelpOfOptionsTellsAll) {
+  const Ran options = granary("help options");
+  EXPECT_EQ(options.exit_code, 0) << options.err;
+  for (const char* told : {"\n  epoch_ms   1 to 10000 milliseconds; default 40\n      time between epochs\n",
+                           "\n  ring_bytes   64KiB to 1GiB; default 8MiB\n",
+                           "\n  snapshots   true, false; default true\n", "\n  directory   a path; in memory only\n",
+                           "\n  ways   1 to 64 lines; default 8\n", "\n  provider   shm, verbs; default shm\n",
+                           "\n  id   1 to 4095; required\n", "\n  location_cache   1MiB to 1024GiB; default 64MiB\n"})
+    EXPECT_NE(options.out.find(told), std::string::npos) << told << " missing in\n" << options.out;
+}
+
 /// As bench/harness/exit_code.h has them.
 TEST(Usage, HelpNamesAllExitCodes) {
   const Ran general = granary("help");
@@ -215,6 +228,11 @@ TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
   EXPECT_EQ(ycsb.err, "");
   EXPECT_NE(ycsb.out.find("--theta=N   0 to 0.999; default 0"), std::string::npos) << ycsb.out;
   EXPECT_NE(ycsb.out.find("--workers=N   1 to 256 threads; default 2"), std::string::npos) << ycsb.out;
+  for (const char* told : {"--epoch_ms=N   1 to 10000 milliseconds; default 40\n      Time between epochs.\n",
+                           "--memory_limit=SIZE   0 to 1048576GiB; default 0\n",
+                           "--compress=WORD   none, lz4, zstd; default none\n      Compression of log files.\n",
+                           "--checkpoint_interval=N   0 to 1000000 seconds; default 0\n"})
+    EXPECT_NE(ycsb.out.find(told), std::string::npos) << told << " missing in\n" << ycsb.out;
   EXPECT_NE(ycsb.out.find("Examples:"), std::string::npos);
   EXPECT_EQ(ycsb.out.find("queue_length"), std::string::npos) << "a flag of soak";
   EXPECT_EQ(granary("help bench ycsb").out, ycsb.out);
