@@ -46,7 +46,7 @@ class BesideHolder {
 };
 
 /// What others say is not believed. A free record is held by nobody; and a holder waits until this node has reached its epoch
-/// (RemoteTransaction::agree), while what were kept for one far ahead would stay for ever, and all that is kept after it.
+/// (CommitElsewhere::agree), while what were kept for one far ahead would stay for ever, and all that is kept after it.
 bool is_holders(const epoch::EpochManager& epochs, record::StateWord holder, epoch::Epoch epoch) {
   return record::is_x_locked(holder) && epochs.snapshot_of(epoch) <= epochs.current();
 }
@@ -66,7 +66,11 @@ Kept keep_version(WorkerState& worker, Index& index, std::string_view key, recor
   Record& head = record->head;
   Record* const version = allocate_record(worker, head.size(), memory::Urgency::kNormal);
   if (version == nullptr) return Kept::kOutOfMemory;
-  copy_version(head, key.size(), lock.tid(), *version, worker);
+  base::sync_point("holder.copying");
+  if (!copy_version(head, key.size(), lock.tid(), *version, worker)) {
+    worker.slabs.free(memory::SlabKind::kRecord, version);
+    return Kept::kNotHeld;  // a holder that does not wait for the answer has written a larger value
+  }
   base::debug_invariant("I12", [&] {
     return record::tid_of(version->tid()) == record::tid_of(lock.tid()) && version->previous() == head.previous();
   });

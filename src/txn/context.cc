@@ -66,15 +66,14 @@ CommitResult Context::commit(std::uint64_t serial) {
   RemoteAccess* const remote = execution_.remote();
   cc::AccessSet& access = execution_.local().sets();
   const bool clustered = remote != nullptr || fence != nullptr;
-  const auto commit_once = [&] {
-    return clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
-                     : cc::silo::commit(access, worker_.state());
-  };
-  cc::CommitOutcome outcome = commit_once();
-  // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
-  if (outcome.reason == AbortReason::kOutOfMemory && !execution_.across() && worker_.make_room()) [[unlikely]] {
+  cc::CommitOutcome outcome;
+  for (bool again = false;; again = true) {
+    outcome = clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
+                        : cc::silo::commit(access, worker_.state());
+    // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
+    if (outcome.reason != AbortReason::kOutOfMemory || again || execution_.across() || !worker_.make_room()) [[likely]]
+      break;
     access.locks.clear();
-    outcome = commit_once();
   }
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release(/*over=*/true);

@@ -148,6 +148,21 @@ TEST_F(HolderRequests, NobodyChangesTheRecordWhileItIsCopiedEvenIfItsHolderGives
   EXPECT_EQ(db_.value(table_, "x"), kOld);
 }
 
+TEST_F(HolderRequests, AHolderThatDoesNotWaitLosesTheVersionAndBreaksNothing) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  Snapshot snapshot = db_.snapshot();
+  RemoteHolder holder(record());
+  ASSERT_TRUE(holder.lock());
+  const std::uint64_t before = versions();
+  {
+    const AtSyncPoint at("holder.copying", [&] { write_back(holder, std::string(kMaxValue, 'n')); });
+    EXPECT_EQ(keep(holder.word()), Kept::kNotHeld) << "what was to be kept is gone, and does not fit either";
+  }
+  EXPECT_EQ(versions(), before);
+  EXPECT_EQ(text(snapshot), "y=20 ") << "no version was linked that nobody has filled";
+  EXPECT_EQ(db_.value(table_, "x"), std::string(kMaxValue, 'n'));
+}
+
 TEST_F(HolderRequests, AnOwnersTransactionThatStaysMakesItBusy) {
   RemoteHolder holder(record());
   ASSERT_TRUE(record().head.try_lock(record().head.tid()));
