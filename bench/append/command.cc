@@ -92,7 +92,7 @@ ExitCode judge_file(const FlagValues& flags) {
   const bool strict = !flags.enabled("serializable");
   append::Verdicts verdicts;
   verdicts.judge(path, strict ? history::without_snapshots(*history) : *history, strict);
-  return worse(verdicts.code(/*given=*/true), write_report(flags, verdicts));
+  return worse(verdicts.code(append::Verdicts::Source::kFile), write_report(flags, verdicts));
 }
 
 AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
@@ -170,7 +170,8 @@ ExitCode conclude(const append::AppendRun& done, const FlagValues& flags, Json m
     if (!done.with_snapshots.empty()) verdicts.judge("with snapshots", done.with_snapshots, false);
   }
   written = worse(written, write_report(flags, verdicts, std::move(more)));
-  return worse(verdicts.code(/*given=*/false), written);
+  using Source = append::Verdicts::Source;
+  return worse(verdicts.code(done.ended.ok() ? Source::kRun : Source::kCutShort), written);
 }
 
 /// Tries to write the files that the run is going to write, so that a wrong path ends the command before the run and not after it.

@@ -11,10 +11,12 @@ void Verdicts::judge(const std::string& what, const history::History& history, b
   base::print("{}, {}: {}\n", what, strict ? "strictly serializable" : "serializable", all_.back().verdict.text());
 }
 
-ExitCode Verdicts::code(bool given) const {
+ExitCode Verdicts::code(Source source) const {
   const auto malformed = [](const Judged& one) { return one.verdict.malformed(); };
-  if (given && std::any_of(all_.begin(), all_.end(), malformed)) return ExitCode::kUsage;
-  const bool valid = std::all_of(all_.begin(), all_.end(), [](const Judged& one) { return one.verdict.valid(); });
+  if (source == Source::kFile && std::any_of(all_.begin(), all_.end(), malformed)) return ExitCode::kUsage;
+  const bool valid = std::all_of(all_.begin(), all_.end(), [source](const Judged& one) {
+    return source == Source::kCutShort ? one.verdict.found.empty() : one.verdict.valid();
+  });
   return valid ? ExitCode::kOk : ExitCode::kCheckFailed;
 }
 
