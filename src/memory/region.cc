@@ -130,6 +130,11 @@ Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
                     "transparent ones ('{}')",
                     bytes / kHugePage, transparent_pages_command(options.shared)));
   }
+  if (options.numa_node > kMaxNumaNode) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("cannot place memory on NUMA node {}: only nodes 0 to {} are supported",
+                              options.numa_node, kMaxNumaNode));
+  }
   if (options.numa_node >= 0 && !bind_to_node(base, bytes, options.numa_node)) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("cannot place memory on NUMA node {}: {}", options.numa_node, std::strerror(errno)));
