@@ -1,5 +1,6 @@
 #pragma once
-// What a cluster file says, as plain values; what it does not say is as here. keys.h has the keys, load.h reads them.
+// The contents of a cluster file as plain values. A key that the file does not have leaves its member at the default that stands here.
+// keys.h has the keys, load.h reads them.
 
 #include <cstdint>
 #include <string>

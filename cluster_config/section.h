@@ -53,7 +53,7 @@ class Section {
   int line() const { return std::max(1, static_cast<int>(table_.source().begin.line)); }
 
  private:
-  /// What a key may hold.
+  /// The least and the greatest value that a key may hold.
   struct Range {
     std::uint64_t low;
     std::uint64_t high;
@@ -73,10 +73,10 @@ class Section {
   }
   void read(std::string_view key, bool path, std::string& value);
   void read(std::string_view key, bool path, std::vector<std::string>& values);
-  /// "0-3,8".
+  /// Reads numbers that are written as "0-3,8".
   void read(std::string_view key, bool path, std::vector<std::uint32_t>& numbers);
 
-  // What the key holds; none if it is not there, or is not allowed.
+  // These return the key's value, or none if the key is missing or its value is not allowed; the latter is noted as an error.
   std::optional<std::uint64_t> integer(std::string_view key, Range allowed);
   std::optional<std::uint64_t> size(std::string_view key, Range allowed);
   std::optional<std::size_t> choose(std::string_view key, const std::vector<std::string>& words);

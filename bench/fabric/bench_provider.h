@@ -13,10 +13,11 @@
 namespace granary::bench::fabric {
 
 Flag provider_flag();
-/// What that flag says.
+/// Returns the provider that the flag names.
 cluster_config::Provider provider_of(const FlagValues& flags);
 
-/// Of a node that takes part in nothing else. All nodes of one run name the same directory.
+/// Opens the fabric of a node that takes part in nothing but the benchmark. All nodes of one run name the same directory, in which they
+/// find each other.
 Result<std::unique_ptr<rdma::Fabric>> open_bench_fabric(cluster_config::Provider provider, rdma::NodeId node,
                                                         const std::string& run_directory);
 

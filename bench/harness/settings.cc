@@ -75,7 +75,8 @@ void for_each_option_flag(Visitor&& visit) {
         "Tells what they cost: throughput while one is in progress against the rest.");
 }
 
-/// What they are without flags: workers besides the measured ones load, and a checkpoint would disturb what is measured.
+/// Returns the options that hold where no flag sets them. They differ from the library's, as workers besides the measured ones load the
+/// data, and a checkpoint would disturb what is measured.
 Options initial_options() { return {.checkpoint_interval_s = 0, .max_workers = kMaxWorkers}; }
 
 /// A scratch directory below `parent`, which lives as long as the settings do.

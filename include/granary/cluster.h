@@ -45,7 +45,8 @@ enum class ReadLock : std::uint8_t {
 struct ClusterOptions {
   std::string file;     ///< the cluster file (docs/cluster-file.md)
   NodeNumber node = 0;  ///< which of its nodes this process is
-  /// Of the node's database; directories, memory, workers and epochs are the cluster file's. Its `notices` take the node's, too.
+  /// The options of the node's database. Directories, memory, workers and epochs come from the cluster file instead. The sink in
+  /// `notices` takes the node's notices as well as the database's.
   Options database = {};
   std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes
   /// How long barrier() waits for a node that lives and answers, but does not come; so does start(), where nodes wait for each other.

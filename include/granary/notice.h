@@ -20,7 +20,7 @@ enum class NoticeSeverity : std::uint8_t {
   kError,    ///< something does not work until it is mended
 };
 
-/// What a notice is about; applications may tell notices apart by it, as texts may change.
+/// The subject of a notice. Applications should tell notices apart by it, because texts may change.
 enum class NoticeTopic : std::uint8_t {
   kMemoryPages,      ///< there are no 2 MiB pages (HugePages::kTry)
   kOpenTransaction,  ///< a transaction has been open for over a second and holds the epoch back
@@ -45,7 +45,7 @@ struct Notice {
 /// the notice is printed on stderr.
 using NoticeSink = std::function<void(const Notice&)>;
 
-/// What happens without a sink: one line on stderr, "granary: ..." or "granary: warning: ...".
+/// Prints the notice as one line on stderr, "granary: ..." or "granary: warning: ...". The library does so where there is no sink.
 void print_notice(const Notice& notice) noexcept;
 
 /// Short lower-case names for logs, e.g. "warning", "open_transaction".

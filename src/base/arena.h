@@ -13,7 +13,7 @@ class Arena {
  public:
   static constexpr std::size_t kAlignment = 8;
 
-  /// Aligned memory, contents undefined.
+  /// Returns memory aligned to kAlignment, whose contents are undefined.
   char* allocate(std::size_t bytes) {
     bytes = (bytes + kAlignment - 1) & ~(kAlignment - 1);
     if (bytes > static_cast<std::size_t>(end_ - at_)) [[unlikely]]
@@ -31,7 +31,7 @@ class Arena {
     return {block, text.size()};
   }
 
-  /// Forgets everything. Keeps one chunk in which as much has room the next time, unless that is very much.
+  /// Forgets everything. Keeps one chunk, large enough for as much the next time if that is at most kMostKept.
   void clear() {
     if (chunks_.size() > 1) [[unlikely]]
       keep_one();

@@ -17,10 +17,10 @@ inline constexpr bool kDebugChecks = true;
 /// Prints what and where, then aborts the process.
 [[noreturn]] void fail(const char* what, std::source_location where);
 
-/// The same, unless debug invariants are muted.
+/// Does what fail() does, unless debug invariants are muted; then it returns.
 void debug_fail(const char* id, std::source_location where);
-/// From now on a debug invariant that does not hold ends nothing: to see whether the tests notice an injected bug by themselves, which they
-/// could not if it ended the process at once (tests/injected). Before threads start.
+/// Makes debug invariants that do not hold end nothing from now on, so that tests show whether they notice an injected bug by themselves;
+/// they could not if it ended the process at once (tests/injected). To be called before threads start.
 void mute_debug_invariants();
 
 /// Ends the program because it broke a rule of the API in a way that no status can report: prints the message, then aborts.

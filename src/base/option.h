@@ -1,5 +1,5 @@
 #pragma once
-// All there is to know of an option, said once. Its type and default are those of a member of a struct of options; name, range, unit
+// Each option is described once. Its type and default are those of a member of a struct of options; its name, range, unit
 // and help are one row of that struct's table, a specialization of Table beside the struct. Checks of options, flags of programs, keys
 // of the cluster file and their documentation are made from the rows. docs/architecture.md tells how to add an option.
 
@@ -21,7 +21,7 @@
 
 namespace granary::option {
 
-/// Has `static constexpr std::tuple kRows`, a row for each member of the struct that is an option.
+/// A specialization has `static constexpr std::tuple kRows`, with a row for each member of the struct that is an option.
 template <typename Struct>
 struct Table;
 
@@ -46,14 +46,14 @@ struct Row {
   std::string_view unit;   ///< "milliseconds"; of what is neither number nor choice, what it is: "a path"
   std::string_view help;   ///< part of a sentence
   std::string_view unset;  ///< what holds if nobody sets it; empty: its default says so
-  /// Of a number. A default outside means that it is not set.
+  /// The range of a number. A default outside of it means that the option is not set.
   std::conditional_t<kIsNumber<T>, T, bool> low = {}, high = {};
-  /// Of a choice; those behind the last are empty.
+  /// The values of a choice and their words. Elements behind the last one are empty.
   std::conditional_t<std::is_enum_v<T>, std::array<Word<T>, kMostWords>, bool> words = {};
   bool path = false;  ///< one path, or several, that count from the folder of the file that names them
 
   T initial() const { return Struct().*member; }
-  /// Empty if `value` is no enumerator.
+  /// Returns the value's word, which is empty if `value` is no enumerator.
   constexpr std::string_view word_of(T value) const {
     for (const auto& each : words) {
       if (each.value == value) return each.word;

@@ -42,13 +42,14 @@ class Index {
   bool ordered() const { return std::holds_alternative<Tree>(kind_); }
   /// False if there was no memory for it.
   bool ok() const { return !ordered() || tree().ok(); }
-  /// Of an ordered index: what only trees can do, such as scans.
+  /// The tree of an ordered index, for what only trees can do, such as scans.
   Tree& tree() { return *std::get_if<Tree>(&kind_); }
   const Tree& tree() const { return *std::get_if<Tree>(&kind_); }
   kvstore::hash::Table& hash() { return *std::get_if<kvstore::hash::Table>(&kind_); }
   const kvstore::hash::Table& hash() const { return *std::get_if<kvstore::hash::Table>(&kind_); }
 
-  Lookup find(std::string_view key) const {
+  /// Inlined always: it is on the way of every read, and a call costs as much as what it does.
+  [[gnu::always_inline]] Lookup find(std::string_view key) const {
     if (!ordered()) [[unlikely]]
       return as_lookup(hash().find(key));
     return as_lookup(tree().find(key));
@@ -85,7 +86,7 @@ class Index {
   static Lookup as_lookup(const kvstore::hash::Lookup& at) { return {at.value, at.bucket, at.version}; }
   static Lookup as_lookup(const kvstore::ordered::Lookup& at) { return {at.value, at.leaf, at.version}; }
 
-  /// In groups as large as what the indexes search together.
+  /// Searches in groups as large as those in which the indexes overlap cache misses.
   template <typename Found, typename Kind>
   static void find_many_in(const Kind& kind, std::span<const std::string_view> keys, std::span<Lookup> results) {
     std::array<Found, 16> found;
@@ -106,7 +107,7 @@ class Index {
     on_change(PlaceChange<Place>{.place = inserted.bucket, .before = inserted.before, .after = inserted.after});
     return {InsertedWhat::kInserted, 0};
   }
-  /// Other nodes that read the slot compare the record's incarnation with it.
+  /// Returns the incarnation that goes into the slot beside the value; other nodes that READ the slot compare it with the record's.
   static std::uint64_t incarnation_at(Value value);
 
   std::variant<Tree, kvstore::hash::Table> kind_;

@@ -1,5 +1,6 @@
 #pragma once
-// The node set (Silo 4.6): places of indexes, here or at other nodes, under whose versions a transaction has seen keys, or missed one.
+// The node set (Silo 4.6) has the places of indexes, here or at other nodes, where a transaction has seen keys or missed one, each with
+// the version under which it did.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,7 @@ class NodeSet {
   };
 
   void note(const Place& place, std::uint64_t version) { all_.push_back({place, version}); }
-  /// Whether that is what was noted last: then it need not be noted again.
+  /// Whether that was noted last, so that it need not be noted again.
   bool is_last(const Place& place, std::uint64_t version) const {
     return !all_.empty() && all_.back().place == place && all_.back().version == version;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Where a key is, or would be, in an index of this node, and what says whether that has changed.
+// The place in an index of this node where a key is or would be. Its version tells whether its keys have changed.
 
 #include <cstdint>
 
@@ -26,16 +26,15 @@ class Place {
   const Leaf* leaf() const { return reinterpret_cast<const Leaf*>(word_); }
   const Bucket* bucket() const { return reinterpret_cast<const Bucket*>(word_ & ~kBucket); }
   const void* address() const { return reinterpret_cast<const void*>(word_ & ~kBucket); }
-  explicit operator bool() const { return word_ != 0; }
   bool operator==(const Place&) const = default;
 
-  /// True if it still has this version and nobody is changing it; never waits.
+  /// True if the place still has this version and nobody is changing it; never waits.
   bool unchanged(Version version) const {
     if (is_bucket()) [[unlikely]]
       return kvstore::hash::Table::unchanged(bucket(), version);
     return Tree::unchanged(leaf(), version);
   }
-  /// The same inside an HTM region.
+  /// Asks the same inside an HTM region.
   template <typename Memory>
   bool unchanged_in(Memory& memory, Version version) const {
     if (is_bucket()) [[unlikely]]

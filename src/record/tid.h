@@ -50,13 +50,13 @@ constexpr bool is_locked(TidWord word) { return (word & kLocked) != 0; }
 constexpr bool is_latest(TidWord word) { return (word & kLatest) != 0; }
 constexpr bool is_absent(TidWord word) { return (word & kAbsent) != 0; }
 
-// The words of the life of a version, for those who need not know the bits.
+// These make TID words of a version for callers that need not know the status bits.
 
-/// Of the version that a transaction with this TID has made: its key's latest, or that the key is removed.
+/// Returns the word of the version that a transaction with this TID has made, which is its key's latest; or of the key's removal.
 constexpr TidWord version_word(TidWord tid, bool removed) { return tid | kLatest | (removed ? kAbsent : 0); }
 constexpr TidWord locked(TidWord word) { return word | kLocked; }
 constexpr TidWord unlocked(TidWord word) { return word & ~kLocked; }
-/// Another version, or another record, has taken its place.
+/// Returns the word of a version whose place another version, or another record, has taken.
 constexpr TidWord superseded(TidWord word) { return word & ~(kLocked | kLatest); }
 
 }  // namespace granary::record

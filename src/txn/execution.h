@@ -44,11 +44,11 @@ class Execution {
     if (!table.indexes().empty()) return write_indexed(home, table, key, value, rule);
     return write_at(home, table, key, value, rule);
   }
-  /// Of the table, or by an index of it.
+  /// Scans the table, or the index of it if there is one.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 
  private:
-  /// Here, or at the other node that is the record's home and its index entries'.
+  /// The other node on which the record and its index entries live; none if they live here.
   using Home = std::optional<std::uint16_t>;
 
   Outcome get(Home home, TableCore& table, std::string_view key, std::string& value);
@@ -61,7 +61,7 @@ class Execution {
                         const WriteRule& rule);
   Outcome move_index_entry(Home home, TableCore& index, std::string_view key, const std::string* old_value,
                            const std::string_view* new_value);
-  /// Whether everything that was read would still pass validation.
+  /// Tells whether everything that was read, here and at that home, would still pass validation.
   bool seen_consistently(Home home);
 
   // Other nodes (remote.cc).

@@ -1,5 +1,5 @@
 #pragma once
-// Where a transaction stands: what those who execute it have to know, and the one thing that they may do to it.
+// The part of a transaction's life that those who execute its operations see: whether it still goes on, and how they doom it.
 
 #include <cstdint>
 
@@ -17,7 +17,8 @@ class Life {
     if (serial != serial_ || state_ == State::kIdle) return Outcome::kFinished;
     return state_ == State::kOpen ? Outcome::kOk : Outcome::kAborted;
   }
-  /// Dooms the transaction: undoes it at once, keeps the reason for commit(). The outcome of the operation that met the reason.
+  /// Dooms the transaction: undoes it at once and keeps the reason for commit(). Returns the outcome for the operation that met the
+  /// reason.
   [[gnu::cold]] virtual Outcome doom_with(AbortReason reason) = 0;
 
  protected:

@@ -1,5 +1,5 @@
 #pragma once
-// A transaction's accesses to records of this node (Silo 4.5 to 4.7), over its access sets. What is elsewhere: remote.h.
+// A transaction's accesses to records of this node (Silo 4.5 to 4.7), over its access sets. Keys of other nodes are for remote.h.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,15 +36,15 @@ class LocalAccess {
     return read(table, key, look_up(table, key), buffer);
   }
   Outcome get(TableCore& table, std::string_view key, std::string& value);
-  /// kOk, or that the transaction was doomed.
+  /// Reads a batch together, so that cache misses overlap. Returns kOk, or how the transaction ended meanwhile.
   Outcome get_together(const LocalGets& gets);
   void prefetch(TableCore& table, std::string_view key);
   Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule);
-  /// Of the table, or by an index of it.
+  /// Scans the table, or the index of it if there is one.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 
   cc::AccessSet& sets() { return access_; }
-  /// Memory until clear().
+  /// Memory for the transaction until clear().
   base::Arena& arena() { return arena_; }
   void clear() {
     access_.clear();
@@ -58,9 +58,9 @@ class LocalAccess {
 
   // Execution on records (read.cc).
   cc::Record* find(TableCore& table, std::string_view key);
-  /// The same, if it is not remembered from before in this transaction.
+  /// Returns the record that the transaction remembers for the key, or finds it.
   cc::Record* look_up(TableCore& table, std::string_view key);
-  /// Reads `record`, or what has taken its place; keeps the read set. `own` writes win.
+  /// Reads `record`, or what has taken its place; keeps the read set. The transaction's own writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
   Outcome note_read(cc::Record* record, cc::TidWord tid);
   Outcome note_node(cc::Place place, cc::Version version);
@@ -70,7 +70,7 @@ class LocalAccess {
   Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
 
-  /// A buffer for values during a scan at this nesting depth.
+  /// Returns the buffer for values of the innermost scan.
   std::string& scratch();
 
   WorkerCore& worker_;

@@ -43,7 +43,7 @@ struct DeclaredKey {
   bool write = false;
 };
 
-/// Reads of a snapshot, whose epoch this node pins, at other nodes.
+/// Reads at other nodes for a snapshot, whose epoch this node pins.
 class RemoteSnapshots {
  public:
   virtual ~RemoteSnapshots() = default;
@@ -75,7 +75,7 @@ class RemoteAccess {
   /// What takes its time, after a transaction that holds nothing any more and has left its epoch, or when the worker has none.
   virtual void tidy() = 0;
 
-  /// What it does when the transaction commits.
+  /// The part of the commit that happens at other nodes.
   virtual cc::RemotePart& part() = 0;
   virtual RemoteSnapshots& snapshots() = 0;
 };

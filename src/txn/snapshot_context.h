@@ -20,7 +20,7 @@ class LocalGets;
 template <typename Get>
 struct GetsElsewhere;
 
-/// Those of one context, one after the other. All functions run on the worker's thread.
+/// The snapshots of one context, one after the other. All functions run on the worker's thread.
 class SnapshotContext {
  public:
   SnapshotContext(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}
@@ -34,7 +34,7 @@ class SnapshotContext {
 
   /// Opens a snapshot and returns its serial.
   std::uint64_t begin();
-  /// At an epoch that another node's snapshot pins.
+  /// Opens one at an epoch that a snapshot of another node pins.
   std::uint64_t begin_at(epoch::Epoch epoch);
   GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
   Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
@@ -59,9 +59,9 @@ class SnapshotContext {
   RemoteAccess* remote_ = nullptr;
   bool open_ = false;
   std::uint64_t serial_ = 0;
-  epoch::Epoch epoch_ = 0;    // that it sees
+  epoch::Epoch epoch_ = 0;    // of the versions that it sees
   epoch::Epoch entered_ = 0;  // e_w when it began
-  base::Arena arena_;         // of an operation
+  base::Arena arena_;         // memory of the operation under way
 };
 
 }  // namespace granary::txn

@@ -1,5 +1,5 @@
 #pragma once
-// What each kind of write asks of the key that it writes: the rules of put, update, insert and remove, for records here and elsewhere.
+// The rules of put, update, insert and remove: what each asks of the key that it writes. They hold for records here and elsewhere.
 
 #include <granary/transaction.h>
 
@@ -10,7 +10,7 @@ struct WriteRule {
   Outcome if_missing;  ///< kOk: it writes
   bool removes = false;
 
-  /// Whether it has to know if the key is there, which the transaction relies on from then on.
+  /// Whether the write has to know if the key is there. The transaction relies on that from then on.
   constexpr bool looks() const { return if_there != Outcome::kOk || if_missing != Outcome::kOk; }
   constexpr Outcome outcome(bool there) const { return there ? if_there : if_missing; }
 };

@@ -12,7 +12,7 @@ inline constexpr bool kCountsAllocations = false;
 inline constexpr bool kCountsAllocations = true;
 #endif
 
-/// Of this thread.
+/// Counts the allocations of the thread that reads it.
 inline thread_local constinit std::uint64_t allocations = 0;
 
 }  // namespace granary::tests

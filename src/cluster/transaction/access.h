@@ -48,7 +48,7 @@ struct Access {
   void* release_room = nullptr;            ///< registered, for giving the lock back
 
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
-  /// What the transaction sees there: its own write, or what it has READ.
+  /// Whether the transaction sees a value there, and which: its own write goes before what it has READ.
   bool there() const { return written ? !remove : found(); }
   std::string_view visible() const { return written ? new_value : value; }
   bool held() const { return lock != record::kFree; }
@@ -57,7 +57,8 @@ struct Access {
   bool optimistic() const { return read && seen == Seen::kRecord && !held() && !leased(); }
 };
 
-/// All of a transaction, in the order of their first use; addresses stay until clear(). What was allocated is used again.
+/// The accesses of a transaction, in the order of their first use. Addresses stay until clear(), which keeps the memory for the next
+/// transaction.
 class AccessTable {
  public:
   AccessTable() { clear(); }

@@ -1,5 +1,5 @@
 #pragma once
-// The commit at other nodes, in the order in which src/cc/commit.h asks for its steps.
+// The steps of a commit at other nodes, which src/cc/commit.h asks for in its order.
 
 #include <vector>
 
@@ -30,7 +30,7 @@ class CommitElsewhere final : public cc::RemotePart {
   void write_back(record::TidWord tid) override;
   void release() override { locks_.give_back(Phase::kLock, 0); }
 
-  /// The transaction ends.
+  /// Forgets the writes of the transaction, which has ended.
   void end();
 
  private:
@@ -47,7 +47,7 @@ class CommitElsewhere final : public cc::RemotePart {
   Locks& locks_;
   DeclaredKeys& declared_;
   std::vector<cc::RemoteWrite> writes_;
-  bool validated_ = false;  ///< by agree()
+  bool validated_ = false;  ///< whether agree() has validated, so that validate() need not
 };
 
 }  // namespace granary::cluster

@@ -27,15 +27,15 @@ class DeclaredKeys {
         reading_(reading),
         locks_(locks) {}
 
-  /// As txn::RemoteAccess.
+  /// Does what txn::RemoteAccess::declare() promises.
   AbortReason declare(std::span<const txn::DeclaredKey> keys);
-  /// Whether all leases are valid still.
+  /// Returns kNone if all leases are still valid, else kLeaseExpired.
   AbortReason confirm_leases() const;
-  /// Whether the transaction's own leases keep it from its writes.
+  /// Returns kRemotelyLocked if the transaction's own leases keep it from its writes, else kNone.
   AbortReason check_own_leases();
-  /// How often the clock had jumped before the first lease was taken.
+  /// Tells how often the clock had jumped when the first lease was taken; 0 if none was.
   std::uint64_t lease_jumps() const { return lease_jumps_.value_or(0); }
-  /// The transaction ends. `over`: it will not be tried again.
+  /// Forgets the transaction's leases. `over` means that it will not be tried again.
   void end(bool over);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What a transaction has at other nodes until it ends: what its parts (reading, locks, declared keys, commit) work on together.
+// The state of a transaction at other nodes, which its parts (reading, locks, declared keys, commit) share until it ends.
 
 #include "src/cluster/transaction/access.h"
 #include "src/cluster/transaction/lease_wait.h"
@@ -14,13 +14,13 @@ struct Footprint {
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
-  /// The key's entry, made if it has none. kNodeUnreachable also if the node has no such table: it is of another cluster.
+  /// Finds the key's entry, or makes it. kNodeUnreachable also means that the node has no such table, so it is of another cluster.
   AbortReason open(const txn::RemoteKey& key, Access*& access);
-  /// Notes in the node set what was seen of a place. kNodeChanged if it was seen otherwise before.
+  /// Notes in the node set what was seen of a place; kNodeChanged if the place was seen at another version before.
   AbortReason note(rdma::NodeId node, const messages::SeenNode& seen) {
     return nodes.note_once(place_of(node, seen), seen.version) ? AbortReason::kNone : AbortReason::kNodeChanged;
   }
-  /// The entries of which this is so, in the order of their first use.
+  /// Returns the entries that are `wanted`, in the order of their first use.
   template <typename Wanted>
   Batch<Access*> all(Wanted&& wanted) {
     Batch<Access*> some = trips.batch<Access*>(accesses.size());
@@ -35,7 +35,7 @@ struct Footprint {
   Participants participants;
   AccessTable accesses;
   RemoteNodeSet nodes;
-  LeaseWait lease_wait;  ///< outlives the transaction
+  LeaseWait lease_wait;  ///< not cleared: the worker waits when the transaction has ended
 };
 
 }  // namespace granary::cluster

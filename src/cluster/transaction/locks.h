@@ -1,6 +1,7 @@
 #pragma once
-// A transaction's x-locks at other nodes (I2, I5, I10): named in the lock-ahead record before they are asked for, given back with what
-// was decided or without. What breaks is gone on with over the next connection; what cannot be given back then is undelivered.
+// A transaction's x-locks at other nodes (I2, I5, I10). They are named in the lock-ahead record before they are asked for, and given back
+// with the new version if the transaction was decided, without one if not. If a connection breaks, the next one shows what became of a
+// lock; a lock that cannot be given back then becomes the worker's to deliver (undelivered.h).
 
 #include <deque>
 #include <span>
@@ -16,23 +17,24 @@ class Locks {
  public:
   explicit Locks(Footprint& footprint);
 
-  /// Whether the worker may take any, for all that it could not give back.
+  /// Tells why the worker may not take more: it has too many that it could not give back. kNone if it may.
   AbortReason refused() const {
     return footprint_.reach().undelivered.full() ? AbortReason::kTooMuchUndelivered : AbortReason::kNone;
   }
-  /// A lock to take, with room to give it back with a new value of so many bytes; nullptr if there is no registered memory.
+  /// Adds the lock of a record to those to take, with registered memory to give it back with a new value of so many bytes. Returns
+  /// nullptr if that memory is used up.
   XLock* add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch = XLock::Fetch::kHeader);
-  /// Takes the locks, one for each access. `holds`: the locks, and what else takes hold of records in the same round.
+  /// Takes the locks, one for each access. `holds` has the locks and the leases that are taken in the same round.
   AbortReason take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds);
-  /// Gives back all that are held; those of records that were written with the new version, if there is a `tid`. When nothing is left
-  /// to do, the lock-ahead record gets its completion mark.
+  /// Gives back all locks that are held. With a `tid`, records that were written get their new version. The lock-ahead record gets its
+  /// completion mark if no lock is left.
   void give_back(Phase phase, record::TidWord tid);
 
-  // As cc::RemotePart.
+  // These two are the steps of the same names of cc::RemotePart.
   void decide(record::TidWord tid, std::uint64_t log_end) { record_.decide(tid, log_end); }
   void take_back_decision() { record_.take_back_decision(); }
 
-  /// The transaction ends: what it could not give back becomes the worker's to deliver.
+  /// Ends the transaction's part here: locks that it could not give back become the worker's to deliver.
   void end();
 
  private:

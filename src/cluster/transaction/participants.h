@@ -16,26 +16,27 @@ class Participants {
 
   bool empty() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
-  /// Makes the node a participant, connected.
+  /// Makes the node a participant and connects it, if it is none yet.
   AbortReason touch(rdma::NodeId node);
-  /// In the participant's engine memory.
+  /// Returns the address of that offset in the participant's engine memory.
   rdma::RemoteAddress at(rdma::NodeId node, std::uint64_t offset) const;
   /// Connects a participant again. One that has not answered is not waited for again, as the transaction holds E back.
   bool reconnect(rdma::NodeId node);
   void clear();
 
-  /// Whether E of all has been READ.
+  /// Whether E of each participant has been READ.
   bool epochs_known() const;
   epoch::Epoch greatest_epoch() const;
   bool are_all_in(epoch::Epoch epoch) const {
     return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.epoch >= epoch; });
   }
-  /// READs E of all behind what takes hold of records there, or shares a lease, in the same chain.
+  /// Runs steps that take hold of records, or share a lease, and READs E of each participant behind them in the same chain.
   AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds);
-  /// READs of E of all, to run in front of other steps; false if there is no registered memory. Then tells what they found.
+  /// Adds READs of E of all participants, to be run in front of other steps; false if there is no registered memory. take() notes
+  /// what they found.
   bool add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps);
   AbortReason take(const Batch<EpochRead>& reads);
-  /// Waits, bounded, until E of all is at least that.
+  /// Waits, for a bounded time, until E of each participant is at least `agreed`.
   AbortReason await_epoch(epoch::Epoch agreed);
 
  private:

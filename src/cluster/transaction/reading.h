@@ -1,5 +1,6 @@
 #pragma once
-// Learns what is there of keys of other nodes: at hash tables one-sided, at others, and where it is not known, by asking the owner.
+// Learns which records keys of other nodes have, and their values: hash tables are searched one-sided, and the owner is asked about
+// keys of ordered tables and indexes, which nobody else can search.
 
 #include <span>
 
@@ -11,16 +12,16 @@ class Reading {
  public:
   explicit Reading(Footprint& footprint) : footprint_(footprint) {}
 
-  /// As txn::RemoteAccess.
+  /// Does what txn::RemoteAccess::get() promises.
   AbortReason get(std::span<txn::RemoteGet> gets);
-  /// The key's entry, after which the transaction relies on what is there: its own write, or what was READ.
+  /// Sees to it that the transaction knows the key's value, its own write or what was READ, and relies on it from then on.
   AbortReason read(Access& access);
-  /// Of keys of which nothing is known.
+  /// Looks for the records of keys of which nothing is known yet.
   AbortReason look(std::span<Access* const> accesses);
   enum class Behind : std::uint8_t { kNothing, kEpochs };
-  /// One-sided; with E of all participants behind it, if that is asked for.
+  /// Does the same for keys of hash tables, one-sided, and READs E of all participants behind it if that is asked for.
   AbortReason look_up(std::span<Access* const> accesses, Behind behind = Behind::kNothing);
-  /// READs the values that came with no answer.
+  /// READs the values that did not come with an owner's answer.
   AbortReason fetch(std::span<Access* const> accesses);
   /// Takes what an owner says of a key's record.
   void take(Access& access, const messages::SeenRecord& seen);

@@ -13,7 +13,7 @@ struct ElsewhereRange {
   const ScanRange& range;
 };
 
-/// As txn::RemoteAccess::scan().
+/// Does what txn::RemoteAccess::scan() promises.
 AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
                  ScanResult& result);
 

@@ -1,5 +1,6 @@
 #pragma once
-// How a transaction gets to other nodes: runs its steps and its questions, counts them, and has the memory that they need until it ends.
+// Runs a transaction's one-sided steps and its questions to other nodes, counts them, and has the memory that they need until the
+// transaction ends.
 
 #include <span>
 
@@ -34,11 +35,11 @@ class Trips {
   }
   void ask(std::span<messages::Question* const> questions);
 
-  /// Registered memory until clear(); nullptr if the node's is used up.
+  /// Takes registered memory, which stays until clear(); nullptr if the node's is used up.
   void* buffer(std::size_t bytes) { return buffers_.allocate(bytes); }
-  /// For whoever needs the registered memory for longer than the transaction lasts.
+  /// Hands the registered memory over to somebody who needs it for longer than the transaction lasts.
   Buffers hand_over_buffers() { return std::move(buffers_); }
-  /// Memory of this node until clear(), in which objects cost no allocation.
+  /// Memory of this process until clear(), in which objects cost no allocation.
   base::Arena& arena() { return arena_; }
   template <typename T>
   Batch<T> batch(std::size_t capacity) {

@@ -1,5 +1,5 @@
 #pragma once
-// Why a transaction has to end after what it met at another node; kNone if it can go on.
+// Tells why a transaction has to end after what it met at another node; kNone if it can go on.
 
 #include <granary/outcome.h>
 
@@ -10,7 +10,7 @@
 namespace granary::cluster {
 
 AbortReason why(Outcome outcome);
-/// The same of a record at which `state` was found: if that is a dead node's, nobody waits for it any more.
+/// Also looks at the state word that was found at the record: the x-lock of a dead node is not waited for any more.
 AbortReason why(Outcome outcome, record::StateWord state, const cc::Shared& shared);
 AbortReason why(const messages::Question& question);
 
