@@ -24,6 +24,7 @@
 #include "src/base/test_hooks.h"
 #include "tests/support/allocations.h"
 #include "tests/support/htm_setting.h"
+#include "tests/support/protocol_setting.h"
 #include "tests/support/seeds.h"
 #include "tests/support/table_setting.h"
 
@@ -115,6 +116,7 @@ int main(int argc, char** argv) {
     }
   }
   if (!granary::base::injected_bug().empty() && !asserting) granary::base::mute_debug_invariants();
+  if (GTEST_FLAG_GET(repeat) == 1) GTEST_FLAG_SET(repeat, static_cast<int>(granary::tests::protocols_in_turn));
   testing::UnitTest::GetInstance()->listeners().Append(new ReplayPrinter(std::move(command)));
   return RUN_ALL_TESTS();
 }

@@ -125,6 +125,8 @@ struct Options {
   /// malloc instead of per-worker slabs. Only to measure (Fig. 11): what the database holds when it closes is freed
   /// only with the process.
   bool simple_allocator = false;
+  /// Concurrency control: how transactions read, validate and commit. "silo" is the one there is (Silo 4.4 to 4.7).
+  std::string protocol = "silo";
   TidSource tid_source = TidSource::kDecentralized;
   /// Try to commit in one hardware transaction, without locks; with locks if it aborts again and again. What really runs
   /// is in Statistics. Off by default, as nobody has measured it yet.

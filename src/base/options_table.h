@@ -61,6 +61,7 @@ struct Table<Options> {
       on_off("overwrite_in_place", &Options::overwrite_in_place,
              "overwrite records in place where no snapshot needs the old bytes"),
       on_off("simple_allocator", &Options::simple_allocator, "malloc instead of slabs, to measure it"),
+      plain("protocol", &Options::protocol, "a protocol's name", "concurrency control of transactions", {}),
       choice("tid_source", &Options::tid_source,
              {{TidSource::kDecentralized, "decentralized"}, {TidSource::kGlobal, "global"}},
              "where TIDs come from: each worker, or, to measure it, one shared counter"),

@@ -30,6 +30,9 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
     return end(no);
   if (const AbortReason no = there.validate(); failed(no)) [[unlikely]]
     return end(no);
+  const auto stamp = [&] { return here.stamp(epoch, there.greatest_tid()); };
+  if (const AbortReason no = Here::kStampsFirst ? stamp() : AbortReason::kNone; failed(no)) [[unlikely]]
+    return end(no);
   if (const AbortReason no = here.validate(); failed(no)) [[unlikely]]
     return end(no);
   reach(kPoints.validated);
@@ -38,7 +41,7 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]
     return end(no);
   // Behind the last wait, in which another transaction of the worker may have taken a TID.
-  if (const AbortReason no = here.stamp(epoch, there.greatest_tid()); failed(no)) [[unlikely]]
+  if (const AbortReason no = Here::kStampsFirst ? AbortReason::kNone : stamp(); failed(no)) [[unlikely]]
     return end(no);
   if (const AbortReason no = here.prepare(epoch); failed(no)) [[unlikely]]
     return end(no);

@@ -37,7 +37,10 @@ inline void reach([[maybe_unused]] std::string_view point) {
 /// This node's part of a transaction. What failed may have been in vain only (Region): then the other way is tried.
 template <typename T>
 concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhere, Decision& decision) {
-  { T::kWrites } -> std::convertible_to<bool>;        // false: it only reads, and ends with validate()
+  { T::kWrites } -> std::convertible_to<bool>;  // false: it only reads, and ends with validate()
+  {
+    T::kStampsFirst
+  } -> std::convertible_to<bool>;  // stamp() comes before validate(), and not behind prepare() elsewhere
   { T::points(true) } -> std::same_as<CommitPoints>;  // whether other nodes take part
   { here.lock() } -> std::same_as<AbortReason>;       // claims what will be written
   { here.validate() } -> std::same_as<AbortReason>;   // what was read is as it was, and nobody else's

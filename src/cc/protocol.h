@@ -1,9 +1,10 @@
 #pragma once
-// A concurrency-control protocol: what claiming, checking, stamping and changing mean for one record of this node. The order of the commit
-// (commit.h) and its participants here (here/, region/) are templates over it. A guest is a folder with such a class and one line in
+// A concurrency-control protocol: what reading, claiming, checking, stamping and changing mean for one record of this node. The order of the
+// commit (commit.h) and its participants here (here/, region/) are templates over it. A guest is a folder with such a class and one line in
 // src/cc/protocols.h.
 
 #include <concepts>
+#include <span>
 #include <string_view>
 
 #include <granary/outcome.h>
@@ -11,6 +12,7 @@
 #include "htm/attempt.h"
 #include "src/cc/access_set.h"
 #include "src/cc/worker_state.h"
+#include "src/record/stable_read.h"
 
 namespace granary::cc {
 
@@ -32,8 +34,18 @@ class Claims {
 /// All functions are static, and called by the worker's thread within an epoch.
 template <typename P>
 concept Protocol =
-    requires(Record& record, const Record* claimed, const ReadEntry& read, WriteEntry& write, AccessSet& access,
+    requires(Record& record, std::span<char> buffer, const ReadEntry& read, WriteEntry& write, AccessSet& access,
              WorkerState& worker, const Claims& claims, TidWord tid, epoch::Epoch epoch) {
+      /// Its name in Options::protocol.
+      { P::kName } -> std::convertible_to<std::string_view>;
+      /// Whether it stamps a transaction before the records of this node are validated, because they are checked against the stamp (TicToc);
+      /// or as late as it can be done.
+      { P::kStampsFirst } -> std::convertible_to<bool>;
+
+      /// Copies the latest version of a record, whose key has so many bytes, or only looks at it. The TID word that was seen is what the
+      /// transaction remembers (ReadEntry). Waits a bounded while for whoever changes the record.
+      { P::read(record, tid, buffer, worker) } -> std::same_as<record::StableRead>;
+      { P::look(record, worker) } -> std::same_as<record::StableRead>;
       /// Claims a record that will be written, waiting a bounded while; and gives it back unchanged.
       { P::claim(record, worker) } -> std::same_as<AbortReason>;
       { P::give_back(record) } -> std::same_as<void>;

@@ -30,6 +30,7 @@ using record::TidWord;
 
 /// The settings of a database that the commit path looks at; constant after open.
 struct Settings {
+  std::uint8_t protocol = 0;  ///< its number in the registry (protocols.h)
   bool snapshots = true;
   bool garbage_collection = true;
   bool overwrite_in_place = true;

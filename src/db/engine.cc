@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "src/base/notice.h"
+#include "src/cc/protocols.h"
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
 #include "src/db/released.h"
@@ -85,7 +86,8 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                .max_open_epochs = options.max_open_epochs,
                .first_epoch = storage_ == nullptr ? 1 : storage_->recovery().first_epoch(),
                .control = control}),
-      shared_{.settings = {.snapshots = options.snapshots,
+      shared_{.settings = {.protocol = cc::Protocols::number_of(options.protocol).value(),
+                           .snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,
                            .global_tids = options.tid_source == TidSource::kGlobal,

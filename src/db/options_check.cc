@@ -3,16 +3,22 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <granary/limits.h>
 
 #include "src/base/options_table.h"
+#include "src/cc/protocols.h"
 #include "src/db/memory_limit.h"
 
 namespace granary::db {
 
 Status check_options(const Options& options) {
   if (const Status checked = option::check("Options::", options); !checked.ok()) return checked;
+  if (!cc::Protocols::number_of(options.protocol)) {
+    return {StatusCode::kInvalidArgument, fmt::format("Options::protocol is '{}'; expected {}", options.protocol,
+                                                      fmt::join(cc::Protocols::kNames, " or "))};
+  }
   if (options.directory.empty() && (!options.log_directories.empty() || !options.reliable_directory.empty())) {
     return {StatusCode::kInvalidArgument,
             "Options::log_directories and reliable_directory need Options::directory, which is empty (memory only)"};

@@ -3,7 +3,7 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
 #include "src/cc/held_records.h"
-#include "src/cc/silo/commit.h"
+#include "src/cc/protocols.h"
 #include "src/txn/scan_range.h"
 
 namespace granary::txn {
@@ -68,8 +68,8 @@ CommitResult Context::commit(std::uint64_t serial) {
   const bool clustered = remote != nullptr || fence != nullptr;
   cc::CommitOutcome outcome;
   for (bool again = false;; again = true) {
-    outcome = clustered ? commit_in_cluster({.fence = fence, .noted = configuration_})
-                        : cc::silo::commit(access, worker_.state());
+    outcome =
+        clustered ? commit_in_cluster({.fence = fence, .noted = configuration_}) : cc::commit(access, worker_.state());
     // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
     if (outcome.reason != AbortReason::kOutOfMemory || again || execution_.across() || !worker_.make_room()) [[likely]]
       break;
@@ -96,9 +96,8 @@ cc::CommitOutcome Context::commit_in_cluster(cc::Right right) {
     right = {};
   }
   cc::AccessSet& access = execution_.local().sets();
-  return execution_.across()
-             ? cc::silo::commit_across_nodes(access, worker_.state(), execution_.remote()->part(), right)
-             : cc::silo::commit_fenced(access, worker_.state(), right);
+  return execution_.across() ? cc::commit_across_nodes(access, worker_.state(), execution_.remote()->part(), right)
+                             : cc::commit_fenced(access, worker_.state(), right);
 }
 
 void Context::abort(std::uint64_t serial) {

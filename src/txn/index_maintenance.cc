@@ -1,6 +1,5 @@
 // Secondary indexes (Silo 4.7): tables that map secondary keys to primary keys, kept in step within the same transaction.
 
-#include "src/cc/silo/commit.h"
 #include "src/txn/execution.h"
 #include "src/txn/index_key.h"
 
@@ -28,8 +27,7 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
 }
 
 bool Execution::seen_consistently(Home home) {
-  return cc::silo::validate(local_.sets()) == AbortReason::kNone &&
-         (!home || remote_->part().validate() == AbortReason::kNone);
+  return local_.reads_hold() && (!home || remote_->part().validate() == AbortReason::kNone);
 }
 
 Outcome Execution::write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value,

@@ -43,6 +43,9 @@ class LocalAccess {
   /// Scans the table, or the index of it if there is one.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 
+  /// Whether everything that was read would pass validation now.
+  bool reads_hold() const;
+
   cc::AccessSet& sets() { return access_; }
   /// Memory for the transaction until clear().
   base::Arena& arena() { return arena_; }

@@ -1,7 +1,7 @@
 // Reads of a transaction (Silo 4.5): look the key up, copy a stable version, remember what was seen.
 
 #include "src/cc/held_records.h"
-#include "src/record/shared_read.h"
+#include "src/cc/protocols.h"
 #include "src/txn/local_access.h"
 #include "src/txn/multi_get.h"
 
@@ -44,8 +44,7 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     if (record == nullptr) return {Outcome::kNotFound, 0};
     if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
       return own->remove ? GetResult{Outcome::kNotFound, 0} : copy_out(own->value, buffer);
-    const record::StableRead seen =
-        record::read_record(*record, key.size(), buffer.data(), buffer.size(), *worker_.state().waiter);
+    const record::StableRead seen = cc::read(*record, key.size(), buffer, worker_.state());
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = lookups_.place(table.index(), key) = find(table, key);
       continue;
@@ -97,6 +96,8 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
   }
   return Outcome::kOk;
 }
+
+bool LocalAccess::reads_hold() const { return cc::validate(access_, worker_.state()) == AbortReason::kNone; }
 
 void LocalAccess::prefetch(TableCore& table, std::string_view key) {
   // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "src/cc/held_records.h"
+#include "src/cc/protocols.h"
 #include "src/cc/records.h"
-#include "src/record/shared_read.h"
 #include "src/txn/local_access.h"
 
 namespace granary::txn {
@@ -94,7 +94,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
     }
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, rule);
     if (rule.looks()) {
-      const record::StableRead seen = record::read_record_tid(*record, *worker_.state().waiter);
+      const record::StableRead seen = cc::look(*record, worker_.state());
       if (seen.state == ReadState::kBusy) [[unlikely]]
         break;
       if (seen.state == ReadState::kReplaced) [[unlikely]] {

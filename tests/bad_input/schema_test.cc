@@ -29,6 +29,8 @@ TEST(BadOptions, EachIsRefusedByName) {
                "memory_limit_bytes");
   expect_error(open([](Options& o) { o.prefault_bytes = std::uint64_t{1} << 50; }), StatusCode::kResourceExhausted,
                "prefault_bytes");
+  expect_error(open([](Options& o) { o.protocol = "two_pl"; }), kInvalid,
+               "Options::protocol is 'two_pl'; expected silo");
   expect_error(open([](Options& o) { o.log_directories = {"/tmp"}; }), kInvalid, "need Options::directory");
 }
 

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/htm_setting.h"
+#include "tests/support/protocol_setting.h"
 #include "tests/support/table_setting.h"
 
 namespace granary::tests {
@@ -23,6 +24,7 @@ inline Options manual_options() {
   options.memory_limit_bytes = std::uint64_t{256} << 20;
   options.huge_pages = HugePages::kOff;
   set_htm(options);
+  set_protocol(options);
   return options;
 }
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/htm_setting.h"
+#include "tests/support/protocol_setting.h"
 
 namespace granary::tests {
 
@@ -24,6 +25,7 @@ inline Options stress_options() {
   options.memory_limit_bytes = std::uint64_t{512} << 20;
   options.huge_pages = HugePages::kOff;
   set_htm(options);
+  set_protocol(options);
   return options;
 }
 

@@ -55,6 +55,7 @@ template <Protocol P>
 class ReadHere {
  public:
   static constexpr bool kWrites = false;
+  static constexpr bool kStampsFirst = P::kStampsFirst;
   static constexpr CommitPoints points(bool across) {
     return across ? CommitPoints{.validated = "across.validated"}
                   : CommitPoints{.locked = "commit.locked", .validated = "commit.validated"};
@@ -78,6 +79,7 @@ template <Protocol P>
 class Here {
  public:
   static constexpr bool kWrites = true;
+  static constexpr bool kStampsFirst = P::kStampsFirst;
   static constexpr CommitPoints points(bool across) {
     return across ? CommitPoints{.locked = "",
                                  .validated = "across.validated",

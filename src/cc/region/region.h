@@ -20,6 +20,7 @@ template <Protocol P>
 class Region {
  public:
   static constexpr bool kWrites = true;
+  static constexpr bool kStampsFirst = P::kStampsFirst;
   static constexpr CommitPoints points(bool /*across*/) {
     return {.locked = "",
             .validated = "",

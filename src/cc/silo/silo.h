@@ -2,6 +2,8 @@
 // Silo (SOSP 2013): optimistic reads, locks and TIDs in the records' TID words (4.4 to 4.6), as a guest of src/cc/protocol.h.
 
 #include <cstring>
+#include <span>
+#include <string_view>
 
 #include "htm/attempt.h"
 #include "src/base/check.h"
@@ -13,10 +15,22 @@
 #include "src/cc/silo/stamp.h"
 #include "src/cc/worker_state.h"
 #include "src/record/shared_lock.h"
+#include "src/record/shared_read.h"
 
 namespace granary::cc::silo {
 
 struct Silo {
+  static constexpr std::string_view kName = "silo";
+  static constexpr bool kStampsFirst = false;
+
+  static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
+                                 const WorkerState& worker) {
+    return record::read_record(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter);
+  }
+  static record::StableRead look(const Record& record, const WorkerState& worker) {
+    return record::read_record_tid(record, *worker.waiter);
+  }
+
   /// Takes the record's lock bit, waiting a bounded while.
   static AbortReason claim(Record& record, const WorkerState& worker) {
     if (record::is_shared(&record)) [[unlikely]]

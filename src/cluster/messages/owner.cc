@@ -8,8 +8,8 @@
 #include "src/cc/garbage.h"
 #include "src/cc/held_records.h"
 #include "src/cc/holder_requests.h"
+#include "src/cc/protocols.h"
 #include "src/cc/records.h"
-#include "src/record/shared_read.h"
 #include "src/epoch/entered.h"
 
 namespace granary::cluster::messages {
@@ -83,7 +83,6 @@ TableDescription Owner::description(const txn::TableCore& table) const {
 /// The incarnation comes first: it is raised only after `latest` was cleared, which the read behind it would see.
 Owner::Look Owner::look(const Record& record, std::string_view key, bool with_value, SeenRecord& seen,
                         std::span<const std::uint64_t> held) {
-  base::Waiter& waiter = *worker_.state().waiter;
   const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
   if (is_held(record, held)) {
     // Nobody else changes the record while the asker waits: a lock bit is that of an owner which is about to back off (I2).
@@ -91,9 +90,8 @@ Owner::Look Owner::look(const Record& record, std::string_view key, bool with_va
     seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
     return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
   }
-  const record::StableRead read = with_value
-                                      ? record::read_record(record, key.size(), buffer_.data(), buffer_.size(), waiter)
-                                      : record::read_record_tid(record, waiter);
+  const record::StableRead read =
+      with_value ? cc::read(record, key.size(), buffer_, worker_.state()) : cc::look(record, worker_.state());
   if (read.state == ReadState::kReplaced) return Look::kReplaced;
   if (read.state == ReadState::kBusy)
     return cc::held_by_dead(&record, worker_.shared()) ? Look::kHeldByDead : Look::kBusy;

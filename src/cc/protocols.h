@@ -1,0 +1,65 @@
+#pragma once
+// The protocols that this build has, and what the layers above ask of the one that their database has chosen (Options::protocol).
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "src/cc/access_set.h"
+#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/participant.h"
+#include "src/cc/protocol.h"
+#include "src/cc/silo/silo.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+template <Protocol First, Protocol... Others>
+struct Registry {
+  static constexpr std::array<std::string_view, 1 + sizeof...(Others)> kNames{First::kName, Others::kName...};
+
+  /// Returns the number of the guest with this name, which is its place in kNames, or nothing.
+  static constexpr std::optional<std::uint8_t> number_of(std::string_view name) {
+    const auto at = std::find(kNames.begin(), kNames.end(), name);
+    if (at == kNames.end()) return std::nullopt;
+    return static_cast<std::uint8_t>(at - kNames.begin());
+  }
+
+  /// Calls `use` with the guest of this number as its template argument. While there is one guest, that is a plain call.
+  template <typename Use>
+  static decltype(auto) with([[maybe_unused]] std::uint8_t number, const Use& use) {
+    if constexpr (sizeof...(Others) > 0) {
+      if (number != 0) return Registry<Others...>::with(static_cast<std::uint8_t>(number - 1), use);
+    }
+    return use.template operator()<First>();
+  }
+};
+
+/// All guests. The first is the default.
+using Protocols = Registry<silo::Silo>;
+
+/// Protocol::read and Protocol::look, by the worker's protocol.
+inline record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
+                               const WorkerState& worker) {
+  return Protocols::with(worker.shared.settings.protocol,
+                         [&]<Protocol P> { return P::read(record, key_bytes, buffer, worker); });
+}
+inline record::StableRead look(const Record& record, const WorkerState& worker) {
+  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> { return P::look(record, worker); });
+}
+
+/// Commits a transaction of a database that is no node of a cluster, or aborts it (commit.h).
+CommitOutcome commit(AccessSet& access, WorkerState& worker);
+/// The same on a node of a cluster, which may lose its right to commit at any time. The transaction needs it behind the last wait of
+/// the commit, and, if it has only read, behind its validation: what it reports must have held while nobody counted the node as dead.
+CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right);
+/// The same of a transaction that has touched records of other nodes.
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
+
+/// Returns whether the reads would pass now, for reporting an error only if it was seen in a consistent state.
+AbortReason validate(const AccessSet& access, const WorkerState& worker);
+
+}  // namespace granary::cc
