@@ -30,6 +30,10 @@ std::uint64_t pack(Location location) {
 Location unpack(std::uint64_t word) { return Location(word & kOffsetMask, word >> kIncarnationShift); }
 std::uint64_t place(std::uint64_t word) { return word & ~kUseMask; }
 std::uint64_t use(std::uint64_t word) { return word & kUseMask; }
+/// The check word of an entry with this key and this second word (I23).
+std::uint64_t check_of(std::uint64_t key, std::uint64_t word) {
+  return base::injected("check-without-location") ? key : key ^ place(word);
+}
 
 /// Only its worker writes a counter.
 void count(std::atomic<std::uint64_t>& counter) {
@@ -104,7 +108,7 @@ std::optional<Location> LocationCache::find(std::uint64_t key, LocationCacheCoun
     Entry& entry = home.entry(step);
     const std::uint64_t check = entry.check.load(std::memory_order_acquire);
     const std::uint64_t word = entry.word.load(std::memory_order_acquire);
-    if ((word & kInUse) == 0 || (check ^ place(word)) != key) continue;
+    if ((word & kInUse) == 0 || check != check_of(key, word)) continue;
     count(worker.hits);
     base::sync_point("location_cache.found");
     // If the entry is another by now, this use is not counted: a plain store would put a word of ours beside that one's check.
@@ -135,7 +139,7 @@ void LocationCache::remember(std::uint64_t key, Location location, LocationCache
     const std::uint64_t word = entry.word.load(std::memory_order_relaxed);
     const bool used = (word & kInUse) != 0;
     const std::uint64_t rank = used ? use(word) + 1 : 0;
-    if (used && (check ^ place(word)) == key) {
+    if (used && check == check_of(key, word)) {
       room = &entry;
       least = 0;
       break;
@@ -146,7 +150,7 @@ void LocationCache::remember(std::uint64_t key, Location location, LocationCache
   }
   if (least != 0) count_replacement(home.set, worker);
   const std::uint64_t word = pack(location);
-  room->check.store(key ^ word, std::memory_order_release);
+  room->check.store(check_of(key, word), std::memory_order_release);
   base::sync_point("location_cache.half_stored");
   room->word.store(word + 1, std::memory_order_release);
 }
@@ -156,7 +160,7 @@ void LocationCache::forget(std::uint64_t key, Location stale, LocationCacheCount
   const std::uint64_t gone = pack(stale);
   for (Entry& entry : home_of(key).set.entries) {
     std::uint64_t word = entry.word.load(std::memory_order_acquire);
-    if (place(word) != gone || (entry.check.load(std::memory_order_acquire) ^ gone) != key) continue;
+    if (place(word) != gone || entry.check.load(std::memory_order_acquire) != check_of(key, gone)) continue;
     entry.word.compare_exchange_strong(word, 0, std::memory_order_release, std::memory_order_relaxed);
     return;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/check.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
@@ -77,7 +78,7 @@ std::optional<KeyRange> split(const Tree& tree, KeyRange* range) {
     if (above && below) {
       KeyRange upper{std::move(*above), true, std::move(range->to), range->to_inclusive};
       range->to = std::move(*below);
-      range->to_inclusive = true;
+      range->to_inclusive = !base::injected("split-loses-key");
       base::invariant("I21", range->to < upper.from);
       return upper;
     }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Sees that each injected bug is known, is made somewhere in the code, and is looked for by a test.
+"""Sees that each injected bug is known, is made somewhere in the code, and is looked for by a test; and that each invariant has one.
 
   check_names.py --root=DIRECTORY PROGRAM
 
 PROGRAM is any test program; its --list_bugs names the bugs that there are. The code makes a bug where it asks
-`injected("name")`, and tests/injected/CMakeLists.txt names those that tests must notice. Exit code 1 if these differ.
+`injected("name")`, and tests/injected/CMakeLists.txt names those that tests must notice. Each section of docs/invariants.md names bugs behind "Broken by". Exit code 1 if
+these differ.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import subprocess
 import sys
 
 ASKED = re.compile(r'\binjected\(\s*"([^"]+)"')
+SECTION = re.compile(r"^## (I\d+) ", re.MULTILINE)
 FOLDERS = ("src", "rdma", "htm", "kvstore", "recovery", "cluster_config", "include", "bench", "tests/support")
 
 
@@ -25,6 +27,13 @@ def made(root):
                 for name in ASKED.findall(path.read_text()):
                     names.setdefault(name, path.relative_to(root))
     return names
+
+
+def invariants_without_bug(page, listed):
+    """Numbers of the sections of docs/invariants.md that do not end with "Broken by" and a bug of the list."""
+    _, *parts = SECTION.split(page)
+    broken_by = {number: re.findall(r"\*([\w-]+)\*", text.partition("*Broken by*:")[2]) for number, text in zip(parts[::2], parts[1::2])}
+    return [number for number, bugs in broken_by.items() if not bugs or not set(bugs) <= set(listed)]
 
 
 def main():
@@ -40,6 +49,8 @@ def main():
     faults += [f"'{name}' is listed, and no code makes it" for name in listed if name not in in_code]
     faults += [f"'{name}' is listed, and no test of tests/injected looks for it" for name in listed if name not in looked_for]
     faults += [f"'{name}' is listed twice" for name in set(listed) if listed.count(name) > 1]
+    faults += [f"docs/invariants.md: {number} is not broken by bugs of the list"
+               for number in invariants_without_bug((arguments.root / "docs/invariants.md").read_text(), listed)]
     print("\n".join(faults) or f"{len(listed)} bugs")
     return 1 if faults or not listed else 0
 

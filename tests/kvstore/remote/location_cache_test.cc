@@ -121,6 +121,24 @@ TEST(LocationCache, AnEntryThatIsHalfReplacedIsNobodys) {
   EXPECT_EQ(cache.find(100, worker), location_of(100));
 }
 
+TEST(LocationCache, TwoKeysThatTakeOneEntryAtOnceNeverGetEachOthersLocation) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  LocationCache cache(kOneSet);
+  LocationCacheCounters worker;
+  for (std::uint64_t key = 0; key < 8; ++key) cache.remember(key, location_of(key), worker);
+  for (std::uint64_t key = 1; key < 8; ++key) {
+    for (int i = 0; i < 7; ++i) cache.find(key, worker);  // so that both choose the entry of key 0
+  }
+  {
+    const tests::AtSyncPoint at("location_cache.half_stored", [&] { cache.remember(200, location_of(200), worker); });
+    cache.remember(100, location_of(100), worker);
+  }
+  for (const std::uint64_t key : {100, 200}) {
+    const auto found = cache.find(key, worker);
+    EXPECT_TRUE(!found || *found == location_of(key)) << key;
+  }
+}
+
 TEST(LocationCache, CountsWhatHappened) {
   LocationCache cache(kOneSet);
   LocationCacheCounters worker, other;
