@@ -4,6 +4,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -104,13 +105,12 @@ class Administrator {
   Administrator(const Administrator&) = delete;
   Administrator& operator=(const Administrator&) = delete;
 
-  /// All, or nobody else.
-  void let_use(bool all) const {
+  void let_use(const ACL_vector& whom) const {
     for (const char* const below : {"", "/configuration", "/members", "/members/0"}) {
       const std::string path = root_ + below;
       int code = ZCONNECTIONLOSS;
       for (const std::uint64_t end = lifetime_us() + kPatienceUs; code == ZCONNECTIONLOSS && lifetime_us() < end;)
-        code = ::zoo_set_acl(handle_, path.c_str(), -1, all ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL);
+        code = ::zoo_set_acl(handle_, path.c_str(), -1, &whom);
       EXPECT_EQ(code, ZOK) << path;
     }
   }
@@ -119,6 +119,25 @@ class Administrator {
   const std::string root_;
   zhandle_t* handle_ = nullptr;
 };
+
+bool becomes(const std::function<bool()>& condition, std::uint64_t patience_us = kPatienceUs) {
+  const std::uint64_t end = lifetime_us() + patience_us;
+  while (!condition() && lifetime_us() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return condition();
+}
+
+/// A server answers reads from its own memory, so only a write shows that a quorum still has the mark (I11).
+TEST_F(Zookeeper, AMarkThatCanOnlyBeReadKeepsNoFenceOpen) {
+  const Result<std::unique_ptr<Membership>> member = join(0);
+  ASSERT_TRUE(member.ok()) << member.status().message();
+  const MembershipThread thread(**member);
+  const Fence& fence = (*member)->fence();
+  ASSERT_TRUE(becomes([&] { return fence.open(fence.version()); }));
+  Administrator(options_).let_use(ZOO_READ_ACL_UNSAFE);
+  EXPECT_TRUE(becomes([&] { return !fence.open(fence.version()); }, std::uint64_t{options_.session_ms} * 4000))
+      << "four times as long as a session lasts";
+  EXPECT_TRUE((*member)->status().ok()) << (*member)->status().message();
+}
 
 /// Its right to commit ends in time, it says why, and it goes on when it may use its znodes again.
 TEST_F(Zookeeper, AccessThatIsTakenAwayIsAPause) {
@@ -136,18 +155,13 @@ TEST_F(Zookeeper, AccessThatIsTakenAwayIsAPause) {
   ASSERT_TRUE(member.ok()) << member.status().message();
   const MembershipThread thread(**member);
   const Fence& fence = (*member)->fence();
-  const auto becomes = [&](const auto& condition) {
-    const std::uint64_t end = lifetime_us() + kPatienceUs;
-    while (!condition() && lifetime_us() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return condition();
-  };
   ASSERT_TRUE(becomes([&] { return fence.open(fence.version()); }));
   const Administrator administrator(options_);
-  administrator.let_use(false);
+  administrator.let_use(ZOO_CREATOR_ALL_ACL);
   EXPECT_TRUE(becomes([&] { return !fence.open(fence.version()); }));
   EXPECT_TRUE(becomes([&] { return silent > 0; })) << "somebody has to hear of it";
   EXPECT_TRUE((*member)->status().ok()) << (*member)->status().message();
-  administrator.let_use(true);
+  administrator.let_use(ZOO_OPEN_ACL_UNSAFE);
   EXPECT_TRUE(becomes([&] { return fence.open(fence.version()); })) << (*member)->status().message();
   EXPECT_TRUE(becomes([&] { return back > 0; }));
   EXPECT_TRUE((*member)->serve().ok());
