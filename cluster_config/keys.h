@@ -28,7 +28,7 @@ struct Table<cluster_config::ClusterConfig> {
   using SwapStores = cluster_config::SwapStores;
   using Directories = cluster_config::Directories;
   static constexpr std::tuple kRows{
-      plain("name", &Config::name, "up to 64 letters, digits, -_.", "the cluster's name", "required"),
+      plain("name", &Config::name, "up to 64 letters, digits, -_.", "the cluster's name", kRequired),
       provider_row(),
       choice("directories", &Config::directories, {{Directories::kByHost, "by_host"}, {Directories::kApart, "apart"}},
              "whether a node sees the directories of the others on its host, or only its own"),
@@ -36,7 +36,7 @@ struct Table<cluster_config::ClusterConfig> {
              {{SwapStores::kRefused, "refused"}, {SwapStores::kTolerated, "tolerated"}},
              "devices whose failed compare-and-swaps store"),
       path("run_directory", &Config::run_directory, "a path of at most 90 bytes",
-           "a directory for the nodes' sockets and locks, private to their user", "required"),
+           "a directory for the nodes' sockets and locks, private to their user", kRequired),
       path("key_file", &Config::key_file, "a path", "what 'granary cluster key FILE' makes", "required for verbs"),
       same_as<&Options::epoch_ms>(&Config::epoch_ms),
       same_as<&Options::snapshot_epochs>(&Config::snapshot_epochs),
@@ -88,7 +88,7 @@ struct Table<cluster_config::NodeConfig> {
   using Config = cluster_config::NodeConfig;
   static constexpr std::tuple kRows{
       number("id", &Config::id, 1, cluster_config::kGreatestNodeId, "", "its number, which no other node has",
-             "required"),
+             kRequired),
       plain("host", &Config::host, "text", "nodes with the same name run on one machine", {}),
       plain("address", &Config::address, "an IP address", "the IP address where it listens", "required for verbs"),
       number("port", &Config::port, 1, 65'535, "", "where it listens, in the port space of rdma_cm"),

@@ -1,7 +1,11 @@
 #include "bench/harness/cluster_flags.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
-#include <granary/cluster.h>
+
+#include "bench/harness/option_flags.h"
+#include "src/node/cluster_options.h"
 
 namespace granary::bench {
 
@@ -23,6 +27,8 @@ constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults
                                      {"snapshot_epochs", "snapshot_epochs", "[cluster]"},
                                      {"release", "release", "[cluster]"}};
 
+constexpr std::uint32_t kMsOfSecond = 1000;
+
 bool on_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
 
 }  // namespace
@@ -43,12 +49,15 @@ void set_cluster_defaults(FlagValues& flags) {
   flags.set("verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
 }
 
-Flag start_timeout_flag(std::string help) {
-  return integer_flag("start_timeout", ClusterOptions().start_timeout_ms / 1000, 1, 3600, "seconds", std::move(help));
+Flag start_timeout_flag() {
+  constexpr auto& kRow = option::row<&ClusterOptions::start_timeout_ms>();
+  constexpr std::uint64_t kLow = std::max(kRow.low / kMsOfSecond, 1u);
+  return integer_flag("start_timeout", kRow.initial() / kMsOfSecond, kLow, kRow.high / kMsOfSecond, "seconds",
+                      flag_help(kRow, ""));
 }
 
 std::uint32_t start_timeout_ms(const FlagValues& flags) {
-  return static_cast<std::uint32_t>(flags.integer("start_timeout") * 1000);
+  return static_cast<std::uint32_t>(flags.integer("start_timeout") * kMsOfSecond);
 }
 
 }  // namespace granary::bench

@@ -18,7 +18,7 @@ Status check_cluster_flags(const FlagValues& flags);
 void set_cluster_defaults(FlagValues& flags);
 
 /// --start_timeout, in seconds, and what it says for ClusterOptions::start_timeout_ms.
-Flag start_timeout_flag(std::string help);
+Flag start_timeout_flag();
 std::uint32_t start_timeout_ms(const FlagValues& flags);
 
 }  // namespace granary::bench

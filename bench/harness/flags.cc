@@ -5,8 +5,16 @@
 
 #include "src/base/byte_size.h"
 #include "src/base/check.h"
+#include "src/base/option.h"
 
 namespace granary::bench {
+
+namespace {
+
+/// The end of a range that has none.
+constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
 
 Flag integer_flag(std::string name, std::uint64_t initial, std::uint64_t low, std::uint64_t high, std::string unit,
                   std::string help) {
@@ -67,8 +75,7 @@ std::string allowed_values(const Flag& flag) {
   switch (flag.kind) {
     case FlagKind::kSwitch: return "true or false";
     case FlagKind::kInteger:
-      if (flag.high == std::numeric_limits<std::uint64_t>::max())
-        return fmt::format("a whole number from {}", flag.low);
+      if (flag.high == kEndless) return option::whole_number_from(flag.low, "");
       return fmt::format("{} to {}", flag.low, flag.high);
     case FlagKind::kReal: return fmt::format("{} to {}", flag.real_low, flag.real_high);
     case FlagKind::kBytes: return fmt::format("{} to {}", base::size_text(flag.low), base::size_text(flag.high));
@@ -76,6 +83,13 @@ std::string allowed_values(const Flag& flag) {
     case FlagKind::kText: break;
   }
   return flag.unit.empty() ? "text" : flag.unit;
+}
+
+std::string allowed_with_unit(const Flag& flag) {
+  const bool whole = flag.kind == FlagKind::kInteger;
+  if (whole && flag.high == kEndless) return option::whole_number_from(flag.low, flag.unit);
+  const bool has_unit = (whole || flag.kind == FlagKind::kReal) && !flag.unit.empty();
+  return allowed_values(flag) + (has_unit ? " " + flag.unit : "");
 }
 
 const FlagValues::Entry& FlagValues::find(std::string_view name, FlagKind kind) const {

@@ -1,7 +1,6 @@
 // The flags that every benchmark has, and what they mean.
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,9 +9,11 @@
 #include "bench/harness/comma_list.h"
 #include "bench/harness/command.h"
 #include "bench/harness/machine.h"
+#include "bench/harness/option_flags.h"
 #include "bench/harness/rendezvous.h"
 #include "cluster_config/load.h"
 #include "src/base/options_table.h"
+#include "src/node/cluster_options.h"
 
 namespace granary::bench {
 
@@ -25,35 +26,6 @@ std::string variant_help(VariantSet variants) {
   for (const Variant variant : variants.list())
     lines.push_back(fmt::format("{} ({})", name(variant), meaning(variant)));
   return fmt::format("Variants of the Silo paper, comma-separated: {}.", fmt::join(lines, "; "));
-}
-
-/// The flag `name` for an option that is a number or a choice. Its default is that of `defaults`; `more` follows the option's help.
-template <typename Struct, typename T>
-Flag flag_of(std::string name, const option::Row<Struct, T>& row, const Struct& defaults, std::string_view more) {
-  std::string help = fmt::format("{}.{}{}", row.help, more.empty() ? "" : " ", more);
-  help.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(help.front())));
-  const T initial = defaults.*row.member;
-  if constexpr (std::is_enum_v<T>) {
-    return choice_flag(std::move(name), option::text_of(row, initial), row.word_list(), std::move(help));
-  } else {
-    const auto low = static_cast<std::uint64_t>(std::min(row.low, initial));
-    const auto high = static_cast<std::uint64_t>(row.high);
-    return row.unit == option::kBytes
-               ? bytes_flag(std::move(name), option::text_of(row, initial), low, high, std::move(help))
-               : integer_flag(std::move(name), initial, low, high, std::string(row.unit), std::move(help));
-  }
-}
-
-/// Sets the option to what its flag says.
-template <typename Struct, typename T>
-void set_option(const FlagValues& flags, std::string_view name, const option::Row<Struct, T>& row, Struct& values) {
-  if constexpr (std::is_enum_v<T>) {
-    for (const auto& each : row.words) {
-      if (each.word == flags.text(name)) values.*row.member = each.value;
-    }
-  } else {
-    values.*row.member = static_cast<T>(row.unit == option::kBytes ? flags.bytes(name) : flags.integer(name));
-  }
 }
 
 /// The options of a database that every benchmark has flags for. Calls `visit` with flag, row, and what its help says besides.
@@ -152,7 +124,7 @@ Status set_read_lock(const FlagValues& flags, Settings& settings) {
   if (!flags.declared("read_lock") || !flags.given("read_lock")) return {};
   if (settings.protocol != Protocol::kLease2pl)
     return Status(StatusCode::kInvalidArgument, "--read_lock: only --protocol=lease_2pl locks what is read");
-  settings.cluster.read_lock = flags.text("read_lock") == "lease" ? ReadLock::kLease : ReadLock::kExclusive;
+  set_option(flags, "read_lock", option::row<&ClusterOptions::read_lock>(), settings.cluster);
   return {};
 }
 
@@ -188,11 +160,12 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
     flags.push_back(flag_of(name, row, initial_options(), more));
   });
   if (command.on_nodes) {
-    flags.push_back(text_flag("cluster", "", "FILE",
-                              "The cluster file, on whose nodes it runs: see 'granary cluster run --help'."));
-    flags.push_back(integer_flag("node", 0, 0, cluster_config::kGreatestNodeId, "",
-                                 "Which of its nodes this process is: to start each by hand, on a host of its own."));
-    flags.push_back(start_timeout_flag("In a cluster: how long to wait for the other nodes."));
+    const ClusterOptions unset;
+    flags.push_back(flag_of("cluster", option::row<&ClusterOptions::file>(), unset,
+                            "The benchmark runs on its nodes: see 'granary cluster run --help'."));
+    flags.push_back(flag_of("node", option::row<&ClusterOptions::node>(), unset,
+                            "It starts each node by hand, on a host of its own."));
+    flags.push_back(start_timeout_flag());
     flags.push_back(
         switch_flag("driven", false,
                     "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
@@ -203,9 +176,8 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
         choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
                     "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "
                     "or leased first; two_pc_tcp, a baseline by two-phase commit over TCP."));
-    flags.push_back(choice_flag("read_lock", "lease", {"lease", "exclusive"},
-                                "With --protocol=lease_2pl: how records of other nodes that are only read are held: "
-                                "leased, which readers share; or locked like those that are written, for comparison."));
+    flags.push_back(
+        flag_of("read_lock", option::row<&ClusterOptions::read_lock>(), unset, "Only with --protocol=lease_2pl."));
   }
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));

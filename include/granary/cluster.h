@@ -43,13 +43,14 @@ enum class ReadLock : std::uint8_t {
 };
 
 struct ClusterOptions {
-  std::string file;     ///< the cluster file (docs/cluster-file.md)
-  NodeNumber node = 0;  ///< which of its nodes this process is
+  std::string file = {};  ///< the cluster file (docs/cluster-file.md)
+  NodeNumber node = 0;    ///< which of its nodes this process is, 1 to 4095
   /// The options of the node's database. Directories, memory, workers and epochs come from the cluster file instead. The sink in
   /// `notices` takes the node's notices as well as the database's.
   Options database = {};
-  std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes
-  /// How long barrier() waits for a node that lives and answers, but does not come; so does start(), where nodes wait for each other.
+  std::uint32_t start_timeout_ms = 60'000;  ///< how long start() waits for the other nodes, 1 to 86400000 (a day)
+  /// How long barrier() waits for a node that lives and answers, but does not come, 1 to 86400000 (a day); so does start(),
+  /// where nodes wait for each other.
   std::uint32_t barrier_timeout_ms = 600'000;
   ReadLock read_lock = ReadLock::kLease;  ///< of this node's transactions
   /// Asked fifty times a second by a thread of the node until start() has returned: true ends join() or start() within seconds, wherever

@@ -52,10 +52,10 @@ enum class IndexKind : std::uint8_t {
 };
 
 struct TableOptions {
-  /// Largest value in bytes; 0 = kMaxValueBytes. A larger one is Outcome::kValueTooLarge.
+  /// Largest value in bytes, 1 to 1 MiB (kMaxValueBytes); 0 = so much. A larger one is Outcome::kValueTooLarge.
   std::uint32_t max_value_bytes = 0;
   IndexKind index = IndexKind::kOrdered;
-  /// For a hash index: how many keys it is made for (1 to kMaxExpectedKeys). It takes more, ever more slowly: see
+  /// For a hash index: how many keys it is made for, 1 to 68719476736 (kMaxExpectedKeys). It takes more, ever more slowly: see
   /// Database::resize. 32 bytes each, at once. Of a recovered table, what the directory says holds.
   std::uint64_t expected_keys = 65536;
   /// Other nodes may reach the records one-sided. Each then takes room for the greatest value, so max_value_bytes is needed (1

@@ -29,7 +29,8 @@ struct Table;
 template <typename T>
 inline constexpr bool kIsNumber = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-inline constexpr std::string_view kBytes = "bytes";  ///< the unit of sizes, which people write as "8GiB"
+inline constexpr std::string_view kBytes = "bytes";        ///< the unit of sizes, which people write as "8GiB"
+inline constexpr std::string_view kRequired = "required";  ///< what holds if nobody sets an option that has no default
 inline constexpr std::size_t kMostWords = 4;
 
 /// A value of an enumeration, and the word for it in flags and files.
@@ -169,18 +170,38 @@ std::string text_of(const Row<Struct, T>& row, const T& value) {
     return {};
 }
 
+/// A range without an end: "a whole number of epochs, 0 or more". `unit` may be empty.
+inline std::string whole_number_from(std::uint64_t low, std::string_view unit) {
+  return fmt::format("a whole number{}{}, {} or more", unit.empty() ? "" : " of ", unit, low);
+}
+
+/// Whether the range of a number ends at a limit that nobody meets.
+template <typename Struct, typename T>
+constexpr bool is_endless(const Row<Struct, T>& row) {
+  return row.high == std::numeric_limits<T>::max() && sizeof(T) >= sizeof(std::uint32_t);
+}
+
 /// What it may be: "1 to 10000", "durable, commit".
 template <typename Struct, typename T>
 std::string allowed(const Row<Struct, T>& row) {
   if constexpr (std::is_enum_v<T>) {
     return fmt::format("{}", fmt::join(row.word_list(), ", "));
   } else if constexpr (kIsNumber<T>) {
-    if (row.high == std::numeric_limits<T>::max() && sizeof(T) >= sizeof(std::uint32_t))
-      return fmt::format("a whole number from {}", row.low);  // no limit that anybody meets
+    if (is_endless(row)) return whole_number_from(static_cast<std::uint64_t>(row.low), "");
     return fmt::format("{} to {}", text_of(row, row.low), text_of(row, row.high));
   } else {
     return std::is_same_v<T, bool> ? "true, false" : std::string(row.unit);
   }
+}
+
+/// The same with the unit: "1 to 10000 milliseconds", "a whole number of epochs, 0 or more".
+template <typename Struct, typename T>
+std::string allowed_with_unit(const Row<Struct, T>& row) {
+  if constexpr (kIsNumber<T>) {
+    if (is_endless(row)) return whole_number_from(static_cast<std::uint64_t>(row.low), row.unit);
+    if (!row.unit.empty() && row.unit != kBytes) return fmt::format("{} {}", allowed(row), row.unit);
+  }
+  return allowed(row);
 }
 
 /// What it is if nobody sets it.
@@ -189,7 +210,8 @@ std::string initially(const Row<Struct, T>& row) {
   return row.unset.empty() ? text_of(row, row.initial()) : std::string(row.unset);
 }
 
-/// kInvalidArgument if a member may not have its value: "Options::epoch_ms is 0; expected 1 to 10000". `owner`: "Options::".
+/// kInvalidArgument if a member may not have its value, or is required and not set: "Options::epoch_ms is 0; expected 1 to 10000".
+/// `owner`: "Options::".
 template <typename Struct, typename T>
 Status check(std::string_view owner, const Row<Struct, T>& row, const Struct& values) {
   const auto refuse = [&](auto value, std::string_view more) {
@@ -201,8 +223,11 @@ Status check(std::string_view owner, const Row<Struct, T>& row, const Struct& va
   } else if constexpr (kIsNumber<T>) {
     const T value = values.*row.member, initial = row.initial();
     const auto in_range = [&](T number) { return row.low <= number && number <= row.high; };
-    if (!in_range(value) && value != initial)
-      return refuse(value, in_range(initial) ? "" : fmt::format(", or {} ({})", initial, row.unset));
+    const bool may_be_unset = !in_range(initial) && row.unset != kRequired;
+    if (!in_range(value) && !(may_be_unset && value == initial))
+      return refuse(value, may_be_unset ? fmt::format(", or {} ({})", initial, row.unset) : "");
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (row.unset == kRequired && (values.*row.member).empty()) return refuse("empty", "");
   }
   return {};
 }

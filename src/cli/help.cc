@@ -7,6 +7,8 @@
 #include "cluster_config/keys.h"
 #include "src/cli/cluster_run.h"
 #include "src/cli/commands.h"
+#include "src/db/table_options.h"
+#include "src/node/cluster_options.h"
 
 namespace granary::cli {
 
@@ -40,18 +42,16 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 std::string flag_head(const bench::Flag& flag) {
   using bench::FlagKind;
   const std::string initial = flag.initial.empty() ? "none" : flag.initial;
+  const std::string allowed = bench::allowed_with_unit(flag);
   switch (flag.kind) {
     case FlagKind::kSwitch: return fmt::format("--{}, --no{}   default {}", flag.name, flag.name, initial);
     case FlagKind::kText: return fmt::format("--{}={}   default {}", flag.name, flag.unit, initial);
-    case FlagKind::kChoice:
-      return fmt::format("--{}=WORD   {}; default {}", flag.name, bench::allowed_values(flag), initial);
-    case FlagKind::kBytes:
-      return fmt::format("--{}=SIZE   {}; default {}", flag.name, bench::allowed_values(flag), initial);
+    case FlagKind::kChoice: return fmt::format("--{}=WORD   {}; default {}", flag.name, allowed, initial);
+    case FlagKind::kBytes: return fmt::format("--{}=SIZE   {}; default {}", flag.name, allowed, initial);
     case FlagKind::kInteger:
     case FlagKind::kReal: break;
   }
-  return fmt::format("--{}=N   {}{}{}; default {}", flag.name, bench::allowed_values(flag),
-                     flag.unit.empty() ? "" : " ", flag.unit, initial);
+  return fmt::format("--{}=N   {}; default {}", flag.name, allowed, initial);
 }
 
 std::string flag_list(const std::vector<bench::Flag>& flags) {
@@ -68,11 +68,9 @@ template <typename Struct>
 std::string option_list(std::string_view heading) {
   std::string text = fmt::format("\n{}:\n", heading);
   option::for_each<Struct>([&](const auto& row) {
-    const bool counted = option::kIsNumber<std::remove_cvref_t<decltype(row.initial())>> && row.unit != option::kBytes;
-    text += wrapped(
-        fmt::format("{}   {}{}{}; {}{}", row.name, option::allowed(row), counted && !row.unit.empty() ? " " : "",
-                    counted ? row.unit : "", row.unset.empty() ? "default " : "", option::initially(row)),
-        2);
+    text += wrapped(fmt::format("{}   {}; {}{}", row.name, option::allowed_with_unit(row),
+                                row.unset.empty() ? "default " : "", option::initially(row)),
+                    2);
     text += wrapped(row.help, 6);
   });
   return text;
@@ -85,7 +83,7 @@ std::string general_help() {
       "granary: an in-memory transaction system, what to measure it with, and what looks after its files\n\n"
       "  granary help                     this text\n"
       "  granary help bench               the benchmarks there are\n"
-      "  granary help options             the options of a database, and the keys of the cluster file\n"
+      "  granary help options             all options of databases, tables and nodes; keys of the cluster file\n"
       "  granary bench NAME [flags]       runs one\n"
       "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n";
   for (const Tool* tool : tools())
@@ -104,9 +102,12 @@ std::string general_help() {
 
 std::string options_help() {
   using namespace cluster_config;
-  return "Values, default and meaning of each. The header granary/options.h and docs/cluster-file.md say more.\n" +
+  return "Values, default and meaning of each. The headers granary/options.h, table.h and cluster.h, and\n"
+         "docs/cluster-file.md, say more.\n" +
          option_list<Options>("Options of a database (granary::Options)") +
          option_list<HtmSimulation>("Of its htm_simulation") +
+         option_list<TableOptions>("Options of a table (granary::TableOptions)") +
+         option_list<ClusterOptions>("Options of a node of a cluster (granary::ClusterOptions)") +
          option_list<ClusterConfig>("Keys of the cluster file, [cluster]") +
          option_list<MembershipConfig>("[membership]") + option_list<ClockConfig>("[clock]") +
          option_list<NodeConfig>("[[node]], and [defaults] of all nodes");

@@ -8,18 +8,18 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <granary/cluster.h>
 
 #include "bench/harness/cluster_flags.h"
+#include "bench/harness/option_flags.h"
 #include "bench/harness/stop_signals.h"
 #include "bench/harness/trial.h"
-#include "cluster_config/config.h"
 #include "cluster_config/load.h"
 #include "cluster_config/membership/life.h"
 #include "recovery/settle.h"
 #include "src/base/directory.h"
 #include "src/base/print.h"
 #include "src/cli/tool.h"
+#include "src/node/cluster_options.h"
 
 namespace granary::cli {
 namespace {
@@ -132,12 +132,15 @@ Status take_over(const ClusterOptions& options) {
   return recovery::take_residence(base::system_files(), directory, std::move(wishes));
 }
 
+constexpr auto& kFile = option::row<&ClusterOptions::file>();
+constexpr auto& kNode = option::row<&ClusterOptions::node>();
+
 bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   if (!flags.given("cluster")) return bench::refuse(bench::ExitCode::kUsage, "node: --cluster is missing");
   if (flags.integer("id") == 0) return bench::refuse(bench::ExitCode::kUsage, "node: --id is missing");
-  ClusterOptions options{.file = flags.text("cluster"),
-                         .node = static_cast<NodeNumber>(flags.integer("id")),
-                         .start_timeout_ms = bench::start_timeout_ms(flags)};
+  ClusterOptions options{.start_timeout_ms = bench::start_timeout_ms(flags)};
+  bench::set_option(flags, "cluster", kFile, options);
+  bench::set_option(flags, "id", kNode, options);
   options.database.salvage = flags.enabled("salvage");
   if (flags.enabled("moved")) {
     if (const Status taken = take_over(options); !taken.ok()) return refuse(taken);
@@ -179,20 +182,16 @@ const Tool& node_tool() {
           "application with tables of its own is such a node "
           "by granary::Cluster (granary/cluster.h).",
       .examples = {"--cluster=cluster.toml --id=1"},
-      .flags = {bench::text_flag("cluster", "", "FILE", "The cluster file; the same on all hosts."),
-                bench::integer_flag("id", 0, 0, cluster_config::kGreatestNodeId, "",
-                                    "Which of its nodes this one is; 0 is none."),
-                bench::start_timeout_flag("How long to wait for the other nodes."),
-                bench::integer_flag(
-                    "rejoin", 8, 0, 1000, "",
-                    "How often in a row a node with a data_directory starts again by itself when it has "
-                    "lost its membership; 0: it ends with exit code 6 at once."),
-                bench::switch_flag("moved", false,
-                                   "The node's data_directory was moved to another file system and is not where it "
-                                   "was: its log rings, and log directories that stayed, are still its own."),
-                bench::switch_flag(
-                    "salvage", false,
-                    "Open what is left of damaged or missing data, and say what is lost; on every node.")},
+      .flags =
+          {bench::flag_of("cluster", kFile, {}, ""), bench::flag_of("id", kNode, {}, ""), bench::start_timeout_flag(),
+           bench::integer_flag("rejoin", 8, 0, 1000, "",
+                               "How often in a row a node with a data_directory starts again by itself when it has "
+                               "lost its membership; 0: it ends with exit code 6 at once."),
+           bench::switch_flag("moved", false,
+                              "The node's data_directory was moved to another file system and is not where it "
+                              "was: its log rings, and log directories that stayed, are still its own."),
+           bench::switch_flag("salvage", false,
+                              "Open what is left of damaged or missing data, and say what is lost; on every node.")},
       .run = run,
   };
   return tool;

@@ -10,6 +10,7 @@
 #include "src/base/options_table.h"
 #include "src/cc/protocols.h"
 #include "src/db/memory_limit.h"
+#include "src/db/table_options.h"
 
 namespace granary::db {
 
@@ -33,6 +34,11 @@ Status check_options(const Options& options) {
   return {};
 }
 
+namespace {
+
+/// What messages call the owner of a table's options.
+std::string owner(std::string_view table) { return fmt::format("table '{}': ", table); }
+
 Status check_shared(std::string_view table, const TableOptions& wanted, const Options& options) {
   const auto refuse = [&](std::string why) {
     return Status(StatusCode::kInvalidArgument, fmt::format("shared table '{}': {}", table, why));
@@ -48,10 +54,15 @@ Status check_shared(std::string_view table, const TableOptions& wanted, const Op
   return {};
 }
 
+}  // namespace
+
+Status check_table(std::string_view table, const TableOptions& wanted, const Options& options) {
+  if (const Status checked = option::check(owner(table), wanted); !checked.ok()) return checked;
+  return wanted.shared ? check_shared(table, wanted, options) : Status();
+}
+
 Status check_expected_keys(std::string_view table, std::uint64_t keys) {
-  if (keys >= 1 && keys <= kMaxExpectedKeys) return {};
-  return {StatusCode::kInvalidArgument,
-          fmt::format("table '{}': expected_keys is {}; expected 1 to {}", table, keys, kMaxExpectedKeys)};
+  return option::check(owner(table), option::row<&TableOptions::expected_keys>(), {.expected_keys = keys});
 }
 
 Status no_room_for_header(std::string_view table, std::uint64_t keys) {

@@ -1,5 +1,5 @@
 #pragma once
-// Checks of options. Their ranges: src/base/options_table.h.
+// Checks of options. Their ranges: src/base/options_table.h, src/db/table_options.h.
 
 #include <cstdint>
 #include <string_view>
@@ -13,8 +13,8 @@ namespace granary::db {
 /// kInvalidArgument naming the field, its value and its range; ok if all are in range.
 Status check_options(const Options& options);
 
-/// Whether a database with these options can have this shared table.
-Status check_shared(std::string_view table, const TableOptions& wanted, const Options& options);
+/// The same of a table's options. Also whether a database with these options can have such a table.
+Status check_table(std::string_view table, const TableOptions& wanted, const Options& options);
 
 /// The same of TableOptions::expected_keys.
 Status check_expected_keys(std::string_view table, std::uint64_t keys);

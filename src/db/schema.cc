@@ -86,10 +86,6 @@ Status Schema::check_new(const recovery::TableEntry& entry) const {
     return Status(StatusCode::kResourceExhausted,
                   fmt::format("there are already {} tables and indexes, the most allowed", kMaxTables));
   }
-  if (entry.max_value_bytes > kMaxValueBytes) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("table '{}': max_value_bytes is {}; expected at most {}",
-                                                            name, entry.max_value_bytes, kMaxValueBytes));
-  }
   return {};
 }
 
@@ -138,16 +134,11 @@ Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
 }
 
 Result<txn::TableCore*> Schema::create_table(std::string_view name, const TableOptions& table_options) {
-  if (table_options.shared) {
-    if (const Status fits = check_shared(name, table_options, options_); !fits.ok()) return fits;
-  }
+  if (const Status good = check_table(name, table_options, options_); !good.ok()) return good;
   recovery::TableEntry entry;
   entry.name = name;
   entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
-  if (table_options.index == IndexKind::kHash) {
-    if (const Status good = check_expected_keys(name, table_options.expected_keys); !good.ok()) return good;
-    entry.hash_keys = table_options.expected_keys;
-  }
+  if (table_options.index == IndexKind::kHash) entry.hash_keys = table_options.expected_keys;
   entry.shared = table_options.shared;
   const std::lock_guard lock(mutex_);
   return declare(entry);

@@ -9,6 +9,7 @@
 
 #include "cluster_config/load.h"
 #include "src/base/build_info.h"
+#include "src/node/cluster_options.h"
 #include "src/node/cluster_node.h"
 #include "src/node/cluster_protocol.h"
 #include "src/node/node_fabric.h"
@@ -69,6 +70,7 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
 }  // namespace
 
 Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& options) {
+  if (const Status checked = option::check("ClusterOptions::", options); !checked.ok()) return checked;
   Result<ClusterConfig> config = cluster_config::load(options.file);
   if (!config.ok()) return config.status();
   if (config->find(options.node) == nullptr) {

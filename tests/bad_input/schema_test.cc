@@ -159,6 +159,7 @@ TEST(BadSchema, HashTables) {
   expect_error(create({.index = IndexKind::kHash, .expected_keys = 1u << 30}), StatusCode::kResourceExhausted,
                "memory_limit_bytes");
   expect_error(create({.max_value_bytes = kMaxValueBytes + 1, .index = IndexKind::kHash}), kInvalid, "max_value_bytes");
+  expect_error(create({.index = static_cast<IndexKind>(7)}), kInvalid, "table 't': index is 7; expected ordered, hash");
   EXPECT_TRUE(create({.index = IndexKind::kHash}).ok()) << "the name is still free";
   expect_error(create({.index = IndexKind::kHash}), StatusCode::kAlreadyExists, "'t'");
 }

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"node --cluster=none.toml --id=1", "there is no cluster file 'none.toml'"},
                     Mistake{"cluster check c.toml --id=4096", "--id=4096: expected 0 to 4095"},
                     Mistake{"recover db --dry_rum", "--dry_rum: 'recover' has no such flag; did you mean --dry_run?"},
-                    Mistake{"log dump db --limit=few", "--limit=few: expected a whole number from 0"},
+                    Mistake{"log dump db --limit=few", "--limit=few: expected a whole number, 0 or more"},
                     Mistake{"log verify db --json",
                             "--json: 'log verify' has no such flag; see 'granary log verify --help'"}));
 
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --variant=", "--variant: a value is missing; expected a,b"},
         Mistake{"node --cluster= --id=1", "--cluster: a value is missing; expected FILE"},
         Mistake{"bench ycsb --seed=18446744073709551616",
-                "--seed=18446744073709551616: expected a whole number from 0"},
+                "--seed=18446744073709551616: expected a whole number, 0 or more"},
         Mistake{"bench ycsb --workers=2x", "--workers=2x: expected 1 to 256"},
         Mistake{"bench ycsb --workers=+2", "--workers=+2: expected 1 to 256"},
         Mistake{"bench ycsb --workers=0x2", "--workers=0x2: expected 1 to 256"},
@@ -203,15 +203,19 @@ TEST(Usage, HelpOfTheClusterNamesAllItsCommands) {
   EXPECT_EQ(granary("help cluster check").out, granary("cluster check --help").out);
 }
 
-/// Each with name, range, unit, default and what it is, as src/base/options_table.h and cluster_config/keys.h have them.
+/// Each with name, range, unit, default and what it is, as the tables of rows have them (src/base/option.h).
 TEST(Usage, HelpOfOptionsTellsAll) {
   const Ran options = granary("help options");
   EXPECT_EQ(options.exit_code, 0) << options.err;
-  for (const char* told : {"\n  epoch_ms   1 to 10000 milliseconds; default 40\n      time between epochs\n",
-                           "\n  ring_bytes   64KiB to 1GiB; default 8MiB\n",
-                           "\n  snapshots   true, false; default true\n", "\n  directory   a path; in memory only\n",
-                           "\n  ways   1 to 64 lines; default 8\n", "\n  provider   shm, verbs; default shm\n",
-                           "\n  id   1 to 4095; required\n", "\n  location_cache   1MiB to 1024GiB; default 64MiB\n"})
+  for (const char* told :
+       {"\n  epoch_ms   1 to 10000 milliseconds; default 40\n      time between epochs\n",
+        "\n  ring_bytes   64KiB to 1GiB; default 8MiB\n", "\n  snapshots   true, false; default true\n",
+        "\n  directory   a path; in memory only\n", "\n  ways   1 to 64 lines; default 8\n",
+        "\n  max_open_epochs   a whole number of epochs, 0 or more; default 10\n",
+        "\n  expected_keys   1 to 68719476736 keys; default 65536\n",
+        "\n  start_timeout_ms   1 to 86400000 milliseconds; default 60000\n",
+        "\n  read_lock   lease, exclusive; default lease\n", "\n  provider   shm, verbs; default shm\n",
+        "\n  id   1 to 4095; required\n", "\n  location_cache   1MiB to 1024GiB; default 64MiB\n"})
     EXPECT_NE(options.out.find(told), std::string::npos) << told << " missing in\n" << options.out;
 }
 
@@ -234,6 +238,12 @@ TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
                            "--checkpoint_interval=N   0 to 1000000 seconds; default 0\n"})
     EXPECT_NE(ycsb.out.find(told), std::string::npos) << told << " missing in\n" << ycsb.out;
   EXPECT_NE(ycsb.out.find("Examples:"), std::string::npos);
+  for (const char* told :
+       {"\n  --cluster=FILE   default none\n      The cluster file, the same on all hosts. The benchmark",
+        "\n  --node=N   0 to 4095; default 0\n", "\n  --seed=N   a whole number, 0 or more; default 1\n",
+        "\n  --start_timeout=N   1 to 86400 seconds; default 60\n",
+        "\n  --read_lock=WORD   lease, exclusive; default lease\n"})
+    EXPECT_NE(ycsb.out.find(told), std::string::npos) << told << " missing in\n" << ycsb.out;
   EXPECT_EQ(ycsb.out.find("queue_length"), std::string::npos) << "a flag of soak";
   EXPECT_EQ(granary("help bench ycsb").out, ycsb.out);
   EXPECT_EQ(granary("bench soak --help").out.find("--theta"), std::string::npos) << "a flag of ycsb";
