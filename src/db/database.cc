@@ -51,7 +51,7 @@ Result<Index> Database::index(std::string_view name) const {
 Result<Worker> Database::register_worker() {
   const auto core = engine_->workers().take();
   if (!core.ok()) return core.status();
-  (*core)->let_borrow(true);
+  (*core)->lending().allow(true);
   return Worker(*core, engine_.get());
 }
 

@@ -2,6 +2,7 @@
 
 #include "src/db/engine.h"
 #include "src/db/released.h"
+#include "src/txn/worker_counters.h"
 
 namespace granary::db {
 namespace {
@@ -27,9 +28,10 @@ Statistics Engine::statistics() const {
   std::int64_t versions = 0;
   workers_.for_each([&](txn::WorkerCore& worker) {
     const cc::WorkerState& state = worker.state();
-    sum.commits += worker.commits();
-    sum.snapshots += worker.snapshots();
-    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum.aborts[reason] += worker.aborts(reason);
+    const txn::WorkerCounters& counters = worker.counters();
+    sum.commits += counters.commits();
+    sum.snapshots += counters.snapshots();
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum.aborts[reason] += counters.aborts(reason);
     records +=
         state.slabs.bytes_in_use(memory::SlabKind::kRecord) + state.slabs.bytes_in_use(memory::SlabKind::kSharedRecord);
     index += state.slabs.bytes_in_use(memory::SlabKind::kNode);

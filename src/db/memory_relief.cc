@@ -24,11 +24,11 @@ void MemoryRelief::relieve() {
   shared_.slabs.age_shortage();
   std::uint64_t garbage = 0;
   workers_.for_each([&](txn::WorkerCore& worker) {  // nobody registers or gives back a worker meanwhile
-    if (worker.borrow()) {
+    if (worker.lending().borrow()) {
       const epoch::Entered entered(shared_.epochs, *slot_);
       if (shared_.settings.garbage_collection) cc::collect_garbage(worker.state(), kBudgetForOthers);
       worker.pass_on_memory();
-      worker.give_back();
+      worker.lending().give_back();
     }
     garbage += worker.state().garbage_items.load(std::memory_order_relaxed);
   });

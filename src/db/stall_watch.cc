@@ -13,7 +13,7 @@ namespace {
 std::string owner_of(const epoch::Slot* slot, const Workers& workers) {
   std::string owner = "a worker";
   workers.for_each([&](const txn::WorkerCore& worker) {
-    if (worker.owns_slot(slot)) owner = fmt::format("worker {}", worker.id());
+    if (worker.slots().has(slot)) owner = fmt::format("worker {}", worker.id());
   });
   return owner;
 }

@@ -29,7 +29,7 @@ Result<txn::WorkerCore*> Workers::take() {
 void Workers::give_back(txn::WorkerCore* worker) {
   worker->abort_all();
   const std::lock_guard lock(mutex_);  // nobody borrows the worker meanwhile
-  worker->let_borrow(false);
+  worker->lending().allow(false);
   worker->pass_on_memory();
   worker->detach();
   idle_.push_back(worker);

@@ -142,7 +142,7 @@ class EpochManager {
   void end() { ended_.store(true, std::memory_order_release); }
   bool ended() const { return ended_.load(std::memory_order_acquire); }
 
-  /// Makes every thread of the process pass a full fence: the advancer's side of I13, and of WorkerCore::borrow().
+  /// Makes every thread of the process pass a full fence: the advancer's side of I13, and of txn::Lending::borrow().
   void fence() const;
 
   /// True if no slot is entered. Thread-safe; who must stay alone sees to that by other means.

@@ -15,7 +15,7 @@ std::uint64_t Context::begin() {
   doom_ = AbortReason::kNone;
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
     configuration_ = fence->version();
-  worker_.await_return();
+  worker_.lending().await_return();
   return ++serial_;
 }
 
@@ -47,7 +47,7 @@ AbortReason Context::for_good_if_out(AbortReason reason) const {
 Outcome Context::doom_with(AbortReason reason) {
   undo(/*over=*/false);
   reason = for_good_if_out(reason);
-  worker_.count_abort(reason);
+  worker_.counters().count_abort(reason);
   doom_ = reason;
   state_ = State::kDoomed;
   return reason == AbortReason::kOutOfMemory ? Outcome::kOutOfMemory : Outcome::kAborted;
@@ -77,13 +77,13 @@ CommitResult Context::commit(std::uint64_t serial) {
   }
   if (outcome.reason == AbortReason::kNone) [[likely]] {
     release(/*over=*/true);
-    worker_.count_commit();
+    worker_.counters().count_commit();
   } else {
     if (outcome.reason == AbortReason::kRemotelyLocked && remote != nullptr)
       remote->note_lease(cc::lease_in_way_us(access, worker_.shared()));
     undo(/*over=*/false);
     outcome.reason = for_good_if_out(outcome.reason);
-    worker_.count_abort(outcome.reason);
+    worker_.counters().count_abort(outcome.reason);
   }
   state_ = State::kIdle;  // only now: what is released elsewhere lets other fibers run, which look for an idle context
   worker_.collect_some(epoch_);
@@ -104,7 +104,7 @@ void Context::abort(std::uint64_t serial) {
   if (!worker_.bound_here() || serial != serial_) return;
   if (state_ == State::kOpen) {
     undo(/*over=*/true);
-    worker_.count_abort(AbortReason::kUser);
+    worker_.counters().count_abort(AbortReason::kUser);
     state_ = State::kIdle;
     worker_.collect_some(epoch_);
   } else if (state_ == State::kDoomed) {
@@ -116,7 +116,7 @@ void Context::abort(std::uint64_t serial) {
 void Context::end() {
   if (state_ == State::kOpen) {
     undo(/*over=*/true);
-    worker_.count_abort(AbortReason::kUser);
+    worker_.counters().count_abort(AbortReason::kUser);
   }
   snapshot_.end();
   state_ = State::kIdle;

@@ -126,7 +126,7 @@ bool SnapshotContext::finish(std::uint64_t serial) {
   if (serial != serial_ || !open_) return true;
   worker_.shared().epochs.unpin_snapshot(slot_);
   open_ = false;
-  worker_.count_snapshot();
+  worker_.counters().count_snapshot();
   worker_.collect_some(entered_);
   worker_.tidy_remote();
   return true;

@@ -1,17 +1,17 @@
 #pragma once
-// A worker inside the engine: its memory and garbage, its transaction contexts, its counters.
+// A worker inside the engine: its memory and garbage, and its transaction contexts. Parts with a subject of their own are its epoch
+// slots, its counters, and who may borrow it.
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include <granary/limits.h>
-#include <granary/outcome.h>
-
 #include "src/cc/worker_state.h"
+#include "src/txn/lending.h"
+#include "src/txn/worker_counters.h"
+#include "src/txn/worker_slots.h"
 
 namespace granary::txn {
 
@@ -56,8 +56,6 @@ class WorkerCore {
   /// The first context, idle almost always: also for a handle whose operations all report kWrongThread. nullptr before
   /// the first begin.
   Context* first_context() { return first_context_.load(std::memory_order_acquire); }
-  /// True if the slot is one of this worker's. Any thread.
-  bool owns_slot(const epoch::Slot* slot) const;
   /// Aborts whatever is open.
   void abort_all();
 
@@ -70,7 +68,7 @@ class WorkerCore {
   }
   /// For an allocation that found no memory, also within a transaction: frees garbage that has become safe. False if there was none.
   [[gnu::cold]] bool make_room();
-  /// By the owner within a slot, or by who has the worker to himself: others may free it meanwhile (see borrow()).
+  /// By the owner within a slot, or by who has the worker to himself: others may free it meanwhile (see lending()).
   bool has_garbage() const {
     return !state_.versions.empty() || !state_.absents.empty() || !state_.unborn.empty() || !state_.unhooked.empty() ||
            state_.nodes.waiting() != 0;
@@ -79,66 +77,33 @@ class WorkerCore {
   /// Does nothing while another thread has borrowed the worker.
   std::size_t collect(std::size_t budget, bool pass_on = false);
 
-  // --- What keeps an idle worker's garbage from filling the memory of the others. ---
-  //
-  // A thread may go to sleep with its worker registered, and the worker's garbage and free blocks are its own. So another thread may
-  // borrow the worker while it is in no transaction. Nothing of that costs a transaction more than a look at `lent_`, as the fence is
-  // the borrower's: it says that it borrows, makes every thread pass a full fence, and then looks at the worker's epoch slots. Either
-  // the owner has entered a slot before the fence, and the borrower sees it and gives up; or it enters one after the fence, sees
-  // `lent_`, and waits. (The same asymmetry as at I13, src/epoch/epoch.h.)
-
-  /// Whether others may borrow the worker: only if all that its thread does with its memory happens in transactions or in collect().
-  /// By whoever registers it, while nobody borrows; or by its user, who then waits until it is given back.
-  void let_borrow(bool allowed);
-  /// Takes the worker's memory and garbage; false if a transaction is open or the worker collects. By one thread at a time, not the
-  /// owner within a transaction.
-  bool borrow();
-  void give_back() { lent_.store(false, std::memory_order_release); }
-  /// By the owner, whose slot is entered. Acquire: sees what a former borrower did.
-  void await_return() {
-    if (lent_.load(std::memory_order_acquire)) [[unlikely]]
-      wait_until_given_back();
-  }
-
   /// Gives the free blocks to the pool, for other workers. By who has borrowed the worker, or while it is not registered.
   void pass_on_memory() { state_.slabs.release(); }
 
-  void count_commit() { cc::bump(commits_, std::uint64_t{1}); }
-  void count_snapshot() { cc::bump(snapshots_, std::uint64_t{1}); }
-  void count_abort(AbortReason reason) { cc::bump(aborts_[static_cast<std::size_t>(reason)], std::uint64_t{1}); }
-  std::uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
-  std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
-  std::uint64_t aborts(std::size_t reason) const { return aborts_[reason].load(std::memory_order_relaxed); }
+  const WorkerSlots& slots() const { return slots_; }
+  Lending& lending() { return lending_; }
+  WorkerCounters& counters() { return counters_; }
 
   /// Pseudo-random bits for back-off jitter.
   std::uint64_t random();
 
  private:
   bool bind_first();
-  bool in_no_slot() const;
-  [[gnu::cold]] void wait_until_given_back();
   static constexpr std::size_t kCollectBudget = 32;
   static constexpr std::size_t kRoomBudget = 1024;
 
   const std::uint32_t id_;
   std::atomic<const void*> thread_{nullptr};  // written by attach, detach, bind; read by whoever uses the worker
   cc::WorkerState state_;
-  epoch::Slot* collect_slot_ = nullptr;
+  WorkerSlots slots_;
+  Lending lending_;
   epoch::Epoch collected_epoch_ = 0;
   bool more_garbage_ = false;
-  std::atomic<bool> lendable_{false};  // see let_borrow()
-  std::atomic<bool> lent_{false};      // written by who borrows, read by the owner
   std::uint64_t random_state_;
   std::function<std::unique_ptr<RemoteAccess>()> make_remote_;
   std::vector<std::unique_ptr<Context>> contexts_;
   std::atomic<Context*> first_context_{nullptr};  // set once by the owner (release), read by strangers (acquire)
-  // The slots of contexts_, for the watchdog: set by the owner (release) when a context is made, never unset.
-  std::array<std::atomic<epoch::Slot*>, kMaxOpenTransactions> slots_{};
-
-  // Written by this worker only (plain relaxed stores), read by statistics; on lines of their own.
-  alignas(base::kCacheLine) std::atomic<std::uint64_t> commits_{0};
-  std::atomic<std::uint64_t> snapshots_{0};
-  std::array<std::atomic<std::uint64_t>, kAbortReasons> aborts_{};
+  WorkerCounters counters_;
 };
 
 }  // namespace granary::txn

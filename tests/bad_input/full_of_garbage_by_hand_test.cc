@@ -162,25 +162,25 @@ TEST_F(FullOfGarbageByHand, OfAWorkerInATransactionIsNotFreedForTheOthers) {
 
 TEST_F(FullOfGarbageByHand, AWorkerInATransactionIsNotBorrowed) {
   txn::WorkerCore& core = *db_.worker(0).core();
-  ASSERT_TRUE(core.borrow());
+  ASSERT_TRUE(core.lending().borrow());
   EXPECT_EQ(core.collect(1), 0u) << "the borrower has its memory";
-  core.give_back();
+  core.lending().give_back();
   Transaction open = db_.worker(0).begin();
-  EXPECT_FALSE(core.borrow());
+  EXPECT_FALSE(core.lending().borrow());
   open.abort();
-  ASSERT_TRUE(core.borrow());
-  core.give_back();
+  ASSERT_TRUE(core.lending().borrow());
+  core.lending().give_back();
 }
 
 /// As long as another thread has the worker's memory, its next transaction waits.
 TEST_F(FullOfGarbageByHand, ATransactionWaitsUntilItsWorkerIsGivenBack) {
   txn::WorkerCore& core = *db_.worker(0).core();
-  ASSERT_TRUE(core.borrow());
+  ASSERT_TRUE(core.lending().borrow());
   std::atomic<bool> given_back{false};
   std::thread borrower([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     given_back.store(true);
-    core.give_back();
+    core.lending().give_back();
   });
   Transaction t = db_.worker(0).begin();
   EXPECT_TRUE(given_back.load());

@@ -32,7 +32,7 @@ class Owner {
         tables_(tables),
         region_(region),
         buffer_(kMostValueBytes, '\0') {
-    worker_.let_borrow(false);  // answers use the worker's memory in a slot of their own
+    worker_.lending().allow(false);  // answers use the worker's memory in a slot of their own
     worker_.state().waiter = &brief_;
   }
   ~Owner() { worker_.state().waiter = &worker_.shared().waiter; }

@@ -1,0 +1,26 @@
+#include "src/txn/lending.h"
+
+#include "src/base/test_hooks.h"
+
+namespace granary::txn {
+
+void Lending::allow(bool allowed) {
+  // Sequentially consistent, as is the store in borrow(): either that one sees that it may not, or this one waits for it.
+  lendable_.store(allowed, std::memory_order_seq_cst);
+  if (!allowed && lent_.load(std::memory_order_seq_cst)) wait_until_given_back();
+}
+
+bool Lending::borrow() {
+  lent_.store(true, std::memory_order_seq_cst);
+  state_.shared.epochs.fence();
+  const bool idle = slots_.idle() || base::injected("borrow-too-early");
+  if (lendable_.load(std::memory_order_seq_cst) && idle) return true;
+  give_back();
+  return false;
+}
+
+void Lending::wait_until_given_back() const {
+  for (std::uint32_t turn = 0; lent(); ++turn) state_.waiter->pause(turn);
+}
+
+}  // namespace granary::txn

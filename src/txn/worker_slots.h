@@ -1,0 +1,40 @@
+#pragma once
+// The epoch slots of a worker: one in which it collects garbage, and one for each of its contexts.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include <granary/limits.h>
+
+#include "src/epoch/epoch.h"
+
+namespace granary::txn {
+
+class WorkerSlots {
+ public:
+  explicit WorkerSlots(epoch::EpochManager& epochs) : epochs_(epochs), collecting_(epochs.acquire_slot()) {}
+  /// Gives all slots back. None is entered.
+  ~WorkerSlots();
+  WorkerSlots(const WorkerSlots&) = delete;
+  WorkerSlots& operator=(const WorkerSlots&) = delete;
+
+  /// The slot in which the worker collects garbage; nullptr if there was none left.
+  epoch::Slot* collecting() const { return collecting_; }
+  /// Takes a slot for one more context; nullptr if there is none left. By the worker, at most kMaxOpenTransactions times.
+  epoch::Slot* add();
+
+  /// True if the slot is that of a context. Any thread.
+  bool has(const epoch::Slot* slot) const;
+  /// True if no slot is entered. Any thread.
+  bool idle() const;
+
+ private:
+  epoch::EpochManager& epochs_;
+  epoch::Slot* const collecting_;
+  // Set by the worker (release) when a context is made, never unset; read by the watchdog and by borrowers (acquire).
+  std::array<std::atomic<epoch::Slot*>, kMaxOpenTransactions> contexts_{};
+  std::size_t count_ = 0;  // of contexts_ that are set; the worker's
+};
+
+}  // namespace granary::txn
