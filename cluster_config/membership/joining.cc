@@ -26,6 +26,149 @@ std::string release_of(std::string_view release, std::uint64_t protocol) {
   return fmt::format("granary {} (protocol {:016x})", release.empty() ? "of an older release" : release, protocol);
 }
 
+/// What a node that joins looks at and waits for, before it enters the configuration.
+class Joining {
+ public:
+  Joining(const MembershipOptions& options, ConfigurationDocument& document)
+      : options_(options),
+        document_(document),
+        board_(document.board()) {}
+
+  Status admit(Configuration& configuration) const;
+  Status check_data(const Configuration& configuration) const;
+  Status make_mark();
+
+ private:
+  Status compare(Configuration& configuration) const;
+  Status mark() { return board_.mark(options_.node, options_.address); }
+  Status mark_together(std::uint64_t patience_us);
+  Status end_former_life(bool marked);
+  Status await_former_fence();
+
+  const MembershipOptions& options_;
+  ConfigurationDocument& document_;
+  Board& board_;
+};
+
+/// Makes this node's mark, once nobody counts on an earlier life of it any more.
+Status Joining::make_mark() {
+  if (options_.together_us) return mark_together(std::max(*options_.together_us, board_.linger_us()));
+  Status marked = mark();
+  return marked.ok() ? await_former_fence() : marked;
+}
+
+/// Nobody begins to serve while this node is dead by the configuration, as all must live for that; so it is made that before it looks
+/// whether somebody serves already. A mark of its own that is there is of an earlier life, or mark() tells whose.
+Status Joining::mark_together(std::uint64_t patience_us) {
+  const auto unmarked =
+      document_.await(patience_us, options_.give_up,
+                      [this](const Configuration&, const Marks& marks) { return !has(marks, options_.node); });
+  if (!unmarked.ok()) return unmarked.status();
+  if (!*unmarked) {
+    if (Status marked = mark(); !marked.ok()) return marked;
+  }
+  if (Status over = await_former_fence(); !over.ok()) return over;
+  if (Status ended = end_former_life(/*marked=*/!*unmarked); !ended.ok()) return ended;
+  std::string serving;
+  const auto together =
+      document_.await(patience_us, options_.give_up, [&](const Configuration& found, const Marks& marks) {
+        const auto member = std::ranges::find_if(found.members, [&](const Member& other) {
+          return other.state == MemberState::kServing && other.id != options_.node && has(marks, other.id);
+        });
+        serving = member == found.members.end() ? "" : who(*member);
+        return serving.empty();
+      });
+  if (!together.ok()) return together.status();
+  if (!*together) {
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End "
+                    "all nodes of the cluster, then start all of them",
+                    serving, options_.node));
+  }
+  return *unmarked ? mark() : Status();
+}
+
+/// This node's former life has no mark any more, and may commit until its fence has shut by the clock; unless others have waited for that.
+Status Joining::await_former_fence() {
+  if (base::injected("death-before-fence")) return {};
+  const auto ended =
+      document_.await(board_.fence_lasts_us(), options_.give_up,
+                      [this](const Configuration& found, const Marks&) { return !found.lives(options_.node); });
+  return ended.status();
+}
+
+/// As whoever sees its mark missing would say; a mark that has come meanwhile is another process's, which lives.
+Status Joining::end_former_life(bool marked) {
+  return document_.amend([this, marked](Configuration& configuration) -> Status {
+    const Result<Marks> marks = board_.marks();
+    if (!marks.ok()) return marks.status();
+    Member* const own = configuration.find(options_.node);
+    if (own != nullptr && own->live() && (marked || !has(*marks, options_.node))) own->state = MemberState::kDead;
+    return {};
+  });
+}
+
+/// Whether this node may join; gives a cluster that begins its name and id.
+Status Joining::admit(Configuration& configuration) const {
+  if (configuration.version == 0) {
+    if (options_.known_cluster_id != 0) {
+      return refuse(fmt::format(
+          "{} has no configuration, but node {} belongs to cluster '{}' with the id {:016x}: it was wiped, or is "
+          "another one; restore it, or start the nodes without their data",
+          board_.name(), options_.node, options_.cluster, options_.known_cluster_id));
+    }
+    configuration.cluster = options_.cluster;
+    configuration.cluster_id = draw_cluster_id();
+    configuration.fingerprint = options_.fingerprint;
+    return {};
+  }
+  if (configuration.cluster != options_.cluster) {
+    return refuse(fmt::format("{} is used by cluster '{}'; this node belongs to '{}': give each its own place",
+                              board_.name(), configuration.cluster, options_.cluster));
+  }
+  if (options_.known_cluster_id != 0 && configuration.cluster_id != options_.known_cluster_id) {
+    return refuse(fmt::format("{} has cluster '{}' with the id {:016x}, but node {} belongs to one with the id {:016x}",
+                              board_.name(), configuration.cluster, configuration.cluster_id, options_.node,
+                              options_.known_cluster_id));
+  }
+  return compare(configuration);
+}
+
+/// Whether the node's data are of its last life. A life notes itself in them before it is in the configuration.
+Status Joining::check_data(const Configuration& configuration) const {
+  const Member* const own = configuration.find(options_.node);
+  if (own == nullptr || options_.data_generation == 0 || own->generation <= options_.data_generation) return {};
+  if (options_.accepts_older_data || base::injected("join-with-older-data")) return {};
+  return refuse(fmt::format(
+      "the data of node {} in '{}' are of its life {}, but by {} it has had life {} since: they are an older copy, "
+      "without what was committed since. Put the newer ones back. If these are lost, or all nodes go back to backups, "
+      "--salvage (Options::salvage) on every node starts with what is there",
+      options_.node, options_.data_place, options_.data_generation, board_.name(), own->generation));
+}
+
+/// With members that run: the program first, since what another makes of the same cluster file may differ.
+Status Joining::compare(Configuration& configuration) const {
+  const Result<Marks> marks = board_.marks();
+  if (!marks.ok()) return marks.status();
+  for (const Member& member : configuration.members) {
+    if (!member.live() || member.id == options_.node || !has(*marks, member.id)) continue;
+    if (member.protocol != options_.protocol) {
+      return refuse(fmt::format("node {} is {}, {}, which runs, is {}: run the same Granary on all nodes",
+                                options_.node, release_of(options_.release, options_.protocol), who(member),
+                                release_of(member.release, member.protocol)));
+    }
+    if (configuration.fingerprint != options_.fingerprint) {
+      return refuse(
+          fmt::format("the cluster file of node {} has the fingerprint {:016x}, that of {}, which runs, {:016x}: "
+                      "start all nodes with the same file",
+                      options_.node, options_.fingerprint, who(member), configuration.fingerprint));
+    }
+  }
+  configuration.fingerprint = options_.fingerprint;
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Membership>> Membership::join(std::unique_ptr<Board> board, MembershipOptions options,
@@ -44,26 +187,21 @@ Result<std::unique_ptr<Membership>> Membership::join(std::unique_ptr<Board> boar
 }
 
 Status Membership::enter() {
-  {  // a look first, so that nobody leaves a mark in a cluster that is not its own
-    const std::lock_guard lock(board_mutex_);
-    Configuration found;
-    if (const Result<std::uint64_t> seen = look(found); !seen.ok()) return seen.status();
-    if (Status refused = admit(found); !refused.ok()) return refused;
-    if (Status refused = check_data(found); !refused.ok()) return refused;
-  }
-  const Status marked = options_.together_us ? begin_together(std::max(*options_.together_us, board_->linger_us()))
-                                             : board_->mark(options_.node, options_.address);
-  if (!marked.ok()) return marked;
-  if (!options_.together_us) {
-    if (Status over = await_former_fence(); !over.ok()) return over;
-  }
-  if (const auto* const verdict = board_->verdict(); verdict != nullptr) fence_.heed(*verdict);
-  const Status entered = amend([this](Configuration& configuration) -> Status {
-    if (Status refused = admit(configuration); !refused.ok()) return refused;
+  Joining joining(options_, document_);
+  // A look first, so that nobody leaves a mark in a cluster that is not its own.
+  const Status looked = document_.inspect([&](Configuration& found) {
+    Status refused = joining.admit(found);
+    return refused.ok() ? joining.check_data(found) : refused;
+  });
+  if (!looked.ok()) return looked;
+  if (Status marked = joining.make_mark(); !marked.ok()) return marked;
+  if (const auto* const verdict = board_.verdict(); verdict != nullptr) fence_.heed(*verdict);
+  const Status entered = document_.amend([&](Configuration& configuration) -> Status {
+    if (Status refused = joining.admit(configuration); !refused.ok()) return refused;
     Member& own = configuration.add(options_.node);
     if (generation_ != 0 && own.generation == generation_ && own.live())
       return {};  // an earlier turn, already overtaken
-    if (Status refused = check_data(configuration); !refused.ok()) return refused;
+    if (Status refused = joining.check_data(configuration); !refused.ok()) return refused;
     taken_over_ = own.generation == 0 || own.state == MemberState::kLeft;
     own = {.id = options_.node,
            .generation = std::max(own.generation + 1, options_.lowest_generation),
@@ -76,134 +214,7 @@ Status Membership::enter() {
     return options_.note_life(generation_);
   });
   if (!entered.ok()) return entered;
-  return amend([this](Configuration& configuration) { return follow(configuration); });
-}
-
-/// Nobody begins to serve while this node is dead by the configuration, as all must live for that; so it is made that before it looks
-/// whether somebody serves already. A mark of its own that is there is of an earlier life, or mark() tells whose.
-Status Membership::begin_together(std::uint64_t patience_us) {
-  const auto unmarked =
-      await_marks(patience_us, [this](const Configuration&, const Marks& marks) { return !has(marks, options_.node); });
-  if (!unmarked.ok()) return unmarked.status();
-  if (!*unmarked) {
-    if (Status marked = board_->mark(options_.node, options_.address); !marked.ok()) return marked;
-  }
-  if (Status over = await_former_fence(); !over.ok()) return over;
-  if (Status ended = end_former_life(/*marked=*/!*unmarked); !ended.ok()) return ended;
-  std::string serving;
-  const auto together = await_marks(patience_us, [&](const Configuration& found, const Marks& marks) {
-    const auto member = std::ranges::find_if(found.members, [&](const Member& other) {
-      return other.state == MemberState::kServing && other.id != options_.node && has(marks, other.id);
-    });
-    serving = member == found.members.end() ? "" : who(*member);
-    return serving.empty();
-  });
-  if (!together.ok()) return together.status();
-  if (!*together) {
-    return Status(
-        StatusCode::kUnavailable,
-        fmt::format("{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End "
-                    "all nodes of the cluster, then start all of them",
-                    serving, options_.node));
-  }
-  return *unmarked ? board_->mark(options_.node, options_.address) : Status();
-}
-
-/// This node's former life has no mark any more, and may commit until its fence has shut by the clock; unless others have waited for that.
-Status Membership::await_former_fence() {
-  if (base::injected("death-before-fence")) return {};
-  const auto ended = await_marks(board_->fence_lasts_us(), [this](const Configuration& found, const Marks&) {
-    return !found.lives(options_.node);
-  });
-  return ended.status();
-}
-
-/// As whoever sees its mark missing would say; a mark that has come meanwhile is another process's, which lives.
-Status Membership::end_former_life(bool marked) {
-  return amend([this, marked](Configuration& configuration) -> Status {
-    const Result<Marks> marks = board_->marks();
-    if (!marks.ok()) return marks.status();
-    Member* const own = configuration.find(options_.node);
-    if (own != nullptr && own->live() && (marked || !has(*marks, options_.node))) own->state = MemberState::kDead;
-    return {};
-  });
-}
-
-/// False if they are not `over` in time.
-template <typename Over>
-Result<bool> Membership::await_marks(std::uint64_t patience_us, const Over& over) {
-  const std::lock_guard lock(board_mutex_);
-  for (const std::uint64_t end = lifetime_us() + patience_us;;) {
-    Configuration found;
-    const Result<std::uint64_t> seen = look(found);
-    if (!seen.ok()) return seen.status();
-    const Result<Marks> marks = board_->marks();
-    if (!marks.ok()) return marks.status();
-    if (over(found, *marks)) return true;
-    if (lifetime_us() >= end) return false;
-    if (options_.give_up()) return Status(StatusCode::kUnavailable, "told to give up before it had joined");
-    board_->wait(std::min(board_->pulse_us(), kGiveUpLook_us));
-  }
-}
-
-/// Whether this node may join; gives a cluster that begins its name and id.
-Status Membership::admit(Configuration& configuration) const {
-  if (configuration.version == 0) {
-    if (options_.known_cluster_id != 0) {
-      return refuse(fmt::format(
-          "{} has no configuration, but node {} belongs to cluster '{}' with the id {:016x}: it was wiped, or is "
-          "another one; restore it, or start the nodes without their data",
-          board_->name(), options_.node, options_.cluster, options_.known_cluster_id));
-    }
-    configuration.cluster = options_.cluster;
-    configuration.cluster_id = draw_cluster_id();
-    configuration.fingerprint = options_.fingerprint;
-    return {};
-  }
-  if (configuration.cluster != options_.cluster) {
-    return refuse(fmt::format("{} is used by cluster '{}'; this node belongs to '{}': give each its own place",
-                              board_->name(), configuration.cluster, options_.cluster));
-  }
-  if (options_.known_cluster_id != 0 && configuration.cluster_id != options_.known_cluster_id) {
-    return refuse(fmt::format("{} has cluster '{}' with the id {:016x}, but node {} belongs to one with the id {:016x}",
-                              board_->name(), configuration.cluster, configuration.cluster_id, options_.node,
-                              options_.known_cluster_id));
-  }
-  return compare(configuration);
-}
-
-/// Whether the node's data are of its last life. A life notes itself in them before it is in the configuration.
-Status Membership::check_data(const Configuration& configuration) const {
-  const Member* const own = configuration.find(options_.node);
-  if (own == nullptr || options_.data_generation == 0 || own->generation <= options_.data_generation) return {};
-  if (options_.accepts_older_data || base::injected("join-with-older-data")) return {};
-  return refuse(fmt::format(
-      "the data of node {} in '{}' are of its life {}, but by {} it has had life {} since: they are an older copy, "
-      "without what was committed since. Put the newer ones back. If these are lost, or all nodes go back to backups, "
-      "--salvage (Options::salvage) on every node starts with what is there",
-      options_.node, options_.data_place, options_.data_generation, board_->name(), own->generation));
-}
-
-/// With members that run: the program first, since what another makes of the same cluster file may differ.
-Status Membership::compare(Configuration& configuration) const {
-  const Result<Marks> marks = board_->marks();
-  if (!marks.ok()) return marks.status();
-  for (const Member& member : configuration.members) {
-    if (!member.live() || member.id == options_.node || !has(*marks, member.id)) continue;
-    if (member.protocol != options_.protocol) {
-      return refuse(fmt::format("node {} is {}, {}, which runs, is {}: run the same Granary on all nodes",
-                                options_.node, release_of(options_.release, options_.protocol), who(member),
-                                release_of(member.release, member.protocol)));
-    }
-    if (configuration.fingerprint != options_.fingerprint) {
-      return refuse(
-          fmt::format("the cluster file of node {} has the fingerprint {:016x}, that of {}, which runs, {:016x}: "
-                      "start all nodes with the same file",
-                      options_.node, options_.fingerprint, who(member), configuration.fingerprint));
-    }
-  }
-  configuration.fingerprint = options_.fingerprint;
-  return {};
+  return document_.amend([this](Configuration& configuration) { return follow(configuration); });
 }
 
 }  // namespace granary::membership

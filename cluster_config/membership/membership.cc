@@ -14,46 +14,17 @@
 namespace granary::membership {
 
 Membership::Membership(std::unique_ptr<Board> board, MembershipOptions options, Listener listener)
-    : board_(std::move(board)),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       listener_(std::move(listener)),
+      document_(std::move(board), [this](Configuration configuration) { publish(std::move(configuration)); }),
+      board_(document_.board()),
+      silence_(board_.name(), options_.node),
       configuration_(std::make_shared<Configuration>()) {}
 
 Membership::~Membership() { fence_.close(); }
 
-/// Reads the configuration, an empty one if there is none, and tells the version of its document.
-Result<std::uint64_t> Membership::look(Configuration& configuration) {
-  const Result<Document> document = board_->read();
-  if (!document.ok() && document.status().code() != StatusCode::kNotFound) return document.status();
-  configuration = {};
-  if (!document.ok()) return std::uint64_t{0};
-  Result<Configuration> parsed = configuration_of(document->text);
-  if (!parsed.ok()) return Status(StatusCode::kDamaged, board_->name() + ": " + parsed.status().message());
-  configuration = std::move(*parsed);
-  return document->version;
-}
-
-Status Membership::amend(const Edit& edit) {
-  const std::lock_guard lock(board_mutex_);
-  while (true) {  // where another member has won the compare-and-set, look and edit again
-    Configuration configuration;
-    const Result<std::uint64_t> version = look(configuration);
-    if (!version.ok()) return version.status();
-    const Configuration before = configuration;
-    if (Status refused = edit(configuration); !refused.ok()) return refused;
-    if (configuration != before) {
-      ++configuration.version;
-      const Result<bool> replaced = board_->replace(*version, to_text(configuration));
-      if (!replaced.ok()) return replaced.status();
-      if (!*replaced) continue;
-    }
-    publish(std::move(configuration));
-    return {};
-  }
-}
-
 Status Membership::change(std::uint64_t version, std::vector<Member> members) {
-  return amend([&](Configuration& configuration) -> Status {
+  return document_.amend([&](Configuration& configuration) -> Status {
     if (configuration.version != version && !base::injected("change-any-version")) {
       return Status(StatusCode::kFailedPrecondition,
                     fmt::format("the configuration has version {}, not {}", configuration.version, version));
@@ -66,7 +37,7 @@ Status Membership::change(std::uint64_t version, std::vector<Member> members) {
 }
 
 Status Membership::change_own(const std::function<void(Member&)>& edit) {
-  return amend([&](Configuration& configuration) -> Status {
+  return document_.amend([&](Configuration& configuration) -> Status {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
     edit(*configuration.find(options_.node));
     return {};
@@ -119,106 +90,55 @@ Status Membership::end_as(MemberState state) {
     status = set_own_state(state);
   }
   if (!status.ok()) return status;
-  const std::lock_guard lock(board_mutex_);
-  return board_->unmark();
+  return document_.unmark();
 }
 
 void Membership::step(std::uint64_t most_us) {
-  board_->wait(std::min(most_us, board_->pulse_us()));
+  board_.wait(std::min(most_us, board_.pulse_us()));
   if (!status().ok()) return tell();
-  const Status followed = amend([this](Configuration& configuration) { return follow(configuration); });
+  const Status followed = document_.amend([this](Configuration& configuration) { return follow(configuration); });
   const bool for_good = followed.code() == StatusCode::kMembershipLost || followed.code() == StatusCode::kDamaged;
   if (for_good) {
     lose(followed.message());
-  } else {
-    heed(followed);
+  } else if (const auto warning = silence_.note(followed, fence_)) {
+    listener_.warn(*warning);
   }
   tell();
-}
-
-/// A board that cannot be used is no loss: the fence shuts when its time is up. Nobody else would say so, however.
-void Membership::heed(const Status& followed) {
-  const std::uint64_t now = lifetime_us();
-  const auto seconds = [now](std::uint64_t from_us) { return static_cast<double>(now - from_us) / 1e6; };
-  if (followed.ok()) {
-    if (std::exchange(warned_us_, 0) != 0) {
-      listener_.warn(fmt::format("{} answers again after {:.1f} s: node {} is still a member, and goes on",
-                                 board_->name(), seconds(heard_us_), options_.node));
-    }
-    heard_us_ = now;
-    return;
-  }
-  if (heard_us_ == 0) heard_us_ = now;
-  if (warned_us_ != 0 && now - warned_us_ < kWarnEvery_us) return;
-  warned_us_ = now;
-  const std::uint64_t until_us = fence_.valid_until_us();
-  const std::string commits = until_us == kForever ? "goes on, and does not hear who dies"
-                              : now < until_us
-                                  ? fmt::format("commits for another {} ms, and then nothing", (until_us - now) / 1000)
-                                  : "commits nothing";
-  listener_.warn(
-      fmt::format("{} has not been heard from for {:.1f} s ({}). Node {} {} until it is. If its membership is gone "
-                  "by then, that is lost (exit code 6)",
-                  board_->name(), seconds(heard_us_), followed.message(), options_.node, commits));
 }
 
 /// What a member does with a configuration it has read: sees whether it is still in it, and says who died. The marks are
 /// read after the configuration, so a member that is in the one and not among the others had a mark and lost it.
 Status Membership::follow(Configuration& configuration) {
-  const Result<Marks> marks = board_->marks();
+  const Result<Marks> marks = board_.marks();
   if (!marks.ok()) return marks.status();
   if (Status lost = check_own(configuration); !lost.ok()) return lost;
   for (Member& member : configuration.members) {
-    if (member.live() && is_over(member, *marks)) member.state = MemberState::kDead;
+    if (member.live() && missing_marks_.is_over(member, *marks, board_.fence_lasts_us()))
+      member.state = MemberState::kDead;
   }
   extend(marks->own_valid_until_us);
-  return die_with(configuration);
-}
-
-/// Whether the member's mark has been missing for so long that its fence has shut, which was last extended before the mark went.
-bool Membership::is_over(const Member& member, const Marks& marks) {
-  if (has(marks, member.id)) {
-    missed_.erase(member.id);
-    return false;
-  }
-  const std::uint64_t now = lifetime_us();
-  Missed& missed = missed_.try_emplace(member.id, Missed{member.generation, now}).first->second;
-  if (missed.generation != member.generation) missed = {member.generation, now};
-  return now - missed.since_us >= board_->fence_lasts_us() || base::injected("death-before-fence");
+  if (!options_.ends_with_others) return {};
+  const Member* const victim =
+      missing_marks_.victim_of_silence(*this->configuration(), configuration, board_.fence_lasts_us());
+  if (victim == nullptr) return {};
+  return Status(StatusCode::kMembershipLost,
+                fmt::format("{} was silent for so long that {} died of it: all nodes start again together",
+                            board_.name(), who(*victim)));
 }
 
 void Membership::extend(std::uint64_t valid_until_us) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t before_us = fence_.valid_until_us();
   const std::uint64_t now = lifetime_us();
-  if (warned_us_ != 0 && before_us <= now && now < valid_until_us) reopened_us_ = now;
+  if (silence_.told() && before_us <= now && now < valid_until_us) missing_marks_.note_reopening(now);
   if (status_.ok()) fence_.extend(valid_until_us);
-}
-
-/// MembershipOptions::ends_with_others. A board that was silent for all lets go of some members soon after it is back, and perhaps of others not.
-Status Membership::die_with(const Configuration& configuration) const {
-  if (!options_.ends_with_others || reopened_us_ == 0) return {};
-  const std::shared_ptr<const Configuration> before = this->configuration();
-  for (const Member& member : configuration.members) {
-    const Member* const former = before->find(member.id);
-    const bool died = former != nullptr && former->live() && former->generation == member.generation &&
-                      member.state == MemberState::kDead;
-    if (!died) continue;
-    const auto missed = missed_.find(member.id);
-    const std::uint64_t since_us = missed == missed_.end() ? lifetime_us() : missed->second.since_us;
-    if (since_us > reopened_us_ + board_->fence_lasts_us()) continue;
-    return Status(StatusCode::kMembershipLost,
-                  fmt::format("{} was silent for so long that {} died of it: all nodes start again together",
-                              board_->name(), who(member)));
-  }
-  return {};
 }
 
 Status Membership::check_own(const Configuration& configuration) const {
   const auto lost = [](std::string why) { return Status(StatusCode::kMembershipLost, std::move(why)); };
-  if (configuration.version == 0) return lost(board_->name() + " was wiped");
+  if (configuration.version == 0) return lost(board_.name() + " was wiped");
   if (configuration.cluster_id != cluster_id_) {
-    return lost(fmt::format("{} has another cluster's configuration, with the id {:016x}", board_->name(),
+    return lost(fmt::format("{} has another cluster's configuration, with the id {:016x}", board_.name(),
                             configuration.cluster_id));
   }
   const Member* const own = configuration.find(options_.node);
@@ -239,7 +159,7 @@ void Membership::publish(Configuration configuration) {
     configuration_ = std::make_shared<const Configuration>(std::move(configuration));
   }
   changed_.notify_all();
-  board_->wake();
+  board_.wake();
 }
 
 void Membership::lose(const std::string& why) {

@@ -16,7 +16,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,15 +24,15 @@
 #include <granary/status.h>
 
 #include "cluster_config/membership/board.h"
+#include "cluster_config/membership/board_silence.h"
 #include "cluster_config/membership/configuration.h"
+#include "cluster_config/membership/configuration_document.h"
 #include "cluster_config/membership/fence.h"
 #include "cluster_config/membership/life.h"
 #include "cluster_config/membership/living.h"
+#include "cluster_config/membership/missing_marks.h"
 
 namespace granary::membership {
-
-/// How often a silent board is spoken of.
-inline constexpr std::uint64_t kWarnEvery_us = 10'000'000;
 
 struct MembershipOptions {
   NodeId node = 0;
@@ -131,30 +130,14 @@ class Membership {
   /// Waits until something happens, at most `most_us`, and does what follows from it.
   void step(std::uint64_t most_us);
   /// Ends a step() that waits.
-  void wake() { board_->wake(); }
+  void wake() { board_.wake(); }
 
  private:
-  /// Makes of the newest configuration the next one, or refuses; leaving it as it is makes none.
-  using Edit = std::function<Status(Configuration&)>;
-
   Membership(std::unique_ptr<Board> board, MembershipOptions options, Listener listener);
   Status enter();
-  Result<std::uint64_t> look(Configuration& configuration);
-  Status amend(const Edit& edit);
-  Status admit(Configuration& configuration) const;
-  Status compare(Configuration& configuration) const;
-  Status check_data(const Configuration& configuration) const;
-  Status begin_together(std::uint64_t patience_us);
-  Status end_former_life(bool marked);
-  template <typename Over>
-  Result<bool> await_marks(std::uint64_t patience_us, const Over& over);
   Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);
-  Status await_former_fence();
-  bool is_over(const Member& member, const Marks& marks);
   void extend(std::uint64_t valid_until_us);
-  Status die_with(const Configuration& configuration) const;
-  void heed(const Status& followed);
   Status end_as(MemberState state);
   Status follow(Configuration& configuration);
   Status check_own(const Configuration& configuration) const;
@@ -162,9 +145,12 @@ class Membership {
   void lose(const std::string& why);
   void tell();
 
-  const std::unique_ptr<Board> board_;
   const MembershipOptions options_;
   const Listener listener_;
+  ConfigurationDocument document_;  ///< its conversations begin before mutex_ is taken, never after
+  Board& board_;                    ///< what document_ gives without a conversation
+  MissingMarks missing_marks_;
+  BoardSilence silence_;
   Generation generation_ = 0;
   std::uint64_t cluster_id_ = 0;
   /// Whatever the life before has left is taken over, or it left nothing. Set by the thread that joins and serves.
@@ -172,24 +158,14 @@ class Membership {
   Fence fence_;
   Living living_;
 
-  std::mutex board_mutex_;  ///< one conversation with the board at a time; taken before mutex_
-  struct Missed {
-    Generation generation;
-    std::uint64_t since_us;
-  };
-  std::map<NodeId, Missed> missed_;  ///< members without a mark, since they were found so; guarded by board_mutex_
-  /// When the fence opened again that a silent board had shut. Guarded by board_mutex_.
-  std::uint64_t reopened_us_ = 0;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::shared_ptr<const Configuration> configuration_;  ///< guarded by mutex_
   Status status_;                                       ///< guarded by mutex_
   bool stopped_ = false;                                ///< guarded by mutex_
   bool told_lost_ = false;                              ///< guarded by mutex_
-  // The stepping thread's.
+  /// The newest version that the listener knows; the stepping thread's.
   std::uint64_t told_version_ = 0;
-  std::uint64_t heard_us_ = 0;   ///< when the board was last used
-  std::uint64_t warned_us_ = 0;  ///< when it was last said that it cannot be; 0: it can
 };
 
 }  // namespace granary::membership

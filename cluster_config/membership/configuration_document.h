@@ -1,0 +1,51 @@
+#pragma once
+// The configuration as a document of the board: it is read, changed by compare-and-set, and waited for. One conversation with the board
+// at a time: while one lasts, another thread that wants to begin one waits.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <granary/function_ref.h>
+#include <granary/status.h>
+
+#include "cluster_config/membership/board.h"
+#include "cluster_config/membership/configuration.h"
+
+namespace granary::membership {
+
+class ConfigurationDocument {
+ public:
+  /// Makes of the newest configuration the next one, or refuses; leaving it as it is makes none.
+  using Edit = FunctionRef<Status(Configuration&)>;
+  /// True if what is waited for has happened, by the newest configuration and the marks that were read after it.
+  using Over = FunctionRef<bool(const Configuration&, const Marks&)>;
+
+  /// `publish` is told of each configuration that amend() has read or made, within the conversation.
+  ConfigurationDocument(std::unique_ptr<Board> board, std::function<void(Configuration)> publish)
+      : board_(std::move(board)),
+        publish_(std::move(publish)) {}
+
+  /// What does not belong to a conversation: the board's constants, wait() and wake(). Within an edit, also the marks.
+  Board& board() const { return *board_; }
+
+  /// Changes the configuration. An error is that of the edit, or of the board.
+  Status amend(Edit edit);
+  /// Shows the newest configuration, an empty one if there is none, and returns what `look` says of it.
+  Status inspect(Edit look);
+  /// Waits until it is `over`; false after `patience_us`. kUnavailable if `give_up` says so meanwhile.
+  Result<bool> await(std::uint64_t patience_us, FunctionRef<bool()> give_up, Over over);
+  /// Takes this node's mark away.
+  Status unmark();
+
+ private:
+  Result<std::uint64_t> read(Configuration& configuration);
+
+  const std::unique_ptr<Board> board_;
+  const std::function<void(Configuration)> publish_;
+  std::mutex mutex_;  ///< held for as long as a conversation lasts
+};
+
+}  // namespace granary::membership
