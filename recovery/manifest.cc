@@ -75,6 +75,12 @@ epoch::Epoch greatest_epoch(const Manifest& manifest) {
   return greatest;
 }
 
+std::uint32_t greatest_life(const Manifest& manifest) {
+  std::uint32_t greatest = 0;
+  for (const Generation& generation : manifest.generations) greatest = std::max(greatest, generation.life);
+  return greatest;
+}
+
 log::DatabaseId new_id() {
   std::random_device random;
   log::DatabaseId id;

@@ -106,6 +106,8 @@ bool is_inside(const std::string& directory, const std::string& path);
 
 /// The greatest epoch that it names.
 epoch::Epoch greatest_epoch(const Manifest& manifest);
+/// The latest life of a cluster's node that wrote to the database; 0 if none did.
+std::uint32_t greatest_life(const Manifest& manifest);
 
 /// A new random id, of a database or of an instance.
 log::DatabaseId new_id();

@@ -52,10 +52,11 @@ Result<Life> read_life(base::FileSystem& files, const std::string& directory, co
   if (!read.ok() || *read == Life{}) return read;
   const Life& life = *read;
   if (life.cluster == cluster && life.node == node) return life;
-  return Status(StatusCode::kFailedPrecondition,
-                fmt::format("'{}' has the data of node {} of cluster '{}', not those of node {} of cluster '{}': "
-                            "correct 'data_directory', or the name of the cluster",
-                            directory, life.node, life.cluster, node, cluster));
+  return Status(
+      StatusCode::kFailedPrecondition,
+      fmt::format("'{}' has the data of node {} of cluster '{}', not those of node {} of cluster '{}', as its "
+                  "{} says: correct 'data_directory', or the name of the cluster",
+                  directory, life.node, life.cluster, node, cluster, kLifeName));
 }
 
 Status lost_life(const std::string& directory) {
@@ -63,6 +64,15 @@ Status lost_life(const std::string& directory) {
                 fmt::format("'{}' has data, but '{}', which says of which node and which of its lives, is missing: put "
                             "it back. If it is lost, --salvage (Options::salvage) takes the data for this node's",
                             directory, path_in(directory)));
+}
+
+Status older_life(const std::string& directory, Generation told, Generation written) {
+  return Status(
+      StatusCode::kDamaged,
+      fmt::format("'{}' tells of the node's life {}, but life {} has written to the data in '{}': it is older "
+                  "than they are. Put back the one that belongs to them. If that is lost, --salvage "
+                  "(Options::salvage) takes the data for this node's",
+                  path_in(directory), told, written, directory));
 }
 
 Status write_life(base::FileSystem& files, const std::string& directory, const Life& life) {

@@ -30,6 +30,8 @@ struct Life {
 Result<Life> read_life(base::FileSystem& files, const std::string& directory, const std::string& cluster, NodeId node);
 /// Returns the error for data in `directory` that lack the file MEMBER, and so do not say whose they are: kDamaged, with the file's name.
 Status lost_life(const std::string& directory);
+/// Returns the error for data that a later life has written than the one that their file MEMBER tells of: kDamaged, with the file's name.
+Status older_life(const std::string& directory, Generation told, Generation written);
 /// Reads the file like read_life(), but does not ask which cluster and node the data belong to.
 Result<Life> read_any_life(base::FileSystem& files, const std::string& directory);
 /// Makes the directory if need be; durable when it returns.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cluster_config/membership/life.h"
 
 namespace granary::db {
@@ -11,9 +9,9 @@ namespace granary::db {
 Status check_member_file(base::FileSystem& files, const std::string& directory, const recovery::Manifest& manifest) {
   const auto life = membership::read_any_life(files, directory);
   if (!life.ok()) return life.status();
-  const bool by_a_node = std::any_of(manifest.generations.begin(), manifest.generations.end(),
-                                     [](const recovery::Generation& generation) { return generation.life != 0; });
-  if (!by_a_node || *life != membership::Life{}) return {};
+  const membership::Generation written = recovery::greatest_life(manifest);
+  if (life->generation >= written) return {};
+  if (*life != membership::Life{}) return membership::older_life(directory, life->generation, written);
   return {StatusCode::kDamaged,
           fmt::format("'{0}' has the data of a node of a cluster, but '{0}/{1}', which says of which one, is missing: "
                       "put it back; without those of the other nodes the data would not be whole",

@@ -10,7 +10,7 @@
 
 namespace granary::db {
 
-/// kDamaged, naming the file, if it is missing from the data of a node or does not say whose they are.
+/// kDamaged, naming the file, if it is missing from the data of a node, is older than they are, or does not say whose they are.
 Status check_member_file(base::FileSystem& files, const std::string& directory, const recovery::Manifest& manifest);
 
 }  // namespace granary::db

@@ -1,6 +1,5 @@
 #include "src/node/node_life.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "recovery/manifest.h"
@@ -8,16 +7,21 @@
 
 namespace granary::db {
 
+/// The manifest is read first: a node that starts meanwhile writes its MEMBER before its manifest tells of that life.
 Result<membership::Life> read_life(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& node,
                                    bool salvage) {
-  if (node.data_directory.empty()) return membership::Life();
-  auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
-  if (!life.ok() || life->generation != 0) return life;
-  const auto manifest = recovery::read_manifest(base::system_files(), node.data_directory);
-  if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? life : manifest.status();
-  if (!salvage) return membership::lost_life(node.data_directory);
-  for (const recovery::Generation& generation : manifest->generations)
-    life->generation = std::max(life->generation, generation.life);
+  const std::string& directory = node.data_directory;
+  if (directory.empty()) return membership::Life();
+  const auto manifest = recovery::read_manifest(base::system_files(), directory);
+  auto life = membership::read_life(base::system_files(), directory, config.name, node.id);
+  if (!life.ok() || manifest.status().code() == StatusCode::kNotFound) return life;
+  if (!manifest.ok()) return manifest.status();
+  const bool lost = *life == membership::Life{};
+  const membership::Generation written = recovery::greatest_life(*manifest);
+  if (!lost && life->generation >= written) return life;
+  if (!salvage)
+    return lost ? membership::lost_life(directory) : membership::older_life(directory, life->generation, written);
+  life->generation = written;
   return life;
 }
 

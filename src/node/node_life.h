@@ -10,7 +10,8 @@
 namespace granary::db {
 
 /// Returns the life that a node's directory remembers; an empty one if it holds no data, or the node has no directory. Data without the file
-/// MEMBER are refused. A node that salvages takes them for its own, and their manifest tells of which life they are.
+/// MEMBER, or with one that is older than they are, are refused. A node that salvages takes them for its own, and their manifest tells of
+/// which life they are.
 Result<membership::Life> read_life(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& node,
                                    bool salvage);
 

@@ -2,8 +2,11 @@
 
 #include "src/node/node_life.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "recovery/manifest.h"
 #include "src/base/file.h"
 #include "tests/support/temporary_directory.h"
 
@@ -50,6 +53,21 @@ TEST_F(NodeLives, KeepThatTheClusterHasServed) {
   ASSERT_TRUE(next.note_joined({.cluster = "bank", .node = 3, .cluster_id = 9, .generation = 6}).ok());
   EXPECT_TRUE(reread().served());
   EXPECT_EQ(reread().former().generation, 6U);
+}
+
+/// A life that has written to the data is not lived again, whatever MEMBER says.
+TEST_F(NodeLives, AreNotFewerThanThoseThatWroteTheData) {
+  ASSERT_TRUE(reread().note_begun(5).ok());
+  for (const std::uint32_t written : {4U, 5U, 6U}) {
+    const recovery::Manifest manifest{.generations = {{.number = 1, .cut = 7, .life = written, .stamp = 1},
+                                                      {.number = 2, .first_epoch = 8, .stamp = 2}}};
+    ASSERT_TRUE(recovery::write_manifest(base::system_files(), own_.data_directory, manifest).ok());
+    db::NodeLife life(config_, own_);
+    const Status read = life.read(/*salvage=*/false);
+    EXPECT_EQ(read.code(), written == 6 ? StatusCode::kDamaged : StatusCode::kOk) << written << read.message();
+    ASSERT_TRUE(life.read(/*salvage=*/true).ok());
+    EXPECT_EQ(life.former().generation, std::max(5U, written));
+  }
 }
 
 TEST_F(NodeLives, OfANodeWithoutADirectoryAreForgotten) {

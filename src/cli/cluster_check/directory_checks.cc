@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "cluster_config/key_file.h"
-#include "cluster_config/membership/life.h"
+#include "src/node/node_life.h"
 
 namespace granary::cluster_check {
 namespace {
@@ -72,11 +72,12 @@ Finding check_directory(const NodeConfig& node, const std::string& path) {
 /// Whether what is in it is the node's own.
 Finding check_data(const ClusterConfig& config, const NodeConfig& node) {
   Finding finding = check_directory(node, node.data_directory);
-  const auto life = membership::read_life(base::system_files(), node.data_directory, config.name, node.id);
+  const auto life = db::read_life(config, node, /*salvage=*/false);
   if (finding.verdict == Verdict::kBad || life.ok()) return finding;
   finding.verdict = Verdict::kBad;
   finding.found = life.status().message();
-  finding.mend = "give each node its own directory, or an empty one";
+  finding.mend = life.status().code() == StatusCode::kDamaged ? "put back the file that is named"
+                                                              : "give each node its own directory, or an empty one";
   return finding;
 }
 

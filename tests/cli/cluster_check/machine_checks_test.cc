@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 
 #include "cluster_config/key_file.h"
+#include "recovery/manifest.h"
+#include "src/base/file.h"
 #include "src/cli/cluster_check/directory_checks.h"
 #include "tests/support/temporary_directory.h"
 
@@ -122,6 +124,17 @@ TEST_F(MachineChecks, ThisMachineCanBeAsked) {
   EXPECT_FALSE(machine.cpus.empty());
   EXPECT_FALSE(machine.numa_nodes.empty());
   EXPECT_GT(machine.memory_bytes, kGiB / 4);
+}
+
+/// As the node, when it starts.
+TEST(DirectoryChecks, DataWithoutTheirMemberFileAreBad) {
+  const tests::TemporaryDirectory directory;
+  const ClusterConfig config{.name = "bank", .run_directory = directory / "run"};
+  const std::vector<NodeConfig> here{{.id = 1, .data_directory = directory.path()}};
+  ASSERT_TRUE(recovery::write_manifest(base::system_files(), directory.path(), {}).ok());
+  const Finding data = about(check_directories(config, here), "directory of 1");
+  EXPECT_EQ(data.verdict, Verdict::kBad);
+  EXPECT_THAT(data.found, HasSubstr("/MEMBER', which says of which node"));
 }
 
 TEST(DirectoryChecks, WhatOthersMayReadOrNobodyMayWriteIsBad) {
