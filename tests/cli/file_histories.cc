@@ -16,9 +16,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kValueBytes = 8 << 10;
 constexpr int kSegmentful = 9;  ///< rows that are more than a segment
 
-std::string key_of(int row) { return "row " + std::to_string(1000 + row); }
-std::string value_of(int row) { return std::string(kValueBytes, static_cast<char>('a' + row % 26)); }
-
 /// One opening. Rows are numbered on from one life to the next.
 class Life {
  public:
@@ -82,6 +79,16 @@ void live_third(const Home& home, const std::function<void(int)>& save) {
   ::_exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::string key_of(int row) { return "row " + std::to_string(1000 + row); }
+std::string value_of(int row) { return std::string(kValueBytes, static_cast<char>('a' + row % 26)); }
+
 void in_child(const std::function<void()>& body) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -93,13 +100,6 @@ void in_child(const std::function<void()>& body) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
-
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
 
 Options Home::options() const {
   Options options;

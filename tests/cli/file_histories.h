@@ -42,21 +42,31 @@ struct Rows {
   static constexpr int kAll = 52;     ///< and those that only rings have
 };
 
+std::string key_of(int row);
+std::string value_of(int row);
 /// The rows of the history that are there as they were written.
 int count_rows(Database& database);
 
-/// First a life that ends in order, then the same with a checkpoint, after which the log goes on in a second, empty segment. In the third
-/// the log has three segments, and the process dies with rows in its rings.
-struct Histories {
-  Histories();
-  static constexpr int kMoments = 3;
+/// Runs the body in a child process, which ends by itself with 0.
+void in_child(const std::function<void()>& body);
 
+/// A database that died, another one, and a copy that went on by itself.
+struct FileStates {
   /// In memory, where a sync costs nothing.
   tests::RingDirectory directory;
   std::string path(const std::string& name) const { return directory.path() + "/" + name; }
 
-  Home home{path("database")}, other_home{path("other")}, copy_home{path("copy")};
+  Home home{path("database")};
   Image whole, other, copy;
+};
+
+/// First a life that ends in order, then the same with a checkpoint, after which the log goes on in a second, empty segment. In the third
+/// the log has three segments, and the process dies with rows in its rings.
+struct Histories : FileStates {
+  Histories();
+  static constexpr int kMoments = 3;
+
+  Home other_home{path("other")}, copy_home{path("copy")};
   Image first_life, second_life;  ///< as it was after these
   Image ends[2];                  ///< in the second life, when each of its segments was the last one
   Image moments[kMoments];        ///< in the third life, when each of its segments was the last one

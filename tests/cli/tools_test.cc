@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
-#include "cluster_config/membership/life.h"
 #include "src/base/file.h"
 #include "src/cc/log_entry.h"
 #include "src/db/engine.h"
@@ -203,26 +202,6 @@ TEST_F(Tools, DumpShowsWhatADeadNodeMayHoldAtOthers) {
   EXPECT_NE(all.out.find(decided), std::string::npos) << all.out;
   EXPECT_EQ(run("log dump", "--from_epoch=8").out.find("not written back"), std::string::npos);
   EXPECT_EQ(image(), before);
-}
-
-TEST_F(Tools, TheDataOfANodeNeedTheirMemberFile) {
-  make_dead_node();
-  const std::string member = root_ / "db/MEMBER";
-  ASSERT_TRUE(membership::write_life(base::system_files(), root_ / "db", {"bank", 2, 77, 3, true}).ok());
-  const std::string whole = contents(member);
-  EXPECT_EQ(run("log verify").exit_code, 0) << run("log verify").out;
-  EXPECT_EQ(run("recover", "--dry-run").exit_code, 0);
-  std::string flipped = whole;
-  flipped[flipped.find("generation 3") + 11] = '2';
-  for (const std::string& damaged : {std::string(), whole.substr(0, whole.size() / 2), flipped}) {
-    damaged.empty() ? static_cast<void>(fs::remove(member)) : static_cast<void>(std::ofstream(member) << damaged);
-    for (const char* const words : {"log verify", "recover --dry-run"}) {
-      const Ran ran = run(words);
-      EXPECT_EQ(ran.exit_code, 4) << words << damaged;
-      EXPECT_NE(ran.out.find("DAMAGED: '" + root_ / "db"), std::string::npos) << ran.out;
-      EXPECT_NE(ran.out.find("MEMBER"), std::string::npos) << ran.out;
-    }
-  }
 }
 
 TEST_F(Tools, VerifyAcceptsAWholeLog) {
