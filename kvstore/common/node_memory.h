@@ -41,13 +41,14 @@ class NodeMemory {
   /// A block and its kind in one word: blocks are aligned.
   class Retired {
    public:
+    Retired() = default;
     Retired(void* block, BlockKind kind)
         : word_(reinterpret_cast<std::uintptr_t>(block) | (kind == BlockKind::kTreeNode ? 1 : 0)) {}
     void* block() const { return reinterpret_cast<void*>(word_ & ~std::uintptr_t{1}); }
     BlockKind kind() const { return (word_ & 1) != 0 ? BlockKind::kTreeNode : BlockKind::kOther; }
 
    private:
-    std::uintptr_t word_;
+    std::uintptr_t word_ = 0;
   };
 
   memory::SlabCache& slabs_;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "src/epoch/limbo.h"
+#include "tests/support/allocations.h"
 #include "tests/support/at_sync_point.h"
 
 namespace granary::epoch {
@@ -265,6 +266,32 @@ TEST(Limbo, GivesBackOldestFirstUpToTheSafeEpochAndTheBudget) {
   EXPECT_EQ(limbo.size(), 5u);
   EXPECT_EQ(limbo.reclaim(kIdle - 1, 100, keep), 5u);
   EXPECT_TRUE(limbo.empty());
+}
+
+TEST(Limbo, GivesBackManyInTheirOrderWhileOthersCome) {
+  LimboList<int> limbo;
+  int added = 0, freed = 0;
+  for (const int more : {1, 127, 128, 1000, 20'000, 5, 300, 0}) {
+    for (int i = 0; i < more; ++i) limbo.add(1, added++);
+    const auto in_order = [&](int item) { EXPECT_EQ(item, freed++); };
+    limbo.reclaim(1, limbo.size() * 3 / 4, in_order);
+    ASSERT_EQ(limbo.size(), static_cast<std::size_t>(added - freed));
+  }
+  limbo.reclaim(1, limbo.size(), [&](int item) { EXPECT_EQ(item, freed++); });
+  EXPECT_EQ(freed, added);
+}
+
+TEST(Limbo, AListOfSteadyLengthAllocatesNothing) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "a sanitizer allocates";
+  LimboList<int> limbo;
+  const auto turn = [&](int items) {
+    for (int i = 0; i < items; ++i) limbo.add(1, i);
+    limbo.reclaim(1, static_cast<std::size_t>(items), [](int) {});
+  };
+  turn(1000);
+  const std::uint64_t before = tests::allocations;
+  for (int i = 0; i < 100; ++i) turn(i * 7);
+  EXPECT_EQ(tests::allocations, before);
 }
 
 TEST(Limbo, AnItemMayRegisterMoreGarbageWhileItIsFreed) {
