@@ -19,13 +19,15 @@ Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_byte
       capacity_(ring_capacity(ring_bytes)),
       most_bytes_(most_bytes) {}
 
-std::optional<std::string> Receiver::poll() {
+std::optional<std::string_view> Receiver::poll() {
+  if (std::exchange(handed_out_, false)) message_.clear();
   if (wanted_session() != consumed_.session) serve_new_session();
   while (!whole_) {
     if (!status_.ok() || !take_fragment()) return {};
   }
   whole_ = false;
-  return std::exchange(message_, {});
+  handed_out_ = true;
+  return message_;
 }
 
 std::uint16_t Receiver::wanted_session() const { return static_cast<std::uint16_t>(base::load_word(session_word_)); }

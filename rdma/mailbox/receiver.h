@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <granary/status.h>
 
@@ -17,8 +18,8 @@ class Receiver {
   /// `most_bytes` are an error of the sender.
   Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes);
 
-  /// The next whole message, if it has arrived. Never waits.
-  std::optional<std::string> poll();
+  /// The next whole message, if it has arrived; valid until the next call. Never waits.
+  std::optional<std::string_view> poll();
   /// Whether poll() would have something to do.
   bool has_something() const;
   /// Tells the sender that this worker sleeps at the bell from now on, until get_up(). It must look once more before it
@@ -44,8 +45,9 @@ class Receiver {
   const std::uint64_t most_bytes_;
   Consumed consumed_;
   Sleep sleep_;
-  std::string message_;  ///< its pieces so far
+  std::string message_;  ///< its pieces so far, in memory that the next message uses again
   bool whole_ = false;
+  bool handed_out_ = false;  ///< poll() has returned it
   Status status_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 namespace granary::rdma::mailbox {
 namespace {
@@ -17,27 +16,23 @@ struct Header {
 };
 static_assert(sizeof(Header) == Rpc::kHeaderBytes);
 
-std::string with_header(Kind kind, Rpc::CallId call, std::string_view body) {
+SendResult send(Sender& sender, Kind kind, Rpc::CallId call, std::string_view body) {
   const Header header{kind, call};
-  std::string message(sizeof header, '\0');
-  std::memcpy(message.data(), &header, sizeof header);
-  message += body;
-  return message;
+  return sender.send({reinterpret_cast<const char*>(&header), sizeof header}, body);
 }
 
 }  // namespace
 
 SendResult Rpc::call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done) {
   if (calls_.size() >= kMostCalls) return SendResult::kFull;
-  const SendResult result = sender_.send(with_header(Kind::kRequest, last_call_ + 1, request));
-  if (result != SendResult::kTaken) return result;
-  calls_[++last_call_] = {now_us + timeout_us, std::move(done)};
+  const SendResult result = send(sender_, Kind::kRequest, last_call_ + 1, request);
+  if (result == SendResult::kTaken) calls_.push_back({++last_call_, now_us + timeout_us, std::move(done)});
   return result;
 }
 
 std::uint64_t Rpc::next_deadline_us() const {
   std::uint64_t next = ~std::uint64_t{0};
-  for (const auto& [id, call] : calls_) next = std::min(next, call.deadline_us);
+  for (const Call& call : calls_) next = std::min(next, call.deadline_us);
   return next;
 }
 
@@ -62,39 +57,51 @@ void Rpc::take(std::string_view message) {
 }
 
 void Rpc::handle(CallId call, std::string_view request) {
-  if (answers_.size() + put_off_ >= kMostCalls) return;
-  if (const std::optional<std::string> body = handler_(call, request)) {
-    answers_.push_back(with_header(Kind::kAnswer, call, *body));
-  } else {
+  if (waiting_ + put_off_ >= kMostCalls) return;
+  if (!handler_(call, request, add_answer(call).body)) {
+    --waiting_;
     ++put_off_;
   }
 }
 
+Rpc::Answer& Rpc::add_answer(CallId call) {
+  if (waiting_ == answers_.size()) answers_.emplace_back();
+  Answer& answer = answers_[waiting_++];
+  answer.call = call;
+  answer.body.clear();
+  return answer;
+}
+
 void Rpc::answer(CallId call, std::string_view body) {
   --put_off_;
-  answers_.push_back(with_header(Kind::kAnswer, call, body));
+  add_answer(call).body = body;
 }
 
 /// Sends answers, but not before the caller serves the sender. If the connection turns out to be broken already, as one to
 /// an earlier life of the caller's node is, answers wait for another sender in this one's place. An answer that the sender
 /// will never take is dropped, and the caller's time runs out.
 void Rpc::send_answers() {
-  while (!answers_.empty() && sender_.served() && sender_.send(answers_.front()) != SendResult::kFull)
-    answers_.pop_front();
+  std::size_t sent = 0;
+  const auto send_next = [&] { return send(sender_, Kind::kAnswer, answers_[sent].call, answers_[sent].body); };
+  while (sent < waiting_ && sender_.served() && send_next() != SendResult::kFull) ++sent;
+  if (sent == 0) return;
+  const auto first = answers_.begin();
+  std::rotate(first, first + static_cast<std::ptrdiff_t>(sent), first + static_cast<std::ptrdiff_t>(waiting_));
+  waiting_ -= sent;
 }
 
 void Rpc::end_overdue(std::uint64_t now_us) {
   std::vector<CallId> over;
-  for (const auto& [id, call] : calls_) {
-    if (sender_.broken() || call.deadline_us <= now_us) over.push_back(id);
+  for (const Call& call : calls_) {
+    if (sender_.broken() || call.deadline_us <= now_us) over.push_back(call.id);
   }
   for (const CallId id : over) end(id, sender_.broken() ? CallOutcome::kBroken : CallOutcome::kTimedOut, {});
 }
 
 void Rpc::end(CallId call, CallOutcome outcome, std::string_view answer) {
-  const auto found = calls_.find(call);
+  const auto found = std::find_if(calls_.begin(), calls_.end(), [call](const Call& one) { return one.id == call; });
   if (found == calls_.end()) return;
-  const Done done = std::move(found->second.done);
+  const Done done = std::move(found->done);
   calls_.erase(found);
   done(outcome, answer);
 }

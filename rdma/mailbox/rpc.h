@@ -5,12 +5,10 @@
 // may have been carried out or not: what is asked for must bear that.
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rdma/mailbox/receiver.h"
 #include "rdma/mailbox/sender.h"
@@ -29,8 +27,9 @@ class Rpc {
   using CallId = std::uint64_t;
   /// Called once, inside step(), with the answer (empty if there is none). It may make calls.
   using Done = std::function<void(CallOutcome outcome, std::string_view answer)>;
-  /// Answers a request, or says nothing: then answer() follows, later. May not use this object.
-  using Handler = std::function<std::optional<std::string>(CallId call, std::string_view request)>;
+  /// Puts the answer to a request into `answer`, which is empty; or returns false: then answer() follows, later. May not use this
+  /// object.
+  using Handler = std::function<bool(CallId call, std::string_view request, std::string& answer)>;
 
   /// Calls under way at most; so the peer has to keep no more answers than that for us. If it must, because calls of ours
   /// timed out, it drops what is asked.
@@ -52,7 +51,7 @@ class Rpc {
   void answer(CallId call, std::string_view body);
   CallId last_call() const { return last_call_; }
   /// Nothing to do but to wait for messages, and for answers that were put off.
-  bool quiet() const { return calls_.empty() && answers_.empty() && sender_.quiet(); }
+  bool quiet() const { return calls_.empty() && waiting_ == 0 && sender_.quiet(); }
   /// Messages so far that were neither request nor answer.
   std::uint64_t senseless() const { return senseless_; }
   /// When the next call's time is over: step() is wanted then. The greatest number if there is none.
@@ -62,12 +61,18 @@ class Rpc {
 
  private:
   struct Call {
+    CallId id = 0;
     std::uint64_t deadline_us = 0;
     Done done;
+  };
+  struct Answer {
+    CallId call = 0;
+    std::string body;
   };
 
   void take(std::string_view message);
   void handle(CallId call, std::string_view request);
+  Answer& add_answer(CallId call);
   void send_answers();
   void end_overdue(std::uint64_t now_us);
   void end(CallId call, CallOutcome outcome, std::string_view answer);
@@ -76,9 +81,10 @@ class Rpc {
   Receiver& receiver_;
   const Handler handler_;
   CallId last_call_;
-  std::map<CallId, Call> calls_;
-  std::deque<std::string> answers_;  ///< that the sender has not taken yet
-  std::size_t put_off_ = 0;          ///< requests whose answers are to come
+  std::vector<Call> calls_;      ///< under way, in the order of their ids
+  std::vector<Answer> answers_;  ///< the first waiting_ of them; the others' memory is for later ones
+  std::size_t waiting_ = 0;      ///< answers that the sender has not taken yet
+  std::size_t put_off_ = 0;      ///< requests whose answers are to come
   std::uint64_t senseless_ = 0;
 };
 

@@ -21,12 +21,12 @@ Sender::Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& p
   step();
 }
 
-SendResult Sender::send(std::string_view message) {
+SendResult Sender::send(std::string_view head, std::string_view body) {
   if (state_ == State::kBroken) return SendResult::kBroken;
-  if (message.size() > place_.most_bytes) return SendResult::kTooLarge;
+  if (head.size() + body.size() > place_.most_bytes) return SendResult::kTooLarge;
   if (!idle()) step();
   if (!idle()) return SendResult::kFull;
-  message_.assign(message);
+  message_.assign(head).append(body);
   sent_ = 0;
   open_ = true;
   step();

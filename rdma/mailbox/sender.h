@@ -32,7 +32,8 @@ class Sender {
  public:
   Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& place);
 
-  SendResult send(std::string_view message);
+  /// Sends a message of two parts, of which the second may be empty.
+  SendResult send(std::string_view head, std::string_view body = {});
   /// Goes on with what is not out yet. Never waits. While idle() is false and nothing else happens, somebody has to call
   /// it now and then: nobody tells the sender when there is room again.
   void step();

@@ -39,9 +39,9 @@ std::string encode_call_result(const Result<RunResult>& result, const std::strin
     wire.pieces_left = result->pieces_left;
     wire.reply = reply;
   }
-  cluster::messages::Writer writer;
-  writer.put(wire);
-  return std::move(writer.bytes());
+  std::string bytes;
+  cluster::messages::Writer(bytes).put(wire);
+  return bytes;
 }
 
 Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply) {

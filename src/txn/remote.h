@@ -34,7 +34,7 @@ struct RemoteGet {
 struct RemoteSnapshotGet {
   RemoteKey key;
   Outcome outcome = Outcome::kNotFound;  ///< kOk, kNotFound, or why it is not known
-  std::string value = {};
+  std::string_view value = {};           ///< valid until the next get
 };
 
 /// One element of declare().

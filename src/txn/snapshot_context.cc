@@ -274,7 +274,7 @@ Outcome SnapshotContext::get_elsewhere(std::uint16_t home, TableCore& table, std
   if (remote_ == nullptr) return Outcome::kUnknownTable;
   RemoteSnapshotGet get{{&table, home, key}};
   remote_->snapshots().get(epoch_, {&get, 1});
-  value = std::move(get.value);
+  value = get.value;
   return get.outcome;
 }
 

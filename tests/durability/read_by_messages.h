@@ -25,7 +25,8 @@ class ReadByMessages {
   template <typename Request>
   Status ask(cluster::messages::Ask<Request>& question) {
     ++questions_;
-    const std::string message = question.encode();
+    std::string message;
+    question.encode(message);
     cluster::messages::Frame frame;
     Request request;
     EXPECT_TRUE(open_frame(message, frame) && cluster::messages::decode(frame.body, request));

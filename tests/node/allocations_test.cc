@@ -1,14 +1,16 @@
-// Transactions across nodes allocate nothing once their memory is warm: neither as SmallBank's transfers nor as TPC-C's orders, of
-// which one line after the other is another node's. Not covered: what goes by message (ordered tables, new keys, removals, old versions
-// for snapshots), and scans.
+// Transactions across nodes allocate nothing once their memory is warm, neither at the node that runs them nor in the thread of the
+// owner that answers: SmallBank's transfers, TPC-C's orders, and what goes by message (lookups in ordered tables, scans, new keys,
+// removals). Not covered: procedures that are called at another node, and keys of more than 15 bytes, whose removal the owner notes.
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 
 #include <granary/cluster.h>
 #include <gtest/gtest.h>
 
+#include "src/base/test_hooks.h"
 #include "tests/node/local_cluster.h"
 #include "tests/support/allocations.h"
 
@@ -17,100 +19,150 @@ namespace {
 
 constexpr std::uint64_t kKeysEach = 32;  ///< of each node
 constexpr unsigned kTwoNodes = 2;
-constexpr int kWarm = 50;
-constexpr int kMeasured = 50;
+constexpr std::uint64_t kTurns = 300;
+/// Memory is warm when so many turns have allocated nothing. Garbage waits in lists that grow as long as E stands still, which it does
+/// on a busy machine, so there may be several rounds until then.
+constexpr std::uint64_t kMostRounds = 20;
 
-using Table64 = TypedTable<std::uint64_t, std::uint64_t>;
-using Work = std::function<void(Transaction&, const Table64&, std::uint64_t turn)>;
+struct Row {
+  std::uint64_t amount = 1;
+  std::array<char, 56> filling = {};  ///< more than a std::string holds without memory of its own
+};
+using Rows = TypedTable<std::uint64_t, Row>;
+/// One turn of node 1. Node 2 has the keys from kKeysEach on.
+using Turn = std::function<void(ClusterWorker&, const Rows&, std::uint64_t turn)>;
+using Work = std::function<void(Transaction&, const Rows&, std::uint64_t turn)>;
 
 NodeNumber home_of_number(std::string_view key) {
   std::uint64_t number = 0;
   (void)decode_key(key, number);
-  return static_cast<NodeNumber>(number / kKeysEach + 1);
+  return number < kKeysEach ? 1 : 2;
 }
 
-/// Allocations of so many transactions of node 1, behind others of the same kind; node 2 has the keys from kKeysEach on.
-std::uint64_t allocations_of(const Work& work) {
+struct Counted {
+  std::uint64_t at_caller = 0, at_owner = 0;
+  bool operator==(const Counted&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Counted& counted) {
+  return out << counted.at_caller << " at the caller, " << counted.at_owner << " at the owner";
+}
+
+/// Those of the service's thread that has answered last, up to its answer. In these tests only node 2 is asked about data.
+std::atomic<std::uint64_t> owners_allocations{0};
+
+/// Allocations of the last round.
+Counted allocations_of(IndexKind index, const Turn& turn) {
+  base::set_process_sync_hook([](std::string_view point) {
+    if (point == "service.answered") owners_allocations = tests::allocations;
+  });
   const tests::ClusterFile file(kTwoNodes, 1);
-  std::uint64_t counted = 0;
+  Counted counted;
   tests::on_each_node(
       file, kTwoNodes,
       [&](Cluster& cluster) {
-        const Table64 table =
-            cluster
-                .create_table<std::uint64_t, std::uint64_t>("t", {.index = IndexKind::kHash}, Placement{home_of_number})
-                .value();
+        const Rows table =
+            cluster.create_table<std::uint64_t, Row>("t", {.index = index}, Placement{home_of_number}).value();
         ASSERT_TRUE(cluster.start().ok());
         const std::unique_ptr<ClusterWorker> worker = cluster.register_worker().value();
-        const auto run = [&](std::uint64_t turn) {
-          return worker->run([&](Transaction& t) { work(t, table, turn); }).committed();
-        };
         for (std::uint64_t i = 0; i < kKeysEach; ++i) {
           const std::uint64_t key = (cluster.node() - 1) * kKeysEach + i;
-          ASSERT_TRUE(worker->run([&](Transaction& t) { (void)t.put(table, key, std::uint64_t{1}); }).committed());
+          ASSERT_TRUE(worker->run([&](Transaction& t) { (void)t.put(table, key, Row{}); }).committed());
         }
         ASSERT_TRUE(cluster.barrier().ok());
         if (cluster.node() == 1) {
-          for (int i = 0; i < kWarm; ++i) ASSERT_TRUE(run(static_cast<std::uint64_t>(i)));
-          const std::uint64_t before = tests::allocations;
-          for (int i = 0; i < kMeasured; ++i) ASSERT_TRUE(run(static_cast<std::uint64_t>(i)));
-          counted = tests::allocations - before;
+          for (std::uint64_t round = 0; round < kMostRounds; ++round) {
+            const Counted before = {tests::allocations, owners_allocations};
+            for (std::uint64_t i = 0; i < kTurns; ++i) turn(*worker, table, round * kTurns + i);
+            counted = {tests::allocations - before.at_caller, owners_allocations - before.at_owner};
+            if (counted == Counted()) break;
+          }
         }
         ASSERT_TRUE(cluster.barrier().ok());
       },
       [](ClusterOptions& options) { options.database.snapshots = false; });
+  base::set_process_sync_hook({});
   return counted;
 }
 
-void move_one(Transaction& t, const Table64& table, std::uint64_t turn) {
+/// Of transactions of node 1, behind others of the same kind.
+Counted allocations_of_transactions(IndexKind index, const Work& work) {
+  return allocations_of(index, [&](ClusterWorker& worker, const Rows& table, std::uint64_t turn) {
+    ASSERT_TRUE(worker.run([&](Transaction& t) { work(t, table, turn); }).committed());
+  });
+}
+
+void move_one(Transaction& t, const Rows& table, std::uint64_t turn) {
   const std::uint64_t from = turn % kKeysEach, to = kKeysEach + turn % kKeysEach;
   const auto source = t.get(table, from), target = t.get(table, to);
   if (!source || !target) return;
-  (void)t.put(table, from, *source - 1);
-  (void)t.put(table, to, *target + 1);
+  (void)t.put(table, from, Row{source->amount - 1});
+  (void)t.put(table, to, Row{target->amount + 1});
 }
 
-class Allocations : public testing::Test {
+/// Of tables of both kinds: one-sided and by message.
+class Allocations : public testing::TestWithParam<IndexKind> {
  protected:
   void SetUp() override {
-    if (!tests::kCountsAllocations) GTEST_SKIP() << "a sanitizer allocates";
+    if (!tests::kCountsAllocations || !base::kTestHooks) GTEST_SKIP() << "a sanitizer allocates, or no sync points";
   }
 };
+INSTANTIATE_TEST_SUITE_P(Indexes, Allocations, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
+                         [](const auto& index) { return index.param == IndexKind::kHash ? "Hash" : "Ordered"; });
 
-TEST_F(Allocations, NoneOfATransfer) { EXPECT_EQ(allocations_of(move_one), 0u); }
+TEST_P(Allocations, NoneOfATransfer) { EXPECT_EQ(allocations_of_transactions(GetParam(), move_one), Counted()); }
 
-TEST_F(Allocations, NoneOfADeclaredTransfer) {
-  EXPECT_EQ(allocations_of([](Transaction& t, const Table64& table, std::uint64_t turn) {
-              const auto from = encode_key<std::uint64_t>(turn % kKeysEach);
-              const auto to = encode_key<std::uint64_t>(kKeysEach + turn % kKeysEach);
-              const std::array<Declared, 2> keys = {Declared{table, from, true}, Declared{table, to, true}};
-              if (t.declare(keys) == Outcome::kOk) move_one(t, table, turn);
-            }),
-            0u);
+TEST_P(Allocations, NoneOfADeclaredTransfer) {
+  const auto declared = [](Transaction& t, const Rows& table, std::uint64_t turn) {
+    const auto from = encode_key<std::uint64_t>(turn % kKeysEach);
+    const auto to = encode_key<std::uint64_t>(kKeysEach + turn % kKeysEach);
+    const std::array<Declared, 2> keys = {Declared{table, from, true}, Declared{table, to, true}};
+    if (t.declare(keys) == Outcome::kOk) move_one(t, table, turn);
+  };
+  EXPECT_EQ(allocations_of_transactions(GetParam(), declared), Counted());
 }
 
-TEST_F(Allocations, NoneOfAnOrderWithTenLinesElsewhere) {
-  EXPECT_EQ(allocations_of([](Transaction& t, const Table64& table, std::uint64_t turn) {
-              (void)t.put(table, turn % kKeysEach, turn);
-              for (std::uint64_t line = 0; line < 10; ++line) {
-                const std::uint64_t stock = kKeysEach + (turn + line) % kKeysEach;
-                const auto quantity = t.get(table, stock);
-                if (quantity) (void)t.put(table, stock, *quantity + 1);
-              }
-            }),
-            0u);
+TEST_P(Allocations, NoneOfAnOrderWithTenLinesElsewhere) {
+  const auto order = [](Transaction& t, const Rows& table, std::uint64_t turn) {
+    (void)t.put(table, turn % kKeysEach, Row{turn});
+    for (std::uint64_t line = 0; line < 10; ++line) {
+      const std::uint64_t stock = kKeysEach + (turn + line) % kKeysEach;
+      const auto quantity = t.get(table, stock);
+      if (quantity) (void)t.put(table, stock, Row{quantity->amount + 1});
+    }
+  };
+  EXPECT_EQ(allocations_of_transactions(GetParam(), order), Counted());
 }
 
-TEST_F(Allocations, NoneOfGetsTogetherElsewhere) {
-  EXPECT_EQ(
-      allocations_of([](Transaction& t, const Table64& table, std::uint64_t turn) {
-        std::array<std::array<char, 8>, 2> buffers;
-        const auto one = encode_key<std::uint64_t>(kKeysEach + turn % kKeysEach);
-        const auto other = encode_key<std::uint64_t>(kKeysEach + (turn + 1) % kKeysEach);
-        std::array<MultiGet, 2> gets = {MultiGet{table, one, buffers[0], {}}, MultiGet{table, other, buffers[1], {}}};
-        EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
-      }),
-      0u);
+TEST_P(Allocations, NoneOfGetsTogetherElsewhere) {
+  const auto get = [](Transaction& t, const Rows& table, std::uint64_t turn) {
+    std::array<std::array<char, sizeof(Row)>, 2> buffers;
+    const auto one = encode_key<std::uint64_t>(kKeysEach + turn % kKeysEach);
+    const auto other = encode_key<std::uint64_t>(kKeysEach + (turn + 1) % kKeysEach);
+    std::array<MultiGet, 2> gets = {MultiGet{table, one, buffers[0], {}}, MultiGet{table, other, buffers[1], {}}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+  };
+  EXPECT_EQ(allocations_of_transactions(GetParam(), get), Counted());
+}
+
+TEST_P(Allocations, NoneOfKeysThatComeAndGoElsewhere) {
+  const auto replace = [](Transaction& t, const Rows& table, std::uint64_t turn) {
+    EXPECT_EQ(t.insert(table, 2 * kKeysEach + turn, Row{turn}), Outcome::kOk);
+    if (turn != 0) {
+      EXPECT_EQ(t.remove(table, 2 * kKeysEach + turn - 1), Outcome::kOk);
+    }
+  };
+  EXPECT_EQ(allocations_of_transactions(GetParam(), replace), Counted());
+}
+
+TEST(AllocationsOf, NoneOfAScanElsewhere) {
+  const auto sum = [](Transaction& t, const Rows& table, std::uint64_t turn) {
+    (void)t.put(table, kKeysEach, Row{turn});
+    std::uint64_t all = 0;
+    const auto add = [&](std::uint64_t, const Row& row) { return all += row.amount, true; };
+    EXPECT_EQ(t.scan(table, kKeysEach, 2 * kKeysEach, add).count, kKeysEach);
+    EXPECT_EQ(all, kKeysEach - 1 + turn);
+  };
+  EXPECT_EQ(allocations_of_transactions(IndexKind::kOrdered, sum), Counted());
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "src/cluster/messages/frame.h"
 
-#include <utility>
-
 #include "src/base/crc32c.h"
 #include "src/base/test_hooks.h"
 
@@ -16,23 +14,20 @@ std::uint32_t sum_of(std::string_view message) {
 
 }  // namespace
 
-Writer begin_frame() {
-  Writer writer;
-  writer.bytes().resize(kFrameBytes);
-  return writer;
-}
+void begin_frame(std::string& message) { message.assign(kFrameBytes, '\0'); }
 
-std::string end_frame(Writer writer, Type type, Verdict verdict) {
-  std::string message = std::move(writer.bytes());
+void end_frame(std::string& message, Type type, Verdict verdict) {
   message[4] = static_cast<char>(kVersion);
   message[5] = static_cast<char>(type);
   message[6] = static_cast<char>(verdict);
   const std::uint32_t sum = sum_of(message);
   std::memcpy(message.data(), &sum, sizeof sum);
-  return message;
 }
 
-std::string encode_refusal(Type type, Verdict verdict) { return end_frame(begin_frame(), type, verdict); }
+void encode_refusal(Type type, Verdict verdict, std::string& message) {
+  begin_frame(message);
+  end_frame(message, type, verdict);
+}
 
 bool open_frame(std::string_view message, Frame& frame) {
   if (message.size() < kFrameBytes) return false;

@@ -23,25 +23,32 @@ struct Frame {
   std::string_view body;
 };
 
-/// Body first: the writer begins with room for the frame.
-Writer begin_frame();
-std::string end_frame(Writer writer, Type type, Verdict verdict);
+/// Body first: `message`, whose memory is used again, begins with room for the frame.
+void begin_frame(std::string& message);
+void end_frame(std::string& message, Type type, Verdict verdict);
 
 /// False if the bytes are damaged or no frame.
 bool open_frame(std::string_view message, Frame& frame);
 
+/// Writes the whole message of a value into `message`.
+template <typename T>
+void encode(Type type, const T& value, std::string& message) {
+  begin_frame(message);
+  Writer(message).put(value);
+  end_frame(message, type, Verdict::kDone);
+}
 template <typename T>
 std::string encode(Type type, const T& value) {
-  Writer writer = begin_frame();
-  writer.put(value);
-  return end_frame(std::move(writer), type, Verdict::kDone);
+  std::string message;
+  encode(type, value, message);
+  return message;
 }
 template <typename Request>
 std::string encode_request(const Request& request) {
   return encode(Request::kType, request);
 }
-/// An answer without a body.
-std::string encode_refusal(Type type, Verdict verdict);
+/// Writes an answer without a body into `message`.
+void encode_refusal(Type type, Verdict verdict, std::string& message);
 
 /// The body is all of a T, and nothing else. Views in it are into the body.
 template <typename T>

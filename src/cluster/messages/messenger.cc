@@ -1,7 +1,6 @@
 #include "src/cluster/messages/messenger.h"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,24 +16,25 @@ using rdma::mailbox::Rpc;
 using rdma::mailbox::Sender;
 using rdma::mailbox::SendResult;
 
+/// A fiber that waits for questions, or the thread outside of fibers. It lies on the waiting stack.
+struct Question::Asking {
+  rdma::fiber::Fiber* fiber = nullptr;
+  bool parked = false;
+  std::size_t open = 0;
+};
+
 /// The mailboxes with one node.
 class Messenger::Link {
  public:
-  /// A fiber that waits for questions, or the thread outside of fibers. It lies on the waiting stack.
-  struct Asking {
-    rdma::fiber::Fiber* fiber = nullptr;
-    bool parked = false;
-    std::size_t open = 0;
-  };
-
   Link(const MessengerPlace& place, NodeId node)
       : place_(place),
         node_(node),
         receiver_(place.mailboxes + place.layout.answer_ring(place.worker, node), place.layout.ring_bytes,
                   place.layout.most_bytes) {}
 
-  void add(Question& question, Asking& asking) {
-    waiting_.push_back({&question, &asking, question.encode(), place_.now_us() + place_.timeout_us});
+  void add(Question& question, Question::Asking& asking) {
+    question.set_asking(&asking);
+    waiting_.push_back({&question, place_.now_us() + place_.timeout_us});
     ++asking.open;
   }
   void step();
@@ -47,16 +47,14 @@ class Messenger::Link {
  private:
   struct Waiting {
     Question* question;
-    Asking* asking;
-    std::string text;
     std::uint64_t deadline_us;
   };
 
   bool quiet() const { return waiting_.empty() && open_calls_ == 0 && !receiver_.has_something(); }
   bool open();
   SendResult send(const Waiting& item, std::uint64_t now_us);
-  void end(const Waiting& item, AskOutcome outcome);
-  void ended(Asking& asking) const;
+  void end(Question& question, AskOutcome outcome) const;
+  void ended(const Question& question) const;
 
   const MessengerPlace& place_;
   const NodeId node_;
@@ -65,8 +63,10 @@ class Messenger::Link {
   std::optional<Rpc> rpc_;
   std::uint64_t tag_ = 0;
   std::uint64_t connections_ = 0;
-  std::uint64_t retry_us_ = 0;   ///< when connecting may be tried again
-  std::deque<Waiting> waiting_;  ///< not sent yet; in the order of their deadlines
+  std::uint64_t retry_us_ = 0;    ///< when connecting may be tried again
+  std::vector<Waiting> waiting_;  ///< not sent yet; in the order of their deadlines
+  std::string text_;              ///< of the first of them, if that is `encoded_`
+  bool encoded_ = false;
   std::size_t open_calls_ = 0;
 };
 
@@ -74,31 +74,34 @@ void Messenger::Link::step() {
   if (quiet()) return;
   const std::uint64_t now_us = place_.now_us();
   if (rpc_) rpc_->step(now_us);
-  while (!waiting_.empty()) {
-    const Waiting& next = waiting_.front();
+  std::size_t done = 0;
+  for (; done < waiting_.size(); ++done) {
+    const Waiting next = waiting_[done];
     const SendResult sent = send(next, now_us);
-    const bool over = next.deadline_us <= now_us;
-    if (sent == SendResult::kFull && !over) return;
-    if (sent == SendResult::kBroken) end(next, AskOutcome::kBroken);
-    if (sent == SendResult::kTooLarge) end(next, AskOutcome::kTooLarge);
-    if (sent == SendResult::kFull) end(next, AskOutcome::kTimedOut);
-    waiting_.pop_front();
+    if (sent == SendResult::kFull && next.deadline_us > now_us) break;
+    if (sent == SendResult::kBroken) end(*next.question, AskOutcome::kBroken);
+    if (sent == SendResult::kTooLarge) end(*next.question, AskOutcome::kTooLarge);
+    if (sent == SendResult::kFull) end(*next.question, AskOutcome::kTimedOut);
+    encoded_ = false;
   }
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
   if (!open()) return SendResult::kBroken;
   const std::uint64_t left_us = item.deadline_us - std::min(item.deadline_us, now_us);
-  const auto done = [this, question = item.question, asking = item.asking](CallOutcome outcome, std::string_view text) {
+  if (!std::exchange(encoded_, true)) item.question->encode(text_);
+  // So few words that a std::function holds them without memory of its own.
+  const auto done = [this, question = item.question](CallOutcome outcome, std::string_view text) {
     --open_calls_;
     switch (outcome) {
       case CallOutcome::kAnswered: question->settle(text); break;
       case CallOutcome::kTimedOut: question->end(AskOutcome::kTimedOut); break;
       case CallOutcome::kBroken: question->end(AskOutcome::kBroken); break;
     }
-    ended(*asking);
+    ended(*question);
   };
-  const SendResult result = rpc_->call(item.text, now_us, left_us, done);
+  const SendResult result = rpc_->call(text_, now_us, left_us, done);
   if (result == SendResult::kTaken) ++open_calls_;
   return result;
 }
@@ -129,16 +132,17 @@ bool Messenger::Link::open() {
                                  .tag = tag_});
   const Rpc::CallId last_call = rpc_ ? rpc_->last_call() : 0;
   rpc_.emplace(
-      *sender_, receiver_, [](Rpc::CallId, std::string_view) { return std::string(); }, last_call);
+      *sender_, receiver_, [](Rpc::CallId, std::string_view, std::string&) { return true; }, last_call);
   return true;
 }
 
-void Messenger::Link::end(const Waiting& item, AskOutcome outcome) {
-  item.question->end(outcome);
-  ended(*item.asking);
+void Messenger::Link::end(Question& question, AskOutcome outcome) const {
+  question.end(outcome);
+  ended(question);
 }
 
-void Messenger::Link::ended(Asking& asking) const {
+void Messenger::Link::ended(const Question& question) const {
+  Question::Asking& asking = *question.asking();
   if (--asking.open == 0 && std::exchange(asking.parked, false)) place_.scheduler.wake(asking.fiber);
 }
 
@@ -159,7 +163,7 @@ Messenger::Messenger(MessengerPlace place) : place_(std::move(place)) {
 Messenger::~Messenger() = default;
 
 void Messenger::ask(std::span<Question* const> questions) {
-  Link::Asking asking;
+  Question::Asking asking;
   for (Question* const question : questions) {
     const std::size_t place = place_.layout.place_of(question->node());
     if (place < links_.size()) {

@@ -63,7 +63,8 @@ TableDescription Owner::description(const txn::TableCore& table) const {
   } else if (!index.ordered()) {
     about.kind = TableKind::kHash;
   }
-  Writer alike;
+  std::string bytes;
+  Writer alike(bytes);
   alike.put(about);
   alike.put(table.index_options().unique);
   for (const IndexPart& part : table.index_options().parts) {
@@ -72,7 +73,7 @@ TableDescription Owner::description(const txn::TableCore& table) const {
       alike.put(figure);
     }
   }
-  about.fingerprint = kvstore::hash::fingerprint(alike.bytes());
+  about.fingerprint = kvstore::hash::fingerprint(bytes);
   if (about.kind == TableKind::kHash) {
     about.main_offset = offset_of(index.hash().main());
     about.buckets = index.hash().buckets();
@@ -97,7 +98,7 @@ Owner::Look Owner::look(const Record& record, std::string_view key, bool with_va
     return cc::held_by_dead(&record, worker_.shared()) ? Look::kHeldByDead : Look::kBusy;
   seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = read.tid};
   seen.has_value = with_value && read.state == ReadState::kValue;
-  if (seen.has_value) seen.value.assign(buffer_.data(), read.size);
+  if (seen.has_value) seen.value = memory_.copy({buffer_.data(), read.size});
   return Look::kSeen;
 }
 
@@ -125,6 +126,7 @@ Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, Pla
 }
 
 Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
+  memory_.clear();
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);

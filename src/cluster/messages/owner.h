@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/base/arena.h"
 #include "src/base/waiter.h"
 #include "src/cc/index.h"
 #include "src/cluster/messages/requests.h"
@@ -39,6 +40,7 @@ class Owner {
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
 
+  // The bytes of views in an answer are valid until the next answer.
   Verdict answer(const Describe& request, DescribeAnswer& answer);
   Verdict answer(const Place& request, PlaceAnswer& answer);
   Verdict answer(const Scan& request, ScanAnswer& answer);
@@ -79,7 +81,9 @@ class Owner {
   const std::span<txn::TableCore* const> tables_;
   const memory::Region& region_;
   base::BriefWaiter brief_;  ///< other nodes wait for answers, too
-  std::string buffer_;       ///< for values
+  std::string buffer_;       ///< for values that may still prove torn
+  std::string value_;        ///< that a snapshot has seen
+  base::Arena memory_;       ///< for the bytes of the present answer
 };
 
 }  // namespace granary::cluster::messages

@@ -23,12 +23,12 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
   void on_leaf(const cc::Leaf* leaf, cc::Version version) override { note(owner_.node(leaf, version)); }
 
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
-    ScanEntry entry{.key = std::string(key)};
+    ScanEntry entry{.key = owner_.memory_.copy(key)};
     if (!see(record::record_of(value), entry)) return verdict_ == Verdict::kDone;
     if (table_.base() != nullptr && entry.record.has_value && !see_base(entry)) return false;
     const bool there = !record::is_absent(entry.record.tid);
     bytes_ += sizeof entry + key.size() + entry.record.value.size() + entry.base.value.size();
-    answer_.entries.push_back(std::move(entry));
+    answer_.entries.push_back(entry);
     if (there && --limit_ == 0) return false;
     answer_.more = bytes_ >= Owner::kPieceBytes;
     return !answer_.more;
@@ -70,6 +70,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
 };
 
 Verdict Owner::answer(const Scan& request, ScanAnswer& answer) {
+  memory_.clear();
   const ScanRange range = scan_range_of(request.range);
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)

@@ -55,17 +55,20 @@ Verdict Owner::check_snapshot(epoch::Epoch epoch) const {
 }
 
 Verdict Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {
+  memory_.clear();
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
   if (const Verdict there = check_snapshot(request.epoch); there != Verdict::kDone) return there;
   At snapshot(worker_, request.epoch);
   if (!snapshot) return Verdict::kBusy;
-  const Outcome outcome = snapshot.get(*table, request.key, answer.value);
+  const Outcome outcome = snapshot.get(*table, request.key, value_);
   answer.found = outcome == Outcome::kOk;
+  if (answer.found) answer.value = value_;
   return verdict_of(outcome);
 }
 
 Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
+  memory_.clear();
   const ScanRange range = scan_range_of(request.range);
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
@@ -76,14 +79,15 @@ Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
   std::size_t bytes = 0;
   Outcome base = Outcome::kOk;
   const ScanResult scanned = snapshot.scan(*table, range, [&](std::string_view key, std::string_view value) {
-    SnapshotEntry entry{.key = std::string(key), .value = std::string(value)};
+    SnapshotEntry entry{.key = memory_.copy(key), .value = memory_.copy(value)};
     if (table->base() != nullptr) {
-      entry.primary_key = std::move(entry.value);
-      base = snapshot.get(*table->base(), entry.primary_key, entry.value);
+      entry.primary_key = entry.value;
+      base = snapshot.get(*table->base(), entry.primary_key, value_);
       if (base != Outcome::kOk) return false;
+      entry.value = memory_.copy(value_);
     }
     bytes += sizeof entry + entry.key.size() + entry.primary_key.size() + entry.value.size();
-    answer.entries.push_back(std::move(entry));
+    answer.entries.push_back(entry);
     answer.more = bytes >= kPieceBytes;
     return !answer.more;
   });

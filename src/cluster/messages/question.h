@@ -2,8 +2,11 @@
 // A question to another node, and in the end its answer. Messenger carries it.
 
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rdma/fabric.h"
 #include "src/cluster/messages/frame.h"
@@ -32,18 +35,26 @@ class Question {
   Verdict verdict() const { return verdict_; }
 
   // For Messenger.
-  virtual std::string encode() const = 0;
+  struct Asking;  ///< who waits for it
+  void set_asking(Asking* asking) { asking_ = asking; }
+  Asking* asking() const { return asking_; }
+  virtual void encode(std::string& message) const = 0;
   void settle(std::string_view message);
   void end(AskOutcome outcome) { outcome_ = outcome; }
 
  protected:
-  Question(const Question&) = default;
-  Question& operator=(const Question&) = default;
+  Question(Question&&) = default;
+  void begin_anew(rdma::NodeId node) {
+    node_ = node;
+    outcome_ = AskOutcome::kOpen;
+    verdict_ = Verdict::kDone;
+  }
   virtual Type type() const = 0;
   virtual bool take(std::string_view body) = 0;
 
  private:
   rdma::NodeId node_;
+  Asking* asking_ = nullptr;
   AskOutcome outcome_ = AskOutcome::kOpen;
   Verdict verdict_ = Verdict::kDone;
 };
@@ -54,18 +65,61 @@ class Ask final : public Question {
   /// Everything that the request points to outlives the question.
   Ask(rdma::NodeId node, const Request& request) : Question(node), request_(request) {}
 
-  /// After kAnswered.
+  /// Makes it another question. It keeps its memory, and the bytes of its answer until the next one comes.
+  void renew(rdma::NodeId node, const Request& request) {
+    begin_anew(node);
+    request_ = request;
+  }
+
+  Request& request() { return request_; }
+  /// After kAnswered. Views in it are into bytes that the question keeps.
   typename Request::Answer& answer() { return answer_; }
   const typename Request::Answer& answer() const { return answer_; }
 
-  std::string encode() const override { return encode_request(request_); }
+  void encode(std::string& message) const override { messages::encode(Request::kType, request_, message); }
 
  private:
   Type type() const override { return Request::kType; }
-  bool take(std::string_view body) override { return decode(body, answer_); }
+  bool take(std::string_view body) override {
+    body_.assign(body.begin(), body.end());
+    return decode(std::string_view(body_.data(), body_.size()), answer_);
+  }
 
   Request request_;
+  std::vector<char> body_;  ///< whose address stays when the question is moved
   typename Request::Answer answer_;
+};
+
+/// Questions of one kind that are asked together. The next ones use their memory again.
+template <typename Request>
+class Questions {
+ public:
+  Ask<Request>& add(rdma::NodeId node, const Request& request) {
+    const std::size_t at = all_.size();
+    if (at == asks_.size()) {
+      asks_.emplace_back(node, request);
+    } else {
+      asks_[at].renew(node, request);
+    }
+    all_.push_back(&asks_[at]);
+    return asks_[at];
+  }
+  void clear() {
+    all_.clear();
+    while (asks_.size() > kMostKept) asks_.pop_back();
+  }
+
+  void drop_last() { all_.pop_back(); }
+
+  std::size_t size() const { return all_.size(); }
+  const Ask<Request>& operator[](std::size_t i) const { return asks_[i]; }
+  std::span<Question* const> all() const { return all_; }
+
+ private:
+  static constexpr std::size_t kMostKept = 128;
+
+  std::deque<Ask<Request>> asks_;
+  std::vector<Question*> all_;  ///< the first of asks_
 };
 
 }  // namespace granary::cluster::messages

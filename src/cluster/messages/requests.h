@@ -2,7 +2,8 @@
 // What nodes ask of each other by message, since one-sided operations cannot do it, and the answers. Plain values; offsets are in
 // bytes from the start of the owner's engine memory (its region for one-sided access).
 //
-// Requests hold views, which outlive the question; answers own what they hold.
+// Requests hold views, which outlive the question. So do answers about records: their bytes are the owner's until its next answer, and
+// the question's (question.h) at the asking node. Other answers own what they hold.
 
 #include <cstdint>
 #include <string>
@@ -88,7 +89,7 @@ struct SeenRecord {
   std::uint64_t incarnation = 0;  ///< whole
   std::uint64_t tid = 0;          ///< TID word, unlocked; says also whether the key is absent. For the read set
   bool has_value = false;         ///< not if absent, not asked for, held, or too large to send along: then READ it
-  std::string value{};
+  std::string_view value{};
   static constexpr auto kMembers = std::tuple{&SeenRecord::offset, &SeenRecord::incarnation, &SeenRecord::tid,
                                               &SeenRecord::has_value, &SeenRecord::value};
   bool operator==(const SeenRecord&) const = default;
@@ -183,7 +184,7 @@ struct Scan {
   bool operator==(const Scan&) const = default;
 };
 struct ScanEntry {
-  std::string key{};
+  std::string_view key{};
   SeenRecord record{};  ///< absent ones too: they belong into the read set
   /// In an entry of a secondary index: the record of the table that it leads to, whose key is the entry's value.
   SeenRecord base{};
@@ -213,7 +214,7 @@ struct SnapshotGet {
 };
 struct SnapshotGetAnswer {
   bool found = false;
-  std::string value{};
+  std::string_view value{};
   static constexpr auto kMembers = std::tuple{&SnapshotGetAnswer::found, &SnapshotGetAnswer::value};
   bool operator==(const SnapshotGetAnswer&) const = default;
 };
@@ -230,9 +231,9 @@ struct SnapshotScan {
   bool operator==(const SnapshotScan&) const = default;
 };
 struct SnapshotEntry {
-  std::string key{};
-  std::string primary_key{};  ///< of a secondary index: of the record, whose value it is
-  std::string value{};
+  std::string_view key{};
+  std::string_view primary_key{};  ///< of a secondary index: of the record, whose value it is
+  std::string_view value{};
   static constexpr auto kMembers = std::tuple{&SnapshotEntry::key, &SnapshotEntry::primary_key, &SnapshotEntry::value};
   bool operator==(const SnapshotEntry&) const = default;
 };

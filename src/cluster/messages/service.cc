@@ -15,7 +15,7 @@ using rdma::mailbox::Sleeper;
 Service::Service(ServicePlace place) : place_(std::move(place)), peers_(place_.endpoint) {
   for (std::size_t at = 0; at < place_.layout.nodes; ++at) {
     for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker) {
-      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, place_.layout.id_at(at), worker));
+      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, exchanges_, place_.layout.id_at(at), worker));
     }
   }
   if (place_.calls != nullptr) place_.calls->set_notify([&endpoint = place_.endpoint] { endpoint.rouse(); });

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "rdma/fiber/peers.h"
@@ -67,12 +68,21 @@ class Service {
 
  private:
   class Link;
+  /// A request about data and its answer. The next request of its kind uses their memory again.
+  template <typename Request>
+  struct Exchange {
+    Request request;
+    typename Request::Answer answer;
+  };
+  using Exchanges = std::tuple<Exchange<Describe>, Exchange<Place>, Exchange<Scan>, Exchange<SnapshotGet>,
+                               Exchange<SnapshotScan>, Exchange<KeepVersion>, Exchange<NoteRemoved>>;
   void poll();
   bool pass_on_results();
 
   const ServicePlace place_;
   rdma::fiber::Peers peers_;
   ServiceCounts counts_;
+  Exchanges exchanges_;                       ///< for all links
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places, then by worker
 };
 

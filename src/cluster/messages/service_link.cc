@@ -2,17 +2,19 @@
 
 #include <algorithm>
 
+#include "src/base/test_hooks.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cluster::messages {
 
 using rdma::mailbox::Rpc;
 
-Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, rdma::NodeId node,
-                    std::uint32_t worker)
+Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
+                    rdma::NodeId node, std::uint32_t worker)
     : place_(place),
       peers_(peers),
       counts_(counts),
+      exchanges_(exchanges),
       node_(node),
       worker_(worker),
       receiver_(place.mailboxes + place.layout.request_ring(node, worker), place.layout.ring_bytes,
@@ -61,8 +63,9 @@ bool Service::Link::open(std::uint64_t now_us) {
                                              .staging = place_.mailboxes + place_.layout.answer_staging(node_, worker_),
                                              .tag = connections_ << kNumberBits | number()});
   if (!rpc_) {
-    rpc_.emplace(*sender_, receiver_,
-                 [this](Rpc::CallId call, std::string_view request) { return handle(call, request); });
+    rpc_.emplace(*sender_, receiver_, [this](Rpc::CallId call, std::string_view request, std::string& message) {
+      return handle(call, request, message);
+    });
   }
   cc::bump(counts_.connected, std::uint64_t{1});
   return true;
@@ -99,82 +102,87 @@ void Service::Link::completed(const rdma::Completion& completion) {
 
 void Service::Link::finished(const CallQueue::Finished& finished) {
   if (!rpc_ || finished.ticket.session != answering_) return;
-  rpc_->answer(finished.ticket.call, checked(Type::kCall, encode(Type::kCall, CallAnswer{finished.result})));
+  std::string message;
+  encode_answer(Type::kCall, CallAnswer{finished.result}, message);
+  rpc_->answer(finished.ticket.call, message);
 }
 
-std::optional<std::string> Service::Link::handle(Rpc::CallId call, std::string_view request) {
+bool Service::Link::handle(Rpc::CallId call, std::string_view request, std::string& message) {
   cc::bump(counts_.requests, std::uint64_t{1});
   Frame frame;
-  if (garbage_ || !open_frame(request, frame)) return garbage();
+  if (garbage_ || !open_frame(request, frame)) return garbage(message), true;
   const auto type = static_cast<Type>(frame.type);
-  if (frame.version != kVersion) return refuse(type, Verdict::kOtherVersion);
+  if (frame.version != kVersion) return refuse(type, Verdict::kOtherVersion, message), true;
   switch (type) {
-    case Type::kDescribe: return answer<Describe>(frame);
-    case Type::kPlace: return answer<Place>(frame);
-    case Type::kScan: return answer<Scan>(frame);
-    case Type::kSnapshotGet: return answer<SnapshotGet>(frame);
-    case Type::kSnapshotScan: return answer<SnapshotScan>(frame);
-    case Type::kKeepVersion: return answer<KeepVersion>(frame);
-    case Type::kNoteRemoved: return answer<NoteRemoved>(frame);
-    case Type::kCall: return handle_call(call, frame);
-    case Type::kControl: return handle_control(frame);
-    case Type::kListFiles: return answer_file<ListFiles>(frame);
-    case Type::kReadFile: return answer_file<ReadFile>(frame);
+    case Type::kDescribe: return answer<Describe>(frame, message), true;
+    case Type::kPlace: return answer<Place>(frame, message), true;
+    case Type::kScan: return answer<Scan>(frame, message), true;
+    case Type::kSnapshotGet: return answer<SnapshotGet>(frame, message), true;
+    case Type::kSnapshotScan: return answer<SnapshotScan>(frame, message), true;
+    case Type::kKeepVersion: return answer<KeepVersion>(frame, message), true;
+    case Type::kNoteRemoved: return answer<NoteRemoved>(frame, message), true;
+    case Type::kCall: return handle_call(call, frame, message);
+    case Type::kControl: return handle_control(frame, message), true;
+    case Type::kListFiles: return answer_file<ListFiles>(frame, message), true;
+    case Type::kReadFile: return answer_file<ReadFile>(frame, message), true;
   }
-  return refuse(type, Verdict::kUnknownType);
+  return refuse(type, Verdict::kUnknownType, message), true;
 }
 
 template <typename Request>
-std::string Service::Link::answer(const Frame& frame) {
-  Request request;
-  if (!decode(frame.body, request)) return garbage();
-  typename Request::Answer answer;
+void Service::Link::answer(const Frame& frame, std::string& message) {
+  auto& [request, answer] = std::get<Exchange<Request>>(exchanges_);
+  if (!decode(frame.body, request)) return garbage(message);
+  static const typename Request::Answer kNone;
+  answer = kNone;  // a copy, so that its vectors keep their memory
   const Verdict verdict = place_.owner.answer(request, answer);
-  if (verdict != Verdict::kDone) return refuse(Request::kType, verdict);
-  return checked(Request::kType, encode(Request::kType, answer));
+  if (verdict != Verdict::kDone) return refuse(Request::kType, verdict, message);
+  encode_answer(Request::kType, answer, message);
+  base::sync_point("service.answered");
 }
 
-std::optional<std::string> Service::Link::handle_call(Rpc::CallId call, const Frame& frame) {
+bool Service::Link::handle_call(Rpc::CallId call, const Frame& frame, std::string& message) {
   Call request;
-  if (!decode(frame.body, request)) return garbage();
-  if (place_.calls == nullptr) return refuse(Type::kCall, Verdict::kNoHandler);
+  if (!decode(frame.body, request)) return garbage(message), true;
+  if (place_.calls == nullptr) return refuse(Type::kCall, Verdict::kNoHandler, message), true;
   const bool taken = place_.calls->put({.ticket = {number(), answering_, call},
                                         .procedure = std::string(request.procedure),
                                         .arguments = std::string(request.arguments)});
-  if (!taken) return refuse(Type::kCall, Verdict::kOverloaded);
-  return std::nullopt;
+  if (!taken) refuse(Type::kCall, Verdict::kOverloaded, message);
+  return !taken;
 }
 
-std::string Service::Link::handle_control(const Frame& frame) {
+void Service::Link::handle_control(const Frame& frame, std::string& message) {
   Control request;
-  if (!decode(frame.body, request)) return garbage();
-  if (!place_.control) return refuse(Type::kControl, Verdict::kNoHandler);
-  return checked(Type::kControl, encode(Type::kControl, ControlAnswer{place_.control(node_, request.bytes)}));
+  if (!decode(frame.body, request)) return garbage(message);
+  if (!place_.control) return refuse(Type::kControl, Verdict::kNoHandler, message);
+  encode_answer(Type::kControl, ControlAnswer{place_.control(node_, request.bytes)}, message);
 }
 
 template <typename Request>
-std::string Service::Link::answer_file(const Frame& frame) {
+void Service::Link::answer_file(const Frame& frame, std::string& message) {
   Request request;
-  if (!decode(frame.body, request)) return garbage();
-  if (place_.files == nullptr) return refuse(Request::kType, Verdict::kNoHandler);
+  if (!decode(frame.body, request)) return garbage(message);
+  if (place_.files == nullptr) return refuse(Request::kType, Verdict::kNoHandler, message);
   typename Request::Answer answer;
   place_.files->answer(request, answer);
-  return checked(Request::kType, encode(Request::kType, answer));
+  encode_answer(Request::kType, answer, message);
 }
 
-std::string Service::Link::checked(Type type, std::string message) {
-  if (message.size() + Rpc::kHeaderBytes > place_.layout.most_bytes) return refuse(type, Verdict::kTooLarge);
-  return message;
+template <typename Answer>
+void Service::Link::encode_answer(Type type, const Answer& answer, std::string& message) {
+  encode(type, answer, message);
+  if (message.size() + Rpc::kHeaderBytes > place_.layout.most_bytes) refuse(type, Verdict::kTooLarge, message);
 }
 
-std::string Service::Link::refuse(Type type, Verdict verdict) {
+void Service::Link::refuse(Type type, Verdict verdict, std::string& message) {
   cc::bump(counts_.refused, std::uint64_t{1});
-  return encode_refusal(type, verdict);
+  encode_refusal(type, verdict, message);
 }
 
-std::string Service::Link::garbage() {
+void Service::Link::garbage(std::string& message) {
   garbage_ = true;
-  return {};
+  message.clear();
 }
 
 }  // namespace granary::cluster::messages

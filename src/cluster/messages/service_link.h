@@ -14,8 +14,8 @@ namespace granary::cluster::messages {
 
 class Service::Link {
  public:
-  Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, rdma::NodeId node,
-       std::uint32_t worker);
+  Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
+       rdma::NodeId node, std::uint32_t worker);
 
   /// Takes and answers messages. False if nothing had arrived.
   bool step(std::uint64_t now_us);
@@ -39,21 +39,24 @@ class Service::Link {
   void cut_off(std::uint64_t now_us);
   void throw_away();
 
-  std::optional<std::string> handle(rdma::mailbox::Rpc::CallId call, std::string_view request);
-  std::optional<std::string> handle_call(rdma::mailbox::Rpc::CallId call, const Frame& frame);
-  std::string handle_control(const Frame& frame);
+  // What follows puts the answer into `message`. handle() and handle_call() return false if the answer comes later.
+  bool handle(rdma::mailbox::Rpc::CallId call, std::string_view request, std::string& message);
+  bool handle_call(rdma::mailbox::Rpc::CallId call, const Frame& frame, std::string& message);
+  void handle_control(const Frame& frame, std::string& message);
   template <typename Request>
-  std::string answer(const Frame& frame);
+  void answer(const Frame& frame, std::string& message);
   template <typename Request>
-  std::string answer_file(const Frame& frame);
-  /// Checks that it is not too long.
-  std::string checked(Type type, std::string message);
-  std::string refuse(Type type, Verdict verdict);
-  std::string garbage();
+  void answer_file(const Frame& frame, std::string& message);
+  /// Encodes the answer, unless it is too long.
+  template <typename Answer>
+  void encode_answer(Type type, const Answer& answer, std::string& message);
+  void refuse(Type type, Verdict verdict, std::string& message);
+  void garbage(std::string& message);
 
   const ServicePlace& place_;
   rdma::fiber::Peers& peers_;
   ServiceCounts& counts_;
+  Exchanges& exchanges_;
   const rdma::NodeId node_;
   const std::uint32_t worker_;
   rdma::mailbox::Receiver receiver_;

@@ -28,6 +28,9 @@ concept Struct = requires { T::kMembers; };
 
 class Writer {
  public:
+  /// Appends to `out`, which outlives the writer.
+  explicit Writer(std::string& out) : out_(out) {}
+
   template <Number T>
   void put(T value) {
     char bytes[sizeof value];
@@ -50,10 +53,8 @@ class Writer {
     std::apply([&](auto... member) { (put(value.*member), ...); }, T::kMembers);
   }
 
-  std::string& bytes() { return out_; }
-
  private:
-  std::string out_;
+  std::string& out_;
 };
 
 /// Each get() is false once something did not fit; what was asked for is then of no use.

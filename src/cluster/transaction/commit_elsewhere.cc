@@ -13,7 +13,6 @@ namespace granary::cluster {
 
 using base::injected;
 using kvstore::remote::VersionCheck;
-using messages::Ask;
 
 std::span<const cc::RemoteWrite> CommitElsewhere::writes() {
   if (writes_.empty()) {
@@ -59,13 +58,11 @@ AbortReason CommitElsewhere::place_writes() {
 /// Each gets an absent placeholder, unless somebody has made one meanwhile. Whoever relies on the key's absence must notice if
 /// another transaction commits to it first, which the leaf's version does not tell: the TID under the lock does.
 AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
-  Batch<Ask<messages::Place>> questions = footprint_.trips.batch<Ask<messages::Place>>(accesses.size());
-  Batch<messages::Question*> all = footprint_.trips.batch<messages::Question*>(accesses.size());
+  messages::Questions<messages::Place>& questions = footprint_.trips.questions<messages::Place>();
   for (const Access* const access : accesses) {
-    all.push_back(&questions.emplace_back(
-        access->key.home, messages::Place{.table = access->key.table->id(), .key = access->key.key, .make = true}));
+    questions.add(access->key.home, {.table = access->key.table->id(), .key = access->key.key, .make = true});
   }
-  footprint_.trips.ask(all);
+  footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
     const AbortReason reason = why(questions[i]);
@@ -185,19 +182,16 @@ AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) {
   const Batch<Access*> overwritten = footprint_.all([&](const Access& access) {
     return access.held() && access.written && cc::snapshots_may_need(worker, access.locked_tid, period);
   });
-  Batch<Ask<messages::KeepVersion>> questions = footprint_.trips.batch<Ask<messages::KeepVersion>>(overwritten.size());
-  Batch<messages::Question*> all = footprint_.trips.batch<messages::Question*>(overwritten.size());
+  messages::Questions<messages::KeepVersion>& questions = footprint_.trips.questions<messages::KeepVersion>();
   for (const Access* const access : overwritten) {
-    all.push_back(&questions.emplace_back(
-        access->key.home,
-        messages::KeepVersion{
-            .table = access->key.table->id(), .key = access->key.key, .holder = access->lock, .epoch = epoch}));
+    questions.add(access->key.home,
+                  {.table = access->key.table->id(), .key = access->key.key, .holder = access->lock, .epoch = epoch});
   }
-  footprint_.trips.ask(all);
-  for (const auto& question : questions) {
-    const AbortReason reason = why(question);
+  footprint_.trips.ask(questions.all());
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const AbortReason reason = why(questions[i]);
     if (reason != AbortReason::kNone) return reason;
-    if (!question.answer().held) return AbortReason::kRecordReplaced;
+    if (!questions[i].answer().held) return AbortReason::kRecordReplaced;
   }
   return AbortReason::kNone;
 }
@@ -210,15 +204,13 @@ void CommitElsewhere::write_back(record::TidWord tid) {
 }
 
 void CommitElsewhere::note_removed(record::TidWord tid) {
-  Batch<Ask<messages::NoteRemoved>> questions = footprint_.trips.batch<Ask<messages::NoteRemoved>>(writes_.size());
-  Batch<messages::Question*> all = footprint_.trips.batch<messages::Question*>(writes_.size());
+  messages::Questions<messages::NoteRemoved>& questions = footprint_.trips.questions<messages::NoteRemoved>();
   for (const cc::RemoteWrite& write : writes_) {
     if (!write.remove) continue;
-    all.push_back(&questions.emplace_back(
-        write.node, messages::NoteRemoved{
-                        .table = write.table, .key = write.key, .tid = record::version_word(tid, /*removed=*/true)}));
+    questions.add(write.node,
+                  {.table = write.table, .key = write.key, .tid = record::version_word(tid, /*removed=*/true)});
   }
-  footprint_.trips.ask(all);  // what is lost is registered when the owner recovers
+  footprint_.trips.ask(questions.all());  // what is lost is registered when the owner recovers
 }
 
 }  // namespace granary::cluster

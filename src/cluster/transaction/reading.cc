@@ -6,7 +6,6 @@
 
 namespace granary::cluster {
 
-using messages::Ask;
 using messages::Place;
 
 AbortReason Reading::get(std::span<txn::RemoteGet> gets) {
@@ -90,13 +89,11 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
 }
 
 AbortReason Reading::ask(std::span<Access* const> accesses) {
-  Batch<Ask<Place>> questions = footprint_.trips.batch<Ask<Place>>(accesses.size());
-  Batch<messages::Question*> all = footprint_.trips.batch<messages::Question*>(accesses.size());
+  messages::Questions<Place>& questions = footprint_.trips.questions<Place>();
   for (const Access* const access : accesses) {
-    all.push_back(&questions.emplace_back(
-        access->key.home, Place{.table = access->key.table->id(), .key = access->key.key, .with_value = true}));
+    questions.add(access->key.home, {.table = access->key.table->id(), .key = access->key.key, .with_value = true});
   }
-  footprint_.trips.ask(all);
+  footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
     AbortReason reason = why(questions[i]);

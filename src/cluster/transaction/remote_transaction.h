@@ -15,7 +15,7 @@
 // What the transaction declares is held from then on, and not validated (declared_keys.h).
 //
 // Its parts work on one footprint.h: reading.h, locks.h, declared_keys.h, commit_elsewhere.h, scan.h; snapshots (snapshot.h) have none.
-// Once its memory is warm, a transaction over hash tables allocates nothing.
+// Once its memory is warm, a transaction allocates nothing, nor do the owners that it asks.
 
 #include "src/cluster/transaction/commit_elsewhere.h"
 #include "src/cluster/transaction/declared_keys.h"

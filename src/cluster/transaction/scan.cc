@@ -47,19 +47,22 @@ class Scanning {
     messages::Range rest = messages::range_of(range_);
     rest.limit += std::min(own_.size(), ~std::size_t{0} - range_.limit);
     for (bool more = true; more;) {
-      Ask<messages::Scan> ask(home_, {.table = scanned_.id(), .range = rest, .held = held()});
-      messages::Question* const question = &ask;
-      footprint_.trips.ask({&question, 1});
+      messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
+      Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
+      add_held(ask.request().held);
+      footprint_.trips.ask(questions.all());
       AbortReason reason = why(ask);
       if (reason != AbortReason::kNone) return reason;
       const messages::ScanAnswer& piece = ask.answer();
       more = piece.more && !piece.entries.empty();
-      reason = take(piece);
+      Batch<Access*> entries = footprint_.trips.batch<Access*>(piece.entries.size());
+      reason = take(piece, entries);
       if (reason != AbortReason::kNone) return reason;
-      for (Access* const access : entries_) {
+      // From here on the piece is of no use: the visitor may scan, too.
+      for (Access* const access : entries) {
         if (!hand_on_own_before(access->key.key) || !hand_on(*access)) return reason_;
       }
-      if (!entries_.empty()) messages::go_behind(rest, entries_.back()->key.key);
+      if (!entries.empty()) messages::go_behind(rest, entries[entries.size() - 1]->key.key);
     }
     while (next_own_ < own_.size()) {
       if (!hand_on(*own_[next_own_++])) break;
@@ -70,19 +73,16 @@ class Scanning {
  private:
   /// The words of the transaction's x-locks there: what the owner must not take for somebody else's. Some 30 000 do not fit into a
   /// message (kMessageTooLarge). Each piece has them anew, since a visitor may declare more.
-  std::vector<std::uint64_t> held() const {
-    std::vector<std::uint64_t> words;
+  void add_held(std::vector<std::uint64_t>& words) const {
     for (const Access& access : footprint_.accesses) {
       const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
       if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock);
     }
     std::sort(words.begin(), words.end());
-    return words;
   }
-  /// Puts a piece into the sets.
-  AbortReason take(const messages::ScanAnswer& piece) {
-    entries_.clear();
-    std::vector<Access*> without_value;
+  /// Puts a piece into the sets, and the accesses of its entries into `entries`.
+  AbortReason take(const messages::ScanAnswer& piece, Batch<Access*>& entries) {
+    Batch<Access*> without_value = footprint_.trips.batch<Access*>(2 * piece.entries.size());
     const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& seen,
                           Access*& access) {
       const AbortReason reason = footprint_.open({&table, home_, key}, access);
@@ -96,7 +96,7 @@ class Scanning {
     for (const ScanEntry& entry : piece.entries) {
       Access* access = nullptr;
       AbortReason reason = open(scanned_, entry.key, entry.record, access);
-      if (reason == AbortReason::kNone) entries_.push_back(access);
+      if (reason == AbortReason::kNone) entries.push_back(access);
       Access* base = nullptr;
       const bool leads = indexed_ && access != nullptr && entry.base.offset != 0 && access->found();
       if (reason == AbortReason::kNone && leads) reason = open(table_, access->value, entry.base, base);
@@ -145,7 +145,6 @@ class Scanning {
   ScanResult& result_;
   Batch<Access*> own_;  ///< writes in the range, in its order
   std::size_t next_own_ = 0;
-  std::vector<Access*> entries_;  ///< of the piece
   AbortReason reason_ = AbortReason::kNone;
 };
 

@@ -36,12 +36,13 @@ granary::Outcome outcome_of(const messages::Question& question) {
 }  // namespace
 
 /// Asks again, for a bounded time, where the owner met a record that somebody holds.
-void SnapshotsElsewhere::ask_patiently(std::vector<messages::Question*> questions) {
-  for (std::uint32_t turn = 0; turn < kMostAsks && !questions.empty(); ++turn) {
+void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> questions) {
+  open_.assign(questions.begin(), questions.end());
+  for (std::uint32_t turn = 0; turn < kMostAsks && !open_.empty(); ++turn) {
     if (turn != 0) reach_.waiter.pause(turn);
-    cc::bump(reach_.counters.messages, std::uint64_t{questions.size()});
-    reach_.messenger.ask(questions);
-    std::erase_if(questions, [](const messages::Question* question) { return !busy(question); });
+    cc::bump(reach_.counters.messages, std::uint64_t{open_.size()});
+    reach_.messenger.ask(open_);
+    std::erase_if(open_, [](const messages::Question* question) { return !busy(question); });
   }
 }
 
@@ -53,42 +54,46 @@ granary::Outcome SnapshotsElsewhere::told(const messages::Question& question) co
 }
 
 void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
-  std::deque<Ask<messages::SnapshotGet>> questions;
-  std::vector<messages::Question*> all;
-  for (const txn::RemoteSnapshotGet& get : gets) {
-    all.push_back(&questions.emplace_back(
-        get.key.home, messages::SnapshotGet{.table = get.key.table->id(), .key = get.key.key, .epoch = epoch}));
-  }
-  ask_patiently(std::move(all));
+  gets_.clear();
+  for (const txn::RemoteSnapshotGet& get : gets)
+    gets_.add(get.key.home, {.table = get.key.table->id(), .key = get.key.key, .epoch = epoch});
+  ask_patiently(gets_.all());
   for (std::size_t i = 0; i < gets.size(); ++i) {
-    gets[i].outcome = told(questions[i]);
+    gets[i].outcome = told(gets_[i]);
     if (gets[i].outcome != granary::Outcome::kOk) continue;
-    messages::SnapshotGetAnswer& answer = questions[i].answer();
+    const messages::SnapshotGetAnswer& answer = gets_[i].answer();
     if (!answer.found) gets[i].outcome = granary::Outcome::kNotFound;
-    gets[i].value = std::move(answer.value);
+    gets[i].value = answer.value;
   }
 }
 
 ScanResult SnapshotsElsewhere::scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
                                     const ScanRange& range, ScanFn visit) {
+  const messages::SnapshotScan all{.table = table.id(), .range = messages::range_of(range), .epoch = epoch};
+  const ScanResult result = scan(scans_.add(home, all), all, table.base() != nullptr, visit);
+  scans_.drop_last();
+  return result;
+}
+
+ScanResult SnapshotsElsewhere::scan(Ask<messages::SnapshotScan>& ask, const messages::SnapshotScan& all, bool indexed,
+                                    ScanFn visit) {
   ScanResult result;
-  messages::Range rest = messages::range_of(range);
-  std::string last;
-  for (bool more = true; more && result.count < range.limit;) {
-    rest.limit = range.limit - result.count;
-    Ask<messages::SnapshotScan> ask(home, {.table = table.id(), .range = rest, .epoch = epoch});
-    ask_patiently({&ask});
+  messages::SnapshotScan rest = all;
+  messages::Question* const question = &ask;
+  for (bool more = true; more && result.count < all.range.limit;) {
+    rest.range.limit = all.range.limit - result.count;
+    ask.renew(ask.node(), rest);
+    ask_patiently({&question, 1});
     result.outcome = told(ask);
     if (!result) return result;
     const messages::SnapshotScanAnswer& piece = ask.answer();
     for (const messages::SnapshotEntry& entry : piece.entries) {
       ++result.count;
-      if (!visit(table.base() == nullptr ? entry.key : entry.primary_key, entry.value)) return result;
+      if (!visit(indexed ? entry.primary_key : entry.key, entry.value)) return result;
     }
     more = piece.more && !piece.entries.empty();
-    if (!more) break;
-    last = piece.entries.back().key;
-    messages::go_behind(rest, last);
+    // The question keeps the bytes of the key until it is answered again.
+    if (more) messages::go_behind(rest.range, piece.entries.back().key);
   }
   return result;
 }

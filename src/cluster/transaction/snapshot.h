@@ -17,11 +17,16 @@ class SnapshotsElsewhere final : public txn::RemoteSnapshots {
                   ScanFn visit) override;
 
  private:
-  void ask_patiently(std::vector<messages::Question*> questions);
+  ScanResult scan(messages::Ask<messages::SnapshotScan>& ask, const messages::SnapshotScan& all, bool indexed,
+                  ScanFn visit);
+  void ask_patiently(std::span<messages::Question* const> questions);
   /// What became of a question.
   granary::Outcome told(const messages::Question& question) const;
 
   Reach& reach_;
+  messages::Questions<messages::SnapshotGet> gets_;
+  messages::Questions<messages::SnapshotScan> scans_;  ///< one for each scan under way, as a visitor may scan, too
+  std::vector<messages::Question*> open_;              ///< that are asked again
 };
 
 }  // namespace granary::cluster

@@ -3,6 +3,7 @@
 // transaction ends.
 
 #include <span>
+#include <tuple>
 
 #include "rdma/fiber/rounds.h"
 #include "src/base/arena.h"
@@ -34,6 +35,13 @@ class Trips {
     run(phase, std::span(&one, 1));
   }
   void ask(std::span<messages::Question* const> questions);
+  /// Makes room for questions of one kind. Their answers are valid until it is called again for this kind.
+  template <typename Request>
+  messages::Questions<Request>& questions() {
+    auto& questions = std::get<messages::Questions<Request>>(questions_);
+    questions.clear();
+    return questions;
+  }
 
   /// Takes registered memory, which stays until clear(); nullptr if the node's is used up.
   void* buffer(std::size_t bytes) { return buffers_.allocate(bytes); }
@@ -52,6 +60,9 @@ class Trips {
   rdma::fiber::Rounds rounds_;
   base::Arena arena_;
   Buffers buffers_;
+  std::tuple<messages::Questions<messages::Place>, messages::Questions<messages::Scan>,
+             messages::Questions<messages::KeepVersion>, messages::Questions<messages::NoteRemoved>>
+      questions_;
 };
 
 }  // namespace granary::cluster

@@ -189,7 +189,9 @@ TEST_F(Data, AScanDescendsAndEndsAtItsLimit) {
   const ScanAnswer two =
       ask(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true, .descending = true, .limit = 2}});
   ASSERT_EQ(two.entries.size(), 3u);
-  EXPECT_EQ(two.entries[0].key + two.entries[1].key + two.entries[2].key, "dcb");
+  std::string keys;
+  for (const ScanEntry& entry : two.entries) keys += entry.key;
+  EXPECT_EQ(keys, "dcb");
   EXPECT_FALSE(two.more);
   EXPECT_TRUE(ask(Scan{.table = schema().ordered.id(), .range = {.to_infinity = true, .limit = 0}}).entries.empty());
 }
@@ -314,7 +316,7 @@ TEST_F(Data, ARecordThatStaysLockedIsBusy) {
   ASSERT_EQ(own.entries.size(), 1u);
   SeenRecord known = place.record;
   known.has_value = false;
-  known.value.clear();
+  known.value = {};
   EXPECT_EQ(own.entries[0].record, known);
 }
 

@@ -127,13 +127,14 @@ class TestNode {
     messenger_->ask(question);
     return question;
   }
-  /// The answer, of which there must be one.
+  /// The answer, of which there must be one. Its bytes are the node's as long as it lives.
   template <typename Request>
   typename Request::Answer answer(rdma::NodeId node, const Request& request) {
-    const Ask<Request> question = ask(node, request);
-    EXPECT_EQ(question.outcome(), AskOutcome::kAnswered)
-        << name(question.outcome()) << ", " << name(question.verdict());
-    return question.answer();
+    const auto question = std::make_shared<Ask<Request>>(ask(node, request));
+    answered_.push_back(question);
+    EXPECT_EQ(question->outcome(), AskOutcome::kAnswered)
+        << name(question->outcome()) << ", " << name(question->verdict());
+    return question->answer();
   }
   void run(rdma::fiber::Step& step) { rounds_->run(step); }
   /// Hears of the completions that the messenger gets.
@@ -168,6 +169,7 @@ class TestNode {
   std::unique_ptr<Messenger> messenger_;
   Waiter waiter_;
   std::unique_ptr<rdma::fiber::Rounds> rounds_;
+  std::vector<std::shared_ptr<const Question>> answered_;
 };
 
 }  // namespace granary::cluster::messages

@@ -1,9 +1,16 @@
 #pragma once
 // A request and an answer of each kind, with something in every member.
 
-#include "src/cluster/messages/requests.h"
+#include "src/cluster/messages/frame.h"
 
 namespace granary::cluster::messages {
+
+/// An answer without a body.
+inline std::string refusal(Type type, Verdict verdict) {
+  std::string message;
+  encode_refusal(type, verdict, message);
+  return message;
+}
 
 /// Calls `each` with a request and an answer of every kind.
 void for_each_sample(auto&& each) {

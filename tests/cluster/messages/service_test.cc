@@ -6,6 +6,7 @@
 #include "rdma/mailbox/rpc.h"
 #include "src/base/crc32c.h"
 #include "src/base/random.h"
+#include "tests/cluster/messages/samples.h"
 #include "tests/cluster/messages/sim_nodes.h"
 #include "tests/support/seeds.h"
 
@@ -196,7 +197,7 @@ class Stranger {
   void work() {
     nodes_.pass(10);
     sender_->step();
-    if (auto answer = receiver_->poll()) heard_ = std::move(*answer);
+    if (const auto answer = receiver_->poll()) heard_ = *answer;
   }
 
   SimNodes& nodes_;
@@ -251,7 +252,7 @@ TEST(Service, LaterKindsAndVersionsAreRefused) {
     EXPECT_TRUE(open_frame(std::string_view(stranger.heard()).substr(rdma::mailbox::Rpc::kHeaderBytes), frame));
     return frame.verdict;
   };
-  EXPECT_EQ(verdict(encode_refusal(static_cast<Type>(99), Verdict::kDone)), Verdict::kUnknownType);
+  EXPECT_EQ(verdict(refusal(static_cast<Type>(99), Verdict::kDone)), Verdict::kUnknownType);
   std::string later = encode_request(Describe{});
   later[4] = kVersion + 1;
   const std::uint32_t sum = base::crc32c(0, later.data() + 4, later.size() - 4);

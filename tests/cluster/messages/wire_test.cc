@@ -38,13 +38,12 @@ TEST(Wire, ADamagedBitIsSeen) {
 TEST(Wire, ABodyThatEndsTooEarlyOrTooLateIsRefused) {
   for_each_sample([](const auto& request, const auto& answer) {
     const auto check = [](const auto& value) {
-      Writer writer;
-      writer.put(value);
+      std::string body;
+      Writer(body).put(value);
       auto again = value;
-      for (std::size_t bytes = 0; bytes < writer.bytes().size(); ++bytes) {
-        EXPECT_FALSE(decode(std::string_view(writer.bytes()).substr(0, bytes), again));
-      }
-      EXPECT_FALSE(decode(writer.bytes() + '\0', again));
+      for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
+        EXPECT_FALSE(decode(std::string_view(body).substr(0, bytes), again));
+      EXPECT_FALSE(decode(body + '\0', again));
     };
     check(request);
     check(answer);
@@ -85,7 +84,7 @@ TEST(Question, EndsAsItsAnswerSays) {
   const auto answered = asked(encode(Type::kPlace, PlaceAnswer{.made = true}));
   EXPECT_EQ(answered.outcome(), AskOutcome::kAnswered);
   EXPECT_TRUE(answered.answer().made);
-  const auto refused = asked(encode_refusal(Type::kPlace, Verdict::kBusy));
+  const auto refused = asked(refusal(Type::kPlace, Verdict::kBusy));
   EXPECT_EQ(refused.outcome(), AskOutcome::kRefused);
   EXPECT_EQ(refused.verdict(), Verdict::kBusy);
   EXPECT_EQ(asked("garbage").outcome(), AskOutcome::kMalformed);

@@ -48,8 +48,10 @@ class MailWorker {
       mail.receiver = std::make_unique<mailbox::Receiver>(region_.base() + ring_of(node), kRingBytes, kMostBytes);
     }
     mail.rpc = std::make_unique<mailbox::Rpc>(
-        *mail.sender, *mail.receiver,
-        [this](mailbox::Rpc::CallId, std::string_view request) { return handler_(request); });
+        *mail.sender, *mail.receiver, [this](mailbox::Rpc::CallId, std::string_view request, std::string& answer) {
+          answer = handler_(request);
+          return true;
+        });
     make_sleeper();
     return {};
   }

@@ -15,7 +15,7 @@ constexpr int kPatience = 1'000'000;  // steps
 /// What the next message is; empty if none came in time.
 std::string receive(MailboxPair& pair) {
   for (int i = 0; i < kPatience; ++i) {
-    if (auto got = pair.b.receiver->poll()) return *got;
+    if (const auto got = pair.b.receiver->poll()) return std::string(*got);
     pair.step();
   }
   return {};

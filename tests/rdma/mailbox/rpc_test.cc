@@ -32,9 +32,10 @@ struct RpcPair : MailboxPair {
   int handled = 0;
   std::vector<CallOutcome> outcomes;
   std::vector<std::string> answers;
-  Rpc::Handler echo = [this](Rpc::CallId, std::string_view request) {
+  Rpc::Handler echo = [this](Rpc::CallId, std::string_view request, std::string& answer) {
     ++handled;
-    return "re: " + std::string(request);
+    answer.append("re: ").append(request);
+    return true;
   };
   Rpc at_a{*a.sender, *a.receiver, echo};
   Rpc at_b{*b.sender, *b.receiver, echo};
@@ -98,9 +99,9 @@ TEST(Rpc, CallsUnderWayAreBounded) {
 TEST(Rpc, AnAnswerMayComeLater) {
   RpcPair pair(1);
   std::vector<Rpc::CallId> put_off;
-  Rpc later(*pair.b.sender, *pair.b.receiver, [&](Rpc::CallId call, std::string_view) {
+  Rpc later(*pair.b.sender, *pair.b.receiver, [&](Rpc::CallId call, std::string_view, std::string&) {
     put_off.push_back(call);
-    return std::nullopt;
+    return false;
   });
   for (int i = 0; i < 2; ++i) {
     while (pair.call(pair.at_a, "when you can") != SendResult::kTaken) pair.run(1);
@@ -124,9 +125,9 @@ TEST(Rpc, AnAnswerMayComeLater) {
 TEST(Rpc, RequestsThatWaitForAnswersAreBounded) {
   RpcPair pair(1);
   std::size_t handled = 0;
-  Rpc never(*pair.b.sender, *pair.b.receiver, [&](Rpc::CallId, std::string_view) {
+  Rpc never(*pair.b.sender, *pair.b.receiver, [&](Rpc::CallId, std::string_view, std::string&) {
     ++handled;
-    return std::nullopt;
+    return false;
   });
   for (int i = 0; i < 20'000; ++i) {
     (void)pair.call(pair.at_a, "x", /*timeout_us=*/1);

@@ -31,7 +31,7 @@ struct Player {
         sleeper.pause(Sleeper::kSpins);
         continue;
       }
-      seen = std::stoull(*got);
+      seen = std::stoull(std::string(*got));
       answer(std::to_string(seen + 1));
     }
   }
