@@ -2,34 +2,39 @@
 // A worker's list of garbage that waits for its reclamation epoch (Silo 4.8). First in, first out: epochs
 // are registered in ascending order, so only the front needs a look.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "src/epoch/epoch.h"
 
 namespace granary::epoch {
 
-/// Its memory is chunks. Those that have become empty are filled again, so that a list of steady length allocates nothing.
+/// Its memory is a chain of chunks. Some that have become empty are kept and filled again, so that a list of steady length allocates nothing.
 template <typename Garbage>
 class LimboList {
  public:
+  LimboList() = default;
+  LimboList(const LimboList&) = delete;
+  LimboList& operator=(const LimboList&) = delete;
+  ~LimboList() {
+    drop_all(first_);
+    drop_all(spare_);
+  }
+
   void add(Epoch epoch, const Garbage& garbage) {
-    const std::size_t at = first_ + size_++;
-    if (at / kItems == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
-    (*chunks_[at / kItems])[at % kItems] = {epoch, garbage};
+    if (end_ == kItems || last_ == nullptr) append_chunk();
+    last_->items[end_++] = {epoch, garbage};
+    ++size_;
   }
 
   /// Hands at most `budget` items whose epoch is ≤ `safe` to `reclaim`, oldest first. Returns how many.
   template <typename Reclaim>
   std::size_t reclaim(Epoch safe, std::size_t budget, Reclaim&& reclaim_one) {
     std::size_t done = 0;
-    while (done < budget && size_ != 0 && front().epoch <= safe) {
-      const Garbage garbage = std::move(front().garbage);
+    while (done < budget && size_ != 0 && first_->items[begin_].epoch <= safe) {
+      const Garbage garbage = std::move(first_->items[begin_].garbage);
       drop_front();
       reclaim_one(garbage);
       ++done;
@@ -47,20 +52,47 @@ class LimboList {
     Epoch epoch = 0;
     Garbage garbage{};
   };
-  using Chunk = std::array<Item, kItems>;
+  struct Chunk {
+    std::array<Item, kItems> items{};
+    Chunk* next = nullptr;
+  };
 
-  Item& front() { return (*chunks_.front())[first_]; }
+  void append_chunk() {
+    Chunk* chunk = spare_;
+    if (chunk == nullptr) {
+      chunk = new Chunk;
+    } else {
+      spare_ = std::exchange(chunk->next, nullptr);
+      --spares_;
+    }
+    (last_ == nullptr ? first_ : last_->next) = chunk;
+    last_ = chunk;
+    end_ = 0;
+  }
   void drop_front() {
     --size_;
-    if (++first_ != kItems) return;
-    first_ = 0;
-    std::rotate(chunks_.begin(), chunks_.begin() + 1, chunks_.end());
-    if (chunks_.size() > size_ / kItems + 1 + kMostSpare) chunks_.pop_back();
+    if (++begin_ != kItems) return;
+    begin_ = 0;
+    Chunk* const empty = std::exchange(first_, first_->next);
+    if (first_ == nullptr) last_ = nullptr;
+    if (spares_ == kMostSpare) {
+      delete empty;
+      return;
+    }
+    empty->next = std::exchange(spare_, empty);
+    ++spares_;
+  }
+  static void drop_all(Chunk* chunk) {
+    while (chunk != nullptr) delete std::exchange(chunk, chunk->next);
   }
 
-  std::vector<std::unique_ptr<Chunk>> chunks_;  ///< those that are filled, then spare ones
-  std::size_t first_ = 0;                       ///< of the items, in the first chunk
+  Chunk* first_ = nullptr;  ///< of those with items, oldest first; owned, as the spare ones are
+  Chunk* last_ = nullptr;
+  std::size_t begin_ = 0;  ///< of the items in the first chunk
+  std::size_t end_ = 0;    ///< of those in the last one
   std::size_t size_ = 0;
+  Chunk* spare_ = nullptr;
+  std::size_t spares_ = 0;
 };
 
 }  // namespace granary::epoch
