@@ -62,35 +62,44 @@ CommitResult Context::commit(std::uint64_t serial) {
     return {.reason = doom_, .ticket = {}};
   }
   if (base::injected("leave-before-commit")) worker_.shared().epochs.leave(slot_);
-  const membership::Fence* const fence = worker_.shared().fence;
-  RemoteAccess* const remote = execution_.remote();
-  cc::AccessSet& access = execution_.local().sets();
-  const bool clustered = remote != nullptr || fence != nullptr;
+  const bool clustered = execution_.remote() != nullptr || worker_.shared().fence != nullptr;
   cc::CommitOutcome outcome;
   for (bool again = false;; again = true) {
-    outcome =
-        clustered ? commit_in_cluster({.fence = fence, .noted = configuration_}) : cc::commit(access, worker_.state());
-    // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
-    if (outcome.reason != AbortReason::kOutOfMemory || again || execution_.across() || !worker_.make_room()) [[likely]]
+    outcome = clustered ? commit_in_cluster() : cc::commit(execution_.local().sets(), worker_.state());
+    if (outcome.reason == AbortReason::kNone) [[likely]] {
+      release(/*over=*/true);
+      worker_.counters().count_commit();
       break;
-    access.locks.clear();
-  }
-  if (outcome.reason == AbortReason::kNone) [[likely]] {
-    release(/*over=*/true);
-    worker_.counters().count_commit();
-  } else {
-    if (outcome.reason == AbortReason::kRemotelyLocked && remote != nullptr)
-      remote->note_lease(cc::lease_in_way_us(access, worker_.shared()));
-    undo(/*over=*/false);
-    outcome.reason = for_good_if_out(outcome.reason);
-    worker_.counters().count_abort(outcome.reason);
+    }
+    if (again || !may_try_again(outcome.reason)) {
+      outcome.reason = give_up(outcome.reason);
+      break;
+    }
   }
   state_ = State::kIdle;  // only now: what is released elsewhere lets other fibers run, which look for an idle context
   worker_.collect_some(epoch_);
   return {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
 }
 
-cc::CommitOutcome Context::commit_in_cluster(cc::Right right) {
+bool Context::may_try_again(AbortReason reason) {
+  // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
+  if (reason != AbortReason::kOutOfMemory || execution_.across() || !worker_.make_room()) return false;
+  execution_.local().sets().locks.clear();
+  return true;
+}
+
+AbortReason Context::give_up(AbortReason reason) {
+  RemoteAccess* const remote = execution_.remote();
+  if (reason == AbortReason::kRemotelyLocked && remote != nullptr)
+    remote->note_lease(cc::lease_in_way_us(execution_.local().sets(), worker_.shared()));
+  undo(/*over=*/false);
+  reason = for_good_if_out(reason);
+  worker_.counters().count_abort(reason);
+  return reason;
+}
+
+cc::CommitOutcome Context::commit_in_cluster() {
+  cc::Right right{.fence = worker_.shared().fence, .noted = configuration_};
   if (base::injected("fence-before-last-wait")) {
     if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) return {.reason = refused};
     right = {};

@@ -85,7 +85,12 @@ class Context final : private Life {
   }
   [[gnu::cold]] Outcome refuse(std::uint64_t serial);
 
-  cc::CommitOutcome commit_in_cluster(cc::Right right);
+  /// Not inlined, as what follows: so the way of a transaction of this node alone stays short.
+  [[gnu::noinline]] cc::CommitOutcome commit_in_cluster();
+  /// Whether a commit that failed has found memory meanwhile.
+  [[gnu::cold]] bool may_try_again(AbortReason reason);
+  /// Ends a transaction whose commit failed, and returns the reason that its caller learns.
+  [[gnu::cold]] AbortReason give_up(AbortReason reason);
   /// Why a transaction ends that fails for `reason`: nothing is tried again on a node that may not commit.
   AbortReason for_good_if_out(AbortReason reason) const;
   [[gnu::cold]] Outcome doom_with(AbortReason reason) override;

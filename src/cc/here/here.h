@@ -97,8 +97,10 @@ class Here {
 
   Here(AccessSet& access, WorkerState& worker) : access_(access), worker_(worker) {}
 
+  // Three kinds of commits take these steps, so the compiler calls what it should inline: 15 instructions of each transaction that writes.
+
   /// In the order of addresses, so that transactions that wait for each other's claims never form a cycle. Of an abort none is left.
-  AbortReason lock() {
+  [[gnu::always_inline]] AbortReason lock() {
     if (base::injected("install-before-locks")) install_unlocked();
     std::vector<LockEntry>& locks = access_.locks;
     for (WriteEntry& write : writes()) locks.push_back({write.record, &write});
@@ -134,7 +136,7 @@ class Here {
     }
     return AbortReason::kNone;
   }
-  AbortReason install(Decision& decision) {
+  [[gnu::always_inline]] AbortReason install(Decision& decision) {
     const CommitPoints at = points(decision.across_nodes());
     decision.publish();
     reach(at.logged);
