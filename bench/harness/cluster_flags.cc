@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/option_flags.h"
+#include "cluster_config/load.h"
 #include "src/node/cluster_options.h"
 
 namespace granary::bench {
@@ -31,6 +32,15 @@ constexpr std::uint32_t kMsOfSecond = 1000;
 
 bool on_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
 
+/// At most as many workers as each node has. What is wrong with the file is told by whoever needs it.
+void fit_workers(FlagValues& flags) {
+  const auto config = cluster_config::load(flags.text("cluster"));
+  if (!config.ok() || !flags.declared("workers")) return;
+  std::uint64_t workers = flags.integer("workers");
+  for (const cluster_config::NodeConfig& node : config->nodes) workers = std::min<std::uint64_t>(workers, node.workers);
+  flags.set("workers", {.kind = FlagKind::kInteger, .whole = workers, .text = fmt::format("{}", workers)});
+}
+
 }  // namespace
 
 Status check_cluster_flags(const FlagValues& flags) {
@@ -45,8 +55,9 @@ Status check_cluster_flags(const FlagValues& flags) {
 }
 
 void set_cluster_defaults(FlagValues& flags) {
-  if (!on_cluster(flags) || flags.given("verify")) return;
-  flags.set("verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
+  if (!on_cluster(flags)) return;
+  if (!flags.given("verify")) flags.set("verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
+  if (!flags.given("workers")) fit_workers(flags);
 }
 
 Flag start_timeout_flag() {

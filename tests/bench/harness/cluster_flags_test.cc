@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 #include "bench/harness/command.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::bench {
 namespace {
@@ -61,6 +63,24 @@ TEST(ClusterFlags, DataOfNodesAreCheckedUnlessToldOtherwise) {
   EXPECT_FALSE(alone.enabled("verify"));
   EXPECT_TRUE(nodes.enabled("verify"));
   EXPECT_FALSE(told.enabled("verify"));
+}
+
+TEST(ClusterFlags, NoNodeHasMoreWorkersThanItsFileSaysUnlessToldOtherwise) {
+  const tests::TemporaryDirectory directory;
+  const std::string file = directory / "c.toml";
+  std::ofstream(file) << "[cluster]\nname = \"c\"\nrun_directory = \"run\"\n"
+                         "[[node]]\nid = 1\nworkers = 3\n[[node]]\nid = 2\nworkers = 1\n";
+  FlagValues nodes = flags_on(file), told = with(flags_on(file), "workers"), wrong = flags_on(file + ".none");
+  for (FlagValues* flags : {&nodes, &told, &wrong}) {
+    FlagValues::Entry entry = flags->all().find("workers")->second;
+    entry.whole = 2;
+    flags->set("workers", entry);
+    set_cluster_defaults(*flags);
+  }
+  EXPECT_EQ(nodes.integer("workers"), 1u);
+  EXPECT_EQ(nodes.all().find("workers")->second.text, "1");
+  EXPECT_EQ(told.integer("workers"), 2u);
+  EXPECT_EQ(wrong.integer("workers"), 2u);
 }
 
 }  // namespace
