@@ -1,9 +1,10 @@
 # granary_test(NAME <name> SOURCES <file>... LABELS <label>... USES <library>... [TIMEOUT <seconds>] [LINKS <target>...]
-#              [HTM])
+#              [HTM] [SERIAL])
 #
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
 # HTM: in builds with test hooks, all of it runs once more with commits in simulated HTM regions, named <name>:htm:<case>.
+# SERIAL: nothing else is tested while one of its cases runs.
 # Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs), once (not
 # repeated with sanitizers but in full runs). The HTM runs are `once`, too.
 
@@ -13,7 +14,7 @@ option(GRANARY_TEST_PRECOMPILED "Compile the headers that most tests include onc
 include(GoogleTest)
 
 function(granary_test)
-  cmake_parse_arguments(TEST "HTM" "NAME;TIMEOUT" "SOURCES;LABELS;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "HTM;SERIAL" "NAME;TIMEOUT" "SOURCES;LABELS;USES;LINKS" ${ARGN})
   foreach(required NAME SOURCES LABELS USES)
     if(NOT TEST_${required})
       message(FATAL_ERROR "granary_test(${TEST_NAME}): ${required} is missing")
@@ -21,6 +22,10 @@ function(granary_test)
   endforeach()
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
+  endif()
+  set(serial OFF)
+  if(TEST_SERIAL)
+    set(serial ON)
   endif()
   if(GRANARY_SANITIZE)
     math(EXPR TEST_TIMEOUT "${TEST_TIMEOUT} * 5")
@@ -52,7 +57,7 @@ if("$ENV{GRANARY_TEST_SCALE}" GREATER 1)
 endif()
 math(EXPR limit "@TEST_TIMEOUT@ * ${scale}")
 foreach(case IN LISTS @TEST_NAME@_CASES)
-  set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@" TIMEOUT ${limit})
+  set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@" TIMEOUT ${limit} RUN_SERIAL @serial@)
 endforeach()
 foreach(case IN LISTS @TEST_NAME@_HTM_CASES)
   set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@;once" TIMEOUT ${limit})

@@ -32,7 +32,8 @@ constexpr std::uint32_t kMsOfSecond = 1000;
 
 bool on_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
 
-/// At most as many workers as each node has. What is wrong with the file is told by whoever needs it.
+/// Lowers --workers to what every node of the cluster file has. A file that cannot be read changes nothing here: whoever needs it
+/// tells what is wrong with it.
 void fit_workers(FlagValues& flags) {
   const auto config = cluster_config::load(flags.text("cluster"));
   if (!config.ok() || !flags.declared("workers")) return;

@@ -14,8 +14,8 @@ namespace granary::bench {
 /// be of other settings than its command line says. Names the key of the file.
 Status check_cluster_flags(const FlagValues& flags);
 
-/// Defaults that are others on a cluster: the data of all nodes are checked after each run, and no node has more workers than
-/// the cluster file says of any.
+/// Sets the defaults that differ on a cluster: the data of all nodes are checked after each run, and --workers is no more than the
+/// cluster file gives to the node that has fewest.
 void set_cluster_defaults(FlagValues& flags);
 
 /// --start_timeout, in seconds, and what it says for ClusterOptions::start_timeout_ms.

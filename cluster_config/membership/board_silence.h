@@ -1,6 +1,6 @@
 #pragma once
-// Tells of a board that does not answer: at first, every kWarnEvery_us, and when it answers again. That is no loss, as the fence shuts
-// when its time is up; but nobody else would say so.
+// BoardSilence tells of a board that does not answer: at first, every kWarnEvery_us, and when it answers again. Nothing is lost meanwhile,
+// because the fence shuts when its time is up; but nobody else would say why the node does not commit.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ namespace granary::membership {
 /// How often a silent board is spoken of.
 inline constexpr std::uint64_t kWarnEvery_us = 10'000'000;
 
-/// The stepping thread's.
+/// It is used by the thread that steps the membership, and by no other.
 class BoardSilence {
  public:
   BoardSilence(std::string board, NodeId node) : board_(std::move(board)), node_(node) {}

@@ -1,6 +1,6 @@
 #pragma once
-// The configuration as a document of the board: it is read, changed by compare-and-set, and waited for. One conversation with the board
-// at a time: while one lasts, another thread that wants to begin one waits.
+// The configuration as a document of the board: it is read, changed by compare-and-set, and waited for. Each of these is a conversation
+// with the board. There is one at a time: a thread that wants to begin another waits.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,8 @@ class ConfigurationDocument {
       : board_(std::move(board)),
         publish_(std::move(publish)) {}
 
-  /// What does not belong to a conversation: the board's constants, wait() and wake(). Within an edit, also the marks.
+  /// Returns the board for what needs no conversation: its constants, wait() and wake(). An edit, which is within a conversation, may also
+  /// ask it for the marks.
   Board& board() const { return *board_; }
 
   /// Changes the configuration. An error is that of the edit, or of the board.

@@ -26,7 +26,7 @@ std::string release_of(std::string_view release, std::uint64_t protocol) {
   return fmt::format("granary {} (protocol {:016x})", release.empty() ? "of an older release" : release, protocol);
 }
 
-/// What a node that joins looks at and waits for, before it enters the configuration.
+/// Does what comes before a node enters the configuration: it looks whether the node may join, and waits until it can.
 class Joining {
  public:
   Joining(const MembershipOptions& options, ConfigurationDocument& document)

@@ -9,7 +9,7 @@
 
 namespace granary::membership {
 
-/// Within edits of the configuration only, so for one thread at a time.
+/// Its functions are called within edits of the configuration, which only one thread makes at a time, so it has no lock.
 class MissingMarks {
  public:
   /// Whether the member's mark has been missing for so long that its fence has shut, which was last extended before the mark went.

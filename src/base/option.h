@@ -194,7 +194,7 @@ std::string allowed(const Row<Struct, T>& row) {
   }
 }
 
-/// The same with the unit: "1 to 10000 milliseconds", "a whole number of epochs, 0 or more".
+/// Returns allowed() with the unit behind it: "1 to 10000 milliseconds", "a whole number of epochs, 0 or more".
 template <typename Struct, typename T>
 std::string allowed_with_unit(const Row<Struct, T>& row) {
   if constexpr (kIsNumber<T>) {

@@ -36,10 +36,10 @@ template <typename P>
 concept Protocol =
     requires(Record& record, std::span<char> buffer, const ReadEntry& read, WriteEntry& write, AccessSet& access,
              WorkerState& worker, const Claims& claims, TidWord tid, epoch::Epoch epoch) {
-      /// Its name in Options::protocol.
+      /// kName is what Options::protocol calls it.
       { P::kName } -> std::convertible_to<std::string_view>;
-      /// Whether it stamps a transaction before the records of this node are validated, because they are checked against the stamp (TicToc);
-      /// or as late as it can be done.
+      /// kStampsFirst is true if the records of this node are checked against the transaction's stamp, which is then chosen before they
+      /// are validated (TicToc). Otherwise the stamp is chosen as late as it can be.
       { P::kStampsFirst } -> std::convertible_to<bool>;
 
       /// Copies the latest version of a record, whose key has so many bytes, or only looks at it. The TID word that was seen is what the

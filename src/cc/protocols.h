@@ -38,10 +38,10 @@ struct Registry {
   }
 };
 
-/// All guests. The first is the default.
+/// The registry of this build has all guests. The first is the default.
 using Protocols = Registry<silo::Silo>;
 
-/// Protocol::read and Protocol::look, by the worker's protocol.
+/// These read a record, or look at it, as the worker's protocol does (Protocol::read, Protocol::look).
 inline record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
                                const WorkerState& worker) {
   return Protocols::with(worker.shared.settings.protocol,
@@ -53,10 +53,11 @@ inline record::StableRead look(const Record& record, const WorkerState& worker) 
 
 /// Commits a transaction of a database that is no node of a cluster, or aborts it (commit.h).
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
-/// The same on a node of a cluster, which may lose its right to commit at any time. The transaction needs it behind the last wait of
-/// the commit, and, if it has only read, behind its validation: what it reports must have held while nobody counted the node as dead.
+/// Commits or aborts a transaction on a node of a cluster, which may lose its right to commit at any time. The transaction needs that right
+/// behind the last wait of the commit, and, if it has only read, behind its validation: what it reports must have held while nobody
+/// counted the node as dead.
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right);
-/// The same of a transaction that has touched records of other nodes.
+/// Commits or aborts a transaction that has touched records of other nodes; it needs the same right.
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
 
 /// Returns whether the reads would pass now, for reporting an error only if it was seen in a consistent state.

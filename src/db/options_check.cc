@@ -36,7 +36,7 @@ Status check_options(const Options& options) {
 
 namespace {
 
-/// What messages call the owner of a table's options.
+/// Returns how messages name a table's options: by the table that has them.
 std::string owner(std::string_view table) { return fmt::format("table '{}': ", table); }
 
 Status check_shared(std::string_view table, const TableOptions& wanted, const Options& options) {

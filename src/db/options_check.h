@@ -13,10 +13,10 @@ namespace granary::db {
 /// kInvalidArgument naming the field, its value and its range; ok if all are in range.
 Status check_options(const Options& options);
 
-/// The same of a table's options. Also whether a database with these options can have such a table.
+/// Checks a table's options in the same way, and that a database with these options can have such a table.
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options);
 
-/// The same of TableOptions::expected_keys.
+/// Checks TableOptions::expected_keys alone, which a resize gives anew.
 Status check_expected_keys(std::string_view table, std::uint64_t keys);
 
 /// What to say if there is no memory for a hash index of so many keys.

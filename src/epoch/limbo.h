@@ -11,7 +11,8 @@
 
 namespace granary::epoch {
 
-/// Its memory is a chain of chunks. Some that have become empty are kept and filled again, so that a list of steady length allocates nothing.
+/// The items lie in a chain of chunks. Chunks that have become empty are kept, up to a limit, and filled again, so that a list of steady
+/// length allocates nothing.
 template <typename Garbage>
 class LimboList {
  public:

@@ -85,7 +85,8 @@ class Context final : private Life {
   }
   [[gnu::cold]] Outcome refuse(std::uint64_t serial);
 
-  /// Not inlined, as what follows: so the way of a transaction of this node alone stays short.
+  /// Commits on a node of a cluster. Neither this nor the two functions below are inlined into commit(), so that the way of a transaction
+  /// of this node alone stays short.
   [[gnu::noinline]] cc::CommitOutcome commit_in_cluster();
   /// Whether a commit that failed has found memory meanwhile.
   [[gnu::cold]] bool may_try_again(AbortReason reason);

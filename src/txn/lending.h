@@ -28,7 +28,8 @@ class Lending {
   bool borrow();
   void give_back() { lent_.store(false, std::memory_order_release); }
 
-  /// By the owner, whose slot is entered. Acquire: if nobody has the worker, the owner sees what a former borrower did.
+  /// Returns whether somebody has borrowed the worker. The owner calls it with its slot entered. The load is an acquire, so that the owner
+  /// sees what a former borrower did.
   bool lent() const { return lent_.load(std::memory_order_acquire); }
   /// Waits until the worker is given back. By the owner, whose slot is entered.
   void await_return() const {

@@ -66,9 +66,10 @@ class WorkerCore {
     collected_epoch_ = epoch;
     collect(kCollectBudget, moved && shared().slabs.short_of_memory());
   }
-  /// For an allocation that found no memory, also within a transaction: frees garbage that has become safe. False if there was none.
+  /// Frees garbage that has become safe, for an allocation that found no memory, also within a transaction. False if there was none.
   [[gnu::cold]] bool make_room();
-  /// By the owner within a slot, or by who has the worker to himself: others may free it meanwhile (see lending()).
+  /// Returns whether the worker has garbage. It is called by the owner within a slot, or by a thread that has the worker to itself, because
+  /// others may free the garbage meanwhile (see lending()).
   bool has_garbage() const {
     return !state_.versions.empty() || !state_.absents.empty() || !state_.unborn.empty() || !state_.unhooked.empty() ||
            state_.nodes.waiting() != 0;

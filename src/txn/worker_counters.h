@@ -1,5 +1,5 @@
 #pragma once
-// What the transactions of one worker have come to, for statistics.
+// WorkerCounters counts how the transactions of one worker have ended, for statistics.
 
 #include <array>
 #include <atomic>

@@ -10,7 +10,7 @@
 namespace granary::cc {
 namespace {
 
-/// What was asked, in this order; and the step that fails, if one shall.
+/// Notes what the participants were asked, in this order, and names the step that shall fail, if one shall.
 struct Story {
   std::string told;
   std::string_view failing = {};

@@ -39,7 +39,7 @@ class Service::Link {
   void cut_off(std::uint64_t now_us);
   void throw_away();
 
-  // What follows puts the answer into `message`. handle() and handle_call() return false if the answer comes later.
+  // These functions put the answer into `message`. handle() and handle_call() return false if the answer comes later.
   bool handle(rdma::mailbox::Rpc::CallId call, std::string_view request, std::string& message);
   bool handle_call(rdma::mailbox::Rpc::CallId call, const Frame& frame, std::string& message);
   void handle_control(const Frame& frame, std::string& message);

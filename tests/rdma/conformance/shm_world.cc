@@ -28,8 +28,7 @@ class ShmWorld final : public World {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   }
-  /// It takes well under a millisecond. The rest is for a busy machine, where the process that is to notice may have to wait for a core.
-  std::uint64_t death_notice_us() const override { return 100'000; }
+  std::uint64_t death_notice_us() const override { return 10'000; }
 
  private:
   const tests::TemporaryDirectory directory_;
