@@ -63,6 +63,7 @@ class LocationBudget {
  public:
   explicit LocationBudget(std::uint64_t bytes) : bytes_(bytes), left_(bytes) {}
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t left() const { return left_.load(std::memory_order_relaxed); }
   /// Takes `bytes` from what is left, or returns false if less is left. The order is relaxed because nothing but the sum matters.
   bool take(std::uint64_t bytes) {
     std::uint64_t left = left_.load(std::memory_order_relaxed);

@@ -127,7 +127,7 @@ Status ClusterNode::learn_tables() {
     if (!status.ok()) return status;
     const auto configuration = membership_->configuration();
     const membership::Member* const member = configuration->find(node.id);
-    directory_.learn(node.id, member->generation, question.answer());
+    (void)directory_.learn(node.id, member->generation, question.answer());  // nothing was known of it before
   }
   return {};
 }

@@ -1,15 +1,14 @@
 #include "src/cluster/transaction/directory.h"
 
+#include "src/base/check.h"
 #include "src/cluster/record_access/regions.h"
 
 namespace granary::cluster {
 
-void Directory::learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said) {
-  if (nodes_.size() <= node) nodes_.resize(node + std::size_t{1});
-  auto& tables = nodes_[node];
-  tables.clear();
+KnownNode::KnownNode(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said,
+                     kvstore::remote::LocationBudget& budget) {
   for (const messages::TableDescription& table : said.tables) {
-    if (tables.size() <= table.id) tables.resize(table.id + std::size_t{1});
+    if (tables_.size() <= table.id) tables_.resize(table.id + std::size_t{1});
     auto known = std::make_unique<KnownTable>();
     known->kind = table.kind;
     known->remote = {
@@ -17,9 +16,22 @@ void Directory::learn(rdma::NodeId node, rdma::Generation generation, const mess
         .buckets = table.buckets,
         .owner_base = said.region_base,
         .max_value_bytes = table.max_value_bytes};
-    if (known->hashed()) known->cache = std::make_unique<kvstore::remote::LocationCache>(budget_);
-    tables[table.id] = std::move(known);
+    if (known->hashed()) known->cache = std::make_unique<kvstore::remote::LocationCache>(budget);
+    tables_[table.id] = std::move(known);
   }
+}
+
+Directory::~Directory() {
+  for (rdma::NodeId node = 0; node < nodes_.size(); ++node) exchange(node, nullptr);
+}
+
+FormerLife Directory::learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said) {
+  return exchange(node, std::make_unique<const KnownNode>(node, generation, said, budget_));
+}
+
+FormerLife Directory::exchange(rdma::NodeId node, FormerLife known) {
+  base::always_check(node < nodes_.size(), "a cluster has no more nodes than a configuration has members");
+  return FormerLife(nodes_[node].exchange(known.release(), std::memory_order_seq_cst));
 }
 
 }  // namespace granary::cluster

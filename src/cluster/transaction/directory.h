@@ -1,10 +1,18 @@
 #pragma once
 // What this node knows of the other nodes' tables: how to search them one-sided, and where their records were found before.
+//
+// A node is learnt when the cluster starts, forgotten when it dies, and learnt anew when it serves again, while workers read: its tables lie
+// elsewhere then, and where its records were found before is void. So all that is known of one life of a node is one object, which never
+// changes, behind one pointer. A worker that has found a table uses it until its transaction ends, also if another life was learnt
+// meanwhile. It reaches nothing wrong by it: addresses say of which life they are, and the fabric refuses those of a former one.
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "cluster_config/membership/configuration.h"
 #include "kvstore/remote/location_cache.h"
 #include "kvstore/remote/remote_table.h"
 #include "src/cluster/messages/requests.h"
@@ -20,23 +28,57 @@ struct KnownTable {
   bool hashed() const { return kind == messages::TableKind::kHash; }
 };
 
-/// Filled before transactions begin; then read by all workers.
+/// The tables of one life of a node.
+class KnownNode {
+ public:
+  KnownNode(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said,
+            kvstore::remote::LocationBudget& budget);
+  /// nullptr if the node has no such table, or none for others.
+  const KnownTable* find(messages::TableId table) const {
+    return table < tables_.size() ? tables_[table].get() : nullptr;
+  }
+
+ private:
+  std::vector<std::unique_ptr<KnownTable>> tables_;  ///< by table
+};
+
+/// What was known of a former life of a node, for the caller to keep until every transaction that was open when it got it has ended: until
+/// EpochManager::complete() has reached an E that was read behind learn() or forget(). When it is dropped, its location caches give
+/// their memory back; it is dropped before the Directory is.
+using FormerLife = std::unique_ptr<const KnownNode>;
+
+/// Changed by one thread at a time; read by all workers.
 class Directory {
  public:
   /// `cache_bytes` is the memory that the location caches of all nodes and tables may take together.
   explicit Directory(std::uint64_t cache_bytes) : budget_(cache_bytes) {}
+  ~Directory();
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
 
-  /// What a node says of itself. A node that was known before is forgotten.
-  void learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said);
+  /// Notes what a life of a node says of itself, with empty location caches. Returns what was known of the node before, if anything.
+  [[nodiscard]] FormerLife learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said);
+  /// Forgets a node that has died: transactions find no table of it until it is learnt again. Returns what was known of it, if anything.
+  [[nodiscard]] FormerLife forget(rdma::NodeId node) { return exchange(node, nullptr); }
 
-  /// nullptr if the node has no such table, or none for others.
+  /// Returns nullptr if the node is not known, or has no such table, or none for others. For a worker in a transaction, which may use the
+  /// table until it ends.
   const KnownTable* find(rdma::NodeId node, messages::TableId table) const {
-    return node < nodes_.size() && table < nodes_[node].size() ? nodes_[node][table].get() : nullptr;
+    if (node >= nodes_.size()) return nullptr;
+    const KnownNode* const known = nodes_[node].load(std::memory_order_acquire);
+    return known == nullptr ? nullptr : known->find(table);
   }
 
+  /// The memory that the location caches of all nodes share.
+  const kvstore::remote::LocationBudget& budget() const { return budget_; }
+
  private:
+  FormerLife exchange(rdma::NodeId node, FormerLife known);
+
   kvstore::remote::LocationBudget budget_;
-  std::vector<std::vector<std::unique_ptr<KnownTable>>> nodes_;  ///< by node and table
+  /// By node; owned. The exchange publishes a whole object to the workers' acquire loads. It is sequentially consistent, a full fence on
+  /// x86-64, so that the E that its caller reads next is no older than the change: a transaction of a later epoch sees the change.
+  std::array<std::atomic<const KnownNode*>, membership::kMostMembers> nodes_{};
 };
 
 }  // namespace granary::cluster

@@ -37,7 +37,7 @@ class NoRest final : public base::Waiter {
 class SimClusterNode {
  public:
   SimClusterNode(rdma::sim::SimNetwork& network, rdma::fiber::Scheduler& scheduler, rdma::NodeId id,
-                 messages::MailboxLayout layout, const Options& options)
+                 messages::MailboxLayout layout, const Options& options, rdma::Generation generation = 1)
       : network_(network),
         scheduler_(scheduler),
         control_(map(sizeof(epoch::ControlBlock))),
@@ -45,7 +45,7 @@ class SimClusterNode {
         buffer_(map(std::uint64_t{8} << 20)),
         pool_(*buffer_),
         database_(open(options, *reinterpret_cast<epoch::ControlBlock*>(control_->base()))),
-        fabric_(network.open_fabric({.node = id}).value()),
+        fabric_(network.open_fabric({.node = id, .generation = generation}).value()),
         parts_{.fabric = *fabric_,
                .layout = layout,
                .mailboxes = mail_->base(),
@@ -221,15 +221,13 @@ class SimCluster {
       const std::function<Options(unsigned id)>& database_of = [](unsigned) { return tests::manual_options(); },
       std::uint64_t most_message_bytes = messages::MailboxLayout{}.most_bytes)
       : network(options),
-        workers_(workers) {
-    const messages::MailboxLayout layout{.region = kMailRegion,
-                                         .nodes = static_cast<rdma::NodeId>(nodes),
-                                         .workers = workers,
-                                         .most_bytes = most_message_bytes};
-    for (unsigned id = 0; id < nodes; ++id) {
-      nodes_.push_back(
-          std::make_unique<SimClusterNode>(network, scheduler, static_cast<rdma::NodeId>(id), layout, database_of(id)));
-    }
+        workers_(workers),
+        layout_{.region = kMailRegion,
+                .nodes = static_cast<rdma::NodeId>(nodes),
+                .workers = workers,
+                .most_bytes = most_message_bytes},
+        database_of_(database_of) {
+    for (unsigned id = 0; id < nodes; ++id) nodes_.push_back(make_node(id, 1));
   }
 
   SimClusterNode& node(std::size_t id) { return *nodes_[id]; }
@@ -246,7 +244,7 @@ class SimCluster {
   void start(unsigned workers) {
     for (const auto& node : nodes_) node->listen();
     for (const auto& node : nodes_) {
-      for (const auto& other : nodes_) node->directory().learn(other->id(), 1, other->describe());
+      for (const auto& other : nodes_) (void)node->directory().learn(other->id(), 1, other->describe());
       for (unsigned i = 0; i < workers; ++i) node->add_worker();
     }
   }
@@ -255,6 +253,17 @@ class SimCluster {
     std::uint64_t error_us = 0;  ///< that nodes know of
     std::uint64_t lease_us = 0;  ///< how long leases are
   };
+  /// The node crashes and begins another life, with an empty database, at the cluster's E. Its tables are made, it listens and gets its
+  /// workers afterwards, and the others learn it.
+  SimClusterNode& restart(unsigned id, rdma::Generation generation) {
+    nodes_[id]->crash();
+    nodes_[id].reset();
+    nodes_[id] = make_node(id, generation);
+    const auto& other = nodes_[id == 0 ? 1 : 0];
+    nodes_[id]->control().by_leader.epoch.store(other->control().by_leader.epoch.load());
+    return *nodes_[id];
+  }
+
   /// From now on nodes know the time, which is what the network tells each of them. Before start().
   void run_clocks(const Clocks& clocks) {
     clocks_ = clocks;
@@ -282,6 +291,10 @@ class SimCluster {
   }
 
  private:
+  std::unique_ptr<SimClusterNode> make_node(unsigned id, rdma::Generation generation) {
+    return std::make_unique<SimClusterNode>(network, scheduler, static_cast<rdma::NodeId>(id), layout_,
+                                            database_of_(id), generation);
+  }
   void tick() {
     for (const auto& node : nodes_) node->tick(network.clock(node->id()) / 1000, clocks_->error_us);
   }
@@ -301,6 +314,8 @@ class SimCluster {
 
  private:
   const unsigned workers_;
+  const messages::MailboxLayout layout_;
+  const std::function<Options(unsigned id)> database_of_;
   std::optional<Clocks> clocks_;
   std::function<void()> time_passed_ = [] {};
   std::vector<std::unique_ptr<SimClusterNode>> nodes_;

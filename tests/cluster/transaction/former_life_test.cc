@@ -1,0 +1,159 @@
+// A node dies and comes back, with its tables elsewhere: what others know of its former life leads nowhere any more, and once they have
+// learnt it anew they use it again.
+
+#include <gtest/gtest.h>
+
+#include "tests/cluster/transaction/across_nodes.h"
+
+namespace granary::cluster::test {
+namespace {
+
+constexpr unsigned kBack = 1;
+
+class FormerLife : public AcrossNodes {
+ protected:
+  /// Node 1 has begun its next life, and has a record "1x" again.
+  void come_back() {
+    SimClusterNode& node = cluster_.restart(kBack, 2);
+    tables_of_[kBack] = node.table("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true});
+    node.listen();
+    node.add_worker();
+    Transaction t = node.worker().begin();
+    EXPECT_EQ(t.put(tables_of_[kBack], "1x", "anew"), Outcome::kOk);
+    EXPECT_TRUE(t.commit().committed());
+    cluster_.network.run_for(20'000'000);  // whoever was connected notices
+  }
+  /// Node 0 learns where the tables are by now. No transaction is open that could use what was known before.
+  void learn() {
+    const auto former = cluster_.node(0).directory().learn(kBack, 2, cluster_.node(kBack).describe());
+    EXPECT_NE(former, nullptr);
+  }
+  AbortReason get(std::string& value) {
+    Transaction t = begin(0);
+    (void)t.get(table(0), "1x", value);
+    return t.commit().reason;
+  }
+  AbortReason get() {
+    std::string value;
+    return get(value);
+  }
+  AbortReason put() {
+    Transaction t = begin(0);
+    (void)t.put(table(0), "1x", "mine");
+    return t.commit().reason;
+  }
+
+  std::vector<Table> tables_of_{tables_};
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, FormerLife, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
+                         [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
+
+TEST_P(FormerLife, IsReplacedByWhatTheNodeSaysWhenItIsBack) {
+  EXPECT_EQ(at(0, "1x"), "old") << "its place is known";
+  come_back();
+  // Of an ordered table the owner tells each place, so only the addresses of hash tables are of the former life.
+  if (GetParam() == IndexKind::kHash) {
+    EXPECT_EQ(get(), AbortReason::kNodeUnreachable);
+    EXPECT_EQ(put(), AbortReason::kNodeUnreachable);
+  }
+  learn();
+  std::string value;
+  EXPECT_EQ(get(value), AbortReason::kNone);
+  EXPECT_EQ(value, "anew");
+  EXPECT_EQ(put(), AbortReason::kNone);
+  EXPECT_EQ(at(0, "1x"), "mine");
+  EXPECT_EQ(at(kBack, "1x"), "mine");
+}
+
+TEST_P(FormerLife, HasNoTablesOnceItIsForgotten) {
+  EXPECT_EQ(at(0, "1x"), "old");
+  EXPECT_NE(cluster_.node(0).directory().forget(kBack), nullptr);
+  EXPECT_EQ(get(), AbortReason::kNodeUnreachable);
+  EXPECT_EQ(put(), AbortReason::kNodeUnreachable);
+  EXPECT_EQ(at(0, "2x"), "old") << "everything else goes on";
+}
+
+/// A location that was cached would lead to another record, or to none.
+TEST_P(FormerLife, ServesNoLocationOnceItWasLearntAnew) {
+  if (GetParam() == IndexKind::kOrdered) GTEST_SKIP() << "nothing is cached of ordered tables";
+  EXPECT_EQ(at(0, "1x") + at(0, "1x"), "oldold");
+  const auto hits = [this] { return cluster_.node(0).remote().counters().locations.hits.load(); };
+  EXPECT_EQ(hits(), 1u);
+  come_back();
+  learn();
+  EXPECT_EQ(at(0, "1x"), "anew");
+  EXPECT_EQ(hits(), 1u);
+  EXPECT_EQ(at(0, "1x"), "anew");
+  EXPECT_EQ(hits(), 2u) << "where it is in this life";
+}
+
+/// A transaction that has seen something of the former life ends, whenever it meets the next one, and whatever it does then.
+TEST_P(FormerLife, EndsTransactionsThatHaveSeenIt) {
+  Transaction reads = begin(0);
+  EXPECT_EQ(value_of(reads, table(0), "1x"), "old");
+  Transaction writes = begin(0);
+  EXPECT_EQ(value_of(writes, table(0), "1x"), "old");
+  EXPECT_EQ(writes.put(table(0), "1x", "mine"), Outcome::kOk);
+  Transaction declares = begin(2);
+  EXPECT_EQ(value_of(declares, table(2), "1x"), "old");
+  come_back();
+  const auto former = cluster_.node(0).directory().learn(kBack, 2, cluster_.node(kBack).describe());
+  EXPECT_EQ(reads.commit().reason, AbortReason::kNodeUnreachable);
+  EXPECT_EQ(writes.commit().reason, AbortReason::kNodeUnreachable);
+  EXPECT_EQ(declares.declare(std::vector<Declared>{{table(2), "1x", true}}), Outcome::kAborted);
+  EXPECT_EQ(declares.commit().reason, AbortReason::kNodeUnreachable);
+  EXPECT_EQ(at(0, "1x"), "anew") << "it wrote nothing";
+}
+
+/// What a transaction held there is gone with that life: it is not given back, and does not keep the next life waiting.
+TEST_P(FormerLife, HasTakenItsLocksWithIt) {
+  membership::Configuration configuration;
+  for (membership::NodeId id = 0; id < 3; ++id)
+    configuration.add(id) = {.id = id, .generation = 1, .state = membership::MemberState::kServing, .address = ""};
+  membership::Living living;
+  living.follow(configuration);
+  cluster_.node(0).set_living(living);
+  base::set_sync_hook([this](std::string_view point) {
+    if (point == "across.logged") cluster_.network.partition({0}, {kBack});
+  });
+  EXPECT_EQ(put(), AbortReason::kNone);
+  base::set_sync_hook({});
+  RemoteWorker& worker = cluster_.node(0).remote();
+  EXPECT_TRUE(worker.has_left_locks());
+  come_back();
+  // The next life is a member before it can be reached.
+  configuration.find(kBack)->generation = 2;
+  configuration.find(kBack)->state = membership::MemberState::kJoining;
+  living.follow(configuration);
+  cluster_.network.run_for(100'000'000);
+  EXPECT_EQ(at(0, "0x"), "old") << "the worker tries between its transactions";
+  EXPECT_FALSE(worker.has_left_locks());
+  for (const auto& [from, to] : {std::pair{0u, kBack}, {kBack, 0u}})
+    cluster_.network.heal_link(static_cast<rdma::NodeId>(from), static_cast<rdma::NodeId>(to));
+  learn();
+  EXPECT_EQ(at(0, "1x"), "anew");
+  EXPECT_EQ(put(), AbortReason::kNone);
+}
+
+/// The same, told by the fabric alone.
+TEST_P(FormerLife, HasTakenItsLocksWithItAlsoForANodeThatIsNotTold) {
+  base::set_sync_hook([this](std::string_view point) {
+    if (point == "across.logged") cluster_.network.lose_connections(0, kBack);
+    if (point == "across.logged") cluster_.network.partition({0}, {kBack});
+  });
+  EXPECT_EQ(put(), AbortReason::kNone);
+  base::set_sync_hook({});
+  RemoteWorker& worker = cluster_.node(0).remote();
+  EXPECT_TRUE(worker.has_left_locks());
+  come_back();
+  for (const auto& [from, to] : {std::pair{0u, kBack}, {kBack, 0u}})
+    cluster_.network.heal_link(static_cast<rdma::NodeId>(from), static_cast<rdma::NodeId>(to));
+  cluster_.network.run_for(100'000'000);
+  EXPECT_EQ(at(0, "0x"), "old");
+  EXPECT_FALSE(worker.has_left_locks());
+  learn();
+  EXPECT_EQ(at(0, "1x"), "anew");
+}
+
+}  // namespace
+}  // namespace granary::cluster::test
