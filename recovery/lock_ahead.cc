@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/base/check.h"
+#include "src/base/crc32c.h"
 #include "src/record/state_word.h"
 
 namespace granary::recovery {
@@ -15,8 +16,20 @@ using log::NamedLock;
 
 /// A slot's header as the area shows it.
 struct Slot {
-  std::uint64_t bytes, log_end, tid;
+  std::uint64_t named, log_end, tid, check;
+
+  std::uint64_t bytes() const { return log::bytes_of_named(named); }
+  /// Returns what is wrong with the announcement of the transaction's decision, or nullptr.
+  const char* wrong_decision() const {
+    if (log_end == 0) return nullptr;
+    if ((log_end & log::kAnnounced) != log::kAnnounced || check != log::decision_check(tid, log_end))
+      return "the checksum of its decision is wrong";
+    return tid == 0 || tid != record::tid_of(tid) ? "it is decided without a TID" : nullptr;
+  }
+  /// Whether a ring with this tail has the entry of which the announcement speaks.
+  bool is_decided(std::uint64_t tail) const { return log_end != 0 && (log_end & ~log::kAnnounced) <= tail; }
 };
+static_assert(sizeof(Slot) == sizeof(log::SlotHeader));
 
 /// Takes the next lock off `rest`. Returns nullptr, or what is wrong with it.
 const char* take_lock(std::string_view& rest, NamedLock& lock) {
@@ -37,14 +50,16 @@ Status damaged(std::uint64_t slot, const char* why) {
 /// The transaction whose locks begin in block `number`; `room` is what that and the later blocks have.
 Result<UnfinishedTransaction> read_slot(const Slot& slot, std::uint64_t number, std::string_view room,
                                         std::uint64_t tail) {
-  if (slot.bytes > room.size()) return damaged(number, "it has more bytes than there are");
+  if (slot.bytes() > room.size()) return damaged(number, "it has more bytes than there are");
+  if (slot.bytes() == 0) return damaged(number, "it has a checksum, but no locks");
+  const std::string_view locks = room.substr(0, slot.bytes());
+  if (base::crc32c(0, locks.data(), locks.size()) != log::crc_of_named(slot.named))
+    return damaged(number, "the checksum of its locks is wrong");
+  if (const char* const wrong = slot.wrong_decision(); wrong != nullptr) return damaged(number, wrong);
   UnfinishedTransaction found;
-  if (slot.log_end != 0 && slot.log_end <= tail) {
-    if (slot.tid == 0 || slot.tid != record::tid_of(slot.tid)) return damaged(number, "it is decided without a TID");
-    found.tid = slot.tid;
-  }
+  if (slot.is_decided(tail)) found.tid = slot.tid;
   NamedLock lock;
-  for (std::string_view rest = room.substr(0, slot.bytes); !rest.empty(); found.locks.push_back(lock)) {
+  for (std::string_view rest = locks; !rest.empty(); found.locks.push_back(lock)) {
     if (const char* const wrong = take_lock(rest, lock); wrong != nullptr) return damaged(number, wrong);
   }
   return found;
@@ -60,13 +75,13 @@ Result<std::vector<UnfinishedTransaction>> read_lock_ahead(std::string_view area
   for (std::uint64_t number = 0; number < slots; ++number) {
     Slot slot;
     std::memcpy(&slot, area.data() + number * sizeof(log::SlotHeader), sizeof slot);
-    if (slot.bytes == 0) continue;
+    if (slot.named == 0) continue;
     if (number < behind) return damaged(number, "its block is another slot's");
     const std::size_t begin = slots * sizeof(log::SlotHeader) + number * log::kLockBlockBytes;
     auto found = read_slot(slot, number, area.substr(begin), tail);
     if (!found.ok()) return found.status();
     all.push_back(std::move(*found));
-    behind = number + (slot.bytes + log::kLockBlockBytes - 1) / log::kLockBlockBytes;
+    behind = number + (slot.bytes() + log::kLockBlockBytes - 1) / log::kLockBlockBytes;
   }
   return all;
 }

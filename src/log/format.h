@@ -22,9 +22,11 @@
 namespace granary::log {
 
 /// Format versions of segments and rings: of a database alone, and of a node of a cluster, whose transactions also write
-/// records of other nodes, and whose rings have a lock-ahead record.
+/// records of other nodes.
 inline constexpr std::uint32_t kFormatVersion = 6;
 inline constexpr std::uint32_t kClusterFormatVersion = 7;
+/// The version of a ring of such a node: it has a lock-ahead record, which has checksums since version 8.
+inline constexpr std::uint32_t kClusterRingVersion = 8;
 inline constexpr std::size_t kAlignment = 8;
 inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
 

@@ -57,7 +57,7 @@ bool LockRecord::reserve(std::uint64_t bytes) {
   const std::uint64_t first = area_->take(count);
   if (first == area_->slots()) return false;
   area_->header(first).log_end.store(0, std::memory_order_release);
-  runs_.push_back({.first = first, .count = count, .bytes = 0});
+  runs_.push_back({.first = first, .count = count, .bytes = 0, .crc = 0});
   return true;
 }
 
@@ -70,20 +70,24 @@ void LockRecord::add(const NamedLock& lock) {
   const auto words = std::bit_cast<std::array<std::uint64_t, sizeof header / sizeof(std::uint64_t)>>(header);
   for (std::size_t i = 0; i < words.size(); ++i) store(to + i, words[i]);
   store_bytes(to + words.size(), lock.key);
+  run.crc = base::crc32c(run.crc, to, named_bytes(lock.key.size()));
 }
 
 void LockRecord::publish() {
   if (runs_.empty()) return;
   const Run& run = runs_.back();
-  area_->header(run.first).bytes.store(run.bytes, std::memory_order_release);
+  const std::uint64_t named = named_word(static_cast<std::uint32_t>(run.bytes), run.crc);
+  area_->header(run.first).named.store(named, std::memory_order_release);
 }
 
 void LockRecord::decide(std::uint64_t tid, std::uint64_t log_end) {
-  base::invariant("I10", log_end != 0);
+  base::invariant("I10", log_end != 0 && (log_end & kAnnounced) == 0);
+  const std::uint64_t announced = log_end | kAnnounced;
   for (const Run& run : runs_) {
     SlotHeader& header = area_->header(run.first);
     header.tid.store(tid, std::memory_order_release);
-    header.log_end.store(log_end, std::memory_order_release);
+    header.check.store(decision_check(tid, announced), std::memory_order_release);
+    header.log_end.store(announced, std::memory_order_release);
   }
 }
 
@@ -93,7 +97,7 @@ void LockRecord::take_back_decision() {
 
 void LockRecord::complete() {
   for (const Run& run : runs_) {
-    area_->header(run.first).bytes.store(0, std::memory_order_release);
+    area_->header(run.first).named.store(0, std::memory_order_release);
     area_->give_back(run.first, run.count);
   }
   runs_.clear();

@@ -8,16 +8,20 @@
 //
 // A transaction takes blocks that follow each other, writes its locks there and then their bytes into the header of the first:
 // before the first CAS is posted. It takes more if it locks more later. When the last x-lock has been given back, with what was
-// decided or without, `bytes` becomes 0: that is the completion mark.
+// decided or without, `named` becomes 0: that is the completion mark.
+//
+// Recovery writes to other nodes' records by what it reads here, so a changed bit must not pass. The locks have a checksum, which
+// stands in the same word as their bytes: one store names a lock and makes it count. The decision has one, too. No word that counts
+// becomes 0 by one changed bit, which would forget the locks, or the decision.
 //
 // What is found after the process was killed is whole, since every store here is a release store: the compiler moves none in front
 // of an earlier one, a processor's stores reach memory in program order (x86-64), and those that were executed do so whatever
-// becomes of the process. So `bytes` counts no lock of which not all is there, and none of a former transaction stands over
+// becomes of the process. So `named` counts no lock of which not all is there, and none of a former transaction stands over
 // the locks of the next. What posts the CAS releases as well (shm: the atomic itself; verbs: the doorbell).
 //
 // A transaction is decided when the ring holds its entry (I8), which is one store, that of `tail`. `log_end` says where the
-// entry ends in the ring and is there before: the transaction is decided exactly if tail ≥ log_end ≠ 0, at whatever instruction
-// the process ends. One worker is one thread, and nothing else is published between the two stores.
+// entry ends in the ring and is there before: the transaction is decided exactly if log_end is announced and tail has come so far, at
+// whatever instruction the process ends. One worker is one thread, and nothing else is published between the two stores.
 
 #include <atomic>
 #include <cstdint>
@@ -25,16 +29,33 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/crc32c.h"
+#include "src/log/format.h"
+
 namespace granary::log {
 
 /// Of the blocks that begin with the one of the same number. Written by the worker, read after its process has ended.
 struct SlotHeader {
-  std::atomic<std::uint64_t> bytes;    ///< of the locks that are named there; 0: none, and nothing else here counts
-  std::atomic<std::uint64_t> log_end;  ///< where the transaction's entry ends in the ring; 0: it has none yet
-  std::atomic<std::uint64_t> tid;      ///< counts if it is decided
-  std::uint64_t reserved;
+  std::atomic<std::uint64_t> named;  ///< named_word(); 0: no lock is named, and nothing else here counts
+  std::atomic<std::uint64_t>
+      log_end;  ///< where the transaction's entry ends in the ring, and kAnnounced; 0: it has none yet
+  std::atomic<std::uint64_t> tid;    ///< counts, as does the next, if log_end is announced
+  std::atomic<std::uint64_t> check;  ///< decision_check()
 };
 static_assert(sizeof(SlotHeader) == 32);
+
+/// The bytes of the locks that are named, and in the upper half the CRC of these bytes.
+constexpr std::uint64_t named_word(std::uint32_t bytes, std::uint32_t crc) { return std::uint64_t{crc} << 32 | bytes; }
+constexpr std::uint32_t bytes_of_named(std::uint64_t named) { return static_cast<std::uint32_t>(named); }
+constexpr std::uint32_t crc_of_named(std::uint64_t named) { return static_cast<std::uint32_t>(named >> 32); }
+
+/// An entry ends on a boundary of kAlignment, so these bits are free to tell an announced end from 0.
+inline constexpr std::uint64_t kAnnounced = kAlignment - 1;
+
+inline std::uint64_t decision_check(std::uint64_t tid, std::uint64_t announced_end) {
+  const std::uint64_t words[] = {tid, announced_end};
+  return base::crc32c(0, words, sizeof words);
+}
 
 struct LockHeader {
   std::uint64_t word;       ///< the x-lock's (src/record/state_word.h)
@@ -122,6 +143,7 @@ class LockRecord {
     std::uint64_t first;
     std::uint64_t count;  ///< of slots
     std::uint64_t bytes;  ///< written, published or not
+    std::uint32_t crc;    ///< of these
     std::uint64_t room() const { return count * kLockBlockBytes - bytes; }
   };
 

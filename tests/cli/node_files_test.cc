@@ -131,7 +131,8 @@ class NodeFiles : public FileCells {
   static std::vector<std::size_t> flips_of_lock() {
     const std::size_t slot = lock_area(),
                       lock = slot + log::lock_slots(std::size_t{128} << 10) * sizeof(log::SlotHeader);
-    return {slot + offsetof(log::SlotHeader, bytes), lock + offsetof(log::LockHeader, key_bytes)};
+    return {slot + offsetof(log::SlotHeader, named), slot + offsetof(log::SlotHeader, log_end),
+            lock + offsetof(log::LockHeader, place), lock + sizeof(log::LockHeader)};
   }
 
   static std::unique_ptr<NodeHistories> histories_;

@@ -179,8 +179,10 @@ void add_locks(const Corpus& corpus, int transactions) {
     record.publish();
     if (i == 1) record.decide(record::make_tid(7, 1), kTail);
   }
-  corpus.add("locks", std::to_string(transactions) + "-transactions", kAsItIs,
-             bytes.substr(0, bytes.find_last_not_of('\0') + 1));
+  for (const char first : {kAsItIs, kMended}) {
+    corpus.add("locks", std::to_string(transactions) + (first == kMended ? "-transactions-mended" : "-transactions"),
+               first, bytes.substr(0, bytes.find_last_not_of('\0') + 1));
+  }
 }
 
 void add_messages(const Corpus& corpus) {

@@ -169,25 +169,26 @@ TEST_F(RingTest, RefusesATruncatedFile) {
 
 TEST_F(RingTest, RefusesAnotherVersionByNumber) {
   made();
-  const std::string message =
-      refusal([](std::string& file) { file[offsetof(RingHeader, version)] = kFormatVersion - 1; });
-  EXPECT_THAT(message, HasSubstr("format version 5, expected 6 to 7"));
+  for (const char version : {5, 7, 9}) {
+    const std::string message = refusal([&](std::string& file) { file[offsetof(RingHeader, version)] = version; });
+    EXPECT_THAT(message, HasSubstr("format version " + std::to_string(version) + ", expected 6 or 8"));
+  }
 }
 
 TEST_F(RingTest, OnlyThatOfANodeOfAClusterHasALockAheadRecord) {
-  for (const std::uint32_t version : {kFormatVersion, kClusterFormatVersion}) {
+  for (const std::uint32_t version : {kFormatVersion, kClusterRingVersion}) {
     for (const std::uint64_t capacity : {kCapacity, std::uint64_t{4} << 20}) {
       {
         const auto ring = Ring::create(path_, {kDatabase, 5, 7, version}, capacity);
         ASSERT_TRUE(ring.ok()) << ring.status().message();
         publish(**ring, std::string(80, 'x'));
-        if (version == kClusterFormatVersion) std::memset((*ring)->lock_ahead()->block(0), 'y', kLockBlockBytes);
+        if (version == kClusterRingVersion) std::memset((*ring)->lock_ahead()->block(0), 'y', kLockBlockBytes);
       }
       const auto ring = Ring::open(path_, kDatabase);
       ASSERT_TRUE(ring.ok()) << ring.status().message();
       EXPECT_EQ((*ring)->pending(), std::string(80, 'x'));
-      EXPECT_EQ((*ring)->lock_ahead() != nullptr, version == kClusterFormatVersion);
-      const std::uint64_t bytes = version == kClusterFormatVersion ? lock_area_bytes(capacity) : 0;
+      EXPECT_EQ((*ring)->lock_ahead() != nullptr, version == kClusterRingVersion);
+      const std::uint64_t bytes = version == kClusterRingVersion ? lock_area_bytes(capacity) : 0;
       EXPECT_EQ((*ring)->lock_area().size(), bytes);
       ASSERT_TRUE(base::system_files().remove(path_).ok());
     }
