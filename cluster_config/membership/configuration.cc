@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace granary::membership {
@@ -15,8 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 1;
-constexpr std::array<std::string_view, 4> kStates = {"joining", "serving", "left", "dead"};  // in MemberState's order
+constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormatWithoutOwed = 1;  ///< of releases that let dead nodes come back only with all others
+constexpr std::array<std::string_view, 5> kStates = {"joining", "ready", "serving", "left",
+                                                     "dead"};                             // in MemberState's order
+constexpr std::array<std::string_view, 3> kPhases = {"waiting", "settling", "adopting"};  // in RecoveryPhase's order
 
 bool before(const Member& member, NodeId id) { return member.id < id; }
 
@@ -48,10 +52,16 @@ class Fields {
     }
     return std::stoull(digits, nullptr, 16);
   }
-  MemberState state(const char* key) {
-    const auto found = std::ranges::find(kStates, text(key));
-    if (found == kStates.end()) return wrong<MemberState>();
-    return static_cast<MemberState>(found - kStates.begin());
+  bool flag(const char* key) {
+    const json* const value = find(key);
+    return value == nullptr || !value->is_boolean() ? wrong<bool>() : value->get<bool>();
+  }
+  /// One of an enum's words, which are in the order of its values.
+  template <typename T>
+  T word(const char* key, std::span<const std::string_view> words) {
+    const auto found = std::ranges::find(words, text(key));
+    if (found == words.end()) return wrong<T>();
+    return static_cast<T>(found - words.begin());
   }
   const json* array(const char* key) {
     const json* const value = find(key);
@@ -79,20 +89,63 @@ std::optional<Member> member_of(const json& object) {
   Fields fields(object);
   Member member{.id = fields.number<NodeId>("id"),
                 .generation = fields.number<Generation>("generation"),
-                .state = fields.state("state"),
+                .state = fields.word<MemberState>("state", kStates),
                 .address = fields.text("address")};
   if (object.contains("note")) member.note = fields.text("note");
   if (object.contains("protocol")) member.protocol = fields.hexadecimal("protocol");
   if (object.contains("release")) member.release = fields.text("release");
+  if (object.contains("quiet"))
+    member.quiet = {.number = fields.number<std::uint64_t>("quiet"),
+                    .epoch = fields.number<std::uint64_t>("epoch"),
+                    .logged = fields.flag("logged")};
   const bool sound = fields.ok() && member.generation != 0 && member.id < kMostMembers &&
                      member.address.size() <= kMostAddressBytes && member.note.size() <= kMostNoteBytes &&
                      member.release.size() <= kMostReleaseBytes;
   return sound ? std::optional(std::move(member)) : std::nullopt;
 }
 
+std::optional<Owed> owed_of(const json& object) {
+  Fields fields(object);
+  Owed owed{.node = fields.number<NodeId>("node"),
+            .generation = fields.number<Generation>("generation"),
+            .number = fields.number<std::uint64_t>("number"),
+            .phase = fields.word<RecoveryPhase>("phase", kPhases)};
+  if (object.contains("claimed_by")) {
+    owed.claimed_by = fields.number<NodeId>("claimed_by");
+    owed.claimed_generation = fields.number<Generation>("claimed_generation");
+  }
+  const bool sound = fields.ok() && owed.generation != 0 && owed.node < kMostMembers;
+  return sound ? std::optional(owed) : std::nullopt;
+}
+
+/// Takes what is told of lives that begin and end; false if it is not sound.
+bool take_lives(const json& document, Configuration& configuration) {
+  Fields fields(document);
+  configuration.number = fields.number<std::uint64_t>("number");
+  if (document.contains("leads")) configuration.leads = fields.number<NodeId>("leads");
+  const json* const owed = fields.array("owed");
+  if (!fields.ok()) return false;
+  for (const json& object : *owed) {
+    const std::optional<Owed> debt = owed_of(object);
+    if (!debt || configuration.find(debt->node) == nullptr) return false;
+    configuration.owed.push_back(*debt);
+  }
+  return !configuration.leads || configuration.find(*configuration.leads) != nullptr;
+}
+
+/// In a document of an older release, which counts no lives, a dead node owes something until it serves again.
+void count_old_lives(Configuration& configuration) {
+  configuration.number = configuration.version;
+  for (const Member& member : configuration.members) {
+    if (member.state != MemberState::kDead) continue;
+    configuration.owed.push_back({.node = member.id, .generation = member.generation, .number = configuration.number});
+  }
+}
+
 std::optional<Configuration> parse(const json& document) {
   Fields fields(document);
-  const bool known = fields.number<std::uint64_t>("format") == kFormat;
+  const auto format = fields.number<std::uint64_t>("format");
+  const bool known = format == kFormat || format == kFormatWithoutOwed;
   Configuration configuration{.cluster = fields.text("cluster"),
                               .cluster_id = fields.hexadecimal("cluster_id"),
                               .fingerprint = fields.hexadecimal("fingerprint"),
@@ -106,12 +159,14 @@ std::optional<Configuration> parse(const json& document) {
     if (!configuration.members.empty() && configuration.members.back().id >= member->id) return std::nullopt;
     configuration.members.push_back(std::move(*member));
   }
-  return configuration;
+  const bool sound = format == kFormat ? take_lives(document, configuration) : (count_old_lives(configuration), true);
+  return sound ? std::optional(std::move(configuration)) : std::nullopt;
 }
 
 }  // namespace
 
 std::string_view name(MemberState state) { return kStates[static_cast<std::size_t>(state)]; }
+std::string_view name(RecoveryPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
 const Member* Configuration::find(NodeId id) const {
   const auto found = std::lower_bound(members.begin(), members.end(), id, before);
@@ -132,17 +187,56 @@ std::vector<NodeId> Configuration::missing(std::span<const NodeId> nodes) const 
 }
 
 const Member* Configuration::leader() const {
-  for (const MemberState state : {MemberState::kServing, MemberState::kJoining}) {
-    const auto found = std::ranges::find(members, state, &Member::state);
-    if (found != members.end()) return &*found;
-  }
-  return nullptr;
+  const Member* const member = leads ? find(*leads) : nullptr;
+  return member != nullptr && member->live() ? member : nullptr;
+}
+
+const Owed* Configuration::debt(NodeId node, Generation generation) const {
+  const auto found =
+      std::ranges::find_if(owed, [&](const Owed& one) { return one.node == node && one.generation == generation; });
+  return found == owed.end() ? nullptr : &*found;
+}
+
+Owed* Configuration::debt(NodeId node, Generation generation) {
+  return const_cast<Owed*>(std::as_const(*this).debt(node, generation));
+}
+
+bool Configuration::owes(NodeId node) const { return std::ranges::find(owed, node, &Owed::node) != owed.end(); }
+
+bool Configuration::quiet_since(std::uint64_t ended) const {
+  return std::ranges::all_of(members, [ended](const Member& member) {
+    return member.state != MemberState::kServing || member.quiet.number >= ended;
+  });
 }
 
 Member& Configuration::add(NodeId id) {
   const auto place = std::lower_bound(members.begin(), members.end(), id, before);
   if (place != members.end() && place->id == id) return *place;
   return *members.insert(place, Member{.id = id, .generation = 0, .state = MemberState::kJoining, .address = {}});
+}
+
+void count_lives(const Configuration& before, Configuration& after) {
+  const auto goes_on = [](const Configuration& in, const Member& life) {
+    const Member* const member = in.find(life.id);
+    return member != nullptr && member->live() && member->generation == life.generation;
+  };
+  std::vector<Owed> owed;
+  bool counts = false;
+  for (const Member& life : before.members) {
+    if (!life.live() || goes_on(after, life)) continue;
+    counts = true;
+    const Member* const now = after.find(life.id);
+    const bool in_order = now != nullptr && now->generation == life.generation && now->state == MemberState::kLeft;
+    if (!in_order) owed.push_back({.node = life.id, .generation = life.generation, .number = before.number + 1});
+  }
+  for (const Member& life : after.members) counts |= life.live() && !goes_on(before, life);
+  if (!counts) return;
+  after.number = before.number + 1;
+  after.owed.insert(after.owed.end(), owed.begin(), owed.end());
+  const auto serves = std::ranges::find(after.members, MemberState::kServing, &Member::state);
+  const auto lives = std::ranges::find_if(after.members, [](const Member& member) { return member.live(); });
+  after.leads.reset();
+  if (lives != after.members.end()) after.leads = serves != after.members.end() ? serves->id : lives->id;
 }
 
 std::string to_text(const Configuration& configuration) {
@@ -155,13 +249,28 @@ std::string to_text(const Configuration& configuration) {
     if (!member.note.empty()) members.back()["note"] = member.note;
     if (member.protocol != 0) members.back()["protocol"] = hexadecimal(member.protocol);
     if (!member.release.empty()) members.back()["release"] = member.release;
+    if (member.quiet == Quiet{}) continue;
+    members.back()["quiet"] = member.quiet.number;
+    members.back()["epoch"] = member.quiet.epoch;
+    members.back()["logged"] = member.quiet.logged;
   }
-  const json document = {{"format", kFormat},
-                         {"cluster", configuration.cluster},
-                         {"cluster_id", hexadecimal(configuration.cluster_id)},
-                         {"fingerprint", hexadecimal(configuration.fingerprint)},
-                         {"version", configuration.version},
-                         {"members", std::move(members)}};
+  json owed = json::array();
+  for (const Owed& debt : configuration.owed) {
+    owed.push_back(
+        {{"node", debt.node}, {"generation", debt.generation}, {"number", debt.number}, {"phase", name(debt.phase)}});
+    if (debt.claimed_generation == 0) continue;
+    owed.back()["claimed_by"] = debt.claimed_by;
+    owed.back()["claimed_generation"] = debt.claimed_generation;
+  }
+  json document = {{"format", kFormat},
+                   {"cluster", configuration.cluster},
+                   {"cluster_id", hexadecimal(configuration.cluster_id)},
+                   {"fingerprint", hexadecimal(configuration.fingerprint)},
+                   {"version", configuration.version},
+                   {"number", configuration.number},
+                   {"members", std::move(members)},
+                   {"owed", std::move(owed)}};
+  if (configuration.leads) document["leads"] = *configuration.leads;
   return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";  // text that is no UTF-8 must not throw
 }
 

@@ -26,6 +26,7 @@ Status ConfigurationDocument::amend(Edit edit) {
     const Configuration before = configuration;
     if (Status refused = edit(configuration); !refused.ok()) return refused;
     if (configuration != before) {
+      count_lives(before, configuration);
       ++configuration.version;
       const Result<bool> replaced = board_->replace(*version, to_text(configuration));
       if (!replaced.ok()) return replaced.status();

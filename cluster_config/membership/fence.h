@@ -2,9 +2,9 @@
 // A node's right to commit. I11: a node that lost its membership stops before others may act on its behalf, and a
 // transaction of an older configuration can no longer commit.
 //
-// A transaction notes version() when it begins, and asks open() before its decision. The membership moves or closes the
-// fence before it tells anybody of another configuration: whoever was told, and then waits for the commits that were
-// under way, knows that no other transaction of the older configuration commits. Where nodes share memory (`local`), others set a bit of a word
+// A transaction notes number() when it begins, and asks open() before its decision. When a life begins or ends, the node's Membership
+// moves or closes the fence before it tells anybody of that: whoever was told, and then waits for the commits that were
+// under way, knows that no other transaction of the older membership commits. Where nodes share memory (`local`), others set a bit of a word
 // that the fence asks before they count the node as dead, so it is closed by then even if the node's own threads have not run. No question helps a process that is stopped
 // between the answer and what follows; therefore peers also cut a victim off.
 
@@ -18,25 +18,25 @@
 namespace granary::membership {
 
 /// Written by the node's Membership, read by workers; a cache line of its own, that changes a few times a second at most.
-/// Stores are releases and loads acquires: who sees a version sees what was done before the fence moved to it.
+/// Stores are releases and loads acquires: who sees a number sees what was done before the fence moved to it.
 class alignas(base::kCacheLine) Fence {
  public:
-  static constexpr std::uint64_t kClosed = 0;  ///< the version of a node that is no member
+  static constexpr std::uint64_t kClosed = 0;  ///< the number at a node that is no member
 
-  /// Of the current configuration.
-  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  /// The number of the present membership (Configuration::number).
+  std::uint64_t number() const { return number_.load(std::memory_order_acquire); }
   /// Until then, by lifetime_us(), nobody takes this node for gone; kForever while its process lives.
   std::uint64_t valid_until_us() const { return valid_until_us_.load(std::memory_order_acquire); }
 
-  /// Whether a transaction that noted `version` may commit now.
+  /// Whether a transaction that noted `number` may commit now.
   bool open(std::uint64_t noted) const {
-    if (noted == kClosed || version() != noted || condemned()) return false;
+    if (noted == kClosed || number() != noted || condemned()) return false;
     const std::uint64_t end = valid_until_us();
     return end == kForever || lifetime_us() < end;
   }
   /// The same at a time that the caller tells (simulations).
   bool open_at(std::uint64_t noted, std::uint64_t now_us) const {
-    return noted != kClosed && version() == noted && !condemned() && now_us < valid_until_us();
+    return noted != kClosed && number() == noted && !condemned() && now_us < valid_until_us();
   }
 
   /// Whether others have condemned this node: it is dead, or about to be, in a configuration that it may not have seen.
@@ -46,7 +46,7 @@ class alignas(base::kCacheLine) Fence {
   /// Before anybody asks: the word that tells it (Board::verdict()), which outlives the fence.
   void heed(const std::atomic<std::uint64_t>& verdict) { verdict_ = &verdict; }
 
-  void move(std::uint64_t version) { version_.store(version, std::memory_order_release); }
+  void move(std::uint64_t number) { number_.store(number, std::memory_order_release); }
   void extend(std::uint64_t valid_until_us) { valid_until_us_.store(valid_until_us, std::memory_order_release); }
   void close() {
     extend(0);
@@ -54,7 +54,7 @@ class alignas(base::kCacheLine) Fence {
   }
 
  private:
-  std::atomic<std::uint64_t> version_{kClosed};
+  std::atomic<std::uint64_t> number_{kClosed};
   std::atomic<std::uint64_t> valid_until_us_{0};
   std::atomic<std::uint64_t> no_verdict_{0};  ///< of kinds without one; nobody sets it
   const std::atomic<std::uint64_t>* verdict_ = &no_verdict_;

@@ -20,8 +20,6 @@ std::uint64_t draw_cluster_id() {
   return id;
 }
 
-Status refuse(std::string message) { return Status(StatusCode::kFailedPrecondition, std::move(message)); }
-
 std::string release_of(std::string_view release, std::uint64_t protocol) {
   return fmt::format("granary {} (protocol {:016x})", release.empty() ? "of an older release" : release, protocol);
 }
@@ -35,13 +33,18 @@ class Joining {
         board_(document.board()) {}
 
   Status admit(Configuration& configuration) const;
+  /// Whether others serve to which this node comes back.
+  Result<bool> rejoins(const Configuration& configuration) const;
   Status check_data(const Configuration& configuration) const;
   Status make_mark();
+  Status await_debts(std::uint64_t patience_us);
 
  private:
   Status compare(Configuration& configuration) const;
   Status mark() { return board_.mark(options_.node, options_.address); }
   Status mark_together(std::uint64_t patience_us);
+  Status await_together(std::uint64_t patience_us);
+  const Member* other_that_serves(const Configuration& found, const Marks& marks) const;
   Status end_former_life(bool marked);
   Status await_former_fence();
 
@@ -69,24 +72,47 @@ Status Joining::mark_together(std::uint64_t patience_us) {
   }
   if (Status over = await_former_fence(); !over.ok()) return over;
   if (Status ended = end_former_life(/*marked=*/!*unmarked); !ended.ok()) return ended;
+  if (Status may = options_.rejoins_us ? await_debts(*options_.rejoins_us) : await_together(patience_us); !may.ok())
+    return may;
+  return *unmarked ? mark() : Status();
+}
+
+/// Returns another member that serves, by its mark as well; nullptr if there is none.
+const Member* Joining::other_that_serves(const Configuration& found, const Marks& marks) const {
+  const auto member = std::ranges::find_if(found.members, [&](const Member& other) {
+    return other.state == MemberState::kServing && other.id != options_.node && has(marks, other.id);
+  });
+  return member == found.members.end() ? nullptr : &*member;
+}
+
+Status Joining::await_together(std::uint64_t patience_us) {
   std::string serving;
   const auto together =
       document_.await(patience_us, options_.give_up, [&](const Configuration& found, const Marks& marks) {
-        const auto member = std::ranges::find_if(found.members, [&](const Member& other) {
-          return other.state == MemberState::kServing && other.id != options_.node && has(marks, other.id);
-        });
-        serving = member == found.members.end() ? "" : who(*member);
+        const Member* const other = other_that_serves(found, marks);
+        serving = other == nullptr ? "" : who(*other);
         return serving.empty();
       });
   if (!together.ok()) return together.status();
-  if (!*together) {
-    return Status(
-        StatusCode::kUnavailable,
-        fmt::format("{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End "
-                    "all nodes of the cluster, then start all of them",
-                    serving, options_.node));
-  }
-  return *unmarked ? mark() : Status();
+  if (*together) return {};
+  return Status(
+      StatusCode::kUnavailable,
+      fmt::format("{} serves, and node {} does not belong to what runs there: one node cannot come back alone. End "
+                  "all nodes of the cluster, then start all of them",
+                  serving, options_.node));
+}
+
+/// A node comes back to others that serve only when nobody owes anything: what it is to load is whole then.
+Status Joining::await_debts(std::uint64_t patience_us) {
+  std::string waits_for;
+  const auto settled =
+      document_.await(patience_us, options_.give_up, [&](const Configuration& found, const Marks& marks) {
+        waits_for = found.owed.empty() ? "" : debt_text(found.owed.front());
+        return found.owed.empty() || other_that_serves(found, marks) == nullptr;
+      });
+  if (!settled.ok() || *settled) return settled.status();
+  return Status(StatusCode::kUnavailable, fmt::format("node {} cannot come back after {} ms, since {}", options_.node,
+                                                      patience_us / 1000, waits_for));
 }
 
 /// This node's former life has no mark any more, and may commit until its fence has shut by the clock; unless others have waited for that.
@@ -133,6 +159,13 @@ Status Joining::admit(Configuration& configuration) const {
                               options_.known_cluster_id));
   }
   return compare(configuration);
+}
+
+Result<bool> Joining::rejoins(const Configuration& configuration) const {
+  if (!options_.rejoins_us) return false;
+  const Result<Marks> marks = board_.marks();
+  if (!marks.ok()) return marks.status();
+  return other_that_serves(configuration, *marks) != nullptr;
 }
 
 /// Whether the node's data are of its last life. A life notes itself in them before it is in the configuration.
@@ -196,13 +229,19 @@ Status Membership::enter() {
   if (!looked.ok()) return looked;
   if (Status marked = joining.make_mark(); !marked.ok()) return marked;
   if (const auto* const verdict = board_.verdict(); verdict != nullptr) fence_.heed(*verdict);
-  const Status entered = document_.amend([&](Configuration& configuration) -> Status {
+  bool in_debt = false;
+  const auto enter_now = [&](Configuration& configuration) -> Status {
     if (Status refused = joining.admit(configuration); !refused.ok()) return refused;
+    in_debt = false;
     Member& own = configuration.add(options_.node);
     if (generation_ != 0 && own.generation == generation_ && own.live())
       return {};  // an earlier turn, already overtaken
     if (Status refused = joining.check_data(configuration); !refused.ok()) return refused;
-    taken_over_ = own.generation == 0 || own.state == MemberState::kLeft;
+    const Result<bool> rejoins = joining.rejoins(configuration);
+    if (!rejoins.ok()) return rejoins.status();
+    in_debt = *rejoins && !configuration.owed.empty();  // somebody has died since this node has waited for that
+    if (in_debt) return Status(StatusCode::kUnavailable, debt_text(configuration.owed.front()));
+    rejoined_ = *rejoins;
     own = {.id = options_.node,
            .generation = std::max(own.generation + 1, options_.lowest_generation),
            .state = MemberState::kJoining,
@@ -212,7 +251,12 @@ Status Membership::enter() {
     generation_ = own.generation;
     cluster_id_ = configuration.cluster_id;
     return options_.note_life(generation_);
-  });
+  };
+  Status entered = document_.amend(enter_now);
+  while (in_debt) {
+    if (Status settled = joining.await_debts(*options_.rejoins_us); !settled.ok()) return settled;
+    entered = document_.amend(enter_now);
+  }
   if (!entered.ok()) return entered;
   return document_.amend([this](Configuration& configuration) { return follow(configuration); });
 }

@@ -49,9 +49,21 @@ Status Membership::set_own_state(MemberState state) {
 }
 
 Status Membership::serve() {
-  if (Status status = set_own_state(MemberState::kServing); !status.ok()) return status;
-  taken_over_ = true;
-  return {};
+  return document_.amend([this](Configuration& configuration) -> Status {
+    if (Status lost = check_own(configuration); !lost.ok()) return lost;
+    configuration.find(options_.node)->state = MemberState::kServing;
+    std::erase_if(configuration.owed, [this](const Owed& debt) {
+      const bool known = options_.nodes.empty() || std::ranges::find(options_.nodes, debt.node) != options_.nodes.end();
+      return debt.node == options_.node || !known;
+    });
+    return {};
+  });
+}
+
+Status Membership::be_quiet(const Quiet& quiet) {
+  return change_own([&quiet](Member& own) {
+    if (own.quiet.number <= quiet.number) own.quiet = quiet;
+  });
 }
 
 Status Membership::say(const std::string& note) {
@@ -73,7 +85,7 @@ void Membership::stop() {
   changed_.notify_all();
 }
 
-Status Membership::leave() { return end_as(taken_over_ ? MemberState::kLeft : MemberState::kDead); }
+Status Membership::leave() { return end_as(MemberState::kLeft); }
 Status Membership::die() { return end_as(MemberState::kDead); }
 
 Status Membership::end_as(MemberState state) {
@@ -84,10 +96,18 @@ Status Membership::end_as(MemberState state) {
   }
   constexpr std::uint64_t kPatience_us = 3'000'000;  // a board that is slow to answer is no reason to seem dead
   const std::uint64_t end = lifetime_us() + kPatience_us;
-  Status status = set_own_state(state);
+  const auto try_once = [&] {
+    return document_.amend([&](Configuration& configuration) -> Status {
+      if (Status lost = check_own(configuration); !lost.ok()) return lost;
+      const bool took_over = !configuration.owes(options_.node);
+      configuration.find(options_.node)->state = took_over ? state : MemberState::kDead;
+      return {};
+    });
+  };
+  Status status = try_once();
   while (status.code() == StatusCode::kUnavailable && lifetime_us() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the board's wait() is step()'s
-    status = set_own_state(state);
+    status = try_once();
   }
   if (!status.ok()) return status;
   return document_.unmark();
@@ -153,8 +173,8 @@ void Membership::publish(Configuration configuration) {
   {
     const std::lock_guard lock(mutex_);
     if (configuration.version <= configuration_->version) return;
-    base::invariant("I11", fence_.version() < configuration.version);
-    if (status_.ok() && !base::injected("fence-moves-late")) fence_.move(configuration.version);
+    base::invariant("I11", fence_.number() <= configuration.number);
+    if (status_.ok() && !base::injected("fence-moves-late")) fence_.move(configuration.number);
     living_.follow(configuration);
     configuration_ = std::make_shared<const Configuration>(std::move(configuration));
   }
@@ -178,16 +198,16 @@ void Membership::tell() {
   if (newest->version > told_version_) {
     told_version_ = newest->version;
     base::debug_invariant("I11", [&] {
-      const std::uint64_t version = fence_.version();
-      return version == Fence::kClosed || version >= newest->version;
+      const std::uint64_t number = fence_.number();
+      return number == Fence::kClosed || number >= newest->number;
     });
     listener_.changed(*newest);
-    if (base::injected("fence-moves-late")) fence_.move(newest->version);
+    if (base::injected("fence-moves-late")) fence_.move(newest->number);
   }
   std::unique_lock lock(mutex_);
   if (status_.ok() || std::exchange(told_lost_, true)) return;
   const Status why = status_;
-  base::debug_invariant("I11", [&] { return fence_.version() == Fence::kClosed; });
+  base::debug_invariant("I11", [&] { return fence_.number() == Fence::kClosed; });
   lock.unlock();
   listener_.lost(why);
 }

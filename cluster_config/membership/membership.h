@@ -5,14 +5,15 @@
 // - Who joins makes its mark first and enters the configuration then; so a member that lives by the configuration and has
 //   no mark has died, if the configuration was read before the marks. Whoever has missed it for as long as its fence may be
 //   open (Board::fence_lasts_us()) says so in the configuration.
-// - Who died is dead until a later life of it has served: one that joined and left again has taken nothing over.
+// - What a life owes that did not end in order stays in the configuration (Configuration::owed) until somebody has recovered it, or
+//   until a later life of the node serves after all nodes have started together. A life that joined and left again meanwhile has taken
+//   nothing over; so it counts as dead, too.
 // - A member that finds its mark gone, or itself dead in the configuration, or another cluster's configuration in the
 //   place of its own, has lost its membership for good: its process ends (exit code 6).
 // - An older life of a node is dead once a later one is in the configuration, whether or not anybody saw it die.
 //
 // Threads: step() is for one thread (MembershipThread, or a simulation's); everything else is thread-safe.
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,8 @@ struct MembershipOptions {
   std::string cluster;  ///< the name; all members have the same
   /// Of what all members must have alike (the cluster file). All live members have the same.
   std::uint64_t fingerprint = 0;
+  std::vector<NodeId> nodes =
+      {};  ///< all of the cluster's. What others owe is forgotten when this node serves. Empty: any may be one
   std::string address;         ///< where peers find this node; at most kMostAddressBytes
   std::uint64_t protocol = 0;  ///< what nodes do with each other's memory and messages; all live members have the same
   std::string release = {};    ///< of this program, for who is refused; at most kMostReleaseBytes
@@ -63,9 +66,11 @@ struct MembershipOptions {
     data_generation = life.generation;
   }
 
-  /// Nobody joins while others serve already: all begin together. Those that seem to are waited for so long, or as marks may outlive
-  /// their process, as they may be about to leave. Empty: one may join at any time.
+  /// Nobody joins while others serve already, unless `rejoins`: all begin together. Those that seem to are waited for so long, or as
+  /// marks may outlive their process, as they may be about to leave. Empty: one may join at any time.
   std::optional<std::uint64_t> together_us = {};
+  /// This node comes back also while others serve, once no node owes anything any more. It waits for that, at most so long.
+  std::optional<std::uint64_t> rejoins_us = {};
   /// A member that could not commit for a while, since the board was silent, and then finds that others died of that, gives up its
   /// membership as well. For clusters that go on only when all nodes have started again together: who serves is in their way.
   bool ends_with_others = false;
@@ -97,6 +102,8 @@ class Membership {
   NodeId node() const { return options_.node; }
   Generation generation() const { return generation_; }
   std::uint64_t cluster_id() const { return cluster_id_; }
+  /// Others served when this node joined, so it comes back to a cluster that goes on.
+  bool rejoined() const { return rejoined_; }
   /// What the node's data is to remember.
   Life life() const {
     return {.cluster = options_.cluster, .node = options_.node, .cluster_id = cluster_id_, .generation = generation_};
@@ -118,8 +125,21 @@ class Membership {
   /// Lets the others know: they find it beside this member in the configuration. In the place of what it said before; at most
   /// kMostNoteBytes.
   Status say(const std::string& note);
-  /// This node serves from now on.
+  /// This node has its data, and the leader of epochs can reach it.
+  Status be_ready() { return set_own_state(MemberState::kReady); }
+  /// This node serves from now on, and what its former lives owed is taken over.
   Status serve();
+  /// Tells the others how far this node has done its part after lives have ended or begun.
+  Status be_quiet(const Quiet& quiet);
+  /// Claims the recovery of what a life owes, for this node. kFailedPrecondition if it owes nothing any more, if somebody lives who has
+  /// claimed it, or if not all are quiet yet that have to be: about the life itself, and about whoever claimed it before.
+  Status claim(NodeId node, Generation generation);
+  /// Tells the others how far the recovery has come that this node has claimed. kFailedPrecondition if it has the claim no more.
+  Status note_phase(NodeId node, Generation generation, RecoveryPhase phase);
+  /// The life that this node has claimed owes nothing any more. kFailedPrecondition as above.
+  Status note_recovered(NodeId node, Generation generation);
+  /// Gives a claim back, if this node has it.
+  Status give_up_claim(NodeId node, Generation generation);
   /// From now on nothing is committed here, and the membership is no more to be used but to be ended: what is still under way gives up.
   void stop();
   /// Ends the membership in order: nothing is left to recover.
@@ -137,6 +157,8 @@ class Membership {
   Status enter();
   Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);
+  /// Changes what a life owes whose recovery this node has claimed.
+  Status change_claimed(NodeId node, Generation generation, FunctionRef<void(Configuration&, Owed&)> edit);
   void extend(std::uint64_t valid_until_us);
   Status end_as(MemberState state);
   Status follow(Configuration& configuration);
@@ -153,8 +175,7 @@ class Membership {
   BoardSilence silence_;
   Generation generation_ = 0;
   std::uint64_t cluster_id_ = 0;
-  /// Whatever the life before has left is taken over, or it left nothing. Set by the thread that joins and serves.
-  std::atomic<bool> taken_over_ = true;
+  bool rejoined_ = false;  ///< set while it joins
   Fence fence_;
   Living living_;
 

@@ -66,16 +66,16 @@ struct Shared {
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
 
-/// Why a transaction that noted this version of the configuration may not commit now; kNone if it may.
+/// Why a transaction that noted this number of the membership may not commit now; kNone if it may.
 inline AbortReason fenced(const membership::Fence& fence, std::uint64_t noted) {
   if (fence.open(noted)) [[likely]]
     return AbortReason::kNone;
-  const std::uint64_t now = fence.version();
+  const std::uint64_t now = fence.number();
   return now != membership::Fence::kClosed && now != noted ? AbortReason::kConfigurationChanged
                                                            : AbortReason::kMembershipLost;
 }
 
-/// What a transaction of a node of a cluster needs to commit (I11): its node's fence, open at the version that it noted when it began.
+/// What a transaction of a node of a cluster needs to commit (I11): its node's fence, open at the number that it noted when it began.
 struct Right {
   const membership::Fence* fence = nullptr;  ///< none: there is no cluster
   std::uint64_t noted = 0;
@@ -92,7 +92,7 @@ struct EveryRight {
 
 /// Whether this node may not commit anything now. It may not hear either that what it waits for has come, or never will.
 inline bool shut_out(const Shared& shared) {
-  return shared.fence != nullptr && !shared.fence->open(shared.fence->version());
+  return shared.fence != nullptr && !shared.fence->open(shared.fence->number());
 }
 
 /// An absent record that may be unhooked from its index once no snapshot needs it, if it has not changed since. No snapshot ever needs

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 /// RetryPolicy::patience_us.
 bool may_pass(AbortReason reason, const cc::Shared& shared) {
   if (reason == AbortReason::kMembershipLost)  // not if it is for good
-    return shared.fence != nullptr && shared.fence->version() != membership::Fence::kClosed;
+    return shared.fence != nullptr && shared.fence->number() != membership::Fence::kClosed;
   return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kTooMuchUndelivered ||
          reason == AbortReason::kOutOfMemory;
 }

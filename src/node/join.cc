@@ -49,12 +49,19 @@ Status run_on(const std::vector<std::uint32_t>& cpus) {
                             cpus.size(), std::strerror(errno)));
 }
 
+std::vector<membership::NodeId> nodes_of(const ClusterConfig& config) {
+  std::vector<membership::NodeId> nodes;
+  for (const NodeConfig& node : config.nodes) nodes.push_back(node.id);
+  return nodes;
+}
+
 /// With what the node's data remember.
 membership::MembershipOptions membership_options(const ClusterConfig& config, const NodeConfig& node,
                                                  const membership::Life& life) {
   membership::MembershipOptions options{.node = node.id,
                                         .cluster = config.name,
                                         .fingerprint = cluster_config::fingerprint(config),
+                                        .nodes = nodes_of(config),
                                         .address = node.address.empty() ? node.host : node.address,
                                         .protocol = cluster_protocol(),
                                         .release = base::version_text(),

@@ -23,25 +23,28 @@ LeaderThread::~LeaderThread() {
   thread_.join();
 }
 
-/// C and D say which logs nobody needs any more, and a node that has not joined yet may still need them. Members that are
-/// not in the cluster file any more do not count.
+/// D stays while anything is owed: what a dead node has decided may be in its rings only, and others may have read it (I20). C says
+/// which logs nobody needs any more, and a node that does not serve yet may still need them. Members that are not in the cluster file
+/// any more do not count.
 cluster::Going LeaderThread::going(const membership::Configuration& configuration) const {
-  cluster::Going going;
+  cluster::Going going{.durable = configuration.owed.empty()};
   for (const membership::NodeId node : nodes_) {
     const membership::Member* const member = configuration.find(node);
-    if (member == nullptr || member->state == membership::MemberState::kDead) going.durable = false;
-    if (member == nullptr || !member->live()) going.checkpoints = false;
+    if (member == nullptr) going.durable = false;
+    if (member == nullptr || member->state != membership::MemberState::kServing) going.checkpoints = false;
   }
   return going;
 }
 
 void LeaderThread::follow(const membership::Configuration& configuration) {
   cluster::LeaderOptions options{
-      .configuration = configuration.version, .going = going(configuration), .period_us = period_us_};
+      .configuration = configuration.number, .going = going(configuration), .period_us = period_us_};
   const membership::Member* const leader = configuration.leader();
   const bool leads = leader != nullptr && leader->id == fabric_.node().node;
   for (const membership::Member& member : configuration.members) {
-    if (!leads || !member.live()) continue;
+    const bool reached =
+        member.state == membership::MemberState::kReady || member.state == membership::MemberState::kServing;
+    if (!leads || !reached) continue;
     options.members.push_back(
         {.node = member.id, .region = cluster::kControlRegion, .generation = member.generation, .offset = 0});
   }
@@ -67,7 +70,7 @@ void LeaderThread::run() {
   while (!stopping_) {
     const cluster::LeaderOptions options = wanted_;
     if (options.members.empty()) {
-      changed_.wait(lock, [&] { return stopping_ || wanted_.configuration != options.configuration; });
+      changed_.wait(lock, [&] { return stopping_ || wanted_ != options; });
       continue;
     }
     lock.unlock();
@@ -80,9 +83,7 @@ void LeaderThread::run() {
   }
 }
 
-bool LeaderThread::superseded(const cluster::LeaderOptions& options) const {
-  return stopping_ || wanted_.configuration != options.configuration;
-}
+bool LeaderThread::superseded(const cluster::LeaderOptions& options) const { return stopping_ || wanted_ != options; }
 
 void LeaderThread::lead(const cluster::LeaderOptions& options) {
   const auto endpoint = fabric_.open_endpoint();

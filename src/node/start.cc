@@ -30,7 +30,7 @@ std::string start_id_of(const Configuration& configuration) {
 
 /// Called by the membership's thread, after the fence has moved.
 void ClusterNode::follow(const Configuration& configuration) {
-  cluster::act_in(configuration.version, control_block());
+  cluster::act_in(configuration.number, control_block());
   if (leader_ != nullptr) leader_->follow(configuration);
 }
 
@@ -58,7 +58,8 @@ Status ClusterNode::start_with_all() {
   follow(
       *membership_->configuration());  // which the membership may have told of before there was a leader, or an engine
   membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
-  status = peers_->await_members();
+  status = membership_->be_ready();
+  if (status.ok()) status = peers_->await_members();
   if (status.ok()) status = peers_->meet_all(*fabric_);
   if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
   if (!status.ok()) return status;

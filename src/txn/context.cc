@@ -14,7 +14,7 @@ std::uint64_t Context::begin() {
   state_ = State::kOpen;
   doom_ = AbortReason::kNone;
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
-    configuration_ = fence->version();
+    configuration_ = fence->number();
   worker_.lending().await_return();
   return ++serial_;
 }

@@ -19,6 +19,7 @@ class Reports : public testing::Test {
   Reports() {
     for (membership::NodeId id = 1; id <= 3; ++id)
       configuration_.members.push_back({.id = id, .generation = 4, .state = MemberState::kServing, .address = {}});
+    configuration_.leads = 1;
   }
   Member& node(membership::NodeId id) { return *configuration_.find(id); }
   /// The texts of what is told; the notices themselves stay in notices_.

@@ -46,6 +46,7 @@ TEST(Start, ALeaderWithoutAnEndpointTellsWhyTheEpochStays) {
   membership::Configuration configuration;
   configuration.version = 1;
   configuration.add(1).state = membership::MemberState::kServing;
+  configuration.leads = 1;
   leader.follow(configuration);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (leader.status().ok() && std::chrono::steady_clock::now() < end)

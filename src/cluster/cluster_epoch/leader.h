@@ -20,6 +20,7 @@ struct LeaderOptions {
   Going going{};
   std::uint64_t period_us = 40'000;           ///< between two advances
   std::uint64_t connect_timeout_us = 50'000;  ///< for a connection that broke, in each turn
+  bool operator==(const LeaderOptions&) const = default;
 };
 
 /// The means of a leader. All calls are made by one fiber, or by one thread outside of fibers.

@@ -71,7 +71,8 @@ struct Plan {
 /// Which of the cluster's words may advance. They stay where they are while not all nodes that have data are members.
 struct Going {
   bool durable = true;      ///< D; false after a member has died, until its log has been taken over
-  bool checkpoints = true;  ///< C; false while any node that has data, and may need the others' logs, is no member
+  bool checkpoints = true;  ///< C; false while any node that has data, and may need the others' logs, does not serve
+  bool operator==(const Going&) const = default;
 };
 
 Plan plan_turn(epoch::Configuration configuration, std::span<const MemberView> members, const Going& going);

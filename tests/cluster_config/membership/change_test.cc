@@ -92,18 +92,18 @@ TEST_F(MembershipSuite, TheFenceMovesBeforeTheListenerIsTold) {
   listener.changed = [&](const Configuration& configuration) {
     if (!ready.load()) return;
     ++told;
-    if (self->fence().version() < configuration.version || self->fence().open(configuration.version - 1)) ++early;
+    if (self->fence().number() < configuration.number || self->fence().open(configuration.number - 1)) ++early;
   };
   Node zero(world(), options_of(0), listener);
   self = &*zero.operator->();
   ready = true;
-  const std::uint64_t before = zero->configuration()->version;
+  const std::uint64_t before = zero->configuration()->number;
   ASSERT_TRUE(zero->fence().open(before));
   Node one(world(), 1);
   ASSERT_TRUE(one->serve().ok());
   ASSERT_TRUE(zero.sees(1, MemberState::kServing));
-  EXPECT_FALSE(zero->fence().open(before)) << "a transaction of the older configuration may not commit";
-  EXPECT_TRUE(zero->fence().open(zero->configuration()->version));
+  EXPECT_FALSE(zero->fence().open(before)) << "a transaction of the older membership may not commit";
+  EXPECT_TRUE(zero->fence().open(zero->configuration()->number));
   for (int turn = 0; told.load() == 0 && turn < 5000; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GT(told.load(), 0);
   EXPECT_EQ(early.load(), 0);

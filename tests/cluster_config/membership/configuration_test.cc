@@ -15,14 +15,24 @@ Configuration example() {
           .cluster_id = 0xfedcba9876543210,
           .fingerprint = 0xffffffffffffffff,
           .version = 1ull << 60,
+          .number = 1ull << 59,
+          .leads = 3,
           .members = {{.id = 0, .generation = 1, .state = MemberState::kDead, .address = "10.0.0.1:7000"},
                       {.id = 3,
                        .generation = 4'000'000'000,
                        .state = MemberState::kServing,
                        .address = "a\nb\\c",
                        .protocol = 0xfedcba9876543211,
-                       .release = "0.1.0 (\"x\")"},
-                      {.id = kMostMembers - 1, .generation = 2, .state = MemberState::kLeft, .address = ""}}};
+                       .release = "0.1.0 (\"x\")",
+                       .quiet = {.number = 1ull << 59, .epoch = 77}},
+                      {.id = kMostMembers - 1, .generation = 2, .state = MemberState::kLeft, .address = ""}},
+          .owed = {{.node = 0,
+                    .generation = 1,
+                    .number = 1ull << 58,
+                    .phase = RecoveryPhase::kSettling,
+                    .claimed_by = 3,
+                    .claimed_generation = 4'000'000'000},
+                   {.node = kMostMembers - 1, .generation = 1, .number = 12}}};
 }
 
 TEST(Configuration, IsReadAsWritten) {
@@ -45,7 +55,14 @@ TEST(Configuration, OtherTextsAreRefused) {
       "null",
       "{}",
       std::string(100'000, '['),
-      changed("\"format\": 1", "\"format\": 2"),
+      changed("\"format\": 2", "\"format\": 3"),
+      changed("\"leads\": 3", "\"leads\": 4"),
+      changed("\"leads\": 3", "\"leads\": \"3\""),
+      changed("\"owed\"", "\"debt\""),
+      changed("\"settling\"", "\"resting\""),
+      changed("\"node\": 0", "\"node\": 7"),
+      changed("\"claimed_by\": 3", "\"claimed_by\": -3"),
+      changed("\"epoch\": 77", "\"epoch\": true"),
       changed("1152921504606846976", "0"),
       changed("1152921504606846976", "-1"),
       changed("1152921504606846976", "1.5"),
@@ -70,6 +87,18 @@ TEST(Configuration, OtherTextsAreRefused) {
     EXPECT_FALSE(read.ok()) << text.substr(0, 1000);
     EXPECT_EQ(read.status().code(), StatusCode::kDamaged);
   }
+}
+
+/// Such a document lies at a board whose cluster has run an older release before.
+TEST(Configuration, OfAnOlderReleaseTheDeadOweSomething) {
+  const Result<Configuration> read = configuration_of(
+      R"({"format": 1, "cluster": "bank", "cluster_id": "00000000000000aa", "fingerprint": "00000000000000bb",
+          "version": 9, "members": [
+           {"id": 1, "generation": 2, "state": "left", "address": ""},
+           {"id": 2, "generation": 3, "state": "dead", "address": ""}]})");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->number, 9u);
+  EXPECT_EQ(read->owed, (std::vector<Owed>{{.node = 2, .generation = 3, .number = 9}}));
 }
 
 TEST(Configuration, DamagedTextsAreRefusedOrSound) {
@@ -121,6 +150,58 @@ TEST(Configuration, WhoIsGoneDoesNotLead) {
   EXPECT_EQ(configuration.leader()->id, 3);
   configuration.members[1].state = MemberState::kDead;
   EXPECT_EQ(configuration.leader(), nullptr);
+}
+
+/// A member's notes, claims and phases begin nothing anew (R8).
+TEST(Configuration, TheNumberGrowsWithLivesOnly) {
+  Configuration before;
+  for (const NodeId id : {1, 2, 3})
+    before.add(id) = {.id = id, .generation = 1, .state = MemberState::kJoining, .address = {}};
+  Configuration first = before;
+  count_lives({}, first);
+  EXPECT_EQ(first.number, 1u);
+  EXPECT_EQ(first.leader()->id, 1);
+
+  Configuration serving = first;
+  serving.find(2)->state = MemberState::kServing;
+  serving.find(3)->note = "late";
+  serving.find(1)->quiet = {.number = 1, .epoch = 5};
+  count_lives(first, serving);
+  EXPECT_EQ(serving.number, 1u);
+  EXPECT_EQ(serving.leader()->id, 1) << "who leads stays until the number grows";
+
+  Configuration died = serving;
+  died.find(1)->state = MemberState::kDead;
+  count_lives(serving, died);
+  EXPECT_EQ(died.number, 2u);
+  EXPECT_EQ(died.leader()->id, 2);
+  EXPECT_EQ(died.owed, (std::vector<Owed>{{.node = 1, .generation = 1, .number = 2}}));
+
+  Configuration back = died;
+  back.find(1)->generation = 2;
+  back.find(1)->state = MemberState::kJoining;
+  count_lives(died, back);
+  EXPECT_EQ(back.number, 3u);
+  EXPECT_EQ(back.leader()->id, 2) << "who serves leads before who joins";
+  EXPECT_EQ(back.owed, died.owed) << "a next life takes nothing over by beginning";
+
+  Configuration left = back;
+  left.find(3)->state = MemberState::kLeft;
+  count_lives(back, left);
+  EXPECT_EQ(left.number, 4u);
+  EXPECT_EQ(left.owed, died.owed) << "who left in order owes nothing";
+}
+
+TEST(Configuration, ALifeThatANextOneHasOvertakenOwes) {
+  Configuration before;
+  before.add(1) = {.id = 1, .generation = 4, .state = MemberState::kServing, .address = {}};
+  before.number = 10;
+  Configuration after = before;
+  *after.find(1) = {.id = 1, .generation = 5, .state = MemberState::kJoining, .address = {}};
+  count_lives(before, after);
+  EXPECT_EQ(after.number, 11u);
+  EXPECT_NE(after.debt(1, 4), nullptr);
+  EXPECT_EQ(after.debt(1, 5), nullptr);
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ TEST_F(MembershipSuite, WhoLeavesIsGoneInOrder) {
   listener.lost = [&](const Status&) { ++lost; };
   Node zero(world(), options_of(0), listener);
   Node one(world(), 1);
-  const std::uint64_t version = zero->fence().version();
+  const std::uint64_t version = zero->fence().number();
   ASSERT_TRUE(zero->leave().ok());
   EXPECT_FALSE(zero->fence().open(version));
-  EXPECT_EQ(zero->fence().version(), Fence::kClosed);
+  EXPECT_EQ(zero->fence().number(), Fence::kClosed);
   EXPECT_EQ(zero->leave().code(), StatusCode::kMembershipLost) << "one leaves once";
   ASSERT_TRUE(one.sees(0, MemberState::kLeft));
   EXPECT_EQ(lost.load(), 0) << "it is no loss";
@@ -94,12 +94,12 @@ TEST_F(MembershipSuite, WhomOthersCountAsDeadHasLostItsMembership) {
   std::shared_ptr<const Configuration> seen = one->configuration();
   std::vector<Member> members = seen->members;
   members[0].state = MemberState::kDead;
-  const std::uint64_t noted = zero->fence().version();
+  const std::uint64_t noted = zero->fence().number();
   ASSERT_TRUE(one->change(seen->version, members).ok());
   ASSERT_TRUE(zero.is_lost());
   EXPECT_THAT(zero->status().message(), HasSubstr("lost membership at generation 1"));
   EXPECT_FALSE(zero->fence().open(noted));
-  EXPECT_FALSE(zero->fence().open(one->configuration()->version));
+  EXPECT_FALSE(zero->fence().open(one->configuration()->number));
   EXPECT_FALSE(zero->serve().ok());
   for (int turn = 0; lost.load() == 0 && turn < 5000; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(lost.load(), 1);
@@ -110,7 +110,7 @@ TEST_F(MembershipSuite, AWipedBoardIsTheEnd) {
   Node zero(world(), 0);
   world().wipe();
   ASSERT_TRUE(zero.is_lost());
-  EXPECT_EQ(zero->fence().version(), Fence::kClosed);
+  EXPECT_EQ(zero->fence().number(), Fence::kClosed);
 }
 
 }  // namespace

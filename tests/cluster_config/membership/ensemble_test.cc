@@ -133,7 +133,7 @@ TEST(ZookeeperEnsemble, WhomTheOthersCountAsDeadCommitsNothingByAFollowersMemory
   std::thread worker([&] {
     while (!enough) {
       const bool died_before = dead;
-      if (victim->fence().open(victim->fence().version())) ++(died_before ? after : commits);
+      if (victim->fence().open(victim->fence().number())) ++(died_before ? after : commits);
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   });

@@ -72,7 +72,7 @@ TEST_F(Fenced, ALostMarkClosesItForGood) {
   EXPECT_EQ(member_->status().message(), "lost membership at generation 1: its mark is gone from the board in memory");
   EXPECT_EQ(lost_, 1);
   member_->step(0);
-  EXPECT_EQ(member_->fence().version(), Fence::kClosed);
+  EXPECT_EQ(member_->fence().number(), Fence::kClosed);
   EXPECT_EQ(lost_, 1);
 }
 
@@ -164,23 +164,41 @@ TEST_F(Fenced, ALaterLifeEndsAnEarlierOne) {
 }
 
 TEST_F(Fenced, MovesAtOnceWithAChangeOfItsOwn) {
-  const std::uint64_t noted = member_->fence().version();
-  ASSERT_TRUE(member_->serve().ok());
+  const Result<std::unique_ptr<Membership>> other =
+      Membership::join(std::make_unique<MemoryBoard>(place_), options_of(4), {});
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  member_->step(0);
+  const std::uint64_t noted = member_->fence().number();
+  std::vector<Member> members = member_->configuration()->members;
+  members.back().state = MemberState::kDead;
+  ASSERT_TRUE(member_->change(member_->configuration()->version, members).ok());
   EXPECT_FALSE(member_->fence().open_at(noted, 0)) << "before any step";
-  EXPECT_EQ(member_->fence().version(), member_->configuration()->version);
+  EXPECT_EQ(member_->fence().number(), member_->configuration()->number);
+}
+
+/// Each of these would else abort all transactions that are under way (R8).
+TEST_F(Fenced, StaysWhereItIsWhenNoLifeBeginsOrEnds) {
+  const std::uint64_t noted = member_->fence().number();
+  const std::uint64_t version = member_->configuration()->version;
+  ASSERT_TRUE(member_->say("a note").ok());
+  ASSERT_TRUE(member_->be_ready().ok());
+  ASSERT_TRUE(member_->serve().ok());
+  ASSERT_TRUE(member_->be_quiet({.number = noted, .epoch = 7}).ok());
+  EXPECT_EQ(member_->configuration()->version, version + 4);
+  EXPECT_TRUE(member_->fence().open_at(noted, 0));
 }
 
 TEST_F(Fenced, WhoNotesNothingMayNotCommit) { EXPECT_FALSE(member_->fence().open(Fence::kClosed)); }
 
 TEST_F(Fenced, TheClockIsReadIfThereIsAnEnd) {
-  const std::uint64_t version = member_->configuration()->version;
-  EXPECT_FALSE(member_->fence().open(version)) << "the machine has run for more than a millisecond";
+  const std::uint64_t noted = member_->configuration()->number;
+  EXPECT_FALSE(member_->fence().open(noted)) << "the machine has run for more than a millisecond";
   place_->set_valid_until(lifetime_us() + 60'000'000);
   member_->step(0);
-  EXPECT_TRUE(member_->fence().open(version));
+  EXPECT_TRUE(member_->fence().open(noted));
   place_->set_valid_until(kForever);
   member_->step(0);
-  EXPECT_TRUE(member_->fence().open(version));
+  EXPECT_TRUE(member_->fence().open(noted));
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ TEST_F(MembershipSuite, TheLowestThatServesLeads) {
   EXPECT_EQ(two->configuration()->leader()->id, 2) << "1 does not serve yet";
   ASSERT_TRUE(one->serve().ok());
   ASSERT_TRUE(two.sees(1, MemberState::kServing));
+  EXPECT_EQ(two->configuration()->leader()->id, 2) << "no life has begun or ended since";
+  Node three(world(), 3);
+  ASSERT_TRUE(two.sees(3, MemberState::kJoining));
   EXPECT_EQ(two->configuration()->leader()->id, 1);
   ASSERT_TRUE(one->leave().ok());
   ASSERT_TRUE(two.sees(1, MemberState::kLeft));

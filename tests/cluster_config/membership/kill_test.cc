@@ -66,9 +66,9 @@ TEST_F(MembershipSuite, AProcessThatStandsStillIsRemovedAndNeverCommitsAgain) {
   CrashChild child([&](const CrashChild::Report& report) {
     const auto member = Membership::join(world().open().value(), options_of(0), {}).value();
     if (!member->serve().ok()) return;
-    report(member->fence().open(member->fence().version()) ? "serves" : "has no fence");
+    report(member->fence().open(member->fence().number()) ? "serves" : "has no fence");
     while (!shared.dead) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    report(member->fence().open(member->fence().version()) ? "may commit" : "may not commit");
+    report(member->fence().open(member->fence().number()) ? "may commit" : "may not commit");
     while (member->status().ok()) member->step(1000);
     report(member->status().message());
   });

@@ -249,7 +249,7 @@ TEST(LocalBoard, TheFenceOfACondemnedNodeIsShutAtOnce) {
   const TemporaryDirectory directory;
   const auto member =
       Membership::join(open_local_board(directory.path(), kTimeoutUs).value(), options_of(0), {}).value();
-  const std::uint64_t version = member->fence().version();
+  const std::uint64_t version = member->fence().number();
   EXPECT_TRUE(member->fence().open(version));
   Heartbeat watched = Heartbeat::reach(files_in(directory).heartbeat(0)).value();
   while (!watched.condemn(watched.word())) {

@@ -37,7 +37,7 @@ CrashChild::Body committer(World& world, Shared& shared) {
     report("joined");
     std::uint64_t before_us = lifetime_us();
     while (node->status().ok()) {
-      if (node->fence().open(node->fence().version())) {
+      if (node->fence().open(node->fence().number())) {
         shared.last_commit_us = before_us;
         ++shared.commits;
       }

@@ -132,9 +132,9 @@ TEST_F(Zookeeper, AMarkThatCanOnlyBeReadKeepsNoFenceOpen) {
   ASSERT_TRUE(member.ok()) << member.status().message();
   const MembershipThread thread(**member);
   const Fence& fence = (*member)->fence();
-  ASSERT_TRUE(becomes([&] { return fence.open(fence.version()); }));
+  ASSERT_TRUE(becomes([&] { return fence.open(fence.number()); }));
   Administrator(options_).let_use(ZOO_READ_ACL_UNSAFE);
-  EXPECT_TRUE(becomes([&] { return !fence.open(fence.version()); }, std::uint64_t{options_.session_ms} * 4000))
+  EXPECT_TRUE(becomes([&] { return !fence.open(fence.number()); }, std::uint64_t{options_.session_ms} * 4000))
       << "four times as long as a session lasts";
   EXPECT_TRUE((*member)->status().ok()) << (*member)->status().message();
 }
@@ -155,14 +155,14 @@ TEST_F(Zookeeper, AccessThatIsTakenAwayIsAPause) {
   ASSERT_TRUE(member.ok()) << member.status().message();
   const MembershipThread thread(**member);
   const Fence& fence = (*member)->fence();
-  ASSERT_TRUE(becomes([&] { return fence.open(fence.version()); }));
+  ASSERT_TRUE(becomes([&] { return fence.open(fence.number()); }));
   const Administrator administrator(options_);
   administrator.let_use(ZOO_CREATOR_ALL_ACL);
-  EXPECT_TRUE(becomes([&] { return !fence.open(fence.version()); }));
+  EXPECT_TRUE(becomes([&] { return !fence.open(fence.number()); }));
   EXPECT_TRUE(becomes([&] { return silent > 0; })) << "somebody has to hear of it";
   EXPECT_TRUE((*member)->status().ok()) << (*member)->status().message();
   administrator.let_use(ZOO_OPEN_ACL_UNSAFE);
-  EXPECT_TRUE(becomes([&] { return fence.open(fence.version()); })) << (*member)->status().message();
+  EXPECT_TRUE(becomes([&] { return fence.open(fence.number()); })) << (*member)->status().message();
   EXPECT_TRUE(becomes([&] { return back > 0; }));
   EXPECT_TRUE((*member)->serve().ok());
 }
@@ -173,7 +173,7 @@ TEST_F(Zookeeper, AServersRestartIsSurvived) {
   ASSERT_TRUE(member.ok()) << member.status().message();
   const MembershipThread thread(**member);
   const Fence& fence = (*member)->fence();
-  const std::uint64_t version = fence.version();
+  const std::uint64_t version = fence.number();
   const auto becomes = [&](bool open) {
     const std::uint64_t end = lifetime_us() + kPatienceUs;
     while (fence.open(version) != open && lifetime_us() < end)

@@ -1,0 +1,79 @@
+// Who recovers what a dead life owes: one at a time, and nobody before all are quiet.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster_config/membership/member_text.h"
+#include "cluster_config/membership/membership.h"
+#include "src/base/test_hooks.h"
+
+namespace granary::membership {
+namespace {
+
+/// Whether the claim's life goes on.
+bool is_claimed(const Configuration& configuration, const Owed& debt) {
+  const Member* const claimer = debt.claimed_generation == 0 ? nullptr : configuration.find(debt.claimed_by);
+  return claimer != nullptr && claimer->live() && claimer->generation == debt.claimed_generation;
+}
+
+/// The number of the membership about which all have to be quiet before somebody else may act on the debt. A former claimer may still be
+/// acting until it has been cut off, like the dead node itself. One that owes nothing any more was cut off before it was recovered.
+std::uint64_t quiet_number(const Configuration& configuration, const Owed& debt) {
+  const Owed* const claimer = configuration.debt(debt.claimed_by, debt.claimed_generation);
+  const bool waits = claimer != nullptr && !base::injected("claim-before-claimer-is-cut");
+  return waits ? std::max(debt.number, claimer->number) : debt.number;
+}
+
+}  // namespace
+
+Status Membership::claim(NodeId node, Generation generation) {
+  return document_.amend([&](Configuration& configuration) -> Status {
+    if (Status lost = check_own(configuration); !lost.ok()) return lost;
+    Owed* const debt = configuration.debt(node, generation);
+    if (debt == nullptr) return refuse(fmt::format("{} owes nothing any more", life_text(node, generation)));
+    if (is_claimed(configuration, *debt)) {
+      if (debt->claimed_by == options_.node) return {};
+      return refuse(fmt::format("{} is recovered by {}", life_text(node, generation),
+                                life_text(debt->claimed_by, debt->claimed_generation)));
+    }
+    if (!configuration.quiet_since(quiet_number(configuration, *debt)) && !base::injected("claim-before-quiet"))
+      return refuse(fmt::format("not all members are quiet about {}", life_text(node, generation)));
+    debt->claimed_by = options_.node;
+    debt->claimed_generation = generation_;
+    debt->phase = RecoveryPhase::kWaiting;
+    return {};
+  });
+}
+
+Status Membership::change_claimed(NodeId node, Generation generation, FunctionRef<void(Configuration&, Owed&)> edit) {
+  return document_.amend([&](Configuration& configuration) -> Status {
+    if (Status lost = check_own(configuration); !lost.ok()) return lost;
+    Owed* const debt = configuration.debt(node, generation);
+    const bool has = debt != nullptr && debt->claimed_by == options_.node && debt->claimed_generation == generation_;
+    if (!has) return refuse(fmt::format("node {} has no claim on {}", options_.node, life_text(node, generation)));
+    edit(configuration, *debt);
+    return {};
+  });
+}
+
+Status Membership::note_phase(NodeId node, Generation generation, RecoveryPhase phase) {
+  return change_claimed(node, generation, [phase](Configuration&, Owed& debt) { debt.phase = phase; });
+}
+
+Status Membership::note_recovered(NodeId node, Generation generation) {
+  return change_claimed(node, generation, [](Configuration& configuration, Owed& recovered) {
+    const Owed gone = recovered;
+    std::erase(configuration.owed, gone);
+  });
+}
+
+Status Membership::give_up_claim(NodeId node, Generation generation) {
+  return change_claimed(node, generation, [](Configuration&, Owed& debt) {
+    debt.claimed_by = 0;
+    debt.claimed_generation = 0;
+    debt.phase = RecoveryPhase::kWaiting;
+  });
+}
+
+}  // namespace granary::membership

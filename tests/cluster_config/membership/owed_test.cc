@@ -1,0 +1,169 @@
+// What a life owes that did not end in order, who may recover it, and when its node comes back. For all kinds of boards.
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "tests/cluster_config/membership/world.h"
+
+namespace granary::membership::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class OwedSuite : public MembershipSuite {
+ protected:
+  /// A node that serves.
+  struct Serving : Node {
+    Serving(World& world, NodeId id) : Node(world, id) { EXPECT_TRUE((*this)->serve().ok()); }
+    /// Waits until it knows that the life owes something, and returns the number of the membership in which it was over.
+    std::uint64_t number_of_debt(NodeId node, Generation generation) {
+      const auto owes = [=](const Configuration& found) { return found.debt(node, generation) != nullptr; };
+      EXPECT_TRUE((*this)->wait_until(owes, kPatienceUs));
+      const Owed* const debt = (*this)->configuration()->debt(node, generation);
+      return debt == nullptr ? 0 : debt->number;
+    }
+    void be_quiet(std::uint64_t number) { EXPECT_TRUE((*this)->be_quiet({.number = number, .epoch = 10}).ok()); }
+  };
+};
+
+TEST_F(OwedSuite, WhoDiesOwesAndWhoLeavesDoesNot) {
+  Serving one(world(), 1);
+  { Serving two(world(), 2); }
+  EXPECT_GT(one.number_of_debt(2, 1), 0u);
+  Serving three(world(), 3);
+  ASSERT_TRUE(three->leave().ok());
+  ASSERT_TRUE(one.sees(3, MemberState::kLeft));
+  EXPECT_EQ(one->configuration()->owed.size(), 1u);
+}
+
+/// R1 and R2: a survivor that has not spoken may still be told something by the dead node, or have a transaction open that it began
+/// before.
+TEST_F(OwedSuite, NobodyClaimsBeforeAllThatServeAreQuiet) {
+  Serving one(world(), 1);
+  Serving two(world(), 2);
+  Node joining(world(), 4);
+  { Serving three(world(), 3); }
+  const std::uint64_t number = one.number_of_debt(3, 1);
+  one.be_quiet(number);
+  EXPECT_EQ(one->claim(3, 1).code(), StatusCode::kFailedPrecondition);
+  two.be_quiet(number - 1);
+  EXPECT_THAT(one->claim(3, 1).message(), HasSubstr("not all members are quiet about life 1 of node 3"));
+  two.be_quiet(number);
+  EXPECT_TRUE(one->claim(3, 1).ok()) << "who joins has begun no transaction";
+  EXPECT_TRUE(one->claim(3, 1).ok()) << "it has the claim already";
+}
+
+TEST_F(OwedSuite, OneRecoversAndTheDebtIsGone) {
+  Serving one(world(), 1);
+  Serving two(world(), 2);
+  { Serving three(world(), 3); }
+  const std::uint64_t number = one.number_of_debt(3, 1);
+  one.be_quiet(number);
+  two.be_quiet(number);
+  ASSERT_TRUE(one->claim(3, 1).ok());
+  EXPECT_THAT(two->claim(3, 1).message(), HasSubstr("life 1 of node 3 is recovered by life 1 of node 1"));
+  EXPECT_FALSE(two->note_recovered(3, 1).ok());
+  EXPECT_FALSE(two->note_phase(3, 1, RecoveryPhase::kAdopting).ok());
+  const std::uint64_t before = one->fence().number();
+  ASSERT_TRUE(one->note_phase(3, 1, RecoveryPhase::kAdopting).ok());
+  EXPECT_EQ(one->configuration()->debt(3, 1)->phase, RecoveryPhase::kAdopting);
+  ASSERT_TRUE(one->note_recovered(3, 1).ok());
+  EXPECT_TRUE(one->configuration()->owed.empty());
+  EXPECT_EQ(one->fence().number(), before) << "no transaction aborts because of it";
+  EXPECT_FALSE(one->claim(3, 1).ok());
+}
+
+TEST_F(OwedSuite, AClaimCanBeGivenBack) {
+  Serving one(world(), 1);
+  Serving two(world(), 2);
+  { Serving three(world(), 3); }
+  const std::uint64_t number = one.number_of_debt(3, 1);
+  one.be_quiet(number);
+  two.be_quiet(number);
+  ASSERT_TRUE(one->claim(3, 1).ok());
+  ASSERT_TRUE(one->give_up_claim(3, 1).ok());
+  EXPECT_TRUE(two->claim(3, 1).ok());
+}
+
+/// R6: a recoverer that is dead to the others may still be at work, until it has been cut off as well.
+TEST_F(OwedSuite, TheNextClaimWaitsUntilTheFormerClaimerIsCutOff) {
+  Serving one(world(), 1);
+  std::optional<Serving> two(std::in_place, world(), 2);
+  { Serving three(world(), 3); }
+  const std::uint64_t number = one.number_of_debt(3, 1);
+  one.be_quiet(number);
+  two->be_quiet(number);
+  ASSERT_TRUE((*two)->claim(3, 1).ok());
+  two.reset();
+  const std::uint64_t later = one.number_of_debt(2, 1);
+  EXPECT_GT(later, number);
+  EXPECT_EQ(one->claim(3, 1).code(), StatusCode::kFailedPrecondition);
+  one.be_quiet(later);
+  EXPECT_TRUE(one->claim(3, 1).ok());
+  EXPECT_TRUE(one->claim(2, 1).ok());
+}
+
+TEST_F(OwedSuite, WhoHasLostItsMembershipClaimsNothing) {
+  Serving one(world(), 1);
+  Serving two(world(), 2);
+  { Serving three(world(), 3); }
+  const std::uint64_t number = one.number_of_debt(3, 1);
+  ASSERT_EQ(two.number_of_debt(3, 1), number);
+  one.be_quiet(number);
+  two.be_quiet(number);
+  ASSERT_TRUE(one->claim(3, 1).ok());
+  std::shared_ptr<const Configuration> seen = two->configuration();
+  while (seen->debt(3, 1)->claimed_generation == 0) seen = two->configuration();
+  std::vector<Member> members = seen->members;
+  members[0].state = MemberState::kDead;
+  ASSERT_TRUE(two->change(seen->version, members).ok());
+  ASSERT_TRUE(one.is_lost());
+  EXPECT_EQ(one->note_recovered(3, 1).code(), StatusCode::kMembershipLost);
+}
+
+TEST_F(OwedSuite, ANodeComesBackOnceNobodyOwesAnything) {
+  Serving one(world(), 1);
+  { Serving two(world(), 2); }
+  const std::uint64_t number = one.number_of_debt(2, 1);
+  MembershipOptions again = options_of(2);
+  again.together_us = 0;
+  again.rejoins_us = 50'000;
+  Node refused(world(), again);
+  EXPECT_EQ(refused.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(refused.status().message(), HasSubstr("life 1 of node 2 ended without giving back what it held"));
+
+  again.rejoins_us = kPatienceUs;
+  one.be_quiet(number);
+  ASSERT_TRUE(one->claim(2, 1).ok());
+  std::thread recovery([&] { EXPECT_TRUE(one->note_recovered(2, 1).ok()); });
+  Node back(world(), again);
+  recovery.join();
+  ASSERT_TRUE(back.joined()) << back.status().message();
+  EXPECT_TRUE(back->rejoined());
+  EXPECT_GT(back->configuration()->number, number);
+}
+
+/// Then all nodes begin together, and each takes over what its former life has left.
+TEST_F(OwedSuite, WhereNobodyServesNodesBeginTogether) {
+  { Serving one(world(), 1); }
+  MembershipOptions first = options_of(1), second = options_of(2);
+  first.together_us = second.together_us = 0;
+  first.rejoins_us = second.rejoins_us = kPatienceUs;
+  Node one(world(), first);
+  Node two(world(), second);
+  ASSERT_TRUE(one.joined() && two.joined());
+  EXPECT_FALSE(one->rejoined());
+  EXPECT_FALSE(two->rejoined());
+  EXPECT_NE(one->configuration()->debt(1, 1), nullptr);
+  ASSERT_TRUE(two->serve().ok());
+  EXPECT_NE(two->configuration()->debt(1, 1), nullptr);
+  ASSERT_TRUE(one->serve().ok());
+  EXPECT_TRUE(one->configuration()->owed.empty());
+}
+
+}  // namespace
+}  // namespace granary::membership::tests
