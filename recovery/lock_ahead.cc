@@ -27,7 +27,8 @@ struct Slot {
     return tid == 0 || tid != record::tid_of(tid) ? "it is decided without a TID" : nullptr;
   }
   /// Whether a ring with this tail has the entry of which the announcement speaks.
-  bool is_decided(std::uint64_t tail) const { return log_end != 0 && (log_end & ~log::kAnnounced) <= tail; }
+  bool is_decided(std::uint64_t tail) const { return log_end != 0 && entry_end() <= tail; }
+  std::uint64_t entry_end() const { return log_end & ~log::kAnnounced; }
 };
 static_assert(sizeof(Slot) == sizeof(log::SlotHeader));
 
@@ -57,7 +58,10 @@ Result<UnfinishedTransaction> read_slot(const Slot& slot, std::uint64_t number, 
     return damaged(number, "the checksum of its locks is wrong");
   if (const char* const wrong = slot.wrong_decision(); wrong != nullptr) return damaged(number, wrong);
   UnfinishedTransaction found;
-  if (slot.is_decided(tail)) found.tid = slot.tid;
+  if (slot.is_decided(tail)) {
+    found.tid = slot.tid;
+    found.log_end = slot.entry_end();
+  }
   NamedLock lock;
   for (std::string_view rest = locks; !rest.empty(); found.locks.push_back(lock)) {
     if (const char* const wrong = take_lock(rest, lock); wrong != nullptr) return damaged(number, wrong);

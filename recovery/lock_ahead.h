@@ -20,6 +20,8 @@ struct UnfinishedTransaction {
   /// If it is decided: that of its entry in the ring or in the log, which has its writes. If it is not, none of its writes is anywhere, and
   /// the records that it has locked are to be freed unchanged.
   std::optional<record::TidWord> tid;
+  std::uint64_t log_end =
+      0;  ///< where the entry ends in the ring, counted as its tail is, if the transaction is decided
   /// Records that it may hold. It holds a record exactly if the record's state word is this word. Keys point into the bytes that were read.
   std::vector<log::NamedLock> locks;
 };

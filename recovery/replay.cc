@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recovery/apply.h"
+#include "recovery/chunk_reader.h"
 #include "recovery/entry_check.h"
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
@@ -104,14 +105,14 @@ class Work {
 class Replayer {
  public:
   Replayer(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables, cc::WorkerState& worker)
-      : files_(files),
-        work_(work),
-        applier_(tables, worker, work.options().frugal) {}
+      : work_(work),
+        applier_(tables, worker, work.options().frugal),
+        chunks_(files) {}
 
   void run() {
     if (!applier_.ok()) return work_.fail({StatusCode::kResourceExhausted, "recovery: no epoch slot is left"});
     while (const Piece* const piece = work_.take()) {
-      Status status = piece->ring != nullptr ? replay_ring(*piece) : replay_chunk(*piece);
+      Status status = replay_piece(*piece);
       if (status.ok()) status = flush(*piece);
       if (!status.ok()) return work_.fail(std::move(status));
       statistics_.bytes += piece->bytes();
@@ -147,46 +148,21 @@ class Replayer {
     return outcome == Applier::Outcome::kOk ? Status() : failed(piece, 0, outcome, {});
   }
 
-  Status replay_ring(const Piece& piece) {
-    EntryList entries(piece.ring->entries);
-    return replay_list(piece, entries, std::nullopt);
-  }
+  /// Visits the transactions of one piece.
+  struct Visitor {
+    Replayer& replayer;
+    const Piece& piece;
 
-  Status replay_chunk(const Piece& piece) {
-    const auto& [begin, end, first_epoch, last_epoch, behind_fault] = piece.chunk;
-    auto file = files_.open(piece.segment->path);
-    if (!file.ok()) return file.status();
-    if (const Status loaded = bytes_.load(**file, piece.segment->path, begin, end - begin); !loaded.ok()) return loaded;
-    const std::string_view chunk = bytes_.view();
-    Entry entry;
-    for (std::size_t at = 0; at < end - begin; at += entry.header.bytes()) {
-      const char* cause = "the file is shorter than it was";
-      if (at < chunk.size()) cause = check_entry(chunk, at, piece.segment->crc, &entry);
-      if (cause != nullptr) return damaged(piece, begin + at, cause);
-      Status status;
-      if (entry.header.kind() == log::EntryKind::kTransaction) status = replay_transaction(piece, begin + at, entry);
-      if (entry.header.kind() == log::EntryKind::kPacked) status = replay_packed(piece, begin + at, entry);
-      if (!status.ok()) return status;
+    Status on_transaction(std::uint64_t offset, const Entry& entry) {
+      return replayer.replay_transaction(piece, offset, entry);
     }
-    return {};
-  }
-
-  Status replay_packed(const Piece& piece, std::uint64_t offset, const Entry& entry) {
-    std::string_view content;
-    if (const char* const cause = unpacker_.unpack(entry.body, &content)) return damaged(piece, offset, cause);
-    EntryList entries(content);
-    if (const Status status = replay_list(piece, entries, offset); !status.ok()) return status;
-    return flush(piece);  // the next packed entry takes the same memory
-  }
-
-  /// `offset`: where the packed entry stands that holds the list; none for a ring, whose offsets are its own.
-  Status replay_list(const Piece& piece, EntryList& entries, std::optional<std::uint64_t> offset) {
-    for (;;) {
-      const std::uint64_t at = offset.value_or(entries.offset());
-      Entry entry;
-      if (!entries.next(&entry)) return entries.fault() == nullptr ? Status() : damaged(piece, at, entries.fault());
-      if (const Status status = replay_transaction(piece, at, entry); !status.ok()) return status;
-    }
+    Status on_packed_end() { return replayer.flush(piece); }
+    Status on_fault(std::uint64_t offset, const char* cause) { return damaged(piece, offset, cause); }
+  };
+  Status replay_piece(const Piece& piece) {
+    Visitor visitor{*this, piece};
+    if (piece.ring != nullptr) return visit_list(EntryList(piece.ring->entries), std::nullopt, visitor);
+    return chunks_.visit(*piece.segment, piece.chunk, visitor);
   }
 
   Status replay_transaction(const Piece& piece, std::uint64_t offset, const Entry& entry) {
@@ -214,11 +190,9 @@ class Replayer {
     return writes.malformed() ? damaged(piece, offset, "a transaction whose writes are malformed") : Status();
   }
 
-  base::FileSystem& files_;
   Work& work_;
   Applier applier_;
-  FileBytes bytes_;
-  Unpacker unpacker_;
+  ChunkReader chunks_;
   ReplayStatistics statistics_;
 };
 

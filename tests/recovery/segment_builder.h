@@ -22,15 +22,18 @@ struct TestWrite {
   std::uint32_t table = 0;
   std::string key;
   std::optional<std::string> value;  // none: removed
+  std::optional<std::uint32_t> home = std::nullopt;
 };
 
 /// The body of a transaction.
 inline std::string body_of(const std::vector<TestWrite>& writes) {
   std::string body;
   for (const TestWrite& write : writes) {
-    const log::WriteHeader header{write.table, static_cast<std::uint32_t>(write.key.size()),
+    const log::WriteHeader header{write.home ? write.table | log::kElsewhere : write.table,
+                                  static_cast<std::uint32_t>(write.key.size()),
                                   write.value ? static_cast<std::uint32_t>(write.value->size()) : log::kRemoved};
     body.append(reinterpret_cast<const char*>(&header), sizeof header);
+    if (write.home) body.append(reinterpret_cast<const char*>(&*write.home), sizeof *write.home);
     body += write.key + write.value.value_or("");
   }
   return body;

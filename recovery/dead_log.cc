@@ -1,0 +1,210 @@
+#include "recovery/dead_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "recovery/chunk_reader.h"
+#include "recovery/lock_ahead.h"
+#include "src/record/tid.h"
+
+namespace granary::recovery {
+namespace {
+
+using log::Debt;
+
+/// Home, table and key of a record.
+using RecordName = std::tuple<std::uint32_t, std::uint32_t, std::string_view>;
+
+/// The locks of a decided transaction, or a part of them, whose entry is looked for.
+struct Decided {
+  const log::Ring* ring = nullptr;
+  record::TidWord tid = 0;
+  std::uint64_t log_end = 0;
+  std::size_t first = 0, end = 0;  ///< of its debts
+  bool found = false;
+
+  bool in_ring() const { return log_end > ring->header().head.load(std::memory_order_relaxed); }
+};
+
+class DebtReader {
+ public:
+  DebtReader(base::FileSystem& files, const Manifest& manifest, const LogScan& scan, const SurvivingRings& rings)
+      : files_(files),
+        manifest_(manifest),
+        scan_(scan),
+        rings_(rings) {}
+
+  Result<std::vector<Debt>> run() {
+    for (const auto& ring : rings_.rings) {
+      if (const Status read = read_names(*ring); !read.ok()) return read;
+    }
+    for (const auto& ring : rings_.rings) {
+      if (const Status looked = look_into_ring(*ring); !looked.ok()) return looked;
+    }
+    if (const Status looked = look_into_log(); !looked.ok()) return looked;
+    for (const Decided& one : decided_) {
+      if (!one.found) return lost(one);
+    }
+    return std::move(debts_);
+  }
+
+ private:
+  class LogVisitor;
+
+  std::string path_of(const log::Ring& ring) const {
+    return manifest_.reliable_directory + "/" + log::ring_name(ring.header().worker);
+  }
+  Status damaged(const log::Ring& ring, std::string_view cause) const {
+    return {StatusCode::kDamaged, fmt::format("the log ring '{}' is damaged: {}", path_of(ring), cause)};
+  }
+  static std::string text_of(record::TidWord tid) {
+    return fmt::format("{}.{}", record::epoch_of(tid), record::sequence_of(tid));
+  }
+  Status lost(const Decided& one) const {
+    return {StatusCode::kDamaged,
+            fmt::format("transaction {} of the log ring '{}' is decided and not written back everywhere, but its entry "
+                        "is neither in the ring nor in the log",
+                        text_of(one.tid), path_of(*one.ring))};
+  }
+
+  Status read_names(const log::Ring& ring);
+  Status look_into_ring(const log::Ring& ring);
+  Status look_into_log();
+  Status take(Decided& one, std::string_view body);
+
+  base::FileSystem& files_;
+  const Manifest& manifest_;
+  const LogScan& scan_;
+  const SurvivingRings& rings_;
+  std::vector<Debt> debts_;
+  std::vector<Decided> decided_;
+};
+
+Status DebtReader::read_names(const log::Ring& ring) {
+  const auto unfinished = read_lock_ahead(ring);
+  if (!unfinished.ok()) return damaged(ring, unfinished.status().message());
+  for (const UnfinishedTransaction& transaction : *unfinished) {
+    const std::size_t first = debts_.size();
+    for (const log::NamedLock& lock : transaction.locks) {
+      if (lock.table >= manifest_.tables.size())
+        return damaged(ring, fmt::format("a lock in table {}, which the manifest does not know", lock.table));
+      debts_.push_back({.node = lock.node,
+                        .table = lock.table,
+                        .key = std::string(lock.key),
+                        .place = lock.place,
+                        .word = lock.word,
+                        .version = {}});
+    }
+    if (!transaction.tid) continue;
+    decided_.push_back(
+        {.ring = &ring, .tid = *transaction.tid, .log_end = transaction.log_end, .first = first, .end = debts_.size()});
+  }
+  return {};
+}
+
+/// Finds the entries that the ring still holds.
+Status DebtReader::look_into_ring(const log::Ring& ring) {
+  std::multimap<std::uint64_t, Decided*> by_end;
+  for (Decided& one : decided_) {
+    if (one.ring == &ring && one.in_ring()) by_end.emplace(one.log_end, &one);
+  }
+  if (by_end.empty()) return {};
+  const std::uint64_t head = ring.header().head.load(std::memory_order_relaxed);
+  EntryList entries(ring.pending());
+  Entry entry;
+  while (entries.next(&entry)) {
+    const auto [first, last] = by_end.equal_range(head + entries.offset());
+    for (auto each = first; each != last; ++each) {
+      if (entry.header.tid() != each->second->tid) return lost(*each->second);
+      if (const Status taken = take(*each->second, entry.body); !taken.ok()) return taken;
+    }
+  }
+  return entries.fault() == nullptr ? Status() : damaged(ring, entries.fault());
+}
+
+/// Looks in one logger's log for the entries of some transactions.
+class DebtReader::LogVisitor {
+ public:
+  explicit LogVisitor(DebtReader& reader) : reader_(reader) {}
+
+  void want(Decided& one) { by_tid_.emplace(one.tid, &one); }
+  bool may_be_in(const Chunk& chunk) const {
+    const auto first = by_tid_.lower_bound(record::make_tid(chunk.first_epoch, 0));
+    return first != by_tid_.end() && record::epoch_of(first->first) <= chunk.last_epoch;
+  }
+  void begin(const LogSegment& segment) { segment_ = &segment; }
+
+  Status on_transaction(std::uint64_t, const Entry& entry) {
+    const auto [first, last] = by_tid_.equal_range(entry.header.tid());
+    for (auto each = first; each != last; ++each) {
+      if (const Status taken = reader_.take(*each->second, entry.body); !taken.ok()) return taken;
+    }
+    return {};
+  }
+  static Status on_packed_end() { return {}; }
+  Status on_fault(std::uint64_t offset, const char* cause) const {
+    return {StatusCode::kDamaged,
+            fmt::format("the log cannot be read: '{}', offset {}: {}", segment_->path, offset, cause)};
+  }
+
+ private:
+  DebtReader& reader_;
+  const LogSegment* segment_ = nullptr;
+  std::multimap<record::TidWord, Decided*> by_tid_;
+};
+
+/// One pass for all that is not in the rings any more. Of the log only the parts with these epochs are read.
+Status DebtReader::look_into_log() {
+  std::map<std::uint32_t, LogVisitor> by_logger;
+  for (Decided& one : decided_) {
+    if (!one.in_ring()) by_logger.try_emplace(one.ring->header().logger, *this).first->second.want(one);
+  }
+  ChunkReader chunks(files_);
+  for (const LogSegment& segment : scan_.segments) {
+    const auto visitor = by_logger.find(segment.name.logger);
+    if (segment.name.generation != manifest_.generations.back().number || visitor == by_logger.end()) continue;
+    visitor->second.begin(segment);
+    for (const Chunk& chunk : segment.chunks) {
+      if (!visitor->second.may_be_in(chunk)) continue;
+      if (const Status read = chunks.visit(segment, chunk, visitor->second); !read.ok()) return read;
+    }
+  }
+  return {};
+}
+
+/// Notes what the transaction's entry has for the records that it may hold. A lock without a write is one of a record that was only
+/// read, or of a place that the transaction has let go before it was decided.
+Status DebtReader::take(Decided& one, std::string_view body) {
+  one.found = true;
+  if (body.empty()) return damaged(*one.ring, fmt::format("transaction {} has no writes", text_of(one.tid)));
+  std::multimap<RecordName, Debt*> by_name;
+  for (std::size_t i = one.first; i < one.end; ++i)
+    by_name.emplace(RecordName{debts_[i].node, debts_[i].table, debts_[i].key}, &debts_[i]);
+  log::WriteReader writes(body);
+  for (log::Write write; writes.next(&write);) {
+    if (!write.home) continue;
+    const auto [first, last] = by_name.equal_range({*write.home, write.table, write.key});
+    for (auto each = first; each != last; ++each) {
+      if (write.value.size() > manifest_.tables[write.table].max_value_bytes)
+        return damaged(*one.ring,
+                       fmt::format("transaction {} has a value of {} bytes for table {}, larger than allowed",
+                                   text_of(one.tid), write.value.size(), write.table));
+      each->second->version = {.tid = one.tid, .removed = write.removed, .value = std::string(write.value)};
+    }
+  }
+  if (!writes.malformed()) return {};
+  return damaged(*one.ring, fmt::format("the writes of transaction {} are malformed", text_of(one.tid)));
+}
+
+}  // namespace
+
+Result<std::vector<Debt>> read_debts(base::FileSystem& files, const Manifest& manifest, const LogScan& scan,
+                                     const SurvivingRings& rings) {
+  return DebtReader(files, manifest, scan, rings).run();
+}
+
+}  // namespace granary::recovery
