@@ -1,0 +1,70 @@
+#include "src/db/dead_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "recovery/dead_log.h"
+
+namespace granary::db {
+namespace {
+
+/// Whether nothing is owed because a recovery has ended the generation, or because there was none.
+bool has_been_ended(const recovery::Manifest& manifest) {
+  return manifest.generations.empty() || manifest.generations.back().end;
+}
+
+/// Returns the error if it is not known what the node held elsewhere. A node that has closed its log leaves rings only if they name
+/// something.
+Status check_rings(Storage& storage) {
+  const recovery::Manifest& manifest = storage.manifest().now();
+  const recovery::SurvivingRings& rings = storage.recovery().log().rings;
+  const bool closed = manifest.generations.back().cut.has_value();
+  const bool same_boot = !manifest.boot.empty() && manifest.boot == recovery::boot_id();
+  if (!rings.rings.empty() || (closed && same_boot && rings.note.empty())) return {};
+  std::string cause = "the machine was started anew";
+  if (same_boot) cause = rings.note;
+  if (manifest.boot.empty()) cause = "the directory is a copy, or was moved";
+  return {
+      StatusCode::kFailedPrecondition,
+      fmt::format("what the dead node of '{}' held at other nodes is not known, as its log rings are not there: {}. "
+                  "It cannot be recovered while others go on. End all nodes of the cluster, then start all of "
+                  "them: they go back to what is durable on all",
+                  manifest.residence ? manifest.residence->directory : "", cause)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::FileSystem& files) {
+  // Opening would make a new database where there is none.
+  const auto manifest = recovery::read_manifest(files, options.directory);
+  if (!manifest.ok()) return manifest.status();
+  Options whole = options;
+  whole.salvage = false;
+  auto storage = Storage::open(whole, files, {.recovers_all = true});
+  if (!storage.ok()) return storage.status();
+  const recovery::Manifest& now = (*storage)->manifest().now();
+  if (has_been_ended(now)) return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
+  if (const Status there = check_rings(**storage); !there.ok()) return there;
+  const recovery::LogSurvey& log = (*storage)->recovery().log();
+  auto debts = recovery::read_debts(files, now, log.scan, log.rings);
+  if (!debts.ok()) return debts.status();
+  return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), std::move(*debts)));
+}
+
+std::uint32_t DeadNode::life() const {
+  const auto& generations = storage_->manifest().now().generations;
+  const auto begun = std::find_if(generations.rbegin(), generations.rend(),
+                                  [](const recovery::Generation& generation) { return !generation.end; });
+  return begun == generations.rend() ? 0 : begun->life;
+}
+
+Status DeadNode::adopt(epoch::Epoch first_epoch) {
+  if (!storage_->recovery().log_state().running) return {};
+  const epoch::Epoch behind = storage_->recovery().log().scan.greatest_epoch + 1;
+  const Status ended = storage_->end(std::nullopt, std::max(first_epoch, behind));
+  if (ended.ok()) debts_.clear();
+  return ended;
+}
+
+}  // namespace granary::db
