@@ -97,6 +97,7 @@ constexpr KnownBug kBugs[] = {
     {"name-after-lock", "the lock-ahead record names x-locks only when they have been taken (I10)"},
     {"mark-before-write-back", "the completion mark is there before they have been given back"},
     {"enter-without-look", "a transaction does not read E again when it has published its e_w (I13)"},
+    {"pin-without-look", "a snapshot does not look at the limit of snapshots again when it has pinned its epoch (I17)"},
     {"leave-before-commit", "its e_w ends when its commit begins"},
     {"join-with-older-data", "a node joins with data of a life before its last one"},
 };

@@ -81,11 +81,13 @@ Epoch EpochManager::complete() const {
   return oldest - 1;
 }
 
-EpochManager::Oldest EpochManager::look() const {
+EpochManager::Oldest EpochManager::look() {
+  const std::lock_guard lock(promise_mutex_);
   // E first: a slot that the fence does not show is entered with an E that is read after it, so with at least this one.
   const Epoch now = current();
+  const Epoch latest = latest_snapshot_.load(std::memory_order_acquire);
   fence();
-  Oldest oldest{.now = now, .open = now, .snapshot = snapshot_of(now)};
+  Oldest oldest{.now = now, .open = now, .snapshot = std::min(snapshot_of(now), latest)};
   const std::size_t count = high_water_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     // Acquire, and e_w before se_w: a slot pins its snapshot before it leaves, so whoever sees it idle sees the pin.
@@ -99,7 +101,21 @@ EpochManager::Oldest EpochManager::look() const {
     }
     oldest.snapshot = std::min(oldest.snapshot, slots_[i].snapshot.load(std::memory_order_acquire));
   }
+  promised_snapshot_ = std::max(promised_snapshot_, oldest.snapshot);
   return oldest;
+}
+
+Epoch EpochManager::limit_snapshots(Epoch latest) {
+  const std::lock_guard lock(promise_mutex_);
+  const Epoch limit =
+      std::min(std::max(snap(latest), promised_snapshot_), latest_snapshot_.load(std::memory_order_relaxed));
+  latest_snapshot_.store(limit, std::memory_order_release);
+  return limit;
+}
+
+void EpochManager::unlimit_snapshots() {
+  const std::lock_guard lock(promise_mutex_);
+  latest_snapshot_.store(kIdle, std::memory_order_release);
 }
 
 bool EpochManager::tick(Epoch durable) {

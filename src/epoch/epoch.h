@@ -11,6 +11,7 @@
 // In a cluster E is the leader's to advance, which it does only once every node's published min e_w is E (I7). So
 // nodes differ by at most 1, and no transaction that is open anywhere has an e_w below E - 1, whichever node's E that is.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -79,14 +80,7 @@ class EpochManager {
     Epoch epoch = current();
     base::sync_point("epoch.seen");
     for (;;) {
-      // Release: our earlier frees and reads stay before; the advancer's acquire load pairs with it.
-      if (asymmetric_fence_) [[likely]] {
-        slot.local.store(epoch, std::memory_order_release);
-        std::atomic_signal_fence(
-            std::memory_order_seq_cst);  // the compiler keeps the order; the advancer's membarrier does the rest
-      } else {
-        slot.local.exchange(epoch, std::memory_order_seq_cst);  // a full fence on x86-64
-      }
+      publish_in_slot(slot.local, epoch);
       const Epoch now = current();
       if (now == epoch || base::injected("enter-without-look")) break;
       epoch = now;
@@ -109,15 +103,34 @@ class EpochManager {
   Epoch snapshot_epochs() const { return k_; }
 
   /// Pins a snapshot in an entered slot: from here on versions that it sees are kept until unpinned,
-  /// even while the slot is left and entered again between operations.
+  /// even while the slot is left and entered again between operations. Its epoch is snapshot_of(e_w), or the limit of
+  /// limit_snapshots() if that is less.
   Epoch pin_snapshot(Slot& slot) {
     const Epoch local = slot.local.load(std::memory_order_relaxed);
     base::invariant("I13", local != kIdle);
-    const Epoch snapshot = snapshot_of(local);
-    slot.snapshot.store(snapshot, std::memory_order_release);
-    return snapshot;
+    Epoch snapshot = limited_snapshot_of(local);
+    for (;;) {
+      base::sync_point("epoch.snapshot_chosen");
+      publish_in_slot(slot.snapshot, snapshot);
+      const Epoch now = limited_snapshot_of(local);
+      if (now == snapshot || base::injected("pin-without-look")) return snapshot;
+      snapshot = now;
+    }
   }
   void unpin_snapshot(Slot& slot) { slot.snapshot.store(kIdle, std::memory_order_release); }
+
+  /// From now on no snapshot begins here that is later than `latest`, until unlimit_snapshots(); what such snapshots see is kept on all
+  /// nodes of the cluster. Returns the epoch of the latest snapshot that begins: `latest` down to a whole snapshot period, or more if
+  /// versions that a snapshot at `latest` sees need not be kept any more, or less if there was a limit before, which is never raised. A
+  /// snapshot that was pinned before stays as it is. By one thread at a time.
+  ///
+  /// For a cluster in which a dead node owes something: it may have decided a transaction and written back a part of it only, or may be
+  /// about to be rebuilt. A snapshot sees all epochs before its own, so one of an epoch behind that transaction's would find one
+  /// record as the transaction left it, and another one locked. A transaction of a member has an epoch of at least E - 1, and E passes
+  /// a member only once it is known to be dead. So the limit is set when that is known, before this node acts in the configuration that
+  /// says so: no snapshot that began here by then is later than SE of the present E, and all that the dead node may owe is behind it.
+  Epoch limit_snapshots(Epoch latest);
+  void unlimit_snapshots();
 
   /// Nodes and records unreachable since an epoch ≤ this have no readers (min e_w − 1).
   Epoch tree_reclamation() const { return tree_reclamation_.load(std::memory_order_acquire); }
@@ -126,7 +139,8 @@ class EpochManager {
     return control_->by_leader.snapshot_reclamation.load(std::memory_order_acquire);
   }
 
-  /// True if a snapshot, here or on another node, keeps versions that the passing of epochs alone would have freed by now.
+  /// True if a snapshot or a limit of snapshots, here or on another node, keeps versions that the passing of epochs alone would have
+  /// freed by now.
   bool snapshot_holds() const {
     constexpr Epoch kNotice = 4;  // epochs until all nodes have told how far they are, with room to spare
     const Epoch now = current();
@@ -174,7 +188,22 @@ class EpochManager {
     std::size_t holder = 0;  ///< a slot with min e_w
   };
 
-  Oldest look() const;
+  /// The first half of what a slot's owner does before it relies on a word of it: the store comes before what it reads next. Release:
+  /// its earlier frees and reads stay before; the advancer's acquire load pairs with it.
+  void publish_in_slot(std::atomic<Epoch>& word, Epoch epoch) const {
+    if (asymmetric_fence_) [[likely]] {
+      word.store(epoch, std::memory_order_release);
+      std::atomic_signal_fence(
+          std::memory_order_seq_cst);  // the compiler keeps the order; the advancer's membarrier does the rest
+    } else {
+      word.exchange(epoch, std::memory_order_seq_cst);  // a full fence on x86-64
+    }
+  }
+  Epoch limited_snapshot_of(Epoch local) const {
+    return std::min(snapshot_of(local), latest_snapshot_.load(std::memory_order_acquire));
+  }
+
+  Oldest look();
   void raise_reclamation(const Oldest& oldest);
   void publish(const Oldest& oldest, Epoch durable);
   bool advance(const Oldest& oldest);
@@ -190,6 +219,13 @@ class EpochManager {
   alignas(base::kCacheLine) std::atomic<Epoch> tree_reclamation_{0};
   alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};
   std::atomic<bool> ended_{false};
+  /// The limit of snapshots, kIdle: none. Written under promise_mutex_ (release); read by workers that pin a snapshot and by look()
+  /// (acquire). A worker pins what the limit allows and reads the limit again, repeating if it has changed, while look() reads the limit
+  /// before the fence and the slots behind it, as with E in I13: either look() sees what was pinned, or the worker sees what look() saw.
+  std::atomic<Epoch> latest_snapshot_{kIdle};
+  std::mutex promise_mutex_;  // guards promised_snapshot_, and sets the limit apart from look()
+  /// The greatest min se_w that look() has told: versions that older snapshots see may be freed by now.
+  Epoch promised_snapshot_ = 0;
   Epoch last_seen_;  // E at the last tick, whose caller's it is
   std::atomic<std::uint64_t> stall_ticks_{0};
   std::atomic<std::size_t> stall_slot_{0};

@@ -1,6 +1,7 @@
 // I13 and the reclamation epochs with real threads: while a slot is entered, E never passes e_w + 1, and nothing that it
 // could still reach counts as safe. Not covered: systems without membarrier (the fence is then the worker's own).
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -121,6 +122,41 @@ TEST(EpochStress, PinnedSnapshotsSurviveLeaving) {
     epochs.unpin_snapshot(slot);
   });
   EXPECT_EQ(violations.load(), 0u);
+}
+
+TEST(EpochStress, PinnedSnapshotsSurviveLimitsThatComeAndGo) {
+  EpochManager epochs({.snapshot_epochs = 3, .max_open_epochs = 0});
+  std::vector<Slot*> slots;
+  for (int i = 0; i < kThreads; ++i) slots.push_back(epochs.acquire_slot());
+  std::atomic<std::uint64_t> violations{0}, limited{0};
+  std::atomic<Epoch> limit{kIdle};  // while it is surely in force
+  run_against_ticks(epochs, [&](int me) {
+    if (me == 0) {
+      const Epoch now = epochs.current();
+      const Epoch latest = epochs.limit_snapshots(epochs.snapshot_of(now));
+      limit.store(latest);
+      for (int turn = 0; turn < 10'000 && epochs.current() < now + 8; ++turn) std::this_thread::yield();
+      if (epochs.snapshot_reclamation() >= std::max(latest, Epoch{1})) violations.fetch_add(1);
+      limit.store(kIdle);
+      epochs.unlimit_snapshots();
+      limited.fetch_add(1);
+      return;
+    }
+    Slot& slot = *slots[static_cast<std::size_t>(me)];
+    const Epoch latest = limit.load();
+    epochs.enter(slot);
+    const Epoch snapshot = epochs.pin_snapshot(slot);
+    epochs.leave(slot);
+    if (limit.load() == latest && snapshot > latest) violations.fetch_add(1);
+    for (int operation = 0; operation < 5; ++operation) {
+      epochs.enter(slot);
+      if (snapshot != 0 && epochs.snapshot_reclamation() >= snapshot) violations.fetch_add(1);
+      epochs.leave(slot);
+    }
+    epochs.unpin_snapshot(slot);
+  });
+  EXPECT_EQ(violations.load(), 0u);
+  EXPECT_GT(limited.load(), 3u);
 }
 
 TEST(EpochStress, SlotsComeAndGo) {

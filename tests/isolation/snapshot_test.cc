@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "src/db/engine.h"
 #include "tests/isolation/isolation_test.h"
 
 namespace granary::tests {
@@ -45,6 +46,31 @@ TEST_P(SnapshotTest, SeesExactlyTheEpochsBeforeItsOwn) {
       }
     }
   }
+}
+
+/// As in a node of a cluster while another one owes something.
+TEST_P(SnapshotTest, WhileTheyAreLimitedAllSeeTheSame) {
+  epoch::EpochManager& epochs = db_->engine().epochs();
+  const std::uint64_t period = db_->options().snapshot_epochs;
+  db_.put(table_, "x", "old");
+  db_.pass_epochs(4 * period);
+  const epoch::Epoch latest = epochs.limit_snapshots(epochs.snapshot_of(epochs.current()));
+  Snapshot first = db_.snapshot();
+  EXPECT_EQ(first.epoch(), latest);
+  for (int i = 0; i < 5; ++i) {
+    db_.put(table_, "x", std::to_string(i));
+    db_.pass_epochs(2 * period);
+    collect();
+    Snapshot snapshot = db_.snapshot();
+    EXPECT_EQ(snapshot.epoch(), latest);
+    EXPECT_EQ(get(snapshot, "x"), "old");
+  }
+  EXPECT_EQ(get(first, "x"), "old");
+  first = {};
+  epochs.unlimit_snapshots();
+  Snapshot later = db_.snapshot();
+  EXPECT_GT(later.epoch(), latest);
+  EXPECT_EQ(get(later, "x"), "4");
 }
 
 TEST_P(SnapshotTest, MultiGetIsManyGets) {
