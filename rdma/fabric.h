@@ -31,7 +31,8 @@
 // not been reported come out of poll() as kBroken, unless they had completed before: outcome unknown, each operation may
 // or may not have taken effect, now or later.
 // Nothing of a broken connection takes effect any more once connect() of the same endpoint to the same node has
-// succeeded again (I5), or connect() of a later life of the initiator's node, nor once the peer's new generation answers.
+// succeeded again (I5), or connect() of a later life of the initiator's node, nor once the peer's new generation answers,
+// nor once the peer has cut the initiator's life off (Fabric::cut_off).
 
 #include <cstdint>
 #include <memory>
@@ -145,8 +146,8 @@ class Endpoint {
   virtual const Limits& limits() const = 0;
 
   /// Connects to a node, waiting at most `timeout_us`. kUnavailable if it does not answer (not started, dead, cut off);
-  /// kFailedPrecondition if it refuses (another version, layout or cluster key), with both sides' values; kAlreadyExists
-  /// if a connection of this endpoint to the node works still. Ids are not used twice.
+  /// kFailedPrecondition if it refuses (another version, layout or cluster key, with both sides' values; or it has cut
+  /// this life off); kAlreadyExists if a connection of this endpoint to the node works still. Ids are not used twice.
   virtual Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) = 0;
   /// Breaks the connection from this side; its chains are reported as kBroken.
   virtual void disconnect(ConnectionId connection) = 0;
@@ -222,6 +223,24 @@ class Fabric {
   virtual Status listen() = 0;
   /// After listen().
   virtual Result<std::unique_ptr<Endpoint>> open_endpoint() = 0;
+
+  /// Cuts off the lives of `node` up to the generation `last`. Returns once nothing of these lives takes effect any more
+  /// in this node's memory, and none of this node's operations reaches theirs. The connections of this node's endpoints
+  /// to these lives break, and so do the lives' connections to this node. From then on connect() to such a life is
+  /// kUnavailable, and a connect() of such a life to this node is kFailedPrecondition there; both messages tell why. A
+  /// later life is let in as before.
+  ///
+  /// It may be called before listen(), of a node that has never connected, and again, which does nothing more.
+  /// kInvalidArgument if this life would be among those that are cut off. Thread-safe; it waits, so a thread of its own
+  /// calls it, beside the workers that post.
+  ///
+  /// `shm`: memory that another process has mapped is fenced only by that process's death. So each process that serves
+  /// as such a life, or was let in as one and has not given the memory back by closing its fabric, is killed, with
+  /// whatever else it does. kUnavailable, with the node and the process, if one is not dead after 5 s, or runs and may
+  /// not be killed (it is in another PID namespace); the call may be repeated then. A life in this very process is not
+  /// killed: its connections break and it is refused, which is no fence, since an operation that has begun there may
+  /// still take effect later.
+  virtual Status cut_off(NodeId node, Generation last) = 0;
 
  protected:
   Fabric() = default;

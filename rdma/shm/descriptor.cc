@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -75,7 +74,5 @@ SocketPeer peer_of(int socket) {
   ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size);
   return {.process = credentials.pid, .user = credentials.uid};
 }
-
-Descriptor watch_process(int process) { return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0))); }
 
 }  // namespace granary::rdma::shm

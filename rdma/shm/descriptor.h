@@ -44,7 +44,5 @@ struct SocketPeer {
   unsigned user = 0;
 };
 SocketPeer peer_of(int socket);
-/// A descriptor that becomes readable when the process ends; not open if it has ended, or the system has none.
-Descriptor watch_process(int process);
 
 }  // namespace granary::rdma::shm

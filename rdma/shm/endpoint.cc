@@ -36,9 +36,11 @@ Result<ConnectionId> ShmEndpoint::connect(NodeId peer, std::uint64_t timeout_us)
 Status ShmEndpoint::status(ConnectionId connection) const {
   const Connection& at = *connections_[connection];
   if (!at.broken()) return {};
-  return Status(StatusCode::kUnavailable,
-                fmt::format("{}: {}; connect again", at.peer->name(),
-                            at.disconnected ? "disconnected here" : "it ended or closed its fabric"));
+  const bool cut_off = at.peer->life() == Peer::Life::kCutOff;
+  const char* const why = at.disconnected ? "disconnected here"
+                          : cut_off       ? "cut off here"
+                                          : "it ended or closed its fabric";
+  return Status(StatusCode::kUnavailable, fmt::format("{}: {}; connect again", at.peer->name(), why));
 }
 
 Generation ShmEndpoint::peer_generation(ConnectionId connection) const {

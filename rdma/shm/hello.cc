@@ -8,7 +8,7 @@
 namespace granary::rdma::shm {
 namespace {
 
-constexpr std::size_t kControlBytes = CMSG_SPACE(sizeof(int) * kMostRegions);
+constexpr std::size_t kControlBytes = CMSG_SPACE(sizeof(int) * (1 + kMostRegions));
 
 std::vector<Descriptor> take_files(msghdr& message) {
   std::vector<Descriptor> files;
@@ -68,8 +68,15 @@ Result<ReceivedHello> receive_hello(int socket) {
     return refuse("its greeting has another size");
   }
   if (received.hello.magic != Hello{}.magic) return refuse("its greeting begins otherwise");
-  if (received.hello.region_count > kMostRegions || received.hello.region_count != received.files.size()) {
-    return refuse("it does not pass a memory file for each region");
+  const Hello& hello = received.hello;
+  if (hello.kind > HelloKind::kFarewell) return refuse("its packet is of a kind that this release does not know");
+  if (hello.region_count > kMostRegions || hello.passes_process > 1 ||
+      received.files.size() != std::size_t{hello.passes_process} + hello.region_count) {
+    return refuse("it does not pass a file for its process and each region");
+  }
+  if (hello.passes_process == 1) {
+    received.process = std::move(received.files.front());
+    received.files.erase(received.files.begin());
   }
   return received;
 }

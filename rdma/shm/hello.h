@@ -1,13 +1,17 @@
 #pragma once
 // The messages of two processes before they share memory. Each side sends two packets: a greeting with a fresh challenge, and then
 // the greeting once more with its proof for the other's challenge. The answerer proves first that it has the cluster's key. It adds
-// its regions, and their memory files as ancillary data, only if the caller has proved it, too.
+// its regions, and their memory files as ancillary data, only if the caller has proved it, too. Each side passes a pidfd
+// of its process (process.h) with its second packet. An answerer that refuses the caller says why instead.
 //
 //   caller                          answerer
 //   greeting, challenge      ->
 //                            <-     greeting, challenge, proof
-//   greeting, proof          ->
-//                            <-     greeting, regions, files
+//   greeting, proof, pidfd   ->
+//                            <-     greeting, regions, pidfd, files
+//   farewell                 ->
+//
+// The farewell says that the caller has unmapped the memory again.
 //
 // Packets come from other processes (I26): anything may be in them, and a packet that is not understood is an error.
 
@@ -26,9 +30,16 @@
 namespace granary::rdma::shm {
 
 /// The version of these messages, and of everything that is done with one-sided operations afterwards.
-inline constexpr std::uint32_t kHelloVersion = 3;
+inline constexpr std::uint32_t kHelloVersion = 4;
 /// Regions of a node that peers can reach, one of them the fabric's own.
 inline constexpr std::size_t kMostRegions = 33;
+
+enum class HelloKind : std::uint16_t {
+  kGreeting,
+  kCutOff,     ///< refuses: the answerer has cut off the caller's life
+  kNoProcess,  ///< refuses: the caller has passed no pidfd of its process
+  kFarewell,
+};
 
 struct Hello {
   std::array<char, 8> magic = {'g', 'r', 'a', 'n', 's', 'h', 'm', '\n'};
@@ -37,7 +48,8 @@ struct Hello {
   std::uint64_t layout = 0;
   NodeId node = 0;
   std::uint16_t region_count = 0;
-  std::uint32_t unused = 0;
+  HelloKind kind = HelloKind::kGreeting;
+  std::uint16_t passes_process = 0;  ///< 1 if the first file is a pidfd of the sender
   Nonce challenge = {};
   Proof proof = {};
   struct Region {
@@ -51,10 +63,11 @@ static_assert(std::is_trivially_copyable_v<Hello> && sizeof(Hello) == 64 + 16 * 
 
 struct ReceivedHello {
   Hello hello;
+  Descriptor process;             ///< the pidfd, if the packet passes one
   std::vector<Descriptor> files;  ///< one a region, in the same order
 };
 
-/// Sends one packet; `files` go with it.
+/// Sends one packet; `files` go with it, the pidfd first.
 Status send_hello(int socket, const Hello& hello, const std::vector<int>& files);
 /// Takes the packet that has arrived. kUnavailable if the other side has hung up; kFailedPrecondition if it is no hello.
 Result<ReceivedHello> receive_hello(int socket);

@@ -18,15 +18,16 @@ bool holds(int file, std::uint64_t bytes) {
 
 }  // namespace
 
-Peer::Peer(NodeId node, Generation generation, Descriptor socket)
+Peer::Peer(NodeId node, Generation generation, Process process, Descriptor socket)
     : regions_(node, generation),
       socket_(std::move(socket)),
-      process_(peer_of(socket_.get()).process),
-      process_watch_(watch_process(process_)) {}
+      process_(std::make_shared<const Process>(std::move(process))) {}
 
-Result<std::shared_ptr<Peer>> Peer::map(const ReceivedHello& received, Descriptor socket) {
+Result<std::shared_ptr<Peer>> Peer::map(ReceivedHello received, Descriptor socket) {
   const Hello& hello = received.hello;
-  std::shared_ptr<Peer> peer(new Peer(hello.node, hello.generation, std::move(socket)));
+  Result<Process> process = Process::at_other_end(socket.get(), std::move(received.process));
+  if (!process.ok()) return process.status();
+  std::shared_ptr<Peer> peer(new Peer(hello.node, hello.generation, std::move(process).value(), std::move(socket)));
   for (std::size_t i = 0; i < received.files.size(); ++i) {
     if (Status status = peer->map_region(hello.regions[i], received.files[i].get()); !status.ok()) return status;
   }
@@ -60,8 +61,11 @@ Status Peer::find_own_region() {
 
 Peer::~Peer() {
   for (std::size_t i = 0; i < bases_.size(); ++i) ::munmap(bases_[i], regions_[i].bytes);
+  Hello farewell;
+  farewell.kind = HelloKind::kFarewell;
+  (void)send_hello(socket_.get(), farewell, {});  // a peer that has ended does not need it
 }
 
-std::string Peer::name() const { return fmt::format("node {} (process {})", regions_.node(), process_); }
+std::string Peer::name() const { return fmt::format("node {} (process {})", regions_.node(), process_->number()); }
 
 }  // namespace granary::rdma::shm

@@ -14,13 +14,15 @@
 #include "rdma/shm/bell.h"
 #include "rdma/shm/descriptor.h"
 #include "rdma/shm/hello.h"
+#include "rdma/shm/process.h"
 
 namespace granary::rdma::shm {
 
 class Peer {
  public:
   /// Maps the regions that the hello names. The socket's hanging up, or the process's end, is the peer's death.
-  static Result<std::shared_ptr<Peer>> map(const ReceivedHello& received, Descriptor socket);
+  static Result<std::shared_ptr<Peer>> map(ReceivedHello received, Descriptor socket);
+  /// Unmaps them, and tells the peer so.
   ~Peer();
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
@@ -34,17 +36,23 @@ class Peer {
   /// The bell of one of the peer's endpoints; `id` is below kMostBells.
   Bell bell(BellId id) const { return {own_region_, id}; }
 
-  /// Set once by the watcher; read by every post and poll. Acquire pairs with the release of mark_dead().
-  bool dead() const { return dead_.load(std::memory_order_acquire); }
-  void mark_dead() { dead_.store(true, std::memory_order_release); }
+  enum class Life : std::uint8_t { kLives, kEnded, kCutOff };
+  /// Changed once, by the watcher or by who cuts the peer off; read by every post and poll. Acquire pairs with the release
+  /// of end().
+  Life life() const { return life_.load(std::memory_order_acquire); }
+  bool dead() const { return life() != Life::kLives; }
+  void end(Life how) {
+    Life living = Life::kLives;
+    life_.compare_exchange_strong(living, how, std::memory_order_release, std::memory_order_relaxed);
+  }
   /// "node 3 (process 4711)".
   std::string name() const;
 
   int socket() const { return socket_.get(); }
-  int process_watch() const { return process_watch_.get(); }
+  const std::shared_ptr<const Process>& process() const { return process_; }
 
  private:
-  Peer(NodeId node, Generation generation, Descriptor socket);
+  Peer(NodeId node, Generation generation, Process process, Descriptor socket);
   Status map_region(const Hello::Region& region, int file);
   Status find_own_region();
 
@@ -52,9 +60,8 @@ class Peer {
   std::vector<char*> bases_;  ///< in the order of regions_
   char* own_region_ = nullptr;
   const Descriptor socket_;
-  const int process_;
-  const Descriptor process_watch_;
-  std::atomic<bool> dead_{false};
+  const std::shared_ptr<const Process> process_;
+  std::atomic<Life> life_{Life::kLives};
 };
 
 }  // namespace granary::rdma::shm

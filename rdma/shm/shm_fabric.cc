@@ -12,11 +12,15 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
+#include "rdma/cut_lives.h"
 #include "rdma/shm/bell.h"
 #include "rdma/shm/endpoint.h"
+#include "rdma/shm/guests.h"
 #include "rdma/shm/hello.h"
 #include "rdma/shm/peer.h"
+#include "rdma/shm/process.h"
 #include "rdma/shm/watcher.h"
 #include "src/base/check.h"
 #include "src/base/file.h"
@@ -27,6 +31,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kIdle_us = 1'000'000;
 constexpr auto kRetry = std::chrono::milliseconds(1);
+/// No further attempt is begun with less time left: its error would hide why the last one failed.
+constexpr auto kLeastAttempt = std::chrono::milliseconds(5);
+constexpr std::uint64_t kKill_us = 5'000'000;
 
 /// Waits for the node's next packet.
 Result<ReceivedHello> hear(int socket, NodeId node, Clock::time_point end) {
@@ -53,14 +60,18 @@ Status check_private(const std::string& directory) {
 class ShmFabric final : public Fabric {
  public:
   ShmFabric(const ShmOptions& options, std::unique_ptr<base::File> lock, std::unique_ptr<Watcher> watcher,
-            std::unique_ptr<OwnBells> bells)
+            std::unique_ptr<OwnBells> bells, Process self)
       : options_(options),
         lock_(std::move(lock)),
         watcher_(std::move(watcher)),
-        bells_(std::move(bells)) {
+        bells_(std::move(bells)),
+        self_(std::move(self)),
+        guests_(*watcher_) {
     hello_.node = options.node.node;
     hello_.generation = options.node.generation;
     hello_.layout = options.node.layout;
+    hello_.passes_process = 1;
+    files_.push_back(self_.handle());
     base::always_check(register_region({.id = kOwnRegion}, bells_->region()).ok(), "the first region is taken");
   }
   ~ShmFabric() override;
@@ -70,38 +81,45 @@ class ShmFabric final : public Fabric {
   Status register_region(const RegionSpec& spec, memory::Region& region) override;
   Status listen() override;
   Result<std::unique_ptr<Endpoint>> open_endpoint() override;
+  Status cut_off(NodeId node, Generation last) override;
 
  private:
   std::string socket_path(NodeId node) const { return fmt::format("{}/node-{}.sock", options_.run_directory, node); }
-  /// A peer that connects to this node, before it has proved that it may.
+  /// A peer that connects to this node; a guest once it has proved that it may.
   struct Stranger {
     Descriptor socket;
     std::optional<Hello> greeting = {};  ///< its first; none yet before that
     Hello reply = {};                    ///< to it
+    Guests::Ticket guest = Guests::kNone;
   };
 
   void let_in();
   void answer(int socket);
-  bool answer(Stranger& stranger, const ReceivedHello& received);
-  bool welcome(Stranger& stranger, const Hello& proven);
+  bool answer(Stranger& stranger, ReceivedHello& received);
+  bool welcome(Stranger& stranger, ReceivedHello& proven);
+  bool refuse(Stranger& stranger, HelloKind why);
   std::shared_ptr<Peer> living_peer(NodeId node);
   Result<std::shared_ptr<Peer>> find_peer(NodeId node, std::uint64_t timeout_us);
-  std::shared_ptr<Peer> keep(std::shared_ptr<Peer> met);
+  Result<std::shared_ptr<Peer>> keep(std::shared_ptr<Peer> met);
   Result<std::shared_ptr<Peer>> greet(NodeId node, Clock::time_point end);
   Status ask(int socket, NodeId node, Clock::time_point end);
   Status check_answerer(const Hello& theirs, NodeId node) const;
   void watch(const std::shared_ptr<Peer>& peer);
+  std::shared_ptr<const Process> break_off(NodeId node, Generation last);
 
   const ShmOptions options_;
   const std::unique_ptr<base::File> lock_;
   const std::unique_ptr<Watcher> watcher_;
   const std::unique_ptr<OwnBells> bells_;
   LocalRegions local_;
+  const Process self_;
   Hello hello_;             ///< with the regions; fixed by listen()
-  std::vector<int> files_;  ///< theirs, in the same order
+  std::vector<int> files_;  ///< of this process and of the regions, in the same order
   Descriptor listener_;
   std::map<int, Stranger> strangers_;  ///< by socket; the watcher's thread only
-  std::mutex mutex_;                   ///< guards peers_
+  Guests guests_;
+  CutLives cut_lives_;
+  std::mutex mutex_;  ///< guards peers_
   std::map<NodeId, std::shared_ptr<Peer>> peers_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
@@ -122,16 +140,15 @@ Status ShmFabric::register_region(const RegionSpec& spec, memory::Region& region
       return Status(StatusCode::kInvalidArgument,
                     fmt::format("region {} is private; peers can reach only one mapped as shared", spec.id));
     }
-    if (files_.size() == kMostRegions) {
+    if (hello_.region_count == kMostRegions) {
       return Status(StatusCode::kResourceExhausted,
                     fmt::format("region {} is one too many: peers can reach {}", spec.id, kMostRegions - 1));
     }
   }
   if (Status status = local_.add(spec, region); !status.ok()) return status;
   if (spec.access == Access::kRemote) {
-    hello_.regions[files_.size()] = {.bytes = region.size(), .id = spec.id, .unused = {}};
+    hello_.regions[hello_.region_count++] = {.bytes = region.size(), .id = spec.id, .unused = {}};
     files_.push_back(region.fd());
-    hello_.region_count = static_cast<std::uint16_t>(files_.size());
   }
   return {};
 }
@@ -164,32 +181,60 @@ void ShmFabric::let_in() {
   watcher_->add(fd, [this, fd] { answer(fd); });
 }
 
-/// Two hellos, as hello.h has them; anything else, or the end, closes the socket.
+/// Two hellos and a farewell, as hello.h has them; anything else, or the end, closes the socket.
 void ShmFabric::answer(int socket) {
-  const Result<ReceivedHello> received = receive_hello(socket);
-  if (received.ok() && received->files.empty() && answer(strangers_.at(socket), *received)) return;
+  Result<ReceivedHello> received = receive_hello(socket);
+  Stranger& stranger = strangers_.at(socket);
+  if (received.ok() && received->files.empty() && answer(stranger, *received)) return;
   watcher_->remove(socket);
+  guests_.forget_socket(stranger.guest);
   strangers_.erase(socket);
 }
 
 /// False if the stranger is heard no more.
-bool ShmFabric::answer(Stranger& stranger, const ReceivedHello& received) {
-  if (stranger.greeting) return welcome(stranger, received.hello);
-  stranger.greeting = received.hello;
+bool ShmFabric::answer(Stranger& stranger, ReceivedHello& received) {
+  const Hello& hello = received.hello;
+  if (stranger.guest != Guests::kNone) {
+    if (hello.kind == HelloKind::kFarewell) guests_.remove(std::exchange(stranger.guest, Guests::kNone));
+    return false;
+  }
+  if (hello.kind != HelloKind::kGreeting) return false;
+  if (stranger.greeting) return welcome(stranger, received);
+  stranger.greeting = hello;
   stranger.reply = hello_;
-  stranger.reply.region_count = 0;
+  stranger.reply.region_count = stranger.reply.passes_process = 0;
   make_fresh(stranger.reply.challenge);
-  stranger.reply.proof = proof_of(options_.node.key, Side::kAnswerer, received.hello, stranger.reply);
-  const bool compatible = check_compatible(hello_, received.hello).ok();
-  return send_hello(stranger.socket.get(), stranger.reply, {}).ok() && compatible;
+  const bool cut_off = cut_lives_.contains(hello.node, hello.generation);
+  if (cut_off) stranger.reply.kind = HelloKind::kCutOff;
+  stranger.reply.proof = proof_of(options_.node.key, Side::kAnswerer, hello, stranger.reply);
+  const bool compatible = check_compatible(hello_, hello).ok();
+  return send_hello(stranger.socket.get(), stranger.reply, {}).ok() && compatible && !cut_off;
 }
 
-/// Only a peer that has proved the key gets the regions. A proof is good once: the next message would meet another
-/// challenge.
-bool ShmFabric::welcome(Stranger& stranger, const Hello& proven) {
-  const Proof expected = proof_of(options_.node.key, Side::kCaller, *stranger.greeting, stranger.reply);
-  make_fresh(stranger.reply.challenge);
-  return equal(proven.proof, expected) && send_hello(stranger.socket.get(), hello_, files_).ok();
+/// Only a peer that has proved the key gets the regions. A proof is good once: after it, the peer is a guest or gone. It
+/// is a guest before it is looked up whether its life is cut off, so cut_off(), which notes the life first, finds it.
+bool ShmFabric::welcome(Stranger& stranger, ReceivedHello& proven) {
+  const Hello& greeting = *stranger.greeting;
+  const Proof expected = proof_of(options_.node.key, Side::kCaller, greeting, stranger.reply);
+  if (!equal(proven.hello.proof, expected)) return false;
+  const int socket = stranger.socket.get();
+  Result<Process> process = Process::at_other_end(socket, std::move(proven.process));
+  if (!process.ok()) return refuse(stranger, HelloKind::kNoProcess);
+  stranger.guest = guests_.add(greeting.node, greeting.generation, std::move(process).value(), socket);
+  if (cut_lives_.contains(greeting.node, greeting.generation)) return refuse(stranger, HelloKind::kCutOff);
+  if (send_hello(socket, hello_, files_).ok()) return true;
+  guests_.remove(std::exchange(stranger.guest, Guests::kNone));
+  return false;
+}
+
+/// Tells a stranger, which has been given nothing, why it is not let in. False: it is heard no more.
+bool ShmFabric::refuse(Stranger& stranger, HelloKind why) {
+  guests_.remove(std::exchange(stranger.guest, Guests::kNone));
+  Hello no = hello_;
+  no.region_count = no.passes_process = 0;
+  no.kind = why;
+  (void)send_hello(stranger.socket.get(), no, {});
+  return false;
 }
 
 std::shared_ptr<Peer> ShmFabric::living_peer(NodeId node) {
@@ -203,15 +248,19 @@ Result<std::shared_ptr<Peer>> ShmFabric::find_peer(NodeId node, std::uint64_t ti
   while (true) {
     if (std::shared_ptr<Peer> known = living_peer(node)) return known;
     Result<std::shared_ptr<Peer>> met = greet(node, end);
-    if (met.ok()) return keep(std::move(met).value());
-    if (met.status().code() != StatusCode::kUnavailable || Clock::now() >= end) return met.status();
+    if (met.ok()) met = keep(std::move(met).value());
+    if (met.ok()) return met;
+    if (met.status().code() != StatusCode::kUnavailable || Clock::now() + kLeastAttempt >= end) return met.status();
     std::this_thread::sleep_for(kRetry);
   }
 }
 
-/// Two endpoints may have met the same life of a peer at once; the first one's mapping serves both.
-std::shared_ptr<Peer> ShmFabric::keep(std::shared_ptr<Peer> met) {
+/// Two endpoints may have met the same life of a peer at once; the first one's mapping serves both. A life that was cut
+/// off meanwhile is looked up under the lock, so that break_off() finds whatever is kept.
+Result<std::shared_ptr<Peer>> ShmFabric::keep(std::shared_ptr<Peer> met) {
   const std::lock_guard lock(mutex_);
+  const PeerRegions& life = met->regions();
+  if (cut_lives_.contains(life.node(), life.generation())) return CutLives::answered(life.node(), life.generation());
   std::shared_ptr<Peer>& known = peers_[met->regions().node()];
   const bool same_life = known != nullptr && known->regions().generation() == met->regions().generation();
   if (same_life && !known->dead()) return known;
@@ -226,10 +275,10 @@ Result<std::shared_ptr<Peer>> ShmFabric::greet(NodeId node, Clock::time_point en
     return Status(socket.status().code(), fmt::format("node {} is not there: {}", node, socket.status().message()));
   }
   if (Status status = ask(socket->get(), node, end); !status.ok()) return status;
-  const Result<ReceivedHello> received = hear(socket->get(), node, end);
+  Result<ReceivedHello> received = hear(socket->get(), node, end);
   if (!received.ok()) return received.status();
   if (Status status = check_answerer(received->hello, node); !status.ok()) return status;
-  return Peer::map(*received, std::move(socket).value());
+  return Peer::map(std::move(received).value(), std::move(socket).value());
 }
 
 /// Greets, and proves what the node asks for once it has proved that it has the key itself.
@@ -239,7 +288,7 @@ Status ShmFabric::ask(int socket, NodeId node, Clock::time_point end) {
                   fmt::format("user {} listens in the place of node {}, not user {}", user, node, ::geteuid()));
   }
   Hello mine = hello_;
-  mine.region_count = 0;
+  mine.region_count = mine.passes_process = 0;
   make_fresh(mine.challenge);
   if (Status status = send_hello(socket, mine, {}); !status.ok()) return status;
   const Result<ReceivedHello> reply = hear(socket, node, end);
@@ -253,25 +302,57 @@ Status ShmFabric::ask(int socket, NodeId node, Clock::time_point end) {
                               node, hello_.node));
   }
   mine.proof = proof_of(key, Side::kCaller, mine, reply->hello);
-  return send_hello(socket, mine, {});
+  mine.passes_process = 1;
+  return send_hello(socket, mine, {self_.handle()});
 }
 
 Status ShmFabric::check_answerer(const Hello& theirs, NodeId node) const {
   if (Status status = check_compatible(hello_, theirs); !status.ok()) return status;
-  if (theirs.node == node) return {};
-  return Status(StatusCode::kFailedPrecondition,
-                fmt::format("node {} answers in the place of node {}", theirs.node, node));
+  if (theirs.node != node) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("node {} answers in the place of node {}", theirs.node, node));
+  }
+  if (theirs.kind == HelloKind::kCutOff) return CutLives::refused(options_.node, node);
+  if (theirs.kind != HelloKind::kGreeting) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("node {} refuses: it cannot tell that this is process {}, and so could not end it; a "
+                              "process that forks opens its fabric afterwards",
+                              node, self_.number()));
+  }
+  if (cut_lives_.contains(node, theirs.generation)) return CutLives::answered(node, theirs.generation);
+  return {};
 }
 
 void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
   const auto died = [this, peer] {
-    peer->mark_dead();
+    peer->end(Peer::Life::kEnded);
     watcher_->remove(peer->socket());
-    watcher_->remove(peer->process_watch());
+    watcher_->remove(peer->process()->handle());
     bells_->ring_all();
   };
   watcher_->add(peer->socket(), died);
-  if (peer->process_watch() >= 0) watcher_->add(peer->process_watch(), died);
+  watcher_->add(peer->process()->handle(), died);
+}
+
+Status ShmFabric::cut_off(NodeId node, Generation last) {
+  if (Status status = cut_lives_.add(options_.node, node, last); !status.ok()) return status;
+  Processes processes = guests_.hang_up(node, last);
+  if (auto host = break_off(node, last)) processes.push_back(std::move(host));
+  return end_processes(node, processes, kKill_us);
+}
+
+/// Breaks this node's connections to a life of `node` up to `last`. Returns its process, unless that has closed its
+/// fabric and so is not that life any more.
+std::shared_ptr<const Process> ShmFabric::break_off(NodeId node, Generation last) {
+  const std::lock_guard lock(mutex_);
+  const auto found = peers_.find(node);
+  if (found == peers_.end() || found->second->regions().generation() > last) return nullptr;
+  Peer& peer = *found->second;
+  peer.end(Peer::Life::kCutOff);
+  if (peer.life() == Peer::Life::kEnded) return nullptr;
+  ::shutdown(peer.socket(), SHUT_RDWR);
+  bells_->ring_all();
+  return peer.process();
 }
 
 }  // namespace
@@ -290,8 +371,10 @@ Result<std::unique_ptr<Fabric>> open_shm_fabric(const ShmOptions& options) {
   if (!watcher.ok()) return watcher.status();
   Result<std::unique_ptr<OwnBells>> bells = OwnBells::map();
   if (!bells.ok()) return bells.status();
-  return std::unique_ptr<Fabric>(std::make_unique<ShmFabric>(options, std::move(lock).value(),
-                                                             std::move(watcher).value(), std::move(bells).value()));
+  Result<Process> self = Process::self();
+  if (!self.ok()) return self.status();
+  return std::unique_ptr<Fabric>(std::make_unique<ShmFabric>(
+      options, std::move(lock).value(), std::move(watcher).value(), std::move(bells).value(), std::move(self).value()));
 }
 
 }  // namespace granary::rdma::shm

@@ -174,10 +174,15 @@ void Connection::lose_replies() {
 }
 
 /// An operation that has no effect any more has no completion either.
-void Connection::target_gone() {
+void Connection::target_gone(const std::string& why) {
   target_ = nullptr;
   replies_lost_ = true;
-  notice_later("it ended or crashed");
+  notice_later(why);
+}
+
+void Connection::cut_off_here() {
+  target_ = nullptr;
+  break_now("its life is cut off");
 }
 
 void Connection::notice_later(const std::string& why) {

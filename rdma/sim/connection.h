@@ -37,8 +37,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const PeerRegions& regions() const { return regions_; }
   bool broken() const { return broken_; }
   const std::string& why_broken() const { return why_broken_; }
-  /// Whether nothing more will happen on it.
-  bool over() const { return broken_ && cut_ <= network_.now(); }
+  /// Whether nothing more will happen on it; at the moment of the cut something may.
+  bool over() const { return broken_ && cut_ < network_.now(); }
 
   /// Sets a checked chain going; `inline_bytes` as in Limits.
   void post(std::span<const Operation> chain, Signal signal, std::uint64_t tag, std::uint32_t inline_bytes);
@@ -61,8 +61,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// The link to the target, or back, is down: it breaks when that is noticed.
   void lose_requests();
   void lose_replies();
-  /// The target's life has ended.
-  void target_gone();
+  /// The target does nothing more for it, from this event on: its life has ended, or it has cut the initiator off.
+  void target_gone(const std::string& why);
+  /// The initiator's node has cut the target's life off: the connection is broken, and nothing under way takes effect.
+  void cut_off_here();
 
  private:
   /// Part of an operation that moves at one moment.
@@ -93,7 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::uint32_t number_;
   const NodeId from_;
   const Generation from_life_;
-  SimFabric* target_;  ///< nullptr once its life has ended
+  SimFabric* target_;  ///< nullptr once its life has ended, or one of the two has cut the other off
   const PeerRegions regions_;
   std::deque<Chain> chains_;  ///< not reported
   std::uint64_t posted_chains_ = 0;

@@ -36,6 +36,10 @@ Status SimEndpoint::refusal(NodeId peer) const {
     return Status(StatusCode::kFailedPrecondition,
                   fmt::format("node {} has another cluster key than node {}", peer, mine.node));
   }
+  if (target->cut_lives().contains(mine.node, mine.generation)) return CutLives::refused(mine, peer);
+  if (fabric_.cut_lives().contains(peer, target->node().generation)) {
+    return CutLives::answered(peer, target->node().generation);
+  }
   return {};
 }
 

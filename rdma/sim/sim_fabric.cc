@@ -33,6 +33,12 @@ Result<std::unique_ptr<Endpoint>> SimFabric::open_endpoint() {
   return std::unique_ptr<Endpoint>(std::move(endpoint));
 }
 
+Status SimFabric::cut_off(NodeId node, Generation last) {
+  if (Status status = cut_lives_.add(node_, node, last); !status.ok()) return status;
+  network_.cut_off(node, last, node_.node);
+  return {};
+}
+
 char* SimFabric::base(RegionId region) const {
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     if (regions_[i].spec.id == region) return regions_[i].base;

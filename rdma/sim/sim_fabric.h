@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "rdma/cut_lives.h"
 #include "rdma/fabric.h"
 #include "rdma/region_table.h"
 #include "rdma/sim/sim_network.h"
@@ -21,12 +22,15 @@ class SimFabric final : public Fabric {
   Status register_region(const RegionSpec& spec, memory::Region& region) override;
   Status listen() override;
   Result<std::unique_ptr<Endpoint>> open_endpoint() override;
+  /// Waits for nothing: virtual time does not pass inside a call.
+  Status cut_off(NodeId node, Generation last) override;
 
   // For this folder.
   SimNetwork& network() { return network_; }
   const LocalRegions& regions() const { return regions_; }
   bool listening() const { return listening_; }
   bool crashed() const { return crashed_; }
+  const CutLives& cut_lives() const { return cut_lives_; }
   /// The memory of a region that peers can reach.
   char* base(RegionId region) const;
   /// A peer's ring has arrived.
@@ -38,6 +42,7 @@ class SimFabric final : public Fabric {
   SimNetwork& network_;
   const NodeOptions node_;
   LocalRegions regions_;
+  CutLives cut_lives_;
   std::vector<SimEndpoint*> endpoints_;
   BellId bells_ = 0;  ///< given to endpoints so far
   bool listening_ = false;

@@ -7,6 +7,7 @@
 #include "rdma/sim/connection.h"
 #include "rdma/sim/sim_fabric.h"
 #include "src/base/check.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::rdma::sim {
 
@@ -125,13 +126,24 @@ void SimNetwork::forget(SimFabric* fabric) {
   if (found == living_.end() || found->second != fabric) return;
   living_.erase(found);
   for (const auto& connection : living_connections()) {
-    if (connection->to() == fabric->node().node) connection->target_gone();
+    if (connection->to() == fabric->node().node) connection->target_gone("it ended or crashed");
   }
 }
 
 void SimNetwork::sever_earlier_lives(NodeId from, NodeId to, Generation life) {
   for (const auto& connection : living_connections()) {
     if (connection->from() == from && connection->to() == to && connection->from_life() != life) connection->sever();
+  }
+}
+
+void SimNetwork::cut_off(NodeId node, Generation last, NodeId by) {
+  trace(fmt::format("{} cuts off {} up to {}", by, node, last));
+  for (const auto& connection : living_connections()) {
+    const bool from_it = connection->from() == node && connection->to() == by && connection->from_life() <= last;
+    const bool to_it =
+        connection->from() == by && connection->to() == node && connection->regions().generation() <= last;
+    if (from_it && !base::injected("cut-off-keeps-connections")) connection->target_gone("it was cut off there");
+    if (to_it) connection->cut_off_here();
   }
 }
 

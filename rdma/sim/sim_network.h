@@ -99,6 +99,8 @@ class SimNetwork {
   void forget(SimFabric* fabric);
   /// Ends what earlier lives of `from` still have under way to `to`.
   void sever_earlier_lives(NodeId from, NodeId to, Generation life);
+  /// Ends what is under way between `by` and the lives of `node` up to `last`, in both directions.
+  void cut_off(NodeId node, Generation last, NodeId by);
   void add(std::shared_ptr<Connection> connection) { connections_.push_back(std::move(connection)); }
   std::uint32_t next_connection_number() { return connection_numbers_++; }
 

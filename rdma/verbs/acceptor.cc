@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/test_hooks.h"
+
 namespace granary::rdma::verbs {
 namespace {
 
@@ -19,11 +21,12 @@ bool same_endpoint(const Request& one, const Request& other) {
 
 }  // namespace
 
-Result<std::unique_ptr<Acceptor>> Acceptor::listen(const NodeOptions& node, const DeviceContext& device, OwnRegion& own,
-                                                   const Bells& bells, rdma_cm_id& listener) {
+Result<std::unique_ptr<Acceptor>> Acceptor::listen(const NodeOptions& node, const CutLives& cut_lives,
+                                                   const DeviceContext& device, OwnRegion& own, const Bells& bells,
+                                                   rdma_cm_id& listener) {
   auto completions = device.make_completion_queue(1);
   if (!completions.ok()) return completions.status();
-  std::unique_ptr<Acceptor> acceptor(new Acceptor(node, device, own, bells, std::move(completions).value()));
+  std::unique_ptr<Acceptor> acceptor(new Acceptor(node, cut_lives, device, own, bells, std::move(completions).value()));
   listener.context = static_cast<CmTarget*>(acceptor.get());
   if (rdma_listen(&listener, kBacklog) != 0) return cm_error(fmt::format("listen at {}", device.choice().address));
   return acceptor;
@@ -39,6 +42,7 @@ void Acceptor::on_event(const rdma_cm_event& event) {
   const std::optional<Request> request = read_request(private_data(event));
   Refusal refusal = request ? judge(*request, node_) : Refusal::kVersion;
   if (refusal == Refusal::kNone) refusal = admit(*request);
+  if (refusal == Refusal::kNone && cut_lives_.contains(request->node, request->generation)) refusal = Refusal::kCutOff;
   if (refusal == Refusal::kNone) refusal = replace_older(*request);
   if (refusal == Refusal::kNone) refusal = accept(id, event.param.conn, *request);
   if (refusal != Refusal::kNone) refuse(std::move(id), refusal, request.value_or(Request{}));
@@ -73,6 +77,16 @@ Refusal Acceptor::replace_older(const Request& request) {
     guest = next;
   }
   return Refusal::kNone;
+}
+
+void Acceptor::cut_off(NodeId node, Generation last) {
+  if (base::injected("cut-off-keeps-connections")) return;
+  for (auto guest = guests_.begin(); guest != guests_.end();) {
+    Guest& one = **guest++;
+    if (one.request.node != node || one.request.generation > last) continue;
+    rdma_disconnect(&one.id());  // tells that life at once; it would notice only when its next operation fails
+    end(one);
+  }
 }
 
 Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request& request) {

@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 
+#include "rdma/cut_lives.h"
 #include "rdma/verbs/bells.h"
 #include "rdma/verbs/challenges.h"
 #include "rdma/verbs/cm_events.h"
@@ -23,12 +24,16 @@ namespace granary::rdma::verbs {
 class Acceptor final : public CmTarget {
  public:
   /// Begins to listen: `listener` is bound and its channel the event thread's. It gets the acceptor as its context.
-  static Result<std::unique_ptr<Acceptor>> listen(const NodeOptions& node, const DeviceContext& device, OwnRegion& own,
-                                                  const Bells& bells, rdma_cm_id& listener);
+  /// Refuses the lives of `cut_lives`.
+  static Result<std::unique_ptr<Acceptor>> listen(const NodeOptions& node, const CutLives& cut_lives,
+                                                  const DeviceContext& device, OwnRegion& own, const Bells& bells,
+                                                  rdma_cm_id& listener);
   ~Acceptor() override;
 
   /// Handles a request to the listener.
   void on_event(const rdma_cm_event& event) override;
+  /// Destroys the queue pairs by which the lives of `node` up to `last` reach this node's memory.
+  void cut_off(NodeId node, Generation last);
   /// Destroys the connections that have ended. Must not be called while an event is being handled.
   void clean_up();
 
@@ -54,9 +59,10 @@ class Acceptor final : public CmTarget {
   };
   using Guests = std::list<std::unique_ptr<Guest>>;
 
-  Acceptor(const NodeOptions& node, const DeviceContext& device, OwnRegion& own, const Bells& bells,
-           CompletionQueue completions)
+  Acceptor(const NodeOptions& node, const CutLives& cut_lives, const DeviceContext& device, OwnRegion& own,
+           const Bells& bells, CompletionQueue completions)
       : node_(node),
+        cut_lives_(cut_lives),
         device_(device),
         own_(own),
         bells_(bells),
@@ -71,6 +77,7 @@ class Acceptor final : public CmTarget {
   Answer answer(Refusal refusal) const;
 
   const NodeOptions node_;
+  const CutLives& cut_lives_;
   const DeviceContext& device_;
   OwnRegion& own_;
   const Bells& bells_;

@@ -36,6 +36,15 @@ CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us) {
   }
 }
 
+namespace {
+
+void wake(int eventfd) {
+  const std::uint64_t one = 1;
+  base::always_check(::write(eventfd, &one, sizeof(one)) == sizeof(one), "waking the event thread");
+}
+
+}  // namespace
+
 EventThread::EventThread(rdma_event_channel* channel, std::function<void()> after_each, int descriptor,
                          std::function<void()> answer)
     : channel_(channel),
@@ -48,10 +57,27 @@ EventThread::EventThread(rdma_event_channel* channel, std::function<void()> afte
 }
 
 EventThread::~EventThread() {
-  const std::uint64_t one = 1;
-  base::always_check(::write(wake_, &one, sizeof(one)) == sizeof(one), "waking the event thread");
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake(wake_);
   thread_.join();
   ::close(wake_);
+}
+
+void EventThread::call(const std::function<void()>& task) {
+  std::packaged_task<void()> call([&] {
+    task();
+    after_each_();
+  });
+  const std::future<void> done = call.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back(std::move(call));
+  }
+  wake(wake_);
+  done.wait();
 }
 
 void EventThread::run() {
@@ -60,10 +86,23 @@ void EventThread::run() {
                          {.fd = descriptor_, .events = POLLIN, .revents = 0},
                          {.fd = wake_, .events = POLLIN, .revents = 0}};
     if (::poll(waiting, 3, -1) < 0) continue;
-    if (waiting[2].revents != 0) return;
+    if (waiting[2].revents != 0 && !run_calls()) return;
     if (waiting[1].revents != 0) answer_();
     if (waiting[0].revents != 0) take_event();
   }
+}
+
+bool EventThread::run_calls() {
+  std::uint64_t times = 0;
+  base::always_check(::read(wake_, &times, sizeof(times)) == sizeof(times), "an eventfd that was written");
+  std::vector<std::packaged_task<void()>> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_) return false;
+    calls.swap(calls_);
+  }
+  for (std::packaged_task<void()>& call : calls) call();
+  return true;
 }
 
 void EventThread::take_event() {

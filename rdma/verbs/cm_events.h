@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <granary/status.h>
 
@@ -55,15 +58,23 @@ class EventThread {
               std::function<void()> answer);
   ~EventThread();
 
+  /// Runs `task` in the thread, and `after_each` after it. Returns when both have run. Any other thread calls it.
+  void call(const std::function<void()>& task);
+
  private:
   void run();
   void take_event();
+  /// False if the thread is to end.
+  bool run_calls();
 
   rdma_event_channel* const channel_;
   const std::function<void()> after_each_;
   const int descriptor_;
   const std::function<void()> answer_;
-  const int wake_;  ///< an eventfd: written once, to end
+  const int wake_;  ///< an eventfd: written when there is a call, and to end
+  std::mutex mutex_;
+  std::vector<std::packaged_task<void()>> calls_;
+  bool ending_ = false;
   std::thread thread_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace granary::rdma::verbs {
 
-void Connection::open(CmId cm, const Answer& answer) {
+Status Connection::open(CmId cm, const Answer& answer) {
   cm_ = std::move(cm);
   regions_ = PeerRegions(peer, answer.generation);
   for (std::size_t i = 0; i < answer.region_count; ++i) {
@@ -18,6 +18,7 @@ void Connection::open(CmId cm, const Answer& answer) {
     regions_.add(region.id, region.bytes);
     keys_.push_back({region.base, region.key});
   }
+  return open_.add(*this) ? Status() : CutLives::answered(peer, answer.generation);
 }
 
 void Connection::post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag) {
@@ -67,6 +68,7 @@ void Connection::submit(ibv_send_wr& first) {
 
 void Connection::close() {
   if (cm_ == nullptr) return;
+  open_.remove(*this);
   rdma_disconnect(cm_.get());
   rdma_destroy_qp(cm_.get());
   cm_.reset();
@@ -74,7 +76,20 @@ void Connection::close() {
 
 void Connection::on_event(const rdma_cm_event& event) {
   if (event.event != RDMA_CM_EVENT_DISCONNECTED && event.event != RDMA_CM_EVENT_DEVICE_REMOVAL) return;
-  severed_.store(true, std::memory_order_release);
+  sever(Severed::kEnded);
+}
+
+/// A queue pair in the error state sends nothing any more; its operations come out as flushed.
+void Connection::cut_off() {
+  sever(Severed::kCutOff);
+  ibv_qp_attr error{};
+  error.qp_state = IBV_QPS_ERR;
+  ibv_modify_qp(cm_->qp, &error, IBV_QP_STATE);
+}
+
+void Connection::sever(Severed how) {
+  Severed before = Severed::kNot;
+  severed_.compare_exchange_strong(before, how, std::memory_order_release, std::memory_order_relaxed);
   alarms_.fetch_add(1, std::memory_order_release);
   alarm_.raise();
 }
@@ -85,7 +100,9 @@ void Connection::fail(std::string why) {
 
 Status Connection::status() const {
   if (!broken()) return {};
-  const char* ended = "the peer has ended or was cut off; connect again when it is back";
+  const char* ended = severed_.load(std::memory_order_acquire) == Severed::kCutOff
+                          ? "this life of the peer is cut off here; connect again when the next one is there"
+                          : "the peer has ended or was cut off; connect again when it is back";
   return Status(StatusCode::kUnavailable, fmt::format("the connection to node {} at {} is broken: {}", peer, place,
                                                       cause_.empty() ? ended : cause_));
 }

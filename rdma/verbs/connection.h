@@ -11,26 +11,28 @@
 #include "rdma/verbs/cm_events.h"
 #include "rdma/verbs/device_context.h"
 #include "rdma/verbs/hello.h"
+#include "rdma/verbs/open_connections.h"
 #include "rdma/verbs/send_queue.h"
 
 namespace granary::rdma::verbs {
 
 class Connection final : public CmTarget {
  public:
-  /// `alarms` rises when the event thread has seen the connection end, and then `alarm` is raised.
-  Connection(ConnectionId name, NodeId to, std::string address, std::uint32_t outstanding,
+  /// `alarms` rises when another thread has broken the connection, and then `alarm` is raised.
+  Connection(ConnectionId name, NodeId to, std::string address, std::uint32_t outstanding, OpenConnections& open,
              std::atomic<std::uint32_t>& alarms, const Alarm& alarm)
       : id(name),
         peer(to),
         place(std::move(address)),
         queue(outstanding),
         regions_(to, 0),
+        open_(open),
         alarms_(alarms),
         alarm_(alarm) {}
   ~Connection() override { close(); }
 
-  /// Takes over the queue pair that the handshake has made.
-  void open(CmId cm, const Answer& answer);
+  /// Takes over the queue pair that the handshake has made; kUnavailable if the peer's life is cut off.
+  Status open(CmId cm, const Answer& answer);
   /// Posts a checked chain that fits, with one doorbell. A device that refuses breaks the connection.
   void post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag);
   /// Posts a ring, for which there is room.
@@ -41,7 +43,10 @@ class Connection final : public CmTarget {
   const PeerRegions& regions() const { return regions_; }
   /// The thread has seen the peer end, or the device go.
   void on_event(const rdma_cm_event& event) override;
-  bool severed() const { return severed_.load(std::memory_order_acquire); }
+  /// Breaks the connection from the thread that cuts the peer's life off: the device begins no operation any more.
+  /// close() waits meanwhile.
+  void cut_off();
+  bool severed() const { return severed_.load(std::memory_order_acquire) != Severed::kNot; }
   /// Breaks the connection, for the first reason given.
   void fail(std::string why);
   bool broken() const { return severed() || !cause_.empty(); }
@@ -56,6 +61,9 @@ class Connection final : public CmTarget {
   bool retired = false;        ///< nobody may use its id any more; it goes when its reports have been polled
 
  private:
+  enum class Severed : std::uint8_t { kNot, kEnded, kCutOff };
+
+  void sever(Severed how);
   void submit(ibv_send_wr& first);
 
   struct Key {
@@ -69,10 +77,12 @@ class Connection final : public CmTarget {
   std::vector<ibv_send_wr> requests_;
   std::vector<ibv_sge> pieces_;
   std::string cause_;
+  OpenConnections& open_;
   std::atomic<std::uint32_t>& alarms_;
   const Alarm& alarm_;
-  /// Written once by the event thread, before it raises alarms_; read by the endpoint's thread.
-  std::atomic<bool> severed_{false};
+  /// Written by the event thread or by the one that cuts off, the first of them counts, before it raises alarms_; read
+  /// by the endpoint's thread.
+  std::atomic<Severed> severed_{Severed::kNot};
 };
 
 }  // namespace granary::rdma::verbs

@@ -19,12 +19,13 @@ constexpr ConnectionId kPlaceMask = 0xffff;
 }  // namespace
 
 Result<std::unique_ptr<Endpoint>> VerbsEndpoint::open(const VerbsOptions& options, const DeviceContext& device,
-                                                      OwnRegion& own, Bells& bells, rdma_event_channel* events,
-                                                      std::uint32_t number) {
+                                                      OwnRegion& own, Bells& bells, OpenConnections& open_connections,
+                                                      rdma_event_channel* events, std::uint32_t number) {
   OwnRegion::Word word = own.take();
   if (!word)
     return Status(StatusCode::kResourceExhausted, "this node has too many endpoints and connections; use fewer");
-  std::unique_ptr<VerbsEndpoint> endpoint(new VerbsEndpoint(options, device, std::move(word), bells, events, number));
+  std::unique_ptr<VerbsEndpoint> endpoint(
+      new VerbsEndpoint(options, device, std::move(word), bells, open_connections, events, number));
   endpoint->notices_.reset(ibv_create_comp_channel(device.verbs()));
   if (endpoint->notices_ == nullptr) return cm_error("make a completion channel");
   auto completions =
@@ -72,7 +73,8 @@ std::unique_ptr<Connection> VerbsEndpoint::new_connection(NodeId peer, const Nod
     uses_.push_back(0);
   }
   const ConnectionId id = static_cast<ConnectionId>(place) | ConnectionId{uses_[place]++} << 16;
-  return std::make_unique<Connection>(id, peer, place_of(address), device_.limits().outstanding, alarms_, alarm_);
+  return std::make_unique<Connection>(id, peer, place_of(address), device_.limits().outstanding, open_connections_,
+                                      alarms_, alarm_);
 }
 
 Result<ConnectionId> VerbsEndpoint::connect(NodeId peer, std::uint64_t timeout_us) {
@@ -91,7 +93,7 @@ Result<ConnectionId> VerbsEndpoint::connect(NodeId peer, std::uint64_t timeout_u
   Result<Introduced> introduced =
       shake_hands(device_, completions_.get(), request, options_.node.key, *address, deadline_us, events_, *connection);
   if (!introduced.ok()) return introduced.status();
-  connection->open(std::move(introduced->id), introduced->answer);
+  if (Status status = connection->open(std::move(introduced->id), introduced->answer); !status.ok()) return status;
   const ConnectionId id = connection->id;
   Connection& made = *connection;
   places_[id & kPlaceMask] = std::move(connection);

@@ -19,11 +19,11 @@ namespace granary::rdma::verbs {
 
 class VerbsEndpoint final : public Endpoint {
  public:
-  /// `options`, `device`, `bells` and `events`, the channel of a running EventThread, outlive the endpoint. `number` is its own in this
-  /// life of the node.
+  /// `options`, `device`, `bells`, `open_connections` and `events`, the channel of a running EventThread, outlive the
+  /// endpoint. `number` is its own in this life of the node.
   static Result<std::unique_ptr<Endpoint>> open(const VerbsOptions& options, const DeviceContext& device,
-                                                OwnRegion& own, Bells& bells, rdma_event_channel* events,
-                                                std::uint32_t number);
+                                                OwnRegion& own, Bells& bells, OpenConnections& open_connections,
+                                                rdma_event_channel* events, std::uint32_t number);
   ~VerbsEndpoint() override { bells_.remove(number_); }
 
   const Limits& limits() const override { return device_.limits(); }
@@ -41,11 +41,12 @@ class VerbsEndpoint final : public Endpoint {
 
  private:
   VerbsEndpoint(const VerbsOptions& options, const DeviceContext& device, OwnRegion::Word word, Bells& bells,
-                rdma_event_channel* events, std::uint32_t number)
+                OpenConnections& open_connections, rdma_event_channel* events, std::uint32_t number)
       : options_(options),
         device_(device),
         word_(std::move(word)),
         bells_(bells),
+        open_connections_(open_connections),
         events_(events),
         number_(number) {
     bells_.add(number_, alarm_);
@@ -77,12 +78,13 @@ class VerbsEndpoint final : public Endpoint {
   const DeviceContext& device_;
   const OwnRegion::Word word_;  ///< where connect() reads to
   Bells& bells_;
+  OpenConnections& open_connections_;
   rdma_event_channel* const events_;
   const std::uint32_t number_;
-  const Alarm alarm_;  ///< raised by the event thread: a ring has come, or a connection has ended
+  const Alarm alarm_;  ///< raised by other threads: a ring has come, or a connection has broken
   CompletionChannel notices_;
   CompletionQueue completions_;
-  /// Raised by the event thread or by this one when a connection breaks; acquire pairs with its release.
+  /// Raised by this or another thread when it breaks a connection; acquire pairs with its release.
   std::atomic<std::uint32_t> alarms_{0};
   std::uint32_t attended_ = 0;
   std::uint32_t serial_ = 0;                         ///< attempts to connect

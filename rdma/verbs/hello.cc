@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "rdma/cut_lives.h"
+
 namespace granary::rdma::verbs {
 
 std::optional<Request> read_request(std::span<const std::byte> data) {
@@ -59,6 +61,8 @@ Status explain(const Answer& answer, const Request& request, const std::string& 
     case Refusal::kOtherNode: return refused(fmt::format("it is node {}; correct the address", answer.node));
     case Refusal::kTooLate: return refused("the attempt came late; try again");
     case Refusal::kKey: return refused("it has another cluster key; give both nodes the same key file");
+    case Refusal::kCutOff:
+      return CutLives::refused({.node = request.node, .generation = request.generation}, request.target);
     case Refusal::kChallenge:
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} at {} is asked by too many at once; try again", request.target, place));

@@ -48,7 +48,17 @@ struct Request {
 };
 static_assert(sizeof(Request) <= 56);
 
-enum class Refusal : std::uint8_t { kNone, kVersion, kLayout, kOtherNode, kTooLate, kResources, kChallenge, kKey };
+enum class Refusal : std::uint8_t {
+  kNone,
+  kVersion,
+  kLayout,
+  kOtherNode,
+  kTooLate,
+  kResources,
+  kChallenge,
+  kKey,
+  kCutOff
+};
 
 struct RegionEntry {
   std::uint64_t base = 0;

@@ -2,15 +2,18 @@
 
 #include <atomic>
 #include <cerrno>
+#include <mutex>
 
 #include <fmt/format.h>
 
+#include "rdma/cut_lives.h"
 #include "rdma/verbs/acceptor.h"
 #include "rdma/verbs/bells.h"
 #include "rdma/verbs/device.h"
 #include "rdma/verbs/device_context.h"
 #include "rdma/verbs/endpoint.h"
 #include "rdma/verbs/handshake.h"
+#include "rdma/verbs/open_connections.h"
 #include "rdma/verbs/own_region.h"
 #include "rdma/verbs/probe.h"
 
@@ -28,17 +31,22 @@ class VerbsFabric final : public Fabric {
   Status register_region(const RegionSpec& spec, memory::Region& region) override;
   Status listen() override;
   Result<std::unique_ptr<Endpoint>> open_endpoint() override;
+  Status cut_off(NodeId node, Generation last) override;
 
  private:
+  Status let_in();
   Status bind(const DeviceChoice& choice);
 
   const VerbsOptions options_;
+  CutLives cut_lives_;
+  OpenConnections open_connections_{cut_lives_};
   Channel channel_;
   CmId listener_;
   std::unique_ptr<OwnRegion> own_;
   std::unique_ptr<DeviceContext> device_;
   std::unique_ptr<Bells> bells_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::mutex letting_in_;  ///< held while this node begins to let peers in, and while lives are cut off
   std::unique_ptr<EventThread> events_;
   std::atomic<std::uint32_t> endpoints_{0};
 };
@@ -81,21 +89,36 @@ Status VerbsFabric::register_region(const RegionSpec& spec, memory::Region& regi
 
 Status VerbsFabric::listen() {
   if (events_ != nullptr) return Status(StatusCode::kFailedPrecondition, "the fabric listens already");
+  if (Status status = let_in(); !status.ok()) return status;
+  return probe(*this, *own_, options_.tolerate_swap_stores);
+}
+
+Status VerbsFabric::let_in() {
   auto bells = Bells::open(*device_);
   if (!bells.ok()) return bells.status();
+  const std::lock_guard lock(letting_in_);
   bells_ = std::move(bells).value();
-  auto acceptor = Acceptor::listen(options_.node, *device_, *own_, *bells_, *listener_);
+  auto acceptor = Acceptor::listen(options_.node, cut_lives_, *device_, *own_, *bells_, *listener_);
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(acceptor).value();
   events_ = std::make_unique<EventThread>(
       channel_.get(), [this] { acceptor_->clean_up(); }, bells_->descriptor(), [this] { bells_->answer(); });
-  return probe(*this, *own_, options_.tolerate_swap_stores);
+  return {};
 }
 
 Result<std::unique_ptr<Endpoint>> VerbsFabric::open_endpoint() {
   if (events_ == nullptr) return Status(StatusCode::kFailedPrecondition, "endpoints are opened after listen()");
-  return VerbsEndpoint::open(options_, *device_, *own_, *bells_, channel_.get(),
+  return VerbsEndpoint::open(options_, *device_, *own_, *bells_, open_connections_, channel_.get(),
                              endpoints_.fetch_add(1, std::memory_order_relaxed) + 1);
+}
+
+/// The lives are noted first, so whatever is not found below is refused.
+Status VerbsFabric::cut_off(NodeId node, Generation last) {
+  if (Status status = cut_lives_.add(options_.node, node, last); !status.ok()) return status;
+  open_connections_.cut_off(node, last);
+  const std::lock_guard lock(letting_in_);
+  if (events_ != nullptr) events_->call([&] { acceptor_->cut_off(node, last); });
+  return {};
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ constexpr KnownBug kBugs[] = {
     {"completion-before-effect", "a chain completes before its operations took effect"},
     {"torn-header-read", "a READ within a line loads words at different moments"},
     {"broken-goes-on", "what a broken connection has under way happens after its successor is there"},
+    {"cut-off-keeps-connections", "the connections of a life that is cut off go on"},
+    {"cut-off-without-kill", "its process is not killed, which over shared memory is the only fence"},
     {"skip-remote-checksum", "what is READ of another node's record is taken as whole"},
     {"ignore-incarnation", "it may be another record with the same key, in the same place"},
     {"unlock-before-write-back", "the WRITE of the state word goes before that of the version"},

@@ -35,6 +35,7 @@ class UsedUp final : public rdma::Fabric {
   Result<std::unique_ptr<rdma::Endpoint>> open_endpoint() override {
     return Status(StatusCode::kResourceExhausted, "no endpoint is left");
   }
+  Status cut_off(rdma::NodeId, rdma::Generation) override { return {}; }
 
  private:
   const rdma::NodeOptions node_{.node = 1};

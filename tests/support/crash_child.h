@@ -91,6 +91,12 @@ class CrashChild {
     }
     return false;
   }
+  /// Whether it has ended, by now.
+  [[nodiscard]] bool ended() const {
+    siginfo_t seen{};
+    const int asked = ::waitid(P_PID, static_cast<id_t>(child_), &seen, WEXITED | WNOWAIT | WNOHANG);
+    return asked == 0 && seen.si_pid == child_;
+  }
   struct End {
     bool killed = false;  ///< by SIGKILL, its own or ours
     int exit_code = -1;   ///< if it ended by itself

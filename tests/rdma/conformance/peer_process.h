@@ -14,6 +14,7 @@
 
 #include "tests/rdma/conformance/mail_worker.h"
 #include "tests/rdma/conformance/world.h"
+#include "tests/rdma/conformance/zombie.h"
 #include "tests/support/crash_child.h"
 
 namespace granary::rdma::conformance {
@@ -60,7 +61,7 @@ inline void work(Fabric& fabric, memory::Region& region) {
 }
 
 /// The peer's side, its main(): opens a fabric, offers the region, says so, and waits to be killed; with the last
-/// argument "worker", it works. `open` gets the node and the arguments after KEY.
+/// argument "worker" or "zombie", it works as that does. `open` gets the node and the arguments after KEY.
 template <typename Open>
 int run_peer(int count, char** arguments, Open&& open) {
   if (count < 5) return 2;
@@ -83,6 +84,10 @@ int run_peer(int count, char** arguments, Open&& open) {
   }
   std::printf("ready\n");
   std::fflush(stdout);
+  if (std::string_view(arguments[count - 1]) == "zombie") {
+    Zombie zombie(**fabric, **region);
+    while (true) zombie.step();
+  }
   while (true) ::pause();
 }
 

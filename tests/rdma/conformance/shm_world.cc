@@ -19,6 +19,8 @@ class ShmWorld final : public World {
   }
   void start_peer(const NodeOptions& node) override { peers_.start(node, {directory_.path()}); }
   void start_worker(const NodeOptions& node) override { peers_.start(node, {directory_.path(), "worker"}); }
+  void start_zombie(const NodeOptions& node) override { peers_.start(node, {directory_.path(), "zombie"}); }
+  bool cutting_kills() const override { return true; }
   void kill_peer(NodeId node) override { peers_.kill(node); }
   void stop_peer(NodeId node) override { peers_.signal(node, SIGSTOP); }
   void resume_peer(NodeId node) override { peers_.signal(node, SIGCONT); }

@@ -6,6 +6,7 @@
 
 #include "rdma/sim/sim_network.h"
 #include "tests/rdma/conformance/mail_worker.h"
+#include "tests/rdma/conformance/zombie.h"
 #include "tests/support/seeds.h"
 
 namespace granary::rdma::conformance {
@@ -22,6 +23,7 @@ class SimWorld final : public World {
   void start_peer(const NodeOptions& node) override {
     Peer& peer = peers_[node.node];
     peer.worker.reset();
+    peer.zombie.reset();
     peer.fabric.reset();
     peer.stopped = false;
     peer.region = memory::Region::map({.reserve_bytes = kPeerBytes, .huge_pages = HugePages::kOff}).value();
@@ -37,9 +39,21 @@ class SimWorld final : public World {
     peer.worker = std::make_unique<MailWorker>(*peer.fabric, *peer.region, answer, /*most_sleep_us=*/1);
     EXPECT_TRUE(peer.worker->join(1, 0).ok());
   }
+  void start_zombie(const NodeOptions& node) override {
+    start_peer(node);
+    Peer& peer = peers_[node.node];
+    peer.zombie = std::make_unique<Zombie>(*peer.fabric, *peer.region);
+  }
+  bool cutting_kills() const override { return false; }
+  void beside(const std::function<void()>& action, const std::function<void()>& turn) override {
+    for (int i = 0; i < 5; ++i) turn();
+    action();
+    for (int i = 0; i < 5; ++i) turn();
+  }
   void kill_peer(NodeId node) override {
     network_.crash(node);
     peers_[node].worker.reset();
+    peers_[node].zombie.reset();
   }
   void stop_peer(NodeId node) override { peers_[node].stopped = true; }
   void resume_peer(NodeId node) override { peers_[node].stopped = false; }
@@ -48,6 +62,7 @@ class SimWorld final : public World {
     if (!network_.step()) network_.run_for(1'000'000);
     for (auto& [node, peer] : peers_) {
       if (peer.worker != nullptr && !peer.stopped) peer.worker->step(now_us());
+      if (peer.zombie != nullptr && !peer.stopped) peer.zombie->step();
     }
   }
   std::uint64_t now_us() const override { return network_.now() / 1000; }
@@ -58,6 +73,7 @@ class SimWorld final : public World {
     std::unique_ptr<memory::Region> region;
     std::unique_ptr<Fabric> fabric;
     std::unique_ptr<MailWorker> worker;
+    std::unique_ptr<Zombie> zombie;
     bool stopped = false;
   };
 

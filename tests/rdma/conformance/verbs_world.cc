@@ -25,6 +25,8 @@ class VerbsWorld final : public World {
   }
   void start_peer(const NodeOptions& node) override { start(node, ""); }
   void start_worker(const NodeOptions& node) override { start(node, "worker"); }
+  void start_zombie(const NodeOptions& node) override { start(node, "zombie"); }
+  bool cutting_kills() const override { return false; }
   void kill_peer(NodeId node) override {
     if (machine_) return machine_->ask("kill " + std::to_string(node));
     peers_.kill(node);

@@ -2,8 +2,11 @@
 // What the conformance suite needs of a provider: nodes to talk to, and power over their lives. One program a provider
 // links suite.cc with a make_world() of its own; the suite does not know more of it.
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <thread>
 
 #include "rdma/fabric.h"
 
@@ -25,6 +28,21 @@ class World {
   /// Starts a node whose worker exchanges messages with node 1's (mail_worker.h), sleeping when it has nothing to do.
   /// Node 1 listens by then, and the worker is connected to it when this returns.
   virtual void start_worker(const NodeOptions& node) = 0;
+  /// Starts a node that connects to node 1 and changes its memory for as long as it lives (zombie.h).
+  virtual void start_zombie(const NodeOptions& node) = 0;
+  /// Whether a node that is cut off by one of this process is killed.
+  virtual bool cutting_kills() const = 0;
+  /// Runs `action` in a thread of its own while this one takes one `turn` after the other, until it has ended. In a
+  /// simulation it runs between turns.
+  virtual void beside(const std::function<void()>& action, const std::function<void()>& turn) {
+    std::atomic<bool> ended{false};
+    std::thread thread([&] {
+      action();
+      ended.store(true, std::memory_order_release);
+    });
+    while (!ended.load(std::memory_order_acquire)) turn();
+    thread.join();
+  }
   /// Ends it without warning, at once.
   virtual void kill_peer(NodeId node) = 0;
   /// Stops its CPU, or lets it go on.

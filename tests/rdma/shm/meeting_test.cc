@@ -11,6 +11,7 @@
 
 #include "rdma/shm/bell.h"
 #include "rdma/shm/hello.h"
+#include "rdma/shm/process.h"
 #include "tests/rdma/shm/two_nodes.h"
 #include "tests/support/crash_child.h"
 
@@ -111,8 +112,8 @@ TEST_F(Meeting, AnotherVersionIsRefusedWithBothAndGetsNoMemory) {
   EXPECT_TRUE(received->files.empty());
   const Status status = check_compatible(hello, received->hello);
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_NE(status.message().find("version 3"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("version 4"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("version 5"), std::string::npos) << status.message();
 }
 
 TEST_F(Meeting, StrangersThatSendNonsenseAreHungUpAndChangeNothing) {
@@ -121,7 +122,11 @@ TEST_F(Meeting, StrangersThatSendNonsenseAreHungUpAndChangeNothing) {
   wrong_magic.magic[0] = 'G';
   Hello too_many;
   too_many.region_count = 60'000;
-  for (const Hello& hello : {wrong_magic, too_many}) {
+  Hello unknown_kind;
+  unknown_kind.kind = HelloKind{99};
+  Hello farewell;  // of one that is no guest
+  farewell.kind = HelloKind::kFarewell;
+  for (const Hello& hello : {wrong_magic, too_many, unknown_kind, farewell}) {
     const Descriptor socket = call(2);
     ASSERT_TRUE(send_hello(socket.get(), hello, {}).ok());
     EXPECT_EQ(answer(socket).status().code(), StatusCode::kUnavailable) << "hung up";
@@ -149,7 +154,10 @@ class Caller {
     make_fresh(mine_.challenge);
   }
   Result<ReceivedHello> say(const Hello& hello) {
-    EXPECT_TRUE(send_hello(socket_.get(), hello, {}).ok());
+    const Process self = Process::self().value();
+    EXPECT_TRUE(
+        send_hello(socket_.get(), hello, hello.passes_process == 1 ? std::vector{self.handle()} : std::vector<int>())
+            .ok());
     if (!wait_readable(socket_.get(), 1'000'000)) return Status(StatusCode::kUnavailable, "no answer");
     return receive_hello(socket_.get());
   }
@@ -158,6 +166,7 @@ class Caller {
   Hello proven() {
     Hello hello = mine_;
     hello.proof = proof_of(key_, Side::kCaller, mine_, theirs_);
+    hello.passes_process = 1;
     return hello;
   }
 
@@ -204,14 +213,16 @@ TEST_F(Meeting, ARunDirectoryThatOthersMayUseIsRefused) {
 TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
   ShmNode node(1, directory_.path());
   const Descriptor listener = listen_at(directory_ / "node-2.sock").value();
-  const auto greet_with = [&](const Hello& hello, const std::vector<int>& files) {
+  const Process self = Process::self().value();
+  const auto greet_with = [&](const Hello& hello, std::vector<int> files) {
+    files.insert(files.begin(), self.handle());
     std::thread impostor([&] {
       if (!wait_readable(listener.get(), 1'000'000)) return;
       const Descriptor socket(::accept(listener.get(), nullptr, nullptr));
       if (!wait_readable(socket.get(), 1'000'000)) return;
       const Hello caller = receive_hello(socket.get()).value().hello;
       Hello greeting = hello;
-      greeting.region_count = 0;
+      greeting.region_count = greeting.passes_process = 0;
       greeting.proof = proof_of({}, Side::kAnswerer, caller, greeting);
       (void)send_hello(socket.get(), greeting, {});
       if (wait_readable(socket.get(), 1'000'000) && receive_hello(socket.get()).ok())
@@ -223,9 +234,11 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
   };
   Hello other_node;
   other_node.node = 3;
+  other_node.passes_process = 1;
   EXPECT_NE(greet_with(other_node, {}).message().find("in the place of"), std::string::npos);
   Hello lies;
   lies.node = 2;
+  lies.passes_process = 1;
   lies.region_count = 1;
   lies.regions[0] = {.bytes = std::uint64_t{1} << 40, .id = 1, .unused = {}};
   EXPECT_NE(greet_with(lies, {node.region->fd()}).message().find("smaller than it says"), std::string::npos);

@@ -282,6 +282,31 @@ TEST(Sim, NothingOfAnEarlierLifeHappensOnceTheNextOneIsConnected) {
   EXPECT_GT(landed_before, 0u) << "a crashed node's WRITEs may land before that";
 }
 
+TEST(Sim, NothingUnderWayHappensOnceALifeIsCutOffThatHasCrashedOrLives) {
+  std::uint64_t before = 0;
+  std::uint64_t late = 0;
+  for (const bool crashed : {false, true}) {
+    (void)count_seeds([&](Cluster& c) {
+      std::fill(c.a.word(0), c.a.word(32), 9);
+      EXPECT_EQ(c.a.post(c.to_b, {Operation::write(c.b.at(0), c.a.word(0), 256)}), PostResult::kPosted);
+      c.network.run_for(c.network.random().below(30'000));
+      if (crashed) c.network.crash(1);
+      EXPECT_TRUE(c.b.fabric->cut_off(1, 1).ok());
+      const std::ptrdiff_t landed = std::count(c.b.word(0), c.b.word(32), 9);
+      c.network.run_for(kLong);
+      EXPECT_EQ(std::count(c.b.word(0), c.b.word(32), 9), landed);
+      EXPECT_FALSE(c.a.endpoint->status(c.to_b).ok());
+      before += landed == 32 ? 1 : 0;
+      late += landed < 32 ? 1 : 0;
+      return true;
+    });
+  }
+  if (tests::all_seeds()) {
+    EXPECT_GT(before, 0u) << "what has arrived before takes effect";
+    EXPECT_GT(late, 0u);
+  }
+}
+
 TEST(Sim, ClocksAreWrongByOffsetAndDrift) {
   SimNetwork network({.seed = 1});
   network.set_clock(1, {.offset = 3'600'000'000'000, .drift_per_million = -50});

@@ -62,6 +62,7 @@ TEST(Hello, ARefusalIsExplainedWithBothValues) {
                {Refusal::kOtherNode, StatusCode::kFailedPrecondition, {"is node 4", "node 2 at here:1"}},
                {Refusal::kTooLate, StatusCode::kFailedPrecondition, {"late", "try again"}},
                {Refusal::kKey, StatusCode::kFailedPrecondition, {"another cluster key", "node 2"}},
+               {Refusal::kCutOff, StatusCode::kFailedPrecondition, {"has cut off generation", "node 2 refuses"}},
                {Refusal::kChallenge, StatusCode::kUnavailable, {"try again", "node 2"}},
                {Refusal::kResources, StatusCode::kUnavailable, {"node 2", "queue pair"}},
                {Refusal{99}, StatusCode::kFailedPrecondition, {"does not know", "node 2"}}};
