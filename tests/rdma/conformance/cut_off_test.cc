@@ -153,6 +153,24 @@ TEST_F(CutOff, ThatLifeSeesItsConnectionBreakAndIsRefusedOrIsDead) {
   EXPECT_EQ(after->broken, 1u);
 }
 
+TEST_F(CutOff, ALifeThatIsStoppedMeanwhileChangesNothingWhenItGoesOn) {
+  listen(here_);
+  Node observer = open(kObserver);
+  listen(observer);
+  world_->start_zombie(life(kPeer, 3));
+  ASSERT_TRUE(zombie_works());
+  const ConnectionId connection = connect(observer, kPeer);
+  world_->stop_peer(kPeer);
+  cut_off(3);
+  const Words after = words();
+  world_->resume_peer(kPeer);
+  expect_nothing_happens();
+  EXPECT_EQ(words(), after);
+  if (world_->cutting_kills()) return;
+  EXPECT_EQ(refusal(observer, connection, 3), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(words(), after);
+}
+
 TEST_F(CutOff, ALifeThatHasNeverConnectedIsRefusedInBothDirections) {
   Node observer = open(kObserver);
   listen(observer);
