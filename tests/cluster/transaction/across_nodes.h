@@ -48,7 +48,7 @@ class AcrossNodes : public testing::TestWithParam<IndexKind> {
   }
 
   SimCluster cluster_{3};
-  const std::vector<Table> tables_;
+  std::vector<Table> tables_;  ///< of each node's present life
 };
 
 }  // namespace granary::cluster::test

@@ -15,11 +15,11 @@ class FormerLife : public AcrossNodes {
   /// Node 1 has begun its next life, and has a record "1x" again.
   void come_back() {
     SimClusterNode& node = cluster_.restart(kBack, 2);
-    tables_of_[kBack] = node.table("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true});
+    tables_[kBack] = node.table("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true});
     node.listen();
     node.add_worker();
     Transaction t = node.worker().begin();
-    EXPECT_EQ(t.put(tables_of_[kBack], "1x", "anew"), Outcome::kOk);
+    EXPECT_EQ(t.put(tables_[kBack], "1x", "anew"), Outcome::kOk);
     EXPECT_TRUE(t.commit().committed());
     cluster_.network.run_for(20'000'000);  // whoever was connected notices
   }
@@ -42,8 +42,6 @@ class FormerLife : public AcrossNodes {
     (void)t.put(table(0), "1x", "mine");
     return t.commit().reason;
   }
-
-  std::vector<Table> tables_of_{tables_};
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, FormerLife, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
                          [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
