@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "recovery/log_chain.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::recovery {
@@ -18,27 +19,6 @@ constexpr epoch::Epoch kAhead = 2;
 
 Status damaged(std::string message) { return {StatusCode::kDamaged, std::move(message)}; }
 
-/// A place where the bytes of a logger's log are not those that were written.
-struct Break {
-  std::string path;
-  std::uint64_t offset = 0, bytes = 0;
-  std::string cause;
-  epoch::Epoch before = 0;            ///< everything up to this epoch stands before it
-  std::optional<epoch::Epoch> after;  ///< `complete` of the next marker
-  bool may_be_tail = false;           ///< in the last segment, so that it may never have been synced
-  bool in_the_middle = false;         ///< valid entries follow in the segment
-};
-
-/// The segments of one logger in one generation.
-struct Chain {
-  std::uint32_t logger = 0;
-  std::vector<LogSegment*> segments;
-  std::vector<Break> breaks;
-  epoch::Epoch complete = 0;      ///< before the first break, or by the checkpoint
-  epoch::Epoch complete_any = 0;  ///< of the last marker
-  std::string last_path;
-};
-
 struct Found {
   SegmentName name;
   std::string path;
@@ -47,29 +27,6 @@ struct Found {
 /// Whether a checkpoint has made the segment needless, and the process died before it was removed.
 bool is_before_first(const Generation& generation, const SegmentName& name) {
   return name.sequence < generation.range(name.logger).first;
-}
-
-/// The file would stand beside the others.
-std::string path_of_missing(const Generation& generation, const Chain& chain, std::uint64_t sequence) {
-  const std::string directory = chain.last_path.substr(0, chain.last_path.rfind('/') + 1);
-  return directory + log::segment_name(generation.number, chain.logger, sequence);
-}
-
-/// A logger goes on in the next segment, with its last marker, once that stands in the one before.
-bool ends_early(const ScannedSegment& segment, const ScannedSegment& next) {
-  const bool whole = segment.header.ok() && segment.faults.empty();
-  const bool begins = next.complete_first && (next.faults.empty() || next.faults.front().complete_before);
-  return whole && begins && segment.complete_any.value_or(0) < *next.complete_first;
-}
-
-/// Whether the part that is missing at its end may never have been synced.
-bool may_end_torn(const LogSegment& segment, const Chain& chain, const SegmentRange& range) {
-  if (range.end) return false;
-  const LogSegment& last = *chain.segments.back();
-  if (&segment == &last) return !segment.continued_in;
-  // It may lack the name of the next one, which nothing was written to then but the marker that both have.
-  return segment.name.sequence + 1 == last.name.sequence && last.transactions == 0 && last.markers == 1 &&
-         last.complete_first == segment.faults.front().complete_before;
 }
 
 class Scanner {
@@ -98,9 +55,18 @@ class Scanner {
     return nullptr;
   }
 
+  /// The generation is being written, and the caller knows how far it counts.
+  bool goes_on(const Generation& generation) const {
+    return options_.up_to && !generation.cut && &generation == &manifest_.generations.back();
+  }
+  /// How far the generation counts; none: the log itself tells.
+  std::optional<epoch::Epoch> cut_of(const Generation& generation) const {
+    return goes_on(generation) ? options_.up_to : generation.cut;
+  }
   /// True if the checkpoint holds all of the generation that counts.
   bool covered(const Generation& generation) const {
-    return generation.cut && manifest_.checkpoint && manifest_.checkpoint->epoch > *generation.cut;
+    const auto cut = cut_of(generation);
+    return cut && manifest_.checkpoint && manifest_.checkpoint->epoch > *cut;
   }
 
   Result<std::vector<Found>> list();
@@ -109,10 +75,7 @@ class Scanner {
   static Status unknown(const Found& file);
   Status read_all(const std::vector<Found>& found);
   Status judge(const Generation& generation);
-  Result<Chain> chain_of(const Generation& generation, std::uint32_t logger);
-  void find_breaks(const Generation& generation, Chain& chain);
-  static void find_missing_end(const Generation& generation, Chain& chain);
-  static ReadableEnd readable_end(const Generation& generation, const Chain& chain);
+  Status check_reached(const Generation& generation, const Chain& chain) const;
   Status judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required);
   epoch::Epoch counts_up_to(const Chain& chain, epoch::Epoch required) const;
   Status lose(const Break& lost, epoch::Epoch last_epoch, const std::string& message);
@@ -215,117 +178,6 @@ Status Scanner::read_all(const std::vector<Found>& found) {
   return error;
 }
 
-/// Finds what is wrong with the files themselves: headers, and missing files.
-Result<Chain> Scanner::chain_of(const Generation& generation, std::uint32_t logger) {
-  Chain chain;
-  chain.logger = logger;
-  for (LogSegment& segment : scan_.segments) {
-    if (segment.name.generation == generation.number && segment.name.logger == logger)
-      chain.segments.push_back(&segment);
-  }
-  chain.complete = generation.first_epoch - 1;
-  if (manifest_.checkpoint && manifest_.checkpoint->epoch != 0)
-    chain.complete = std::max(chain.complete, manifest_.checkpoint->epoch - 1);
-  chain.complete_any = chain.complete;
-  if (!chain.segments.empty()) {
-    chain.last_path = chain.segments.back()->path;
-  } else {
-    const auto& directories = manifest_.log_directories;
-    if (directories.empty()) return damaged("the manifest names no log directory");
-    chain.last_path = directories[logger % directories.size()] + "/" +
-                      log::segment_name(generation.number, logger, generation.range(logger).first);
-  }
-  find_breaks(generation, chain);
-  return chain;
-}
-
-void Scanner::find_breaks(const Generation& generation, Chain& chain) {
-  const auto pass = [&](epoch::Epoch complete) {
-    if (!chain.breaks.empty() && !chain.breaks.back().after) chain.breaks.back().after = complete;
-    chain.complete_any = std::max(chain.complete_any, complete);
-    if (chain.breaks.empty()) chain.complete = chain.complete_any;
-  };
-  const SegmentRange range = generation.range(chain.logger);
-  std::uint64_t sequence = range.first;
-  if (base::injected("ignore-first-segment") && !chain.segments.empty())
-    sequence = chain.segments.front()->name.sequence;
-  if (chain.segments.empty())
-    chain.breaks.push_back({chain.last_path, 0, 0, "the file is missing", chain.complete, std::nullopt, false, false});
-  const LogSegment* previous = nullptr;
-  for (LogSegment* const segment : chain.segments) {
-    if (segment->name.sequence == sequence && previous != nullptr && ends_early(*previous, *segment)) {
-      chain.breaks.push_back({previous->path, previous->bytes, 0, "the file ends before its last marker",
-                              chain.complete_any, std::nullopt, false, false});
-    }
-    previous = segment;
-    if (segment->name.sequence != sequence) {
-      chain.breaks.push_back({path_of_missing(generation, chain, sequence), 0, 0, "the file is missing",
-                              chain.complete_any, std::nullopt, false, false});
-    }
-    sequence = segment->name.sequence + 1;
-    // Bytes beyond the end that the manifest names never counted. A segment that was begun and not written lacks even its header.
-    const auto is_void = [&](std::uint64_t offset) {
-      return range.end && log::Position{segment->name.sequence, offset} >= *range.end;
-    };
-    if (!segment->header.ok() && !is_void(0))
-      chain.breaks.push_back({segment->path, 0, sizeof(log::SegmentHeader), segment->header.message(),
-                              chain.complete_any, std::nullopt, false, true});
-    // Markers count where they stand: those before the first fault, then those between two faults, then the rest.
-    const auto first = segment->faults.empty() ? segment->complete_any : segment->faults.front().complete_before;
-    if (first) pass(*first);
-    for (std::size_t i = 0; i < segment->faults.size(); ++i) {
-      const auto& [fault, before, after] = segment->faults[i];
-      if (is_void(fault.offset)) break;
-      chain.breaks.push_back({segment->path, fault.offset, fault.next.value_or(segment->bytes) - fault.offset,
-                              fault.cause, chain.complete_any, std::nullopt, may_end_torn(*segment, chain, range),
-                              fault.next.has_value()});
-      if (!after) continue;  // no marker until the next fault
-      pass(*after);
-      const bool last_fault = i + 1 == segment->faults.size();
-      pass(*(last_fault ? segment->complete_any : segment->faults[i + 1].complete_before));
-    }
-  }
-  find_missing_end(generation, chain);
-  const bool marked =
-      std::any_of(chain.segments.begin(), chain.segments.end(), [](const auto* s) { return s->complete; });
-  if (!marked) {
-    if (chain.breaks.empty())
-      chain.breaks.push_back({chain.last_path, sizeof(log::SegmentHeader), 0, "the log ends before its first marker",
-                              chain.complete, std::nullopt, false, false});
-    for (Break& place : chain.breaks) place.may_be_tail = false;
-  }
-}
-
-/// Reports a log that is too short. Its last segment or the manifest says that there was more.
-void Scanner::find_missing_end(const Generation& generation, Chain& chain) {
-  if (chain.segments.empty() || base::injected("ignore-next-segment")) return;
-  const LogSegment& last = *chain.segments.back();
-  const auto end = generation.range(chain.logger).end;
-  const std::uint64_t wanted = std::max(last.continued_in.value_or(0), end ? end->sequence : 0);
-  if (last.name.sequence < wanted) {
-    chain.breaks.push_back({path_of_missing(generation, chain, last.name.sequence + 1), 0, 0, "the file is missing",
-                            chain.complete_any, std::nullopt, false, false});
-  } else if (end && last.name.sequence == end->sequence && last.faults.empty() && last.end < end->offset) {
-    chain.breaks.push_back({last.path, last.end, 0, fmt::format("the file ends here, expected {} bytes", end->offset),
-                            chain.complete_any, std::nullopt, false, false});
-  }
-}
-
-/// The place up to which a log can be read, without regard to what counts.
-ReadableEnd Scanner::readable_end(const Generation& generation, const Chain& chain) {
-  std::uint64_t sequence = generation.range(chain.logger).first;
-  ReadableEnd end{path_of_missing(generation, chain, sequence), {sequence, 0}, "the file is missing"};
-  for (const LogSegment* const segment : chain.segments) {
-    if (segment->name.sequence != sequence++) break;
-    end = {segment->path, {segment->name.sequence, segment->end}, "nothing more was written there"};
-    if (!segment->header.ok()) return {segment->path, {segment->name.sequence, 0}, segment->header.message()};
-    if (segment->faults.empty()) continue;
-    end.cause = segment->faults.front().fault.cause;
-    break;
-  }
-  return end;
-}
-
 /// The epoch up to which a log counts. With salvage, a log that lost something counts as far as its markers go.
 epoch::Epoch Scanner::counts_up_to(const Chain& chain, epoch::Epoch required) const {
   const bool damaged = chain.complete < required || std::any_of(chain.breaks.begin(), chain.breaks.end(),
@@ -339,41 +191,56 @@ Status Scanner::judge(const Generation& generation) {
     return {};
   }
   std::vector<Chain> chains;
-  epoch::Epoch promised = generation.cut ? generation.durable : 0;
+  const std::optional<epoch::Epoch> cut = cut_of(generation);
+  epoch::Epoch promised = goes_on(generation) ? *cut : cut ? generation.durable : 0;
   for (std::uint32_t logger = 0; logger < generation.loggers; ++logger) {
-    auto chain = chain_of(generation, logger);
+    auto chain = chain_of(manifest_, generation, logger, scan_.segments);
     if (!chain.ok()) return chain.status();
     for (const LogSegment* const segment : chain->segments) promised = std::max(promised, segment->durable);
-    if (!generation.cut) scan_.ends.push_back(readable_end(generation, *chain));
+    if (!cut) scan_.ends.push_back(readable_end(generation, *chain));
+    if (const Status reached = check_reached(generation, *chain); !reached.ok()) return reached;
     chains.push_back(std::move(*chain));
   }
-  const epoch::Epoch required = generation.cut ? std::min(promised, *generation.cut) : promised;
+  const epoch::Epoch required = cut ? std::min(promised, *cut) : promised;
   epoch::Epoch durable = ~epoch::Epoch{0};
   for (const Chain& chain : chains) durable = std::min(durable, counts_up_to(chain, required));
   if (options_.salvage) durable = std::max(durable, required);
-  const epoch::Epoch limit = generation.cut.value_or(durable);
+  const epoch::Epoch limit = cut.value_or(durable);
   scan_.durable = limit;
   for (Chain& chain : chains) {
     for (LogSegment* const segment : chain.segments) {
       segment->limit = limit;
-      segment->running = !generation.cut;
+      segment->running = !cut;
     }
     if (const Status judged = judge_chain(generation, chain, limit, required); !judged.ok()) return judged;
   }
   return {};
 }
 
+/// A log that is being written and ends before the epoch up to which it counts: the rest may come. Other breaks before that are damage.
+Status Scanner::check_reached(const Generation& generation, const Chain& chain) const {
+  if (!goes_on(generation) || chain.complete >= *options_.up_to) return {};
+  const auto may_end = [](const Break& place) {
+    return place.behind_last || (place.may_be_tail && !place.in_the_middle);
+  };
+  if (!chain.breaks.empty() && !may_end(chain.breaks.front())) return {};
+  return {StatusCode::kUnavailable,
+          fmt::format("the log that '{}' ends has not synced up to epoch {} yet, only up to epoch {}: try again",
+                      chain.last_path, *options_.up_to, chain.complete)};
+}
+
 /// `limit`: what counts. `required`: what must be there, by the markers of all loggers and by the manifest.
 Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required) {
   // Where the manifest says how far the log went, all of that is there, also where nothing stands in it that counts.
   const bool named = generation.range(chain.logger).end && !base::injected("ignore-empty-end");
+  const bool cut = cut_of(generation).has_value();
   for (const Break& place : chain.breaks) {
     // Everything that counts stands before: what follows was not durable, and is void.
-    const bool dropped = place.before >= std::max(limit, required) && (generation.cut ? !named : place.may_be_tail);
+    const bool dropped = place.before >= std::max(limit, required) && (cut ? !named : place.may_be_tail);
     const bool torn = place.may_be_tail && !place.in_the_middle && place.before >= required;
     if (dropped || torn) {
       // Reported while it is news; a generation that is over was reported when it was cut.
-      if (!generation.cut) {
+      if (!cut) {
         scan_.tails.push_back({place.path, place.offset, place.bytes, place.cause});
         break;
       }

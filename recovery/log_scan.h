@@ -11,6 +11,7 @@
 // is over, the manifest says.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,12 @@ struct ScanOptions {
   unsigned threads = 1;
   /// Go on where something durable is lost, and say in `losses` what.
   bool salvage = false;
-  /// The manifest is another node's, without the generation that this node may be running by now.
+  /// The manifest is another node's, which may have begun a newer generation by now. A running generation in it is without meaning unless
+  /// `up_to` says how far it counts.
   bool elsewhere = false;
+  /// The last generation of the manifest, if it is not over, is being written by a process that goes on with it. It counts up to this
+  /// epoch, and what stands behind is not looked at, whole or not. kUnavailable if its log is not there so far.
+  std::optional<epoch::Epoch> up_to{};
 };
 
 /// The end of a log that was being written when the machine or the process stopped; nothing durable is in it.
@@ -74,8 +79,8 @@ struct LogScan {
   std::uint64_t bytes = 0, transactions = 0;
 };
 
-/// kDamaged, naming file, offset, cause and epochs, if anything that was durable is not there; other codes if a
-/// directory or file cannot be read.
+/// kDamaged, naming file, offset, cause and epochs, if anything that was durable is not there; kUnavailable if a log that is being
+/// written has not come up to ScanOptions::up_to; other codes if a directory or file cannot be read.
 Result<LogScan> scan_logs(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options);
 
 }  // namespace granary::recovery

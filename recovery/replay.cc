@@ -223,14 +223,15 @@ Result<ReplayStatistics> replay_stretch(base::FileSystem& files, Work& work, std
   for (std::size_t i = 1; i < replayers.size(); ++i) helpers.emplace_back([&one = *replayers[i]] { one.run(); });
   replayers.front()->run();
   for (std::thread& helper : helpers) helper.join();
-  if (Status error = work.error(); !error.ok()) return error;
   ReplayStatistics sum;
   for (const auto& replayer : replayers) {
-    replayer->applier().finish(absents);
+    replayer->applier().finish(
+        absents);  // also of a replay that failed: it may be repeated, which finds no removal anew
     sum.add(replayer->statistics());
     sum.applied += replayer->applier().applied();
     sum.missing_bytes += replayer->applier().missing_bytes();
   }
+  if (Status error = work.error(); !error.ok()) return error;
   return sum;
 }
 

@@ -17,10 +17,32 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
+std::string to_text(const LoadedLog& loaded) {
+  const std::string up_to = loaded.up_to ? fmt::format(" up to epoch {}", *loaded.up_to) : std::string();
+  return fmt::format("'{}'{}: {} records from {} bytes in {:.1f} s", loaded.directory, up_to, loaded.records,
+                     loaded.bytes, loaded.seconds);
+}
+
 unsigned recovery_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 Status DatabaseRecovery::survey(const recovery::Settled& settled) {
   if (!settled.note.empty()) report_.notes.push_back(settled.note);
+  for (const OtherLog& other : part_.others) {
+    if (other.up_to) begin_behind(*other.up_to);
+  }
+  if (const Status known = survey_own(settled); !known.ok()) return known;
+  if (first_epoch_ < epoch::kLastEpoch) return {};
+  return {StatusCode::kResourceExhausted,
+          fmt::format("the database in '{}' has used up its epochs: it would go on in epoch {}, and the last in which "
+                      "something can be written is {}; its data go into a new database only",
+                      options_.directory, first_epoch_, epoch::kLastEpoch - 1)};
+}
+
+void DatabaseRecovery::begin_behind(epoch::Epoch loaded) {
+  first_epoch_ = std::max(first_epoch_, first_epoch_behind(loaded, options_.snapshot_epochs));
+}
+
+Status DatabaseRecovery::survey_own(const recovery::Settled& settled) {
   if (manifest_.now().generations.empty()) return {};
   auto surveyed = recovery::survey_log(files_, manifest_.now(), settled,
                                        {.threads = recovery_threads(), .salvage = options_.salvage});
@@ -40,14 +62,8 @@ Status DatabaseRecovery::survey(const recovery::Settled& settled) {
     report_.notes.push_back(fmt::format("LOST: transactions of epochs {} to {} may be missing: '{}' at offset {}: {}",
                                         loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
   }
-  first_epoch_ = std::max(first_epoch_, scan.greatest_epoch + 1 + 2 * options_.snapshot_epochs);
-  if (first_epoch_ >= epoch::kLastEpoch) {
-    return {
-        StatusCode::kResourceExhausted,
-        fmt::format("the database in '{}' has used up its epochs: it would go on in epoch {}, and the last in which "
-                    "something can be written is {}; its data go into a new database only",
-                    options_.directory, first_epoch_, epoch::kLastEpoch - 1)};
-  }
+  begin_behind(scan.greatest_epoch);
+  greatest_loaded_ = scan.greatest_epoch;
   return {};
 }
 
@@ -93,9 +109,13 @@ Status DatabaseRecovery::recover(std::span<txn::TableCore* const> tables, std::s
   if (const Status loaded = load_checkpoint(tables, workers, frugal); !loaded.ok()) return loaded;
   report_.checkpoint_seconds = seconds_since(start);
   if (const Status replayed = replay(tables, workers, frugal); !replayed.ok()) return replayed;
+  loaded_.push_back({.directory = options_.directory,
+                     .bytes = report_.bytes,
+                     .records = report_.records,
+                     .seconds = seconds_since(start)});
   if (const Status fitted = check_all_fitted(workers.front()->shared.slabs); !fitted.ok()) return fitted;
-  for (const std::string& directory : part_.others) {
-    if (const Status taken = take_from(files_, directory, tables, workers); !taken.ok()) return taken;
+  for (const OtherLog& other : part_.others) {
+    if (const Status taken = take_from(files_, other, tables, workers); !taken.ok()) return taken;
   }
   report_.durable_epoch = cut();
   report_.seconds = seconds_since(start);
@@ -129,29 +149,60 @@ Status DatabaseRecovery::replay(std::span<txn::TableCore* const> tables, std::sp
   return {};
 }
 
-/// What another node's log has of this node's records. It may have begun a new generation by now, which holds nothing of that yet;
-/// its checkpoint makes needless only what this node's does as well.
-Status DatabaseRecovery::take_from(base::FileSystem& files, const std::string& directory,
-                                   std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
-  auto manifest = recovery::read_manifest(files, directory);
-  if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? Status() : manifest.status();
+/// Reads what the manifest of another node says now. The node may have begun a new generation by now, which holds nothing of this node's
+/// records unless somebody says how far it counts. Its checkpoint makes needless only what this node's does as well.
+Result<recovery::Manifest> DatabaseRecovery::manifest_of(base::FileSystem& files, const OtherLog& other) const {
+  auto manifest = recovery::read_manifest(files, other.directory);
+  if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? recovery::Manifest() : manifest;
   if (&files == &files_) {  // where it can be seen whose its log directories are
-    auto settled = recovery::settle(files, std::move(*manifest), base::canonical(directory), {});
+    auto settled = recovery::settle(files, std::move(*manifest), base::canonical(other.directory), {});
     if (!settled.ok()) return settled.status();
     manifest = std::move(settled->manifest);
   }
-  if (!manifest->generations.empty() && !manifest->generations.back().cut) manifest->generations.pop_back();
-  if (manifest->generations.empty()) return {};
+  if (!other.up_to && !manifest->generations.empty() && !manifest->generations.back().cut)
+    manifest->generations.pop_back();
   if (manifest->checkpoint) manifest->checkpoint->epoch = std::min(manifest->checkpoint->epoch, checkpoint_epoch());
+  return manifest;
+}
+
+Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& other,
+                                   std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto manifest = manifest_of(files, other);
+  if (!manifest.ok()) return manifest.status();
+  if (manifest->generations.empty()) return {};
   const auto threads = static_cast<unsigned>(workers.size());
-  const auto scan =
-      recovery::scan_logs(files, *manifest, {.threads = threads, .salvage = options_.salvage, .elsewhere = true});
+  const auto scan = recovery::scan_logs(
+      files, *manifest, {.threads = threads, .salvage = options_.salvage, .elsewhere = true, .up_to = other.up_to});
   if (!scan.ok()) return scan.status();
+  if (const Status behind = note_loaded(*scan, other, workers.front()->shared.epochs); !behind.ok()) return behind;
   const auto replayed = recovery::replay(files, *scan, {}, tables, workers,
                                          {.from_epoch = checkpoint_epoch(), .home = part_.node, .absents = &absents_});
   if (!replayed.ok()) return replayed.status();
-  report_.records += replayed->writes - replayed->elsewhere;
-  report_.bytes += replayed->bytes;
+  const LoadedLog loaded{.directory = other.directory,
+                         .up_to = other.up_to,
+                         .bytes = replayed->bytes,
+                         .records = replayed->writes - replayed->elsewhere,
+                         .seconds = seconds_since(start)};
+  report_.records += loaded.records;
+  report_.bytes += loaded.bytes;
+  loaded_.push_back(loaded);
+  return {};
+}
+
+/// This node's own transactions come behind all that it has loaded.
+Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherLog& other,
+                                     const epoch::EpochManager& epochs) {
+  epoch::Epoch greatest = 0;
+  for (const recovery::LogSegment& segment : scan.segments)
+    greatest = std::max(greatest, std::min(segment.limit, segment.greatest_epoch));
+  if (greatest >= epochs.current()) {
+    return {StatusCode::kFailedPrecondition,
+            fmt::format("the log in '{}' counts up to epoch {}, and this node has begun in epoch {}: it must begin "
+                        "behind all that it loads",
+                        other.directory, greatest, epochs.current())};
+  }
+  greatest_loaded_ = std::max(greatest_loaded_, greatest);
   return {};
 }
 

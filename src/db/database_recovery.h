@@ -57,19 +57,29 @@ class DatabaseRecovery {
   /// Whether recover() knows a frugal way: not with other nodes' logs, which may have older writes of the same keys.
   bool knows_frugal_way() const { return part_.others.empty() && has_all(); }
 
-  /// Loads what another node's log has of this node's records, after recover() and when the new log has begun. `directory` is that node's,
-  /// and `files` where it is. Nobody uses the tables.
-  Status take_from(base::FileSystem& files, const std::string& directory, std::span<txn::TableCore* const> tables,
+  /// Loads what another node's log has of this node's records, after recover() and when the new log has begun, with a thread for each of
+  /// the workers. `files` is where that log is. Nobody uses the tables. kUnavailable if the log has not come up to OtherLog::up_to yet;
+  /// then, and after any error but a shortage of memory, the call may be made again.
+  Status take_from(base::FileSystem& files, const OtherLog& other, std::span<txn::TableCore* const> tables,
                    std::span<cc::WorkerState* const> workers);
   /// Notes that all of ClusterPart::others_elsewhere have been taken from; `worker` is idle.
   Status have_all(cc::WorkerState& worker);
   bool has_all() const { return has_all_.load(std::memory_order_acquire); }
 
   const RecoveryReport& report() const { return report_; }
+  /// Returns what was loaded so far: first from the own log, then from each other one.
+  const std::vector<LoadedLog>& loaded() const { return loaded_; }
+  /// Returns the greatest epoch that a transaction may have which was loaded; 0 if there was none.
+  epoch::Epoch greatest_loaded() const { return greatest_loaded_; }
   /// True if stored data was given up (Options::salvage): only a checkpoint makes the next opening possible without.
   bool lost() const { return lost_; }
 
  private:
+  Status survey_own(const recovery::Settled& settled);
+  /// E begins behind what is loaded of these epochs.
+  void begin_behind(epoch::Epoch loaded);
+  Result<recovery::Manifest> manifest_of(base::FileSystem& files, const OtherLog& other) const;
+  Status note_loaded(const recovery::LogScan& scan, const OtherLog& other, const epoch::EpochManager& epochs);
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
                          bool frugal);
   Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers, bool frugal);
@@ -88,6 +98,8 @@ class DatabaseRecovery {
   RecoveryProgress progress_;
   epoch::Epoch first_epoch_;
   RecoveryReport report_;
+  std::vector<LoadedLog> loaded_;
+  epoch::Epoch greatest_loaded_ = 0;
   std::uint64_t missing_bytes_ = 0;  // of memory, as a frugal recovery has found
   bool lost_ = false;
   std::atomic<bool> has_all_;  // set once, by who took it all (release); read by who takes a checkpoint (acquire)

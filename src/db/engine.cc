@@ -178,14 +178,19 @@ Status Engine::recover(Loading loading) {
   return storage_->recovery().lost() && !epochs_.in_cluster() ? checkpoint() : Status();
 }
 
-Status Engine::take_from(base::FileSystem& files, const std::string& directory) {
-  auto worker = workers_.take();
-  if (!worker.ok()) return worker.status();
-  cc::WorkerState* const states[] = {&(*worker)->state()};
-  const Status taken = storage_->recovery().take_from(files, directory, schema_.tables(), states);
+Status Engine::take_from(base::FileSystem& files, const OtherLog& other, unsigned threads) {
+  if (storage_ == nullptr) return {};
+  const Status taken =
+      load_with(std::clamp(threads, 1u, options_.max_workers), [&](std::span<cc::WorkerState* const> states) {
+        return storage_->recovery().take_from(files, other, schema_.tables(), states);
+      });
   if (taken.ok()) schema_.widen_recovered();
-  workers_.give_back(*worker);
   return taken;
+}
+
+const std::vector<LoadedLog>& Engine::loaded_logs() const {
+  static const std::vector<LoadedLog> kNone;
+  return storage_ == nullptr ? kNone : storage_->recovery().loaded();
 }
 
 Status Engine::have_all() {
@@ -197,21 +202,28 @@ Status Engine::have_all() {
   return had;
 }
 
-/// Workers of its own load the data; they are the first that register_worker() hands out later.
 Status Engine::fill(Loading loading) {
-  const std::uint32_t cores = loading == Loading::kFrugal ? 1 : std::max(1u, std::thread::hardware_concurrency());
-  const std::uint32_t threads = std::min(options_.max_workers, cores);
+  const std::uint32_t cores = loading == Loading::kFrugal ? 1 : recovery_threads();
+  return load_with(std::min(options_.max_workers, cores), [&](std::span<cc::WorkerState* const> states) {
+    return storage_->recovery().recover(schema_.tables(), states, loading == Loading::kFrugal);
+  });
+}
+
+/// These workers are the first that register_worker() hands out later.
+Status Engine::load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc::WorkerState* const>)> load) {
   std::vector<cc::WorkerState*> states;
   std::vector<txn::WorkerCore*> workers;
-  for (std::uint32_t i = 0; i < threads; ++i) {
+  Status status;
+  while (workers.size() < threads && status.ok()) {
     auto worker = workers_.take();
-    if (!worker.ok()) return worker.status();
+    status = worker.status();
+    if (!worker.ok()) break;
     workers.push_back(*worker);
     states.push_back(&(*worker)->state());
   }
-  const Status filled = storage_->recovery().recover(schema_.tables(), states, loading == Loading::kFrugal);
+  if (status.ok()) status = load(states);
   for (txn::WorkerCore* const worker : workers) workers_.give_back(worker);
-  return filled;
+  return status;
 }
 
 std::uint64_t Engine::released_epoch() const {

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <granary/database.h>
+#include <granary/function_ref.h>
 #include <granary/options.h>
 #include <granary/status.h>
 
@@ -62,9 +65,12 @@ class Engine {
   /// Waits at most so long for another checkpoint, and then until this one's epoch is durable.
   Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us);
   const RecoveryReport& recovery_report() const;
-  /// Of a node some of whose records are in logs on other hosts (ClusterPart::others_elsewhere): takes what another node's log has, by
-  /// the calling thread alone, while nobody uses the tables; `directory` is that node's, in `files`.
-  Status take_from(base::FileSystem& files, const std::string& directory);
+  /// Takes what another node's log has of this node's records, while nobody uses the tables (ClusterPart::others_elsewhere). With up to so
+  /// many threads, as which `files` can be used by; by the calling thread alone if that is one. kUnavailable if the log has not come up to
+  /// OtherLog::up_to yet; then, and after any error but a shortage of memory, the call may be made again.
+  Status take_from(base::FileSystem& files, const OtherLog& other, unsigned threads = 1);
+  /// Returns what was loaded so far: from the own log, then from each other one. Not while something is loaded.
+  const std::vector<LoadedLog>& loaded_logs() const;
   /// All has been taken: there may be checkpoints.
   Status have_all();
   /// Ends the background work and makes everything durable. The second call does nothing.
@@ -85,6 +91,8 @@ class Engine {
   /// Makes the tables that the storage knows, fills them, begins to log.
   Status recover(Loading loading);
   Status fill(Loading loading);
+  /// Calls `load` with the states of so many workers, which are idle and load with a thread each.
+  Status load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc::WorkerState* const>)> load);
   void start();
   void start_checkpoints();
   /// The log's durable epoch, for the cluster's.

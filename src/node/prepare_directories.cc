@@ -82,7 +82,7 @@ Status prepare_directories(const PreparedNode& node, ClusterPart& part) {
       part.others_elsewhere = true;
       continue;
     }
-    part.others.push_back(other.data_directory);
+    part.others.push_back({.directory = other.data_directory});
     const auto theirs = read_life(node.config, other, node.options.database.salvage);
     if (!theirs.ok()) return theirs.status();
   }

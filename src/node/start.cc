@@ -112,7 +112,8 @@ Status ClusterNode::take_from_others() {
     if (own_.data_directory.empty() || node.data_directory.empty() || sees(config_, own_, node)) continue;
     const auto ask = [this](auto& question) { return peers_->ask(question); };
     RemoteFiles files(node.id, {.list = ask, .read = ask});
-    if (Status taken = database_->engine().take_from(files, RemoteFiles::kDirectory); !taken.ok()) return taken;
+    if (Status taken = database_->engine().take_from(files, {.directory = RemoteFiles::kDirectory}); !taken.ok())
+      return taken;
   }
   if (Status had = database_->engine().have_all(); !had.ok()) return had;
   return peers_->barrier();

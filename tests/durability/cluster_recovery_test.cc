@@ -38,7 +38,7 @@ TEST_P(ClusterRecovery, ALogDirectoryOfANodeThatHasAnotherOwnerIsRefused) {
   Status taken = engine.status();
   if (several_hosts() && engine.ok()) {
     ReadByMessages theirs(1, path(1));
-    taken = (*engine)->take_from(theirs.files(), db::RemoteFiles::kDirectory);
+    taken = (*engine)->take_from(theirs.files(), {.directory = db::RemoteFiles::kDirectory});
   }
   EXPECT_FALSE(taken.ok());
   EXPECT_NE(taken.message().find("'" + logs(1) + "' belongs to the database in '" + path(7) + "'"), std::string::npos)

@@ -64,7 +64,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
       if (several_hosts()) {
         part.others_elsewhere = true;
       } else {
-        part.others.push_back(path(other));
+        part.others.push_back({.directory = path(other)});
       }
       const auto manifest = recovery::read_manifest(base::system_files(), path(other));
       if (manifest.ok()) part.first_epoch = std::max(part.first_epoch, recovery::greatest_epoch(*manifest) + 1);
@@ -80,7 +80,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
       if (other == node) continue;
       EXPECT_EQ(engine.checkpoint().code(), StatusCode::kUnavailable) << "it would be without them";
       ReadByMessages theirs(static_cast<rdma::NodeId>(other), path(other));
-      const Status taken = engine.take_from(theirs.files(), db::RemoteFiles::kDirectory);
+      const Status taken = engine.take_from(theirs.files(), {.directory = db::RemoteFiles::kDirectory});
       ASSERT_TRUE(taken.ok()) << taken.message();
     }
     ASSERT_TRUE(engine.have_all().ok());

@@ -1,0 +1,131 @@
+// A node that comes back while the other nodes serve: from their logs, which they go on writing, it takes the writes of its records up to
+// the epoch that it was told. Not covered: who tells it, and what the others do meanwhile.
+
+#include <fmt/format.h>
+
+#include "tests/durability/cluster_rig.h"
+
+namespace granary::tests {
+namespace {
+
+class ComeBack : public ClusterRecovery {
+ protected:
+  static constexpr std::uint32_t kBack = 1;
+
+  /// Opens node 1 with what counts of the other logs; several hosts send theirs once it is there.
+  Status come_back(epoch::Epoch up_to) {
+    Node& node = nodes_[kBack];
+    node.control = std::make_unique<epoch::ControlBlock>();
+    db::ClusterPart part{.control = node.control.get(), .node = kBack, .life = 2};
+    if (several_hosts()) {
+      part.others_elsewhere = true;
+      part.first_epoch = db::first_epoch_behind(up_to, options(kBack).snapshot_epochs);
+    } else {
+      part.others = {{path(0), up_to}, {path(2), up_to}};
+    }
+    auto engine = db::Engine::open(options(kBack), base::system_files(), part);
+    if (!engine.ok()) return engine.status();
+    node.database = std::make_unique<Database>(std::move(*engine));
+    node.table = node.database->create_table("t").value();
+    return several_hosts() ? take_sent(up_to) : Status();
+  }
+  Status take_sent(epoch::Epoch up_to) {
+    db::Engine& engine = nodes_[kBack].database->engine();
+    for (const std::uint32_t other : {0u, 2u}) {
+      ReadByMessages theirs(static_cast<rdma::NodeId>(other), path(other));
+      const db::OtherLog log{db::RemoteFiles::kDirectory, up_to};
+      if (Status taken = engine.take_from(theirs.files(), log); !taken.ok()) return taken;
+    }
+    return engine.have_all();
+  }
+  bool has(const std::string& key) {
+    Node& node = nodes_[kBack];
+    Worker worker = node.database->register_worker().value();
+    bool found = false;
+    static_cast<void>(worker.run([&](Transaction& t) {
+      std::string value;
+      found = t.get(node.table, key, value) == Outcome::kOk;
+    }));
+    return found;
+  }
+  void others_advance() {
+    for (const std::uint32_t other : {0u, 2u}) {
+      nodes_[other].control->by_leader.epoch.fetch_add(1);
+      nodes_[other].database->step();
+    }
+  }
+  /// Node 1 ends; the others go on for some epochs. Returns the epoch up to which their logs are synced.
+  epoch::Epoch others_go_on() {
+    open_all();
+    put_everywhere(0, "old");
+    put_everywhere(kBack, "removed");
+    advance();
+    advance();
+    EXPECT_TRUE(nodes_[kBack].database->close().ok());
+    nodes_[kBack].database.reset();
+    put_everywhere(0, "new0");
+    put_everywhere(2, "new2");
+    put_everywhere(2, "removed", /*remove=*/true);
+    const epoch::Epoch up_to = nodes_[0].control->by_leader.epoch.load();
+    others_advance();
+    put_everywhere(0, "later");
+    others_advance();
+    return up_to;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Hosts, ComeBack, testing::Values(Hosts::kOne, Hosts::kSeveral),
+                         [](const auto& one) { return one.param == Hosts::kOne ? "One" : "Several"; });
+
+TEST_P(ComeBack, ItHasWhatTheOthersWroteUpToTheEpoch) {
+  const epoch::Epoch up_to = others_go_on();
+  ASSERT_TRUE(come_back(up_to).ok());
+  for (const char* key : {"old", "new0", "new2"}) EXPECT_TRUE(has(key)) << key;
+  EXPECT_FALSE(has("removed"));
+  EXPECT_FALSE(has("later")) << "it is in the log, behind the epoch";
+  const auto& loaded = nodes_[kBack].database->engine().loaded_logs();
+  ASSERT_EQ(loaded.size(), 3u);
+  EXPECT_EQ(loaded[0].directory, path(kBack));
+  EXPECT_FALSE(loaded[0].up_to);
+  for (const std::size_t other : {1, 2}) {
+    EXPECT_EQ(loaded[other].up_to, up_to);
+    EXPECT_GT(loaded[other].records, 0u);
+    EXPECT_NE(to_text(loaded[other]).find(fmt::format("up to epoch {}: ", up_to)), std::string::npos);
+  }
+  EXPECT_GT(nodes_[kBack].database->current_epoch(), up_to) << "its own transactions come behind all of it";
+}
+
+/// A log that has not come so far yet: nothing is lost, and the same call works later.
+TEST_P(ComeBack, ItWaitsForALogThatIsNotThereYet) {
+  others_go_on();
+  put_everywhere(2, "newest");
+  const epoch::Epoch up_to = nodes_[0].control->by_leader.epoch.load();
+  const Status early = come_back(up_to);
+  EXPECT_EQ(early.code(), StatusCode::kUnavailable) << early.message();
+  EXPECT_NE(early.message().find(fmt::format("has not synced up to epoch {} yet", up_to)), std::string::npos);
+  others_advance();
+  others_advance();
+  ASSERT_TRUE((several_hosts() ? take_sent(up_to) : come_back(up_to)).ok());
+  EXPECT_TRUE(has("newest"));
+  EXPECT_TRUE(has("later"));
+  EXPECT_FALSE(has("removed"));
+}
+
+/// It has begun in an epoch before the one up to which the other log counts.
+TEST_P(ComeBack, ItRefusesALogThatIsAheadOfIt) {
+  const epoch::Epoch up_to = others_go_on();
+  ASSERT_TRUE(come_back(up_to).ok());
+  const epoch::Epoch own = nodes_[kBack].database->current_epoch();
+  while (nodes_[0].control->by_leader.epoch.load() <= own + 1) others_advance();
+  put_everywhere(0, "ahead");
+  const epoch::Epoch ahead = nodes_[0].control->by_leader.epoch.load();
+  others_advance();
+  others_advance();
+  db::Engine& engine = nodes_[kBack].database->engine();
+  const Status refused = engine.take_from(base::system_files(), {.directory = path(0), .up_to = ahead});
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << refused.message();
+  EXPECT_NE(refused.message().find("it must begin behind all that it loads"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace granary::tests
