@@ -100,6 +100,7 @@ constexpr KnownBug kBugs[] = {
     {"mark-before-write-back", "the completion mark is there before they have been given back"},
     {"enter-without-look", "a transaction does not read E again when it has published its e_w (I13)"},
     {"pin-without-look", "a snapshot does not look at the limit of snapshots again when it has pinned its epoch (I17)"},
+    {"answer-snapshot-before-load", "a node that was loaded anew answers snapshots that began before (I16)"},
     {"leave-before-commit", "its e_w ends when its commit begins"},
     {"claim-before-quiet", "a recovery is claimed before all are quiet"},
     {"claim-before-claimer-is-cut", "or while the life that had claimed it before may still be at work"},

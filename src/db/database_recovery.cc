@@ -63,7 +63,7 @@ Status DatabaseRecovery::survey_own(const recovery::Settled& settled) {
                                         loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
   }
   begin_behind(scan.greatest_epoch);
-  greatest_loaded_ = scan.greatest_epoch;
+  greatest_own_ = scan.greatest_epoch;
   return {};
 }
 
@@ -106,6 +106,7 @@ Status DatabaseRecovery::recover(std::span<txn::TableCore* const> tables, std::s
                                  bool frugal) {
   if (!report_.recovered) return {};
   const auto start = std::chrono::steady_clock::now();
+  workers.front()->shared.epochs.note_loaded(greatest_own_);
   if (const Status loaded = load_checkpoint(tables, workers, frugal); !loaded.ok()) return loaded;
   report_.checkpoint_seconds = seconds_since(start);
   if (const Status replayed = replay(tables, workers, frugal); !replayed.ok()) return replayed;
@@ -190,19 +191,20 @@ Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& othe
   return {};
 }
 
-/// This node's own transactions come behind all that it has loaded.
+/// This node's own transactions come behind all that it has loaded; if others serve meanwhile, its own snapshots do as well (I16).
 Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherLog& other,
-                                     const epoch::EpochManager& epochs) {
+                                     epoch::EpochManager& epochs) {
   epoch::Epoch greatest = 0;
   for (const recovery::LogSegment& segment : scan.segments)
     greatest = std::max(greatest, std::min(segment.limit, segment.greatest_epoch));
-  if (greatest >= epochs.current()) {
+  const epoch::Epoch begun = epochs.current();
+  if (greatest >= (other.up_to ? epochs.snapshot_of(begun) : begun)) {
     return {StatusCode::kFailedPrecondition,
             fmt::format("the log in '{}' counts up to epoch {}, and this node has begun in epoch {}: it must begin "
                         "behind all that it loads",
-                        other.directory, greatest, epochs.current())};
+                        other.directory, greatest, begun)};
   }
-  greatest_loaded_ = std::max(greatest_loaded_, greatest);
+  epochs.note_loaded(greatest);
   return {};
 }
 

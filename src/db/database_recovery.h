@@ -69,8 +69,6 @@ class DatabaseRecovery {
   const RecoveryReport& report() const { return report_; }
   /// Returns what was loaded so far: first from the own log, then from each other one.
   const std::vector<LoadedLog>& loaded() const { return loaded_; }
-  /// Returns the greatest epoch that a transaction may have which was loaded; 0 if there was none.
-  epoch::Epoch greatest_loaded() const { return greatest_loaded_; }
   /// True if stored data was given up (Options::salvage): only a checkpoint makes the next opening possible without.
   bool lost() const { return lost_; }
 
@@ -79,7 +77,7 @@ class DatabaseRecovery {
   /// E begins behind what is loaded of these epochs.
   void begin_behind(epoch::Epoch loaded);
   Result<recovery::Manifest> manifest_of(base::FileSystem& files, const OtherLog& other) const;
-  Status note_loaded(const recovery::LogScan& scan, const OtherLog& other, const epoch::EpochManager& epochs);
+  Status note_loaded(const recovery::LogScan& scan, const OtherLog& other, epoch::EpochManager& epochs);
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
                          bool frugal);
   Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers, bool frugal);
@@ -99,7 +97,7 @@ class DatabaseRecovery {
   epoch::Epoch first_epoch_;
   RecoveryReport report_;
   std::vector<LoadedLog> loaded_;
-  epoch::Epoch greatest_loaded_ = 0;
+  epoch::Epoch greatest_own_ = 0;    // that a transaction may have which is loaded from the own directory
   std::uint64_t missing_bytes_ = 0;  // of memory, as a frugal recovery has found
   bool lost_ = false;
   std::atomic<bool> has_all_;  // set once, by who took it all (release); read by who takes a checkpoint (acquire)

@@ -113,6 +113,12 @@ Epoch EpochManager::limit_snapshots(Epoch latest) {
   return limit;
 }
 
+void EpochManager::note_loaded(Epoch latest) {
+  Epoch known = loaded_.load(std::memory_order_relaxed);
+  while (known < latest && !loaded_.compare_exchange_weak(known, latest, std::memory_order_release)) {
+  }
+}
+
 void EpochManager::unlimit_snapshots() {
   const std::lock_guard lock(promise_mutex_);
   latest_snapshot_.store(kIdle, std::memory_order_release);

@@ -132,6 +132,17 @@ class EpochManager {
   Epoch limit_snapshots(Epoch latest);
   void unlimit_snapshots();
 
+  /// Notes that the node's records were loaded from logs with transactions of epochs up to `latest`. It has the newest version of each
+  /// record only, so it does not know what a snapshot of these epochs sees. Its own snapshots begin behind them, as E does; other nodes
+  /// may have had older ones since before it was loaded. Thread-safe.
+  void note_loaded(Epoch latest);
+  /// Whether the node has every version that a snapshot at this epoch sees, if somebody has such a snapshot: nothing that it sees was
+  /// freed, and it is later than all that was loaded. A snapshot at 0 sees nothing.
+  bool keeps_snapshot(Epoch snapshot) const {
+    const Epoch loaded = base::injected("answer-snapshot-before-load") ? 0 : loaded_.load(std::memory_order_acquire);
+    return snapshot == 0 || (snapshot_reclamation() < snapshot && loaded < snapshot);
+  }
+
   /// Nodes and records unreachable since an epoch ≤ this have no readers (min e_w − 1).
   Epoch tree_reclamation() const { return tree_reclamation_.load(std::memory_order_acquire); }
   /// Versions superseded in an epoch ≤ this are seen by no present or future snapshot of any node (min se_w − 1).
@@ -223,6 +234,8 @@ class EpochManager {
   /// (acquire). A worker pins what the limit allows and reads the limit again, repeating if it has changed, while look() reads the limit
   /// before the fence and the slots behind it, as with E in I13: either look() sees what was pinned, or the worker sees what look() saw.
   std::atomic<Epoch> latest_snapshot_{kIdle};
+  /// Only grows. Written by who loads (release), before others are told that the node serves; read by who answers them (acquire).
+  std::atomic<Epoch> loaded_{0};
   std::mutex promise_mutex_;  // guards promised_snapshot_, and sets the limit apart from look()
   /// The greatest min se_w that look() has told: versions that older snapshots see may be freed by now.
   Epoch promised_snapshot_ = 0;

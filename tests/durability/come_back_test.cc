@@ -111,6 +111,23 @@ TEST_P(ComeBack, ItWaitsForALogThatIsNotThereYet) {
   EXPECT_FALSE(has("removed"));
 }
 
+/// It has the newest version of each record only: what a snapshot of an earlier epoch sees is not there any more (I16).
+TEST_P(ComeBack, ItsSnapshotsAndCheckpointsAreBehindAllThatItLoaded) {
+  const epoch::Epoch up_to = others_go_on();
+  ASSERT_TRUE(come_back(up_to).ok());
+  Node& node = nodes_[kBack];
+  const epoch::EpochManager& epochs = node.database->engine().epochs();
+  for (epoch::Epoch epoch = 1; epoch <= up_to; ++epoch) EXPECT_FALSE(epochs.keeps_snapshot(epoch)) << epoch;
+  EXPECT_TRUE(epochs.keeps_snapshot(up_to + 1));
+  EXPECT_GT(epochs.snapshot_of(epochs.current()), up_to);
+  Worker worker = node.database->register_worker().value();
+  std::string value;
+  EXPECT_EQ(worker.snapshot().get(node.table, "new2", value), Outcome::kOk);
+  node.control->by_leader.durable.store(epochs.current());  // as the leader says, as soon as all nodes have it
+  ASSERT_TRUE(node.database->engine().checkpoint().ok());
+  EXPECT_GT(manifest(kBack).checkpoint->epoch, up_to);
+}
+
 /// It has begun in an epoch before the one up to which the other log counts.
 TEST_P(ComeBack, ItRefusesALogThatIsAheadOfIt) {
   const epoch::Epoch up_to = others_go_on();

@@ -46,12 +46,11 @@ class At {
 
 }  // namespace
 
-/// Versions that it needs may be gone only if the asking node does not pin its epoch. The first snapshots, of epoch 0, see
-/// nothing.
+/// Versions that a snapshot needs are gone only if the asking node does not pin its epoch, or if this node came back after the snapshot
+/// had begun.
 Verdict Owner::check_snapshot(epoch::Epoch epoch) const {
-  const epoch::EpochManager& epochs = worker_.shared().epochs;
-  if (!worker_.shared().settings.snapshots) return Verdict::kNoSnapshots;
-  return epoch == 0 || epochs.snapshot_reclamation() < epoch ? Verdict::kDone : Verdict::kNoSnapshots;
+  const cc::Shared& shared = worker_.shared();
+  return shared.settings.snapshots && shared.epochs.keeps_snapshot(epoch) ? Verdict::kDone : Verdict::kNoSnapshots;
 }
 
 Verdict Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {
