@@ -11,6 +11,7 @@
 
 #include "src/cluster/record_access/access_step.h"
 #include "src/cluster/record_access/remote_record.h"
+#include "src/cluster/record_access/version_write.h"
 
 namespace granary::cluster {
 
@@ -18,15 +19,16 @@ class Release final : public AccessStep {
  public:
   /// How much registered memory it needs for a value of so many bytes.
   static constexpr std::size_t buffer_bytes(std::size_t key_bytes, std::size_t value_bytes) {
-    return kVersion * base::kWord + record::shared_record_bytes(key_bytes, value_bytes) - kSkipped;
+    return kVersion * base::kWord + VersionWrite::buffer_bytes(key_bytes, value_bytes);
   }
 
   /// Gives the lock back without a change. `mine`: the x-lock's word.
   Release(const RemoteRecord& record, record::StateWord mine, void* buffer);
 
-  /// Gives it back with this version: `tid` has latest set, and absent for a delete, whose value is empty. The incarnation is the
-  /// one under the lock.
-  void set_version(record::TidWord tid, std::uint64_t incarnation, std::string_view value);
+  /// Gives it back with this version (VersionWrite::set()).
+  void set_version(record::TidWord tid, std::uint64_t incarnation, std::string_view value) {
+    version_.set(tid, incarnation, value);
+  }
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
@@ -37,13 +39,10 @@ class Release final : public AccessStep {
  private:
   enum class Phase : std::uint8_t { kWrite, kFindOut };
   static constexpr std::size_t kVersion = 2;  ///< the word where it begins
-  /// The bytes that a write-back leaves alone: state and previous version.
-  static constexpr std::size_t kSkipped = offsetof(record::SharedRecord, head) + offsetof(record::Record, tid_word);
 
-  RemoteRecord record_;
   record::StateWord mine_;
-  std::uint64_t* words_;             ///< zero, the state as found, the version
-  std::uint32_t version_bytes_ = 0;  ///< 0: without change
+  std::uint64_t* words_;  ///< zero, the state as found, the version
+  VersionWrite version_;  ///< not set: without change
   Phase phase_ = Phase::kWrite;
 };
 
