@@ -9,12 +9,15 @@
 
 #include "recovery/chunk_reader.h"
 #include "recovery/lock_ahead.h"
+#include "src/record/state_word.h"
 #include "src/record/tid.h"
 
 namespace granary::recovery {
 namespace {
 
 using log::Debt;
+
+constexpr std::uint32_t kMostNode = (1u << record::kHolderNodeBits) - 1;
 
 /// Home, table and key of a record.
 using RecordName = std::tuple<std::uint32_t, std::uint32_t, std::string_view>;
@@ -92,7 +95,9 @@ Status DebtReader::read_names(const log::Ring& ring) {
     for (const log::NamedLock& lock : transaction.locks) {
       if (lock.table >= manifest_.tables.size())
         return damaged(ring, fmt::format("a lock in table {}, which the manifest does not know", lock.table));
-      debts_.push_back({.node = lock.node,
+      if (lock.node > kMostNode)
+        return damaged(ring, fmt::format("a lock at node {}, which there cannot be", lock.node));
+      debts_.push_back({.node = static_cast<std::uint16_t>(lock.node),
                         .table = lock.table,
                         .key = std::string(lock.key),
                         .place = lock.place,

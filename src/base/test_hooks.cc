@@ -98,6 +98,8 @@ constexpr KnownBug kBugs[] = {
     {"log-after-write-back", "it is logged only when all of its writes are there (I8)"},
     {"name-after-lock", "the lock-ahead record names x-locks only when they have been taken (I10)"},
     {"mark-before-write-back", "the completion mark is there before they have been given back"},
+    {"redo-ignores-tid", "who recovers a node writes its version over a newer one (I10)"},
+    {"free-by-node", "and frees records that any other transaction of the node held"},
     {"enter-without-look", "a transaction does not read E again when it has published its e_w (I13)"},
     {"pin-without-look", "a snapshot does not look at the limit of snapshots again when it has pinned its epoch (I17)"},
     {"answer-snapshot-before-load", "a node that was loaded anew answers snapshots that began before (I16)"},

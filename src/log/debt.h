@@ -9,7 +9,7 @@
 namespace granary::log {
 
 struct Debt {
-  std::uint32_t node = 0;   ///< the record's home
+  std::uint16_t node = 0;   ///< the record's home
   std::uint32_t table = 0;  ///< its number, the same on all nodes
   std::string key;
   /// Of the state word in the home's region of records. By now another key's record may be there.

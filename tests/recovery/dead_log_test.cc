@@ -236,6 +236,10 @@ TEST_F(DeadLog, WhatDoesNotFitTheTablesIsDamage) {
   EXPECT_THAT(message(), HasSubstr(path(1) + " is damaged: a lock in table 2"));
   rings_.rings.clear();
   by_worker_.clear();
+  leave(ring(3), kDecidedTid, {{lock_word(1), 4096, 0, "a", 64}}, {{0, "a", "v", 2}});
+  EXPECT_THAT(message(), HasSubstr("a lock at node 4096, which there cannot be"));
+  rings_.rings.clear();
+  by_worker_.clear();
   leave(ring(2), kDecidedTid, {{lock_word(1), 2, 0, "a", 64}}, {});
   EXPECT_THAT(message(), HasSubstr("transaction 5.7 has no writes"));
 }

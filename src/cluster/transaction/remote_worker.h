@@ -50,6 +50,8 @@ class RemoteWorker {
   void poll();
 
   messages::Messenger& messenger() { return messenger_; }
+  /// For what the worker's thread does at other nodes between its transactions, while they have nothing under way.
+  Reach& reach() { return reach_; }
   const ReachCounters& counters() const { return reach_.counters; }
 
  private:

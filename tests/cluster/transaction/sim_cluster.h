@@ -157,6 +157,8 @@ class SimClusterNode {
                                        scheduler_, fabric_->open_endpoint().value());
     workers_.push_back(std::move(made));
   }
+  /// The service's worker frees what may be freed, as that of a node does now and then.
+  void collect_garbage() { service_worker_.collect_garbage(); }
   void poll() {
     for (const OneWorker& worker : workers_) worker.remote->poll();
     if (service_ != nullptr) service_->step(now_us());

@@ -1,0 +1,153 @@
+#include "src/cluster/recovery/settle_all.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "src/base/cache_line.h"
+#include "src/cluster/record_access/regions.h"
+#include "src/cluster/recovery/settle.h"
+
+namespace granary::cluster {
+namespace {
+
+using log::Debt;
+
+/// What goes out together at most, beside what the room limits.
+constexpr std::size_t kMostTogether = 1024;
+
+std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + base::kCacheLine - 1) / base::kCacheLine * base::kCacheLine;
+}
+
+class Settling {
+ public:
+  Settling(std::span<const Debt> debts, const SettleMeans& means)
+      : means_(means),
+        rounds_(means.scheduler, means.endpoint, means.peers, means.waiter) {
+    for (const Debt& debt : debts) open_.push_back(&debt);
+  }
+
+  Result<SettleCounts> run() {
+    for (std::uint32_t turn = 0; !open_.empty(); ++turn) {
+      if (turn != 0) means_.waiter.pause(turn);
+      if (!try_all()) return stopped();
+    }
+    return counts_;
+  }
+
+ private:
+  enum class Home : std::uint8_t { kReached, kSilent, kGone };
+
+  static Status stopped() {
+    return {StatusCode::kUnavailable, "this node may not act for the dead node any more: its membership is in doubt"};
+  }
+  bool try_all();
+  bool settle_next(std::vector<const Debt*>& wanted);
+  Home reach(rdma::NodeId node);
+  void take(const Settle& step);
+  void note_removed(std::span<const Debt* const> removed);
+
+  const SettleMeans& means_;
+  rdma::fiber::Rounds rounds_;
+  std::vector<const Debt*> open_;
+  std::vector<const Debt*> removed_;  ///< in this batch, whose owners are to be told
+  messages::Questions<messages::NoteRemoved> questions_;
+  SettleCounts counts_;
+};
+
+/// Tries each open debt once. False if this node may not act any more.
+bool Settling::try_all() {
+  if (!means_.may_act()) return false;  // also if no home can be reached
+  std::map<rdma::NodeId, Home> homes;
+  std::vector<const Debt*> wanted;
+  for (const Debt* const debt : std::exchange(open_, {})) {
+    const auto [home, is_new] = homes.try_emplace(debt->node, Home::kGone);
+    if (is_new) home->second = reach(home->first);
+    if (home->second == Home::kReached) wanted.push_back(debt);
+    if (home->second == Home::kSilent) open_.push_back(debt);
+    if (home->second == Home::kGone) ++counts_.gone;
+  }
+  while (!wanted.empty()) {
+    if (!settle_next(wanted)) return false;
+  }
+  return true;
+}
+
+Settling::Home Settling::reach(rdma::NodeId node) {
+  if (!means_.lives(node)) return Home::kGone;
+  return means_.peers.connect(node, means_.connect_timeout_us).ok() ? Home::kReached : Home::kSilent;
+}
+
+/// Takes as many of the debts as there is room for, and settles those together. Those whose connection breaks are open again.
+bool Settling::settle_next(std::vector<const Debt*>& wanted) {
+  if (!means_.may_act()) return false;
+  std::deque<Settle> settles;
+  std::vector<rdma::fiber::Step*> steps;
+  for (std::size_t used = 0; !wanted.empty() && steps.size() < kMostTogether; wanted.pop_back()) {
+    const Debt& debt = *wanted.back();
+    const std::size_t bytes = whole_lines(Settle::buffer_bytes(debt));
+    if (used + bytes > means_.room.size()) break;
+    const rdma::RemoteAddress records{
+        .node = debt.node,
+        .region = kDataRegion,
+        .generation = means_.peers.endpoint().peer_generation(*means_.peers.find(debt.node))};
+    steps.push_back(&settles.emplace_back(debt, records, means_.room.data() + used, means_.may_act));
+    used += bytes;
+  }
+  rounds_.run(steps);
+  removed_.clear();
+  for (const Settle& step : settles) take(step);
+  if (std::any_of(settles.begin(), settles.end(), [](const Settle& step) { return step.outcome() == Outcome::kOpen; }))
+    return false;
+  note_removed(removed_);
+  return true;
+}
+
+void Settling::take(const Settle& step) {
+  switch (step.outcome()) {
+    case Outcome::kDone: break;
+    case Outcome::kRefused: ++counts_.gone; return;  // a later life of the home has no such place
+    default: open_.push_back(&step.debt()); return;
+  }
+  counts_.redone += step.lock_end() == Settle::LockEnd::kRedone ? 1 : 0;
+  counts_.freed += step.lock_end() == Settle::LockEnd::kFreed ? 1 : 0;
+  counts_.settled_before += step.lock_end() == Settle::LockEnd::kSettledBefore ? 1 : 0;
+  if (step.debt().version && step.debt().version->removed) removed_.push_back(&step.debt());
+}
+
+/// Also of records that had been freed before: whoever did it may have died before it could tell. The owner looks whether its record
+/// still has this TID. A question that gets no answer is not asked again: the record is found when its owner recovers.
+void Settling::note_removed(std::span<const Debt* const> removed) {
+  if (removed.empty()) return;
+  questions_.clear();
+  for (const Debt* const debt : removed) {
+    questions_.add(
+        debt->node,
+        {.table = debt->table, .key = debt->key, .tid = record::version_word(debt->version->tid, /*removed=*/true)});
+  }
+  means_.messenger.ask(questions_.all());
+}
+
+}  // namespace
+
+std::size_t settle_room_bytes(std::span<const Debt> debts) {
+  std::size_t most = 0;
+  for (const Debt& debt : debts) most = std::max(most, whole_lines(Settle::buffer_bytes(debt)));
+  return most;
+}
+
+Result<SettleCounts> settle_all(std::span<const Debt> debts, const SettleMeans& means) {
+  if (const std::size_t least = settle_room_bytes(debts); means.room.size() < least) {
+    return Status(
+        StatusCode::kResourceExhausted,
+        fmt::format("the recovery of a dead node needs {} bytes of registered memory at once, and was given {}", least,
+                    means.room.size()));
+  }
+  return Settling(debts, means).run();
+}
+
+}  // namespace granary::cluster
