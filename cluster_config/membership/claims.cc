@@ -6,6 +6,7 @@
 
 #include "cluster_config/membership/member_text.h"
 #include "cluster_config/membership/membership.h"
+#include "src/base/check.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::membership {
@@ -64,6 +65,7 @@ Status Membership::note_phase(NodeId node, Generation generation, RecoveryPhase 
 Status Membership::note_recovered(NodeId node, Generation generation) {
   return change_claimed(node, generation, [](Configuration& configuration, Owed& recovered) {
     const Owed gone = recovered;
+    base::invariant("I27", base::injected("claim-before-quiet") || configuration.quiet_since(gone.number));
     std::erase(configuration.owed, gone);
   });
 }

@@ -108,7 +108,7 @@ Status Joining::await_debts(std::uint64_t patience_us) {
   const auto settled =
       document_.await(patience_us, options_.give_up, [&](const Configuration& found, const Marks& marks) {
         waits_for = found.owed.empty() ? "" : debt_text(found.owed.front());
-        return found.owed.empty() || other_that_serves(found, marks) == nullptr;
+        return found.owed.empty() || other_that_serves(found, marks) == nullptr || options_.visits(found);
       });
   if (!settled.ok() || *settled) return settled.status();
   return Status(StatusCode::kUnavailable, fmt::format("node {} cannot come back after {} ms, since {}", options_.node,
@@ -239,7 +239,9 @@ Status Membership::enter() {
     if (Status refused = joining.check_data(configuration); !refused.ok()) return refused;
     const Result<bool> rejoins = joining.rejoins(configuration);
     if (!rejoins.ok()) return rejoins.status();
-    in_debt = *rejoins && !configuration.owed.empty();  // somebody has died since this node has waited for that
+    visits_ = *rejoins && options_.visits(configuration);
+    in_debt =
+        *rejoins && !visits_ && !configuration.owed.empty();  // somebody has died since this node has waited for that
     if (in_debt) return Status(StatusCode::kUnavailable, debt_text(configuration.owed.front()));
     rejoined_ = *rejoins;
     own = {.id = options_.node,

@@ -137,20 +137,11 @@ Status Membership::follow(Configuration& configuration) {
       member.state = MemberState::kDead;
   }
   extend(marks->own_valid_until_us);
-  if (!options_.ends_with_others) return {};
-  const Member* const victim =
-      missing_marks_.victim_of_silence(*this->configuration(), configuration, board_.fence_lasts_us());
-  if (victim == nullptr) return {};
-  return Status(StatusCode::kMembershipLost,
-                fmt::format("{} was silent for so long that {} died of it: all nodes start again together",
-                            board_.name(), who(*victim)));
+  return {};
 }
 
 void Membership::extend(std::uint64_t valid_until_us) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t before_us = fence_.valid_until_us();
-  const std::uint64_t now = lifetime_us();
-  if (silence_.told() && before_us <= now && now < valid_until_us) missing_marks_.note_reopening(now);
   if (status_.ok()) fence_.extend(valid_until_us);
 }
 

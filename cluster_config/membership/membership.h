@@ -71,9 +71,9 @@ struct MembershipOptions {
   std::optional<std::uint64_t> together_us = {};
   /// This node comes back also while others serve, once no node owes anything any more. It waits for that, at most so long.
   std::optional<std::uint64_t> rejoins_us = {};
-  /// A member that could not commit for a while, since the board was silent, and then finds that others died of that, gives up its
-  /// membership as well. For clusters that go on only when all nodes have started again together: who serves is in their way.
-  bool ends_with_others = false;
+  /// Whether this node is to recover a life itself that owes something, since no node that serves can. Then it joins before that is
+  /// settled, in a life for that alone (Membership::visits).
+  std::function<bool(const Configuration&)> visits = [](const Configuration&) { return false; };
   /// Asked now and then by join() while it waits: true ends it with kUnavailable.
   std::function<bool()> give_up = [] { return false; };
 };
@@ -104,6 +104,8 @@ class Membership {
   std::uint64_t cluster_id() const { return cluster_id_; }
   /// Others served when this node joined, so it comes back to a cluster that goes on.
   bool rejoined() const { return rejoined_; }
+  /// This life is there only to recover former ones (MembershipOptions::visits): it never serves, and a next one comes back.
+  bool visits() const { return visits_; }
   /// What the node's data is to remember.
   Life life() const {
     return {.cluster = options_.cluster, .node = options_.node, .cluster_id = cluster_id_, .generation = generation_};
@@ -176,6 +178,7 @@ class Membership {
   Generation generation_ = 0;
   std::uint64_t cluster_id_ = 0;
   bool rejoined_ = false;  ///< set while it joins
+  bool visits_ = false;    ///< the same
   Fence fence_;
   Living living_;
 

@@ -53,6 +53,9 @@ struct ClusterOptions {
   /// where nodes wait for each other.
   std::uint32_t barrier_timeout_ms = 600'000;
   ReadLock read_lock = ReadLock::kLease;  ///< of this node's transactions
+  /// Whether this node recovers dead ones whose directories it can open, its own former life included. If none does, results are not
+  /// released, and the dead node does not come back, until all nodes have been ended and started again.
+  bool recovers_others = true;
   /// Asked fifty times a second by a thread of the node until start() has returned: true ends join() or start() within seconds, wherever
   /// it is, with kUnavailable. A recovery that is cut short so is begun anew by the next one. Empty: never.
   std::function<bool()> give_up = {};
@@ -151,7 +154,10 @@ class ClusterWorker {
 class Cluster {
  public:
   /// Reads the cluster file, becomes a member, opens the node's database. kFailedPrecondition if the cluster runs with another
-  /// file or another version. kUnavailable if it serves already, as all nodes start together, or if its membership cannot be reached.
+  /// file or another version. kUnavailable if its membership cannot be reached. If other nodes serve, this one comes back to them, once
+  /// what its former life, or any other that has died, had under way is recovered (by itself, if no node that serves sees its directories);
+  /// kUnavailable if that takes longer than
+  /// start_timeout_ms, or if the cluster keeps no logs: then all nodes start together.
   /// kAlreadyExists if this node runs already. A node whose membership was lost (status()) may join again in the same process, once its
   /// Cluster is gone.
   static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
@@ -182,14 +188,18 @@ class Cluster {
   /// What other nodes may call here.
   Procedures& procedures();
 
-  /// Waits until all nodes have come so far, and connects with them. Transactions may begin afterwards, also before other nodes
-  /// have returned from it. An error names the node that is missing or does not answer after ClusterOptions::start_timeout_ms
+  /// Waits until all nodes have come so far, and connects with them; of a node that comes back, loads what it missed. Transactions may
+  /// begin afterwards, also before other nodes have returned from it. An error names the node that is missing or does not answer after ClusterOptions::start_timeout_ms
   /// (kUnavailable), or whose tables differ (kFailedPrecondition). After an error, leave.
   Status start();
   /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running. An error
   /// if one has died, does not answer for start_timeout_ms, or has not come after barrier_timeout_ms (kUnavailable; the message names
   /// the node), or if this one is no member any more (kMembershipLost).
   Status barrier();
+
+  /// Whether others served when this node joined: it has come back to a cluster that goes on. Then its data are there, no other node
+  /// waits for it, and it counts as many barriers as the others have come to.
+  bool rejoined() const;
 
   /// Names this start of the cluster: the same text on all nodes that started together, and on no others. Empty before start().
   const std::string& start_id() const;

@@ -206,7 +206,7 @@ class Database {
   std::uint64_t released_epoch() const;
   static constexpr std::uint64_t kReleaseTimeout_us = 10'000'000;
   /// Waits until the ticket's result may be shown, at most `timeout_us`. kUnavailable if it may not be by then, with the reason as far as it
-  /// is known: in a cluster the node that is dead (then nothing is released until all nodes have been started again), or stands still.
+  /// is known: in a cluster the node that is dead (then nothing is released until it has been recovered), or stands still.
   /// Another error if it never will be in this life, because the log has failed or this node is no member of its cluster any more:
   /// whether the transaction survives is then unknown until the database is opened again.
   Status wait_released(const Ticket& ticket, std::uint64_t timeout_us = kReleaseTimeout_us) const;

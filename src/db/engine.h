@@ -75,6 +75,8 @@ class Engine {
   Status have_all();
   /// Ends the background work and makes everything durable. The second call does nothing.
   Status close();
+  /// After close(): whether locks at other nodes could not be given back, which is for the node's recovery to do.
+  bool owes() const { return shared_.log != nullptr && shared_.log->owes(); }
 
   /// One epoch period's work.
   bool step();

@@ -232,7 +232,7 @@ Status Storage::note_clean_end() {
 
 Status Storage::close() {
   if (log_ == nullptr) return {};
-  if (const Status closed = log_->close(); !closed.ok()) return closed;
+  if (const Status closed = log_->close(); !closed.ok() || log_->owes()) return closed;
   if (const Status noted = note_clean_end(); !noted.ok()) return noted;
   if (const Status removed = remove_files(files_, directories_.of_log(), log::is_spare_name); !removed.ok())
     return removed;

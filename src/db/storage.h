@@ -41,7 +41,8 @@ class Storage {
   /// Of a node whose whole cluster is recovered: instead of recovery().recover() and begin(), ends the last generation that was begun.
   /// `limit`: its epochs after that are void; none: all of it counts, with its rings.
   Status end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch);
-  /// All transactions have ended: makes them durable.
+  /// All transactions have ended: makes them durable. If locks at other nodes could not be given back, the generation goes on as after a
+  /// crash: whoever recovers the node reads from its rings which ones they are.
   Status close();
 
   log::Log& log() { return *log_; }

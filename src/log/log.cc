@@ -219,11 +219,20 @@ Status Log::close() {
   if (durable_.failed()) return durable_.cause();
   const std::lock_guard lock(mutex_);
   // For whoever gives back what is named there. All or none: one that is missing would be missed.
-  if (std::any_of(rings_.begin(), rings_.end(), [](const auto& ring) { return !ring->all_given_back(); })) return {};
+  if (owes_something()) return {};
   for (const std::string& path : ring_paths_) {
     if (const Status removed = base::system_files().remove(path); !removed.ok()) return removed;
   }
   return {};
+}
+
+bool Log::owes() const {
+  const std::lock_guard lock(mutex_);
+  return owes_something();
+}
+
+bool Log::owes_something() const {
+  return std::any_of(rings_.begin(), rings_.end(), [](const auto& ring) { return !ring->all_given_back(); });
 }
 
 Log::End Log::end() const {

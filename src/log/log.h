@@ -74,6 +74,8 @@ class Log {
   /// All transactions have ended and E has moved on since: makes them durable and takes the rings away, unless they name locks at
   /// other nodes that could not be given back.
   Status close();
+  /// Whether a ring names locks at other nodes that were not given back, after close(). Thread-safe.
+  bool owes() const;
   /// After close(): where each logger's log ends, and the least of what their last markers say is complete.
   struct End {
     std::vector<Position> positions;
@@ -99,6 +101,8 @@ class Log {
   DurableEpoch durable_;
   std::atomic<std::uint32_t> waiting_{0};  // workers that wait for room; loggers look at it every turn, so relaxed
   std::vector<std::unique_ptr<Logger>> loggers_;
+
+  bool owes_something() const;  ///< with the mutex held
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;

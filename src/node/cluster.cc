@@ -30,6 +30,7 @@ Result<Index> Cluster::create_index(const Table& table, std::string_view name, c
 Procedures& Cluster::procedures() { return node_->procedures(); }
 Status Cluster::start() { return node_->start(); }
 Status Cluster::barrier() { return node_->peers().barrier(); }
+bool Cluster::rejoined() const { return node_->rejoined(); }
 const std::string& Cluster::start_id() const { return node_->start_id(); }
 Result<std::unique_ptr<ClusterWorker>> Cluster::register_worker() {
   auto thread = node_->threads().register_worker();

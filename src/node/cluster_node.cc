@@ -16,11 +16,11 @@ using cluster_config::NodeConfig;
 
 namespace {
 
-/// Numbers of a node's workers that ask others: those of the application, as many that run calls, and the node's own.
+/// Numbers of a node's workers that ask others: those of the application, as many that run calls, the survivor's, and the node's own.
 std::uint32_t asking_workers(const ClusterConfig& config) {
   std::uint32_t most = 0;
   for (const NodeConfig& node : config.nodes) most = std::max(most, node.workers);
-  return 2 * most + 1;
+  return 2 * most + 2;
 }
 
 std::vector<NodeNumber> all_of(const ClusterConfig& config) {
@@ -55,8 +55,10 @@ Status ClusterNode::leave() {
   start_watch_.end();
   // A node that was told to give up has stopped its membership, and is to end it.
   const bool member = membership_ != nullptr && !left_ && (membership_->status().ok() || start_watch_.gives_up());
+  if (survivor_ != nullptr) survivor_->stop();
   if (peer_watch_ != nullptr) peer_watch_->stop();
   if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();
+  survivor_worker_.reset();
   own_thread_.reset();
   if (member) membership_->stop();
   call_workers_.reset();
@@ -68,12 +70,13 @@ Status ClusterNode::leave() {
   return left;
 }
 
-/// The others take the log of a node that has left as whole: D goes on without the node, and the next start reads its log to
-/// the end. So the node leaves only when its log is whole, and else counts as dead.
+/// The others take the log of a node that has left as whole, and nothing of it as locked: D goes on without the node, and the next start
+/// reads its log to the end. So the node leaves only when its log is whole and it owes nothing, and else counts as dead.
 Status ClusterNode::end_membership() {
   const Status closed = database_ != nullptr ? database_->engine().close() : Status();
   base::sync_point("cluster.closed");
-  const Status ended = closed.ok() ? membership_->leave() : membership_->die();
+  const bool owes = threads_.left_locks() || (database_ != nullptr && database_->engine().owes());
+  const Status ended = closed.ok() && !owes ? membership_->leave() : membership_->die();
   return closed.ok() ? ended : closed;
 }
 

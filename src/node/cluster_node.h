@@ -2,9 +2,13 @@
 // A node of a cluster: what stands behind granary::Cluster. It puts together membership, fabric, database, epochs, messages and
 // workers, and takes them apart in the other order.
 
+#include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <granary/cluster.h>
@@ -22,7 +26,9 @@
 #include "src/node/node_service.h"
 #include "src/node/peer_watch.h"
 #include "src/node/peers.h"
+#include "src/node/recoverer.h"
 #include "src/node/start_watch.h"
+#include "src/node/survivor.h"
 #include "src/memory/region.h"
 
 namespace granary::db {
@@ -44,6 +50,7 @@ class ClusterNode {
   Peers& peers() { return *peers_; }
 
   Status start();
+  bool rejoined() const { return membership_->rejoined(); }
   const std::string& start_id() const { return start_id_; }
   Result<RunResult> call(ClusterThread& worker, NodeNumber node, std::string_view procedure, std::string_view args,
                          std::string& reply);
@@ -58,13 +65,25 @@ class ClusterNode {
 
   // Joining and starting, step by step.
   Status join();
-  Status start_with_all();
+  Status start_serving();
+  Status begin_threads();
+  Status start_together();
+  Status come_back();
+  bool has_to_visit(const membership::Configuration& configuration) const;
+  Status visit();
+  bool others_serve(const membership::Configuration& configuration) const;
   Status or_given_up(Status status) const;
   Status become_member();
   Status open_database();
   Status open_fabric();
-  Status take_from_others();
-  Status learn_tables();
+  bool takes_from_elsewhere() const;
+  Status take_from_elsewhere();
+  Status take_from(NodeNumber node, std::optional<epoch::Epoch> up_to);
+  Status take_from_running(NodeNumber node);
+  Status learn_tables(const std::vector<NodeNumber>& nodes);
+  Result<std::vector<NodeNumber>> others_that_serve() const;
+  bool may_ask(NodeNumber node) const;
+  Status begin_workers();
   Status begin_call_workers();
   void watch_peers();
 
@@ -72,6 +91,14 @@ class ClusterNode {
   void tell(NoticeSeverity severity, NoticeTopic topic, std::string text) const;
   epoch::ControlBlock& control_block() const { return *reinterpret_cast<epoch::ControlBlock*>(control_->base()); }
   void follow(const membership::Configuration& configuration);
+  // The survivor's duties.
+  SurvivorDuties survivor_duties();
+  void act_in(const membership::Configuration& configuration);
+  bool look_after_others(const membership::Configuration& configuration);
+  void learn_returned(const membership::Configuration& configuration);
+  void drop_former_tables();
+  RecovererParts recoverer_parts();
+  bool comes_back(NodeNumber node) const;
   Status end_membership();
 
   const ClusterOptions options_;
@@ -100,6 +127,14 @@ class ClusterNode {
   std::unique_ptr<cluster::NodeParts> parts_;
 
   std::unique_ptr<LeaderThread> leader_;
+  std::unique_ptr<ClusterThread> survivor_worker_;  ///< the survivor's thread's, to ask other nodes with
+  std::optional<Recoverer> recoverer_;              ///< the same
+  std::map<NodeNumber, membership::Generation>
+      learned_;  ///< whose tables are known; the survivor's, from may_learn_ on
+  std::vector<std::pair<epoch::Epoch, cluster::FormerLife>> former_tables_;  ///< the same
+  std::atomic<bool> may_learn_{false};  ///< set (release) by start() when it has learned the tables of all that serve
+  std::mutex survivor_mutex_;  ///< guards the pointer: the membership's thread may run before there is a survivor
+  std::unique_ptr<Survivor> survivor_;
   std::unique_ptr<membership::MembershipThread> membership_thread_;
   std::unique_ptr<PeerWatch> peer_watch_;  ///< from the end of start() on
   NodeService service_;

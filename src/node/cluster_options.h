@@ -25,6 +25,8 @@ struct Table<ClusterOptions> {
              {{ReadLock::kLease, "lease"}, {ReadLock::kExclusive, "exclusive"}},
              "how declared records of other nodes that are only read are held: leased, which readers share; or locked "
              "like those that are written, for comparison"),
+      on_off("recovers_others", &ClusterOptions::recovers_others,
+             "whether this node recovers dead ones whose directories it can open"),
       plain("give_up", &ClusterOptions::give_up, "a function", "asked during the start whether to end it"),
   };
 };

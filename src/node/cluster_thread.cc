@@ -1,5 +1,9 @@
 #include "src/node/cluster_thread.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace granary::db {
 
 void ClusterThread::Idle::pause(std::uint32_t turn) {
@@ -32,6 +36,25 @@ ClusterThread::~ClusterThread() {
   remote_->finish();
   if (remote_->has_left_locks()) number_.keep();
   if (on_end_) on_end_(*this);
+}
+
+Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::function<bool()> may_act) {
+  cluster::Reach& reach = remote_->reach();
+  cluster::Buffers buffers(reach.buffers);
+  const std::size_t bytes = std::max(cluster::settle_room_bytes(debts), cluster::BufferPool::kChunkBytes);
+  auto* const room = static_cast<char*>(buffers.allocate(bytes));
+  if (room == nullptr)
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("no {} bytes of registered memory are left to recover a dead node with", bytes));
+  return cluster::settle_all(debts, {.scheduler = reach.scheduler,
+                                     .endpoint = reach.endpoint,
+                                     .peers = reach.peers,
+                                     .waiter = reach.waiter,
+                                     .messenger = reach.messenger,
+                                     .room = {room, bytes},
+                                     .connect_timeout_us = reach.connect_timeout_us,
+                                     .lives = reach.lives,
+                                     .may_act = std::move(may_act)});
 }
 
 }  // namespace granary::db

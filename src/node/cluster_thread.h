@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <granary/procedure.h>
 
 #include "rdma/mailbox/sleeper.h"
+#include "src/cluster/recovery/settle_all.h"
 #include "src/cluster/transaction/remote_worker.h"
 
 namespace granary::db {
@@ -52,6 +54,9 @@ class ClusterThread {
   Worker& worker() { return worker_; }
   cluster::messages::Messenger& messenger() { return remote_->messenger(); }
   const cluster::ReachCounters& counters() const { return remote_->counters(); }
+  bool has_left_locks() const { return remote_->has_left_locks(); }
+  /// Settles what a dead node owes at the nodes that live, between this worker's transactions (cluster::settle_all).
+  Result<cluster::SettleCounts> settle(std::span<const log::Debt> debts, std::function<bool()> may_act);
   /// Called when it ends, while its counters can be read.
   void on_end(std::function<void(ClusterThread&)> act) { on_end_ = std::move(act); }
 

@@ -86,6 +86,7 @@ Result<std::unique_ptr<ClusterThread>> ClusterThreads::register_worker() {
 void ClusterThreads::count_in(ClusterThread& thread) {
   const std::lock_guard lock(mutex_);
   add(ended_, thread.counters());
+  left_locks_ |= thread.has_left_locks();
   std::erase(threads_, &thread);
 }
 

@@ -34,6 +34,11 @@ class ClusterThreads {
   /// kFailedPrecondition, with their numbers, if workers of register_worker() are there.
   Status check_none_registered() const;
   ClusterStatistics statistics() const;
+  /// Whether a worker that is gone has left records locked at nodes that live.
+  bool left_locks() const {
+    const std::lock_guard lock(mutex_);
+    return left_locks_;
+  }
 
  private:
   void count_in(ClusterThread& thread);
@@ -49,6 +54,7 @@ class ClusterThreads {
   std::vector<ClusterThread*> threads_;
   std::vector<std::uint32_t> free_numbers_;
   ClusterStatistics ended_;  ///< of threads that are gone
+  bool left_locks_ = false;
 };
 
 }  // namespace granary::db

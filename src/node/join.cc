@@ -57,7 +57,7 @@ std::vector<membership::NodeId> nodes_of(const ClusterConfig& config) {
 
 /// With what the node's data remember.
 membership::MembershipOptions membership_options(const ClusterConfig& config, const NodeConfig& node,
-                                                 const membership::Life& life) {
+                                                 const membership::Life& life, std::uint64_t start_timeout_ms) {
   membership::MembershipOptions options{.node = node.id,
                                         .cluster = config.name,
                                         .fingerprint = cluster_config::fingerprint(config),
@@ -66,12 +66,21 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
                                         .protocol = cluster_protocol(),
                                         .release = base::version_text(),
                                         .together_us = kLeaving_us,
-                                        .ends_with_others = cluster_config::has_logs(config)};
+                                        .rejoins_us = {}};
+  constexpr std::uint64_t kMicroseconds = 1000;
+  if (cluster_config::has_logs(config)) options.rejoins_us = start_timeout_ms * kMicroseconds;
   options.remember(life);
   options.data_place = node.data_directory;
   // The run directory of a host may be gone after a restart of the machine, which must not keep nodes from starting.
   if (config.membership.kind == cluster_config::MembershipKind::kLocal) options.known_cluster_id = 0;
   return options;
+}
+
+/// A life that is there to recover others has no data of its own.
+void forget_directories(Options& options) {
+  options.directory.clear();
+  options.log_directories.clear();
+  options.reliable_directory.clear();
 }
 
 }  // namespace
@@ -90,9 +99,14 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
                   "Options::htm is kSim, which does not see what other nodes do to this one's memory; a cluster takes "
                   "kOff, kAuto or kRtm");
   }
-  std::unique_ptr<ClusterNode> node(new ClusterNode(options, std::move(config).value()));
-  if (Status joined = node->or_given_up(node->join()); !joined.ok()) return joined;
-  return node;
+  for (;;) {
+    std::unique_ptr<ClusterNode> node(new ClusterNode(options, *config));
+    Status joined = node->join();
+    const bool visits = joined.ok() && node->membership_->visits();
+    if (visits) joined = node->visit();
+    if (joined = node->or_given_up(std::move(joined)); !joined.ok()) return joined;
+    if (!visits) return node;
+  }
 }
 
 Status ClusterNode::join() {
@@ -122,15 +136,18 @@ Status ClusterNode::become_member() {
   listener.warn = [this](const std::string& warning) {
     tell(NoticeSeverity::kWarning, NoticeTopic::kMembership, warning);
   };
-  membership::MembershipOptions options = membership_options(config_, own_, life_.former());
+  membership::MembershipOptions options = membership_options(config_, own_, life_.former(), options_.start_timeout_ms);
   options.give_up = [this] { return start_watch_.gives_up(); };
   options.accepts_older_data = options_.database.salvage;
+  options.visits = [this](const membership::Configuration& found) { return has_to_visit(found); };
   options.note_life = [this](membership::Generation generation) { return life_.note_begun(generation); };
   auto joined = membership::Membership::join(std::move(board).value(), std::move(options), std::move(listener));
   if (!joined.ok()) return joined.status();
   membership_ = std::move(joined).value();
   start_watch_.on_give_up([this] { membership_->stop(); });  // which ends whatever waits for other nodes
   peers_.emplace(options_, config_, *membership_);
+  // It takes its time to load its data, while the others look whether it is alive.
+  if (membership_->rejoined()) membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
   return life_.note_joined(membership_->life());
 }
 
@@ -148,8 +165,13 @@ Status ClusterNode::open_database() {
                                .served = life_.served(),
                                .membership = *membership_,
                                .files = files_};
-  if (Status status = prepare_directories(preparing, part); !status.ok()) return status;
-  auto engine = Engine::open(database_options(options_, config_, own_), files_, part);
+  Options database = database_options(options_, config_, own_);
+  if (membership_->visits()) {
+    forget_directories(database);
+  } else if (Status status = prepare_directories(preparing, part); !status.ok()) {
+    return status;
+  }
+  auto engine = Engine::open(database, files_, part);
   if (!engine.ok()) return engine.status();
   (*engine)->set_fence(membership_->fence());
   (*engine)->set_living(membership_->living());
@@ -164,7 +186,7 @@ Status ClusterNode::open_fabric() {
   if (!mail.ok()) return mail.status();
   mail_ = std::move(mail).value();
   const bool shared = false;
-  auto buffers = map(kBufferBytes * (2 * std::uint64_t{own_.workers} + 2), shared);
+  auto buffers = map(kBufferBytes * (2 * std::uint64_t{own_.workers} + 3), shared);
   if (!buffers.ok()) return buffers.status();
   buffers_ = std::move(buffers).value();
   pool_ = std::make_unique<cluster::BufferPool>(*buffers_);
@@ -177,18 +199,17 @@ Status ClusterNode::open_fabric() {
   if (status.ok()) {
     status = fabric_->register_region({.id = cluster::kBufferRegion, .access = rdma::Access::kLocal}, *buffers_);
   }
-  parts_.reset(
-      new cluster::NodeParts{.fabric = *fabric_,
-                             .layout = layout_,
-                             .mailboxes = mail_->base(),
-                             .directory = directory_,
-                             .buffers = *pool_,
-                             .waiter = waiter_,
-                             .time = &clock_->time(),
-                             .lease_us = config_.lease_us,
-                             .reads_lease = options_.read_lock == ReadLock::kLease,
-                             .now_us = membership::lifetime_us,
-                             .lives = [this](rdma::NodeId node) { return membership_->living().lives(node); }});
+  parts_.reset(new cluster::NodeParts{.fabric = *fabric_,
+                                      .layout = layout_,
+                                      .mailboxes = mail_->base(),
+                                      .directory = directory_,
+                                      .buffers = *pool_,
+                                      .waiter = waiter_,
+                                      .time = &clock_->time(),
+                                      .lease_us = config_.lease_us,
+                                      .reads_lease = options_.read_lock == ReadLock::kLease,
+                                      .now_us = membership::lifetime_us,
+                                      .lives = [this](rdma::NodeId node) { return may_ask(node); }});
   threads_.begin(*database_, *parts_);
   return status;
 }

@@ -18,6 +18,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod(100);
 
+constexpr std::string_view kWithoutLogs =
+    "What it held locked stays locked, and transactions that need it abort; others go on. End all nodes, then start "
+    "all of them";
+
+std::string with_logs(const PeerView& view) {
+  return fmt::format(
+      "No result is released (D stays {}) until what it had under way is recovered, which a node on its "
+      "host does. Transactions that need it abort; others go on. Start it again",
+      view.durable);
+}
+
 std::string seconds(std::uint64_t us) { return fmt::format("{:.1f} s", static_cast<double>(us) / 1e6); }
 
 std::string who(membership::NodeId node, membership::Generation generation) {
@@ -35,6 +46,7 @@ Notice about(NoticeSeverity severity, std::string text, const PeerView& view, st
 std::vector<Notice> PeerReports::look(const PeerView& view, std::uint64_t now_us) {
   std::vector<Notice> notices;
   look_for_deaths(view, now_us, notices);
+  look_at_debts(view, now_us, notices);
   look_at_epoch(view, now_us, notices);
   looked_us_ = now_us;
   return notices;
@@ -46,7 +58,9 @@ void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, st
     if (member.live()) {
       live_[member.id] = member.generation;
       const auto former = dead_.find(member.id);
-      if (former == dead_.end() || former->second.generation == member.generation) continue;
+      const bool back = former != dead_.end() && former->second.generation != member.generation &&
+                        member.state == MemberState::kServing;
+      if (!back) continue;
       notices.push_back(
           about(NoticeSeverity::kInfo,
                 fmt::format("node {} is back: generation {}, {} after generation {} was found dead", member.id,
@@ -60,20 +74,27 @@ void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, st
     live_.erase(lived);
     if (member.state != MemberState::kDead) continue;
     dead_[member.id] = {member.generation, now_us};
-    const std::string released =
-        logs_ ? fmt::format(
-                    "No result is released any more (D stays {}) until all nodes of the cluster have been ended "
-                    "and started again. ",
-                    view.durable)
-              : std::string();
-    notices.push_back(about(
-        NoticeSeverity::kError,
-        fmt::format("{} has just been found dead: its process has ended, or stood still for longer than "
-                    "session_timeout_ms. {}What it held locked stays locked, and transactions that need it abort; "
-                    "others go on. End all nodes, then start all of them",
-                    who(member.id, member.generation), released),
-        view, member.id));
+    notices.push_back(about(NoticeSeverity::kError,
+                            fmt::format("{} has just been found dead: its process has ended, or stood still for longer "
+                                        "than session_timeout_ms. {}",
+                                        who(member.id, member.generation), logs_ ? with_logs(view) : kWithoutLogs),
+                            view, member.id));
   }
+}
+
+/// Lives whose recovery has ended are told of, since results are released from then on.
+void PeerReports::look_at_debts(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
+  std::erase_if(owed_, [&](const membership::Owed& debt) {
+    if (view.configuration.debt(debt.node, debt.generation) != nullptr) return false;
+    const auto dead = dead_.find(debt.node);
+    const std::string since =
+        dead == dead_.end() ? "" : ", " + seconds(now_us - dead->second.since_us) + " after it was found dead";
+    notices.push_back(about(NoticeSeverity::kInfo,
+                            fmt::format("what {} had under way is recovered{}", who(debt.node, debt.generation), since),
+                            view, debt.node));
+    return true;
+  });
+  if (logs_) owed_ = view.configuration.owed;
 }
 
 /// A node that itself stood still starts to count again, as E may have advanced meanwhile.
@@ -116,11 +137,16 @@ std::string PeerReports::holder_of_epoch(const PeerView& view) const {
 
 std::string PeerReports::obstacle(std::uint64_t now_us) const {
   std::string text;
-  for (const auto& [node, dead] : dead_) {
-    text += fmt::format("{}{} has been dead for {}", text.empty() ? "" : ", ", who(node, dead.generation),
-                        seconds(now_us - dead.since_us));
+  for (const membership::Owed& debt : owed_) {
+    const auto dead = dead_.find(debt.node);
+    const bool seen = dead != dead_.end() && dead->second.generation == debt.generation;
+    text += fmt::format("{}{} has been dead {}, and {}", text.empty() ? "" : "; ", who(debt.node, debt.generation),
+                        seen ? "for " + seconds(now_us - dead->second.since_us) : "since before this node began",
+                        debt.claimed_generation == 0
+                            ? "waits for a node that can recover it"
+                            : fmt::format("node {} is recovering it ({})", debt.claimed_by, name(debt.phase)));
   }
-  if (!text.empty()) return text + ": nothing is released until all nodes have been ended and started again";
+  if (!text.empty()) return text + ": nothing is released until that is done";
   if (holder_.empty()) return {};
   return fmt::format("the cluster's epoch has stood still for {}: {}", seconds(now_us - epoch_since_us_), holder_);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until all
-// nodes have been ended and started again; or one that stands still, or keeps a transaction open, so that E cannot advance.
+// Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until what it
+// had under way is recovered; or one that stands still, or keeps a transaction open, so that E cannot advance.
 //
 // It tells a notice when that begins and when it is over, and at any time a sentence for callers that wait
 // (Database::wait_released, Cluster::release_status).
@@ -51,6 +51,7 @@ class PeerReports {
     std::uint64_t since_us;
   };
   void look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
+  void look_at_debts(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   std::string holder_of_epoch(const PeerView& view) const;
 
@@ -59,6 +60,7 @@ class PeerReports {
   const std::uint64_t still_us_;
   std::map<membership::NodeId, membership::Generation> live_;  ///< at the last look
   std::map<membership::NodeId, Dead> dead_;
+  std::vector<membership::Owed> owed_;  ///< at the last look; none where there are no logs
   epoch::Epoch epoch_ = 0;
   std::uint64_t epoch_since_us_ = 0;
   std::uint64_t looked_us_ = 0;

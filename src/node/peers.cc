@@ -79,22 +79,22 @@ Status Peers::await_members() const {
                             options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
 }
 
-Status Peers::meet_all(rdma::Fabric& fabric) const {
+Status Peers::meet(rdma::Fabric& fabric, const std::vector<NodeNumber>& nodes) const {
   auto endpoint = fabric.open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
   constexpr std::uint64_t kTurn_us = 200'000;
   const auto end = end_of_start();
-  for (const auto& node : config_.nodes) {
-    for (bool met = node.id == options_.node; !met;) {
-      const Status connected = (*endpoint)->connect(node.id, kTurn_us).status();
+  for (const NodeNumber node : nodes) {
+    for (bool met = node == options_.node; !met;) {
+      const Status connected = (*endpoint)->connect(node, kTurn_us).status();
       met = connected.ok();
       if (connected.code() == StatusCode::kFailedPrecondition) return refuse_start(connected);
       if (met) continue;
       if (const Status standing = check_standing(); !standing.ok()) return standing;
-      const bool gone = !membership_.configuration()->lives(node.id);
+      const bool gone = !membership_.configuration()->lives(node);
       if (gone || std::chrono::steady_clock::now() > end) {
         return Status(StatusCode::kUnavailable,
-                      fmt::format("node {} {}: {}", node.id, gone ? "has left or died" : "cannot be connected with",
+                      fmt::format("node {} {}: {}", node, gone ? "has left or died" : "cannot be connected with",
                                   connected.message()));
       }
     }
@@ -145,6 +145,23 @@ std::string Peers::reached() const {
   return {reinterpret_cast<const char*>(&reached), sizeof reached};
 }
 
+std::uint64_t Peers::reached_by(const cluster::messages::ControlAnswer& answer) {
+  std::uint64_t reached = 0;
+  if (answer.bytes.size() == sizeof reached) std::memcpy(&reached, answer.bytes.data(), sizeof reached);
+  return reached;
+}
+
+Status Peers::catch_up(const std::vector<NodeNumber>& others) {
+  std::uint64_t most = 0;
+  for (const NodeNumber node : others) {
+    cluster::messages::Ask<cluster::messages::Control> question(node, {});
+    if (const Status asked = ask(question); !asked.ok()) return asked;
+    most = std::max(most, reached_by(question.answer()));
+  }
+  barriers_.store(most, std::memory_order_release);
+  return {};
+}
+
 /// Each node counts the barriers that it has reached, and looks until no other has reached fewer.
 Status Peers::barrier() {
   const std::uint64_t mine = barriers_.load(std::memory_order_relaxed) + 1;
@@ -157,8 +174,7 @@ Status Peers::barrier() {
       const Status asked = ask(question);
       if (!asked.ok() && has_left(node.id)) break;
       if (!asked.ok()) return asked;
-      const std::string& bytes = question.answer().bytes;
-      if (bytes.size() == sizeof reached) std::memcpy(&reached, bytes.data(), sizeof reached);
+      reached = reached_by(question.answer());
       if (reached >= mine || std::chrono::steady_clock::now() < end) continue;
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} lives, and has not come to barrier {} after {} ms (it has come to {}): it is "

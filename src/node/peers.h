@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <granary/cluster.h>
 
@@ -29,9 +30,9 @@ class Peers {
 
   /// Waits until all of the cluster file's nodes have joined.
   Status await_members() const;
-  /// Connects with every node once. A difference that keeps two of them apart for good (another key, program or layout) shows
+  /// Connects with each of these nodes once. A difference that keeps two of them apart for good (another key, program or layout) shows
   /// here on both sides, before one waits for the other.
-  Status meet_all(rdma::Fabric& fabric) const;
+  Status meet(rdma::Fabric& fabric, const std::vector<NodeNumber>& nodes) const;
   /// Waits until the leader has given this node the cluster's E, and says that it serves.
   Status await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const;
 
@@ -42,12 +43,15 @@ class Peers {
   /// Asks until there is an answer.
   Status ask(cluster::messages::Question& question) const;
 
+  /// Of a node that has come back to these: it counts as many barriers as they have reached.
+  Status catch_up(const std::vector<NodeNumber>& others);
   /// Waits until every node has come to as many barriers as this one, or has left.
   Status barrier();
   /// Returns how many barriers this node has come to, as bytes that others ask for. Any thread.
   std::string reached() const;
 
  private:
+  static std::uint64_t reached_by(const cluster::messages::ControlAnswer& answer);
   std::chrono::steady_clock::time_point end_of_start() const;
   Status refuse_start(Status why) const;
   std::string refusal_by(const membership::Configuration& configuration) const;

@@ -1,8 +1,13 @@
 #include "src/node/prepare_directories.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "recovery/manifest.h"
+#include "src/base/test_hooks.h"
 #include "src/node/node_life.h"
 #include "src/node/recover_across_hosts.h"
 #include "src/node/recover_directories.h"
@@ -11,6 +16,7 @@ namespace granary::db {
 
 using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
+using membership::Configuration;
 
 namespace {
 
@@ -56,7 +62,7 @@ Options database_options(const ClusterOptions& options, const ClusterConfig& con
   database.shared_memory = true;
   database.epoch_ms = config.epoch_ms;
   database.snapshot_epochs = config.snapshot_epochs;
-  database.max_workers = 2 * node.workers + 2;
+  database.max_workers = 2 * node.workers + 3;
   database.numa_node = node.numa_node;
   database.release = config.release;
   database.memory_limit_bytes = node.memory_bytes;
@@ -75,18 +81,81 @@ bool sees_all(const ClusterConfig& config, const NodeConfig& own) {
                      [&](const NodeConfig& node) { return sees(config, own, node); });
 }
 
+namespace {
+
+/// Waits until nothing of this node's records can change any more but by what the logs of the others have, and returns the configuration
+/// that says how far they have it. Another thread steps the membership.
+Result<Configuration> await_quiet(const PreparedNode& node) {
+  const std::uint64_t began = node.membership.configuration()->number;
+  const auto quiet = [&](const Configuration& found) {
+    const auto logged = [&](const membership::Member& member) {
+      const bool asked = member.state == membership::MemberState::kServing && member.id != node.own.id;
+      return !asked || (member.quiet.number >= began && member.quiet.logged);
+    };
+    return found.owed.empty() && std::ranges::all_of(found.members, logged);
+  };
+  std::optional<Configuration> found;
+  const auto holds = [&](const Configuration& newest) {
+    if (quiet(newest)) found = newest;
+    return found.has_value();
+  };
+  if (node.membership.wait_until(holds, std::uint64_t{node.options.start_timeout_ms} * 1000)) return std::move(*found);
+  if (const Status member = node.membership.status(); !member.ok()) return member;
+  return Status(
+      StatusCode::kUnavailable,
+      fmt::format("after {} ms not all other nodes have ended the transactions that began before node {} came "
+                  "back, or written them to their logs",
+                  node.options.start_timeout_ms, node.own.id));
+}
+
+/// How far the log of another node counts for a node that comes back; none if it does not run, so that all of it does.
+std::optional<epoch::Epoch> counts_up_to(const Configuration& found, NodeNumber node) {
+  const membership::Member* const member = found.find(node);
+  const bool runs = member != nullptr && member->state == membership::MemberState::kServing;
+  return runs ? std::optional(member->quiet.epoch) : std::nullopt;
+}
+
+/// Of a node that comes back while others serve: its own log is over, and the others' are read as far as they are quiet.
+Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuration& found) {
+  epoch::Epoch first_epoch = kFirstEpoch;
+  for (const membership::Member& member : found.members)
+    first_epoch = std::max(first_epoch, first_epoch_behind(member.quiet.epoch, node.config.snapshot_epochs));
+  if (!node.served || node.own.data_directory.empty()) return first_epoch;
+  const auto manifest = recovery::read_manifest(node.files, node.own.data_directory);
+  if (manifest.status().code() == StatusCode::kNotFound) return lost_data(fmt::format("'{}'", node.own.data_directory));
+  if (!manifest.ok()) return manifest.status();
+  return std::max(first_epoch, recovery::greatest_epoch(*manifest) + 1);
+}
+
+/// Returns the configuration by which a node comes back, or none if all nodes start together.
+Result<std::optional<Configuration>> configuration_to_return_by(const PreparedNode& node) {
+  if (!node.membership.rejoined()) return std::optional<Configuration>();
+  auto found = await_quiet(node);
+  if (!found.ok()) return found.status();
+  base::sync_point("return.quiet");
+  return std::optional(std::move(*found));
+}
+
+}  // namespace
+
 Status prepare_directories(const PreparedNode& node, ClusterPart& part) {
+  const auto returns_by = configuration_to_return_by(node);
+  if (!returns_by.ok()) return returns_by.status();
+  const std::optional<Configuration>& found = *returns_by;
   for (const NodeConfig& other : node.config.nodes) {
     if (other.id == node.own.id || other.data_directory.empty() || node.own.data_directory.empty()) continue;
     if (!sees(node.config, node.own, other)) {
       part.others_elsewhere = true;
       continue;
     }
-    part.others.push_back({.directory = other.data_directory});
+    part.others.push_back(
+        {.directory = other.data_directory, .up_to = found ? counts_up_to(*found, other.id) : std::nullopt});
     const auto theirs = read_life(node.config, other, node.options.database.salvage);
     if (!theirs.ok()) return theirs.status();
   }
-  const auto first_epoch = sees_all(node.config, node.own) ? prepare_alone(node) : prepare_together(node);
+  const auto first_epoch = found                             ? prepare_return(node, *found)
+                           : sees_all(node.config, node.own) ? prepare_alone(node)
+                                                             : prepare_together(node);
   if (!first_epoch.ok()) return first_epoch.status();
   part.first_epoch = *first_epoch;
   return {};

@@ -7,7 +7,7 @@
 
 #include "src/node/cluster_node.h"
 #include "src/node/prepare_directories.h"
-#include "src/node/remote_files.h"
+#include "src/base/test_hooks.h"
 #include "src/db/engine.h"
 #include "src/cluster/cluster_epoch/member.h"
 
@@ -17,8 +17,8 @@ using membership::Configuration;
 
 namespace {
 
-/// The name of this start, from a configuration that all have joined. No node joins while others serve, so no generation
-/// changes until the next start.
+/// The name of this start, from a configuration that all have joined: nodes that began together have the same one. That of a node that
+/// came back later differs.
 std::string start_id_of(const Configuration& configuration) {
   std::string id = fmt::format("{:016x}", configuration.cluster_id);
   for (const membership::Member& member : configuration.members)
@@ -30,18 +30,31 @@ std::string start_id_of(const Configuration& configuration) {
 
 /// Called by the membership's thread, after the fence has moved.
 void ClusterNode::follow(const Configuration& configuration) {
-  cluster::act_in(configuration.number, control_block());
-  if (leader_ != nullptr) leader_->follow(configuration);
+  const std::lock_guard lock(survivor_mutex_);
+  if (survivor_ != nullptr) survivor_->follow(configuration);
 }
 
 Status ClusterNode::start() {
   if (!start_id_.empty()) return Status(StatusCode::kFailedPrecondition, "the node has started already");
-  Status started = or_given_up(start_with_all());
+  Status started = or_given_up(start_serving());
   if (started.ok()) start_watch_.end();
   return started;
 }
 
-Status ClusterNode::start_with_all() {
+Status ClusterNode::start_serving() {
+  Status status = begin_threads();
+  if (status.ok()) status = membership_->rejoined() ? come_back() : start_together();
+  // All have opened what they keep by now.
+  return status.ok() ? life_.note_served(membership_->life()) : status;
+}
+
+/// What other nodes need of this one, and what follows the membership.
+Status ClusterNode::begin_threads() {
+  const auto joined = membership_->configuration();
+  for (const membership::Member& member : joined->members) {
+    if (member.state != membership::MemberState::kDead) continue;
+    if (Status cut = fabric_->cut_off(member.id, member.generation); !cut.ok()) return cut;
+  }
   if (Status status = fabric_->listen(); !status.ok()) return status;
   Status status = service_.begin({.id = own_.id,
                                   .database = *database_,
@@ -55,30 +68,73 @@ Status ClusterNode::start_with_all() {
   constexpr std::uint64_t kMicroseconds = 1000;
   leader_ = std::make_unique<LeaderThread>(*fabric_, ids_, std::uint64_t{config_.epoch_ms} * kMicroseconds,
                                            pool_->take(cluster::BufferPool::kChunkBytes));
-  follow(
-      *membership_->configuration());  // which the membership may have told of before there was a leader, or an engine
-  membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
-  status = membership_->be_ready();
-  if (status.ok()) status = peers_->await_members();
-  if (status.ok()) status = peers_->meet_all(*fabric_);
-  if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
-  if (!status.ok()) return status;
   auto own = threads_.open(WorkerNumber(layout_.workers - 1));
   if (!own.ok()) return own.status();
   own_thread_ = std::move(own).value();
   peers_->ask_with(own_thread_->messenger());
-  status = take_from_others();
-  if (status.ok()) status = learn_tables();
-  if (status.ok()) status = begin_call_workers();
-  if (!status.ok()) return status;
+  auto survivor = threads_.open(WorkerNumber(layout_.workers - 2));
+  if (!survivor.ok()) return survivor.status();
+  survivor_worker_ = std::move(survivor).value();
+  recoverer_.emplace(recoverer_parts());
+  {
+    const std::lock_guard lock(survivor_mutex_);
+    survivor_ = std::make_unique<Survivor>(*membership_, database_->engine().epochs(), survivor_duties());
+  }
+  follow(*membership_->configuration());  // of which the membership may have told before there was a survivor
+  if (membership_thread_ == nullptr) membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
+  return {};
+}
+
+Status ClusterNode::start_together() {
+  Status status = membership_->be_ready();
+  if (status.ok()) status = peers_->await_members();
+  if (status.ok()) status = peers_->meet(*fabric_, ids_);
+  if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
+  if (status.ok()) status = take_from_elsewhere();
+  if (status.ok() && takes_from_elsewhere())
+    status = peers_->barrier();  // nobody looks at tables, or writes, before all have all
+  if (status.ok()) status = learn_tables(ids_);
+  if (status.ok()) status = begin_workers();
+  return status.ok() ? peers_->barrier() : status;
+}
+
+/// The others serve. They begin to use this node when it says that it serves, so it has and knows everything by then.
+Status ClusterNode::come_back() {
+  base::sync_point("return.loaded");
+  const auto others = others_that_serve();
+  if (!others.ok()) return others.status();
+  Status status = peers_->meet(*fabric_, *others);
+  if (status.ok()) status = take_from_elsewhere();
+  if (status.ok()) status = learn_tables(*others);
+  if (status.ok()) status = membership_->be_ready();
+  base::sync_point("return.ready");
+  if (status.ok()) status = begin_workers();
+  if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
+  return status.ok() ? peers_->catch_up(*others) : status;
+}
+
+Result<std::vector<NodeNumber>> ClusterNode::others_that_serve() const {
+  std::vector<NodeNumber> others;
+  const auto configuration = membership_->configuration();
+  for (const NodeNumber id : ids_) {
+    const membership::Member* const member = configuration->find(id);
+    if (id != own_.id && member != nullptr && member->state == membership::MemberState::kServing) others.push_back(id);
+  }
+  if (!others.empty()) return others;
+  return Status(
+      StatusCode::kUnavailable,
+      fmt::format("the nodes that served when node {} came back have all ended since: start it again", own_.id));
+}
+
+Status ClusterNode::begin_workers() {
+  if (Status status = begin_call_workers(); !status.ok()) return status;
   start_id_ = start_id_of(*membership_->configuration());
   tables_->close();
   threads_.admit();
   peers_->note_start();
   watch_peers();
-  status = peers_->barrier();
-  // All have opened what they keep by now.
-  return status.ok() ? life_.note_served(membership_->life()) : status;
+  may_learn_.store(true, std::memory_order_release);
+  return {};
 }
 
 void ClusterNode::watch_peers() {
@@ -105,31 +161,24 @@ Status ClusterNode::release_status() const {
   return obstacle.empty() ? Status() : Status(StatusCode::kUnavailable, obstacle);
 }
 
-/// The last part of the recovery of nodes that do not see each other's directories: nobody looks at tables, or writes, before all nodes have done it.
-Status ClusterNode::take_from_others() {
-  if (sees_all(config_, own_) || !cluster_config::has_logs(config_)) return {};
-  for (const auto& node : config_.nodes) {
-    if (own_.data_directory.empty() || node.data_directory.empty() || sees(config_, own_, node)) continue;
-    const auto ask = [this](auto& question) { return peers_->ask(question); };
-    RemoteFiles files(node.id, {.list = ask, .read = ask});
-    if (Status taken = database_->engine().take_from(files, {.directory = RemoteFiles::kDirectory}); !taken.ok())
-      return taken;
-  }
-  if (Status had = database_->engine().have_all(); !had.ok()) return had;
-  return peers_->barrier();
+/// A node that has yet to start asks others for their files only, which they give as soon as they are members.
+bool ClusterNode::may_ask(NodeNumber node) const {
+  const bool started = may_learn_.load(std::memory_order_relaxed);
+  return started ? membership_->living().reached(node) : membership_->configuration()->lives(node);
 }
 
-Status ClusterNode::learn_tables() {
+Status ClusterNode::learn_tables(const std::vector<NodeNumber>& nodes) {
   const auto own = service_.description();
-  for (const auto& node : config_.nodes) {
-    if (node.id == own_.id) continue;
-    cluster::messages::Ask<cluster::messages::Describe> question(node.id, {});
+  for (const NodeNumber node : nodes) {
+    if (node == own_.id) continue;
+    const auto asked_in = membership_->configuration();
+    cluster::messages::Ask<cluster::messages::Describe> question(node, {});
     Status status = peers_->ask(question);
-    if (status.ok() && own) status = compare_tables(*own, node.id, question.answer());
+    if (status.ok() && own) status = compare_tables(*own, node, question.answer());
     if (!status.ok()) return status;
-    const auto configuration = membership_->configuration();
-    const membership::Member* const member = configuration->find(node.id);
-    (void)directory_.learn(node.id, member->generation, question.answer());  // nothing was known of it before
+    const membership::Generation generation = asked_in->find(node)->generation;
+    static_cast<void>(directory_.learn(node, generation, question.answer()));  // no transaction has begun
+    learned_[node] = generation;
   }
   return {};
 }

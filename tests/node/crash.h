@@ -279,6 +279,7 @@ class Crash {
     ClusterOptions options = node_options(file_, node);
     options.database.ring_bytes = kSmall;
     options.database.log_segment_bytes = kSmall;
+    options.recovers_others = false;  // all end, and the whole cluster is recovered
     return options;
   }
   RunResult count(Branch& branch, const CrashChild::Report& report) {

@@ -49,7 +49,9 @@ class HeldByDead : public testing::TestWithParam<Case> {
   /// Reports what it finds locked of its accounts when the victim is dead.
   CrashChild::Body survivor(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
-      Branch branch(tests::node_options(file_, node));
+      ClusterOptions options = tests::node_options(file_, node);
+      options.recovers_others = false;
+      Branch branch(options);
       report("runs");
       (void)tests::comes_true([&] { return dead_.load(); });
       for (std::uint64_t account = first_of(node); account < first_of(node) + kKeys; ++account) {

@@ -49,18 +49,45 @@ TEST_F(Reports, ADeathIsToldOnceWithWhatItMeans) {
   EXPECT_THAT(look(0), IsEmpty());
   EXPECT_EQ(reports_.obstacle(0), "");
   node(3).state = MemberState::kDead;
+  configuration_.owed = {{.node = 3, .generation = 4, .number = 9}};
   EXPECT_THAT(look(100'000),
               ElementsAre(AllOf(HasSubstr("node 3 (generation 4) has just been found dead"),
-                                HasSubstr("No result is released any more (D stays 7)"), HasSubstr("End all nodes"))));
+                                HasSubstr("No result is released (D stays 7)"), HasSubstr("Start it again"))));
   expect_told(NoticeSeverity::kError, 3);
   EXPECT_THAT(look(200'000), IsEmpty());
-  EXPECT_THAT(reports_.obstacle(2'100'000), HasSubstr("node 3 (generation 4) has been dead for 2.0 s"));
+  EXPECT_THAT(reports_.obstacle(2'100'000),
+              AllOf(HasSubstr("node 3 (generation 4) has been dead for 2.0 s"),
+                    HasSubstr("waits for a node that can recover it"), HasSubstr("nothing is released")));
+  configuration_.owed[0].claimed_by = 1;
+  configuration_.owed[0].claimed_generation = 4;
+  configuration_.owed[0].phase = membership::RecoveryPhase::kSettling;
+  EXPECT_THAT(look(210'000), IsEmpty());
+  EXPECT_THAT(reports_.obstacle(210'000), HasSubstr("node 1 is recovering it (settling)"));
+  configuration_.owed.clear();
+  EXPECT_THAT(look(220'000), ElementsAre(AllOf(HasSubstr("node 3 (generation 4)"), HasSubstr("is recovered, 0.1 s"))));
+  expect_told(NoticeSeverity::kInfo, 3);
+  EXPECT_EQ(reports_.obstacle(220'000), "");
   node(3).generation = 5;
   node(3).state = MemberState::kServing;
   epoch_ = 11;
   EXPECT_THAT(look(300'000), ElementsAre(HasSubstr("node 3 is back: generation 5")));
   expect_told(NoticeSeverity::kInfo, 3);
   EXPECT_EQ(reports_.obstacle(300'000), "");
+}
+
+/// Nobody can know there what the dead node had under way.
+TEST(ReportsWithoutLogs, ADeathNeedsAnEndOfAll) {
+  membership::Configuration configuration;
+  for (membership::NodeId id = 1; id <= 2; ++id)
+    configuration.members.push_back({.id = id, .generation = 1, .state = MemberState::kServing, .address = {}});
+  PeerReports reports(1, false, 1'000'000);
+  EXPECT_TRUE(reports.look({.configuration = configuration}, 0).empty());
+  configuration.members[1].state = MemberState::kDead;
+  configuration.owed = {{.node = 2, .generation = 1, .number = 3}};
+  const std::vector<Notice> notices = reports.look({.configuration = configuration}, 100);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_THAT(notices[0].text, HasSubstr("End all nodes, then start all of them"));
+  EXPECT_EQ(reports.obstacle(100), "");
 }
 
 TEST_F(Reports, WhoLeavesInOrderIsNoWord) {

@@ -122,35 +122,6 @@ TEST_F(Fenced, ASilentBoardIsSpokenOf) {
   EXPECT_NE(warnings[1].find("answers again after"), std::string::npos) << warnings[1];
 }
 
-/// Whoever serves on is in the way of those that died, if all come back only together; not of one that dies on another day.
-TEST_F(Fenced, WhoCouldNotCommitEitherEndsWithThoseThatDiedOfIt) {
-  constexpr std::uint64_t kLasts_us = 100'000;
-  for (const bool of_it : {true, false}) {
-    const auto place = std::make_shared<MemoryPlace>();
-    place->set_valid_until(1);
-    place->set_fence_lasts(kLasts_us);
-    MembershipOptions options = options_of(5);
-    options.ends_with_others = true;
-    const auto one = Membership::join(std::make_unique<MemoryBoard>(place), options, {});
-    const auto other = Membership::join(std::make_unique<MemoryBoard>(place), options_of(6), {});
-    ASSERT_TRUE(one.ok() && other.ok());
-    (*one)->step(0);
-    place->set_reachable(false);
-    (*one)->step(0);
-    place->set_reachable(true);
-    place->set_valid_until(lifetime_us() + kPatienceUs);
-    if (!of_it) {
-      (*one)->step(0);
-      std::this_thread::sleep_for(std::chrono::microseconds(2 * kLasts_us));
-    }
-    place->remove_mark(6);
-    const std::uint64_t end = lifetime_us() + kPatienceUs;
-    while ((*one)->status().ok() && (*one)->configuration()->lives(6) && lifetime_us() < end) (*one)->step(1000);
-    EXPECT_EQ((*one)->status().ok(), !of_it) << (*one)->status().message();
-    EXPECT_EQ((*one)->configuration()->lives(6), of_it);
-  }
-}
-
 TEST_F(Fenced, ALaterLifeEndsAnEarlierOne) {
   place_->remove_mark(3);
   const Result<std::unique_ptr<Membership>> later =

@@ -1,0 +1,94 @@
+// What a node does about the others when lives have ended or begun: it acts in the new membership, recovers dead nodes, and learns where
+// those that came back have their tables. All of it is called by the survivor's thread.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/cluster/cluster_epoch/member.h"
+#include "src/db/engine.h"
+#include "src/node/cluster_node.h"
+#include "src/node/prepare_directories.h"
+
+namespace granary::db {
+
+using membership::Configuration;
+using membership::Member;
+using membership::MemberState;
+
+SurvivorDuties ClusterNode::survivor_duties() {
+  return {
+      .cut_off = [this](membership::NodeId node, membership::Generation last) { return fabric_->cut_off(node, last); },
+      .act = [this](const Configuration& configuration) { act_in(configuration); },
+      .follow = [this](const Configuration& configuration) { return look_after_others(configuration); },
+      .durable = [this] { return control_block().by_node.durable.load(std::memory_order_acquire); },
+      .warn = [this](const std::string& text) { tell(NoticeSeverity::kWarning, NoticeTopic::kRecovery, text); }};
+}
+
+/// Snapshots are limited before the node acts in the membership, since E goes on from then.
+void ClusterNode::act_in(const Configuration& configuration) {
+  epoch::EpochManager& epochs = database_->engine().epochs();
+  if (!configuration.owed.empty() && cluster_config::has_logs(config_))
+    epochs.limit_snapshots(epochs.snapshot_of(epochs.current()));
+  cluster::act_in(configuration.number, control_block());
+}
+
+bool ClusterNode::look_after_others(const Configuration& configuration) {
+  leader_->follow(configuration);
+  if (configuration.owed.empty()) database_->engine().epochs().unlimit_snapshots();
+  learn_returned(configuration);
+  drop_former_tables();
+  const bool more_to_recover = options_.recovers_others && recoverer_->step(configuration);
+  return more_to_recover || !former_tables_.empty();
+}
+
+void ClusterNode::learn_returned(const Configuration& configuration) {
+  if (!may_learn_.load(std::memory_order_acquire)) return;
+  for (const Member& member : configuration.members) {
+    const bool back = member.state == MemberState::kServing && member.id != own_.id &&
+                      config_.find(member.id) != nullptr && learned_[member.id] != member.generation;
+    if (!back) continue;
+    cluster::messages::Ask<cluster::messages::Describe> question(member.id, {});
+    survivor_worker_->messenger().ask(question);
+    if (question.outcome() != cluster::messages::AskOutcome::kAnswered) continue;  // it is asked again
+    learned_[member.id] = member.generation;
+    const auto own = service_.description();
+    const Status same = own ? compare_tables(*own, member.id, question.answer()) : Status();
+    if (!same.ok()) {
+      tell(NoticeSeverity::kError, NoticeTopic::kPeers, same.message() + ", so this node uses none of its tables");
+      continue;
+    }
+    cluster::FormerLife former = directory_.learn(member.id, member.generation, question.answer());
+    if (former != nullptr) former_tables_.emplace_back(database_->engine().epochs().current(), std::move(former));
+  }
+}
+
+void ClusterNode::drop_former_tables() {
+  if (former_tables_.empty()) return;
+  const epoch::Epoch complete = database_->engine().epochs().complete();
+  std::erase_if(former_tables_, [complete](const auto& former) { return former.first <= complete; });
+}
+
+RecovererParts ClusterNode::recoverer_parts() {
+  return {.membership = *membership_,
+          .files = files_,
+          .directory_of = [this](membership::NodeId id) -> std::optional<Options> {
+            const cluster_config::NodeConfig* const node = config_.find(id);
+            if (node == nullptr || node->data_directory.empty() || !sees(config_, own_, *node)) return std::nullopt;
+            return database_options(options_, config_, *node);
+          },
+          .settle = [this](std::span<const log::Debt> debts,
+                           const std::function<bool()>& may_act) { return survivor_worker_->settle(debts, may_act); },
+          .epoch = [this] { return database_->engine().epochs().current(); },
+          .tell = [this](NoticeSeverity severity,
+                         std::string text) { tell(severity, NoticeTopic::kRecovery, std::move(text)); }};
+}
+
+/// Whether a node that cannot be reached is being recovered, or is on its way back.
+bool ClusterNode::comes_back(NodeNumber node) const {
+  const auto configuration = membership_->configuration();
+  const Member* const member = configuration->find(node);
+  return configuration->owes(node) || (member != nullptr && member->live() && member->state != MemberState::kServing);
+}
+
+}  // namespace granary::db

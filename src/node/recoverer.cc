@@ -1,0 +1,124 @@
+#include "src/node/recoverer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::db {
+
+using membership::Configuration;
+using membership::Member;
+using membership::MemberState;
+using membership::Owed;
+using membership::RecoveryPhase;
+
+namespace {
+
+constexpr std::chrono::milliseconds kSoon(2);
+constexpr std::chrono::milliseconds kLater(1000);
+constexpr std::chrono::seconds kBrief(2);  ///< for how long a cause that passes by itself is not worth a word
+
+std::string life_of(const Owed& debt) { return fmt::format("node {} (generation {})", debt.node, debt.generation); }
+
+}  // namespace
+
+bool Recoverer::step(const Configuration& configuration) {
+  bool again = false;
+  for (const Owed& debt : configuration.owed) {
+    if (!may_recover(configuration, debt)) continue;
+    const std::optional<Options> options = parts_.directory_of(debt.node);
+    if (!options) continue;
+    const auto attempt = attempts_.find({debt.node, debt.generation});
+    if (attempt != attempts_.end() && Clock::now() < attempt->second.next) {
+      again = true;
+      continue;
+    }
+    base::sync_point("recovery.begins");
+    again = true;
+    if (!parts_.membership.claim(debt.node, debt.generation).ok()) continue;  // others are to be quiet, or are faster
+    const Status recovered = recover(debt, *options);
+    if (!recovered.ok()) note_failure(debt, recovered);
+  }
+  return again;
+}
+
+/// Where all nodes begin together, each takes over what its own former life has left.
+bool Recoverer::may_recover(const Configuration& configuration, const Owed& debt) const {
+  const Member* const own = configuration.find(parts_.membership.node());
+  const bool acts = own != nullptr && (own->state == MemberState::kServing || parts_.membership.visits());
+  if (!acts || (configuration.lives(debt.node) && debt.node != own->id)) return false;
+  const bool claimed = debt.claimed_generation != 0 && debt.claimed_by != own->id &&
+                       configuration.lives(debt.claimed_by) &&
+                       configuration.find(debt.claimed_by)->generation == debt.claimed_generation;
+  return !claimed && configuration.quiet_since(debt.number);
+}
+
+Status Recoverer::recover(const Owed& debt, const Options& options) {
+  membership::Membership& membership = parts_.membership;
+  const auto since = Clock::now();
+  base::sync_point("recovery.claimed");
+  auto dead = DeadNode::open(options, parts_.files);
+  if (!dead.ok() && dead.status().code() != StatusCode::kNotFound) return dead.status();
+  base::sync_point("recovery.opened");
+  const auto may_act = [&membership] {
+    const membership::Fence& fence = membership.fence();
+    return fence.open(fence.number()) || base::injected("recoverer-without-fence");
+  };
+  cluster::SettleCounts settled;
+  if (dead.ok()) {
+    if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kSettling); !noted.ok())
+      return noted;
+    auto done = parts_.settle((*dead)->debts(), may_act);
+    if (!done.ok()) return done.status();
+    settled = *done;
+    base::sync_point("recovery.settled");
+    if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kAdopting); !noted.ok())
+      return noted;
+    if (const Status adopted = (*dead)->adopt(parts_.epoch()); !adopted.ok()) return adopted;
+    base::sync_point("recovery.adopted");
+    dead->reset();  // before the node's next life asks for the directory
+  }
+  if (const Status noted = membership.note_recovered(debt.node, debt.generation); !noted.ok()) return noted;
+  base::sync_point("recovery.done");
+  attempts_.erase({debt.node, debt.generation});
+  tell_recovered(debt, settled, since);
+  return {};
+}
+
+void Recoverer::tell_recovered(const Owed& debt, const cluster::SettleCounts& settled, Clock::time_point since) const {
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since);
+  parts_.tell(
+      NoticeSeverity::kInfo,
+      fmt::format("{} is recovered after {} ms: of the records that it may have held, {} were written back, {} "
+                  "freed unchanged, {} were free already, and {} are gone with their own node's life. Results "
+                  "are released again; start the node, and it comes back",
+                  life_of(debt), took.count(), settled.redone, settled.freed, settled.settled_before, settled.gone));
+}
+
+/// A process that has been killed needs a moment to end.
+void Recoverer::note_failure(const Owed& debt, const Status& why) {
+  const auto now = Clock::now();
+  Attempt& attempt = attempts_.try_emplace({debt.node, debt.generation}, Attempt{.first = now}).first->second;
+  const bool brief = why.code() == StatusCode::kUnavailable && now < attempt.first + kBrief;
+  attempt.next = now + (brief ? kSoon : kLater);
+  if (brief || why.code() == StatusCode::kMembershipLost || attempt.told == why.message()) return;
+  attempt.told = why.message();
+  (void)parts_.membership.give_up_claim(debt.node, debt.generation);
+  const std::string text =
+      fmt::format("{} cannot be recovered here, so results are not released, and it cannot come back: {}",
+                  life_of(debt), why.message());
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = Status(why.code(), text);
+  }
+  parts_.tell(NoticeSeverity::kError, text);
+}
+
+Status Recoverer::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+}  // namespace granary::db

@@ -1,0 +1,73 @@
+#pragma once
+// What a node does for dead ones whose directories it can open. It claims what such a life owes, settles that at all nodes that live, and
+// puts what the dead node's rings have into its log. Then results are released again, and the node may come back.
+//
+// One recoverer acts at a time, and none before all are quiet (membership::Membership::claim). Each of its steps at another node asks its
+// own fence first: a recoverer that is dead to the others may not act for anybody. A recovery that is cut short anywhere is begun anew, by
+// this node or another one, and comes to the same.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <granary/notice.h>
+#include <granary/options.h>
+
+#include "cluster_config/membership/membership.h"
+#include "src/base/file.h"
+#include "src/cluster/recovery/settle_all.h"
+#include "src/db/dead_node.h"
+
+namespace granary::db {
+
+/// What it needs of its node; all of it outlives it.
+struct RecovererParts {
+  membership::Membership& membership;
+  base::FileSystem& files;
+  /// The options of a node's database, if this node sees its directories.
+  std::function<std::optional<Options>(membership::NodeId)> directory_of;
+  /// Settles debts at the nodes that live, by the calling thread. It ends with an error when `may_act` says no.
+  std::function<Result<cluster::SettleCounts>(std::span<const log::Debt> debts, const std::function<bool()>& may_act)>
+      settle;
+  std::function<epoch::Epoch()> epoch;  ///< E of the cluster
+  std::function<void(NoticeSeverity, std::string)> tell;
+};
+
+/// Used by one thread, but for failure().
+class Recoverer {
+ public:
+  explicit Recoverer(RecovererParts parts) : parts_(std::move(parts)) {}
+
+  /// Does what there is to do for the lives that owe something by this configuration. Returns true if something is to be tried again soon,
+  /// though the configuration stays as it is.
+  bool step(const membership::Configuration& configuration);
+
+  /// Why a life was not recovered that was tried last, if that does not pass by itself. Any thread.
+  Status failure() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Life = std::pair<membership::NodeId, membership::Generation>;
+  /// What was tried in vain, and when it is tried again.
+  struct Attempt {
+    Clock::time_point first;
+    Clock::time_point next = {};
+    std::string told = {};  ///< the last reason that was told
+  };
+
+  bool may_recover(const membership::Configuration& configuration, const membership::Owed& debt) const;
+  Status recover(const membership::Owed& debt, const Options& options);
+  void tell_recovered(const membership::Owed& debt, const cluster::SettleCounts& settled,
+                      Clock::time_point since) const;
+  void note_failure(const membership::Owed& debt, const Status& why);
+
+  const RecovererParts parts_;
+  std::map<Life, Attempt> attempts_;
+  mutable std::mutex mutex_;  // guards what follows
+  Status failure_;
+};
+
+}  // namespace granary::db

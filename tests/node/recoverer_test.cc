@@ -1,0 +1,154 @@
+// What a node does for a dead one whose directory it sees: when it begins, when it must not go on, and what it says if it cannot.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <granary/database.h>
+#include <gtest/gtest.h>
+
+#include "cluster_config/membership/memory_board.h"
+#include "src/node/recoverer.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::db {
+namespace {
+
+using membership::Configuration;
+using membership::Membership;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr membership::NodeId kOwn = 1, kDead = 2;
+
+membership::MembershipOptions member_options(membership::NodeId id) {
+  return {.node = id, .cluster = "bank", .fingerprint = 1, .address = "here"};
+}
+
+/// Node 2 has died, and node 1 sees its directory.
+class RecovererTest : public testing::Test {
+ protected:
+  RecovererTest() {
+    place_->set_valid_until(membership::lifetime_us() + kLong_us);
+    own_ = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(kOwn), {}).value();
+    other_ = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(kDead), {}).value();
+    EXPECT_TRUE(own_->serve().ok());
+    dead_.directory = directory_.path();
+    EXPECT_TRUE(Database::open(dead_).ok()) << "its data";
+    place_->remove_mark(kDead);
+    own_->step(0);
+    EXPECT_TRUE(now().owes(kDead));
+  }
+
+  Configuration now() {
+    own_->step(0);
+    return *own_->configuration();
+  }
+  void be_quiet() { EXPECT_TRUE(own_->be_quiet({.number = now().number, .epoch = 1}).ok()); }
+  Recoverer recoverer() {
+    return Recoverer(
+        {.membership = *own_,
+         .files = base::system_files(),
+         .directory_of = [this](membership::NodeId) { return sees_ ? std::optional(dead_) : std::nullopt; },
+         .settle = [this](std::span<const log::Debt>,
+                          const std::function<bool()>& may_act) -> Result<cluster::SettleCounts> {
+           ++settles_;
+           meanwhile_();
+           if (!may_act()) return Status(StatusCode::kUnavailable, "it may not act");
+           acted_ = true;
+           return cluster::SettleCounts{};
+         },
+         .epoch = [] { return epoch::Epoch{10}; },
+         .tell = [this](NoticeSeverity, std::string text) { told_.push_back(std::move(text)); }});
+  }
+
+  static constexpr std::uint64_t kLong_us = 60'000'000;
+  const tests::TemporaryDirectory directory_;
+  const std::shared_ptr<membership::MemoryPlace> place_ = std::make_shared<membership::MemoryPlace>();
+  std::unique_ptr<Membership> own_, other_;
+  Options dead_;
+  bool sees_ = true, acted_ = false;
+  int settles_ = 0;
+  std::function<void()> meanwhile_ = [] {};
+  std::vector<std::string> told_;
+};
+
+TEST_F(RecovererTest, SettlesWhatTheDeadNodeOwes) {
+  be_quiet();
+  (void)recoverer().step(now());
+  EXPECT_TRUE(acted_);
+  EXPECT_FALSE(now().owes(kDead));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("node 2 (generation 1) is recovered")));
+}
+
+TEST_F(RecovererTest, WaitsUntilAllAreQuiet) {
+  Recoverer waits = recoverer();
+  (void)waits.step(now());
+  EXPECT_EQ(settles_, 0);
+  EXPECT_EQ(now().owed[0].claimed_generation, 0u);
+}
+
+TEST_F(RecovererTest, LeavesDirectoriesAloneThatItDoesNotSee) {
+  sees_ = false;
+  be_quiet();
+  EXPECT_FALSE(recoverer().step(now())) << "another configuration comes first";
+  EXPECT_TRUE(now().owes(kDead));
+  EXPECT_EQ(settles_, 0);
+}
+
+/// It may be dead to the others by now, and another one may act for the same life.
+TEST_F(RecovererTest, DoesNothingForOthersWhenItsOwnFenceHasShut) {
+  be_quiet();
+  meanwhile_ = [this] {
+    place_->set_valid_until(membership::lifetime_us() - 1);
+    own_->step(0);
+  };
+  EXPECT_TRUE(recoverer().step(now())) << "it is tried again";
+  EXPECT_FALSE(acted_);
+  EXPECT_TRUE(now().owes(kDead));
+}
+
+TEST_F(RecovererTest, DoesNothingForOthersWhenItIsNoMemberAnyMore) {
+  be_quiet();
+  meanwhile_ = [this] {
+    place_->remove_mark(kOwn);
+    own_->step(0);
+  };
+  (void)recoverer().step(now());
+  EXPECT_FALSE(acted_);
+}
+
+/// A former claimer may still be at work until all have cut it off.
+TEST_F(RecovererTest, TakesOverFromOneThatDiedWhenAllAreQuietAboutThatToo) {
+  auto third = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(3), {}).value();
+  be_quiet();
+  ASSERT_TRUE(third->claim(kDead, 1).ok());
+  place_->remove_mark(3);
+  EXPECT_TRUE(now().owes(3));
+  Recoverer second = recoverer();
+  (void)second.step(now());
+  EXPECT_EQ(settles_, 0) << "node 3 has not been cut off yet";
+  be_quiet();
+  (void)second.step(now());
+  (void)second.step(now());
+  EXPECT_TRUE(now().owed.empty());
+}
+
+TEST_F(RecovererTest, SaysOnceWhyItCannot) {
+  be_quiet();
+  std::filesystem::resize_file(directory_.path() + "/MANIFEST", 7);
+  Recoverer cannot = recoverer();
+  EXPECT_TRUE(cannot.step(now()));
+  EXPECT_TRUE(cannot.step(now()));
+  EXPECT_THAT(told_,
+              ElementsAre(AllOf(HasSubstr("node 2 (generation 1) cannot be recovered here"), HasSubstr("MANIFEST"))));
+  EXPECT_EQ(now().owed[0].claimed_generation, 0u) << "another node may try";
+  EXPECT_EQ(settles_, 0);
+}
+
+}  // namespace
+}  // namespace granary::db
