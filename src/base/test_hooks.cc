@@ -106,6 +106,7 @@ constexpr KnownBug kBugs[] = {
     {"leave-before-commit", "its e_w ends when its commit begins"},
     {"nobody-is-cut-off", "a survivor acts without a dead node that it has not cut off (I27)"},
     {"recoverer-without-fence", "a recoverer goes on for a dead node though its own fence has shut (I27)"},
+    {"recover-from-older-copy", "a dead node is recovered from a directory of an earlier life"},
     {"quiet-at-once", "a survivor says that it is quiet while its earlier transactions are under way"},
     {"claim-before-quiet", "a recovery is claimed before all are quiet"},
     {"claim-before-claimer-is-cut", "or while the life that had claimed it before may still be at work"},

@@ -8,6 +8,7 @@
 #include "src/cluster/cluster_epoch/member.h"
 #include "src/db/engine.h"
 #include "src/node/cluster_node.h"
+#include "src/node/node_life.h"
 #include "src/node/prepare_directories.h"
 
 namespace granary::db {
@@ -76,6 +77,11 @@ RecovererParts ClusterNode::recoverer_parts() {
             const cluster_config::NodeConfig* const node = config_.find(id);
             if (node == nullptr || node->data_directory.empty() || !sees(config_, own_, *node)) return std::nullopt;
             return database_options(options_, config_, *node);
+          },
+          .remembered = [this](membership::NodeId id) -> Result<membership::Generation> {
+            const auto life = read_life(config_, *config_.find(id), /*salvage=*/false);
+            if (!life.ok()) return life.status();
+            return life->generation;
           },
           .settle = [this](std::span<const log::Debt> debts,
                            const std::function<bool()>& may_act) { return survivor_worker_->settle(debts, may_act); },

@@ -61,6 +61,7 @@ Status Recoverer::recover(const Owed& debt, const Options& options) {
   base::sync_point("recovery.claimed");
   auto dead = DeadNode::open(options, parts_.files);
   if (!dead.ok() && dead.status().code() != StatusCode::kNotFound) return dead.status();
+  if (Status other = check_directory(debt, options.directory); !other.ok()) return other;
   base::sync_point("recovery.opened");
   const auto may_act = [&membership] {
     const membership::Fence& fence = membership.fence();
@@ -85,6 +86,20 @@ Status Recoverer::recover(const Owed& debt, const Options& options) {
   attempts_.erase({debt.node, debt.generation});
   tell_recovered(debt, settled, since);
   return {};
+}
+
+/// A life notes itself in its directory before anybody else learns of it, so one that does not know the life has been exchanged for another.
+/// To take what it has for what the dead node left would free locks of transactions that are decided.
+Status Recoverer::check_directory(const Owed& debt, const std::string& directory) const {
+  const auto remembered = parts_.remembered(debt.node);
+  if (!remembered.ok()) return remembered.status();
+  if (*remembered >= debt.generation || base::injected("recover-from-older-copy")) return {};
+  const std::string found = *remembered == 0 ? "holds no data (is a volume not mounted?)"
+                                             : fmt::format("has the data of its life {}, an older copy", *remembered);
+  return Status(StatusCode::kFailedPrecondition,
+                fmt::format("its directory '{}' {}: put back what life {} left. If that is lost, end all nodes of the "
+                            "cluster, then start all of them with --salvage",
+                            directory, found, debt.generation));
 }
 
 void Recoverer::tell_recovered(const Owed& debt, const cluster::SettleCounts& settled, Clock::time_point since) const {

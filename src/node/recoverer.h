@@ -29,6 +29,8 @@ struct RecovererParts {
   base::FileSystem& files;
   /// The options of a node's database, if this node sees its directories.
   std::function<std::optional<Options>(membership::NodeId)> directory_of;
+  /// The last life of a node that its directory remembers, 0 if it has no data.
+  std::function<Result<membership::Generation>(membership::NodeId)> remembered;
   /// Settles debts at the nodes that live, by the calling thread. It ends with an error when `may_act` says no.
   std::function<Result<cluster::SettleCounts>(std::span<const log::Debt> debts, const std::function<bool()>& may_act)>
       settle;
@@ -60,6 +62,7 @@ class Recoverer {
 
   bool may_recover(const membership::Configuration& configuration, const membership::Owed& debt) const;
   Status recover(const membership::Owed& debt, const Options& options);
+  Status check_directory(const membership::Owed& debt, const std::string& directory) const;
   void tell_recovered(const membership::Owed& debt, const cluster::SettleCounts& settled,
                       Clock::time_point since) const;
   void note_failure(const membership::Owed& debt, const Status& why);

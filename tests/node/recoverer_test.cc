@@ -54,6 +54,7 @@ class RecovererTest : public testing::Test {
         {.membership = *own_,
          .files = base::system_files(),
          .directory_of = [this](membership::NodeId) { return sees_ ? std::optional(dead_) : std::nullopt; },
+         .remembered = [this](membership::NodeId) -> Result<membership::Generation> { return remembered_; },
          .settle = [this](std::span<const log::Debt>,
                           const std::function<bool()>& may_act) -> Result<cluster::SettleCounts> {
            ++settles_;
@@ -71,6 +72,7 @@ class RecovererTest : public testing::Test {
   const std::shared_ptr<membership::MemoryPlace> place_ = std::make_shared<membership::MemoryPlace>();
   std::unique_ptr<Membership> own_, other_;
   Options dead_;
+  membership::Generation remembered_ = 1;
   bool sees_ = true, acted_ = false;
   int settles_ = 0;
   std::function<void()> meanwhile_ = [] {};
@@ -136,6 +138,27 @@ TEST_F(RecovererTest, TakesOverFromOneThatDiedWhenAllAreQuietAboutThatToo) {
   (void)second.step(now());
   (void)second.step(now());
   EXPECT_TRUE(now().owed.empty());
+}
+
+/// Nothing is guessed from an older copy of the directory, or from one without data.
+TEST_F(RecovererTest, TakesNoOtherLifesDirectoryForTheDeadOnes) {
+  be_quiet();
+  remembered_ = 0;
+  (void)recoverer().step(now());
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_THAT(told_[0], AllOf(HasSubstr("cannot be recovered here"), HasSubstr("holds no data"),
+                              HasSubstr("put back what life 1 left")));
+  EXPECT_EQ(settles_, 0);
+  EXPECT_TRUE(now().owes(kDead));
+}
+
+TEST_F(RecovererTest, RecoversALifeOnlyFromADirectoryThatKnowsIt) {
+  be_quiet();
+  Recoverer waits = recoverer();
+  remembered_ = 0;
+  (void)waits.step(now());
+  EXPECT_FALSE(acted_);
+  EXPECT_THAT(waits.failure().message(), HasSubstr(directory_.path()));
 }
 
 TEST_F(RecovererTest, SaysOnceWhyItCannot) {
