@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "cluster_config/membership/board.h"
+#include "cluster_config/membership/member_text.h"
 #include "src/node/node_fabric.h"
+#include "src/node/prepare_directories.h"
 
 namespace granary::cluster_check {
 namespace {
@@ -32,6 +34,35 @@ Finding compare(const Member& member, std::uint64_t protocol) {
   return finding;
 }
 
+/// What is to be done about a dead life that is yet to be recovered: by itself it is, if a node that runs sees its directory.
+std::string way_out(const ClusterConfig& config, const Configuration& configuration, const membership::Owed& debt) {
+  const cluster_config::NodeConfig* const dead = config.find(debt.node);
+  if (dead == nullptr) return "the cluster file has no such node any more: put it back, and start it";
+  if (dead->data_directory.empty()) return "it keeps no data: end all nodes, then start all of them";
+  bool serves = false;
+  for (const Member& member : configuration.members) {
+    const cluster_config::NodeConfig* const node = config.find(member.id);
+    if (node == nullptr || member.state != membership::MemberState::kServing) continue;
+    serves = true;
+    if (!db::sees(config, *node, *dead)) continue;
+    return fmt::format(
+        "node {} sees its directory, and recovers it or says in its notices why it cannot; if log rings "
+        "are lost, end all nodes, then start all of them",
+        member.id);
+  }
+  if (!serves) return "start all nodes: they recover the whole cluster";
+  return fmt::format("no node that serves sees its directory: start node {}, which recovers it itself", debt.node);
+}
+
+Finding debt_of(const ClusterConfig& config, const Configuration& configuration, const membership::Owed& debt) {
+  const bool claimed = debt.claimed_generation != 0 && configuration.lives(debt.claimed_by);
+  return {.subject = fmt::format("dead node {}", debt.node),
+          .verdict = Verdict::kWarning,
+          .found = membership::debt_text(debt) + ": no results are released",
+          .mend = claimed ? fmt::format("node {} is at it, and says how it goes in its notices", debt.claimed_by)
+                          : way_out(config, configuration, debt)};
+}
+
 }  // namespace
 
 Findings check_members(const ClusterConfig& config, std::uint64_t protocol) {
@@ -53,6 +84,7 @@ Findings check_members(const ClusterConfig& config, std::uint64_t protocol) {
     const bool runs = member.live() && std::ranges::find(marks->nodes, member.id) != marks->nodes.end();
     if (runs) findings.push_back(compare(member, protocol));
   }
+  for (const membership::Owed& debt : configuration->owed) findings.push_back(debt_of(config, *configuration, debt));
   return findings;
 }
 

@@ -57,5 +57,32 @@ TEST_F(MemberChecks, WhoRunsIsComparedAndWhoHasEndedIsNot) {
   EXPECT_THAT(other[0].mend, HasSubstr("same Granary"));
 }
 
+/// What keeps results from being released is named, with what to do about it.
+TEST_F(MemberChecks, WhoIsDeadAndYetToBeRecoveredIsNamed) {
+  for (const membership::NodeId id : {1, 2}) {
+    config_.nodes.push_back({.id = id, .host = id == 1 ? "a" : "b"});
+    config_.nodes.back().data_directory = directory_ / "data";
+  }
+  const auto one = join(1, 7, "0.1.0");
+  ASSERT_TRUE(one->serve().ok());
+  ASSERT_TRUE(join(2, 7, "0.1.0")->die().ok());
+  const Findings apart = check_members(config_, 7);
+  ASSERT_EQ(apart.size(), 2U);
+  EXPECT_EQ(apart[1].subject, "dead node 2");
+  EXPECT_EQ(apart[1].verdict, Verdict::kWarning);
+  EXPECT_THAT(apart[1].found, HasSubstr("life 1 of node 2 ended without giving back what it held"));
+  EXPECT_THAT(apart[1].mend, HasSubstr("start node 2, which recovers it itself"));
+
+  config_.nodes.back().host = "a";
+  EXPECT_THAT(check_members(config_, 7).at(1).mend, HasSubstr("node 1 sees its directory"));
+  one->step(0);
+  ASSERT_TRUE(one->be_quiet({.number = one->configuration()->number, .epoch = 1}).ok());
+  ASSERT_TRUE(one->claim(2, 1).ok());
+  EXPECT_THAT(check_members(config_, 7).at(1).mend, HasSubstr("node 1 is at it"));
+  ASSERT_TRUE(one->give_up_claim(2, 1).ok());
+  ASSERT_TRUE(one->leave().ok());
+  EXPECT_THAT(check_members(config_, 7).at(0).mend, HasSubstr("start all nodes"));
+}
+
 }  // namespace
 }  // namespace granary::cluster_check
