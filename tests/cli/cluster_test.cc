@@ -269,7 +269,7 @@ TEST_F(Nodes, WhoseDirectoryWasMovedAreTold) {
 }
 
 /// The one that goes on tells of the other's death, and ends in order although nothing is released any more.
-TEST_F(Nodes, ThatStandStillAreRemovedAndEndWithExitCodeSix) {
+TEST_F(Nodes, ThatStandStillAreKilledAndRecoveredByTheOthersAndComeBack) {
   ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
   std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\nkey_file = \"key\"\n"
                           "[membership]\nsession_timeout_ms = 2000\n[defaults]\nmemory = \"64MiB\"\n"
@@ -287,12 +287,20 @@ TEST_F(Nodes, ThatStandStillAreRemovedAndEndWithExitCodeSix) {
     std::ifstream file(told);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  for (int turn = 0; turn < 600 && says().find("found dead") == std::string::npos; ++turn)
-    stays.run_for(std::chrono::milliseconds(100));
+  const auto await_word = [&](const char* word) {
+    for (int turn = 0; turn < 600 && says().find(word) == std::string::npos; ++turn)
+      stays.run_for(std::chrono::milliseconds(100));
+  };
+  await_word("found dead");
   EXPECT_THAT(says(), HasSubstr("node 1 (generation 1) has just been found dead"));
-  EXPECT_THAT(says(), HasSubstr("No result is released any more"));
-  stopped->signal(SIGCONT);
-  EXPECT_EQ(stopped->wait().exit_code, 6);
+  EXPECT_THAT(says(), HasSubstr("No result is released (D stays"));
+  EXPECT_TRUE(stopped->wait().killed) << "before anybody acts for it";
+  await_word("is recovered after");
+  EXPECT_THAT(says(), HasSubstr("node 1 (generation 1) is recovered after"));
+  const auto back = start(1, /*rejoin=*/0);
+  EXPECT_TRUE(back->run_until("node 1 of 2 serves"));
+  back->signal(SIGTERM);
+  EXPECT_EQ(back->wait().exit_code, 0);
   const auto begin = std::chrono::steady_clock::now();
   stays.signal(SIGTERM);
   EXPECT_EQ(stays.wait().exit_code, 0);

@@ -13,6 +13,7 @@
 #include "recovery/surviving_rings.h"
 #include "src/base/file.h"
 #include "src/cc/log_entry.h"
+#include "src/db/dead_node.h"
 #include "src/db/engine.h"
 #include "src/epoch/control_block.h"
 #include "src/log/format.h"
@@ -141,7 +142,7 @@ TEST_F(DatabaseInCluster, WritesOfOtherNodesRecordsAreLoggedAndLeftToThem) {
   EXPECT_FALSE(get("theirs"));
 }
 
-/// Its rings name it until the node starts again, which is with the whole cluster.
+/// A node that ends with debts has not ended in order: its rings name them, and it is recovered before it opens again.
 TEST_F(DatabaseInCluster, WhatIsLeftLockedElsewhereIsNamedAfterClosing) {
   put("key", "value");
   const auto core = database_->engine().workers().take().value();
@@ -168,9 +169,17 @@ TEST_F(DatabaseInCluster, WhatIsLeftLockedElsewhereIsNamedAfterClosing) {
     return locks;
   };
   EXPECT_EQ(left(), 1u);
+  EXPECT_TRUE(database_->engine().owes());
+  database_.reset();
+  {
+    const auto dead = db::DeadNode::open(options_, base::system_files());
+    ASSERT_TRUE(dead.ok()) << dead.status().message();
+    EXPECT_EQ((*dead)->debts().size(), 1u);
+    ASSERT_TRUE((*dead)->adopt(control_->by_leader.epoch.load()).ok());
+  }
+  EXPECT_EQ(left(), 0u);
   open_again();
   EXPECT_EQ(get("key"), "value");
-  EXPECT_EQ(left(), 0u);
 }
 
 TEST_F(DatabaseInCluster, LogsStayUntilEveryNodeHasACheckpoint) {

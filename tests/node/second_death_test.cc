@@ -1,5 +1,6 @@
-// A node is killed under load, and a second process while the first one's recovery is under way, at each of its steps: the recoverer, a
-// survivor, or the dead node that comes back. Whoever is left goes on, all come back, and nothing that was released is missing.
+// All nodes are restarted under load, one after the other; or a node is killed, and a second process while the first one's recovery is
+// under way, at each of its steps: the recoverer, a survivor, or the dead node that comes back. Whoever is left goes on, all come back,
+// and nothing that was released is missing.
 
 #include <sys/types.h>
 
@@ -48,16 +49,20 @@ struct Flags {
   std::atomic<bool> armed{false}, passed{false}, ending{false};
   std::atomic<unsigned> ended{0};
   std::atomic<NodeNumber> second{0};  ///< who came to the point
+  std::atomic<NodeNumber> leaves{0};  ///< who is to end in order
   struct Node {
     std::atomic<std::uint64_t> lives{0};      ///< that have served
-    std::atomic<std::uint64_t> committed{0};  ///< transactions of this node with two others' records
+    std::atomic<std::uint64_t> committed{0};  ///< transactions of this node with others' records
+    std::atomic<std::uint64_t> alone{0};      ///< and with its own alone
     std::atomic<std::uint64_t> released{0};   ///< the counter's value in the last one that was released
   };
   std::array<Node, kBankNodes + 1> nodes;
 };
 
-class SecondDeath : public testing::TestWithParam<Case> {
+/// Three nodes that move money between them, and count what they have done at another one.
+class BankUnderLoad : public testing::Test {
  protected:
+  explicit BankUnderLoad(Case test) : case_(std::move(test)) {}
   void SetUp() override {
     if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   }
@@ -74,9 +79,9 @@ class SecondDeath : public testing::TestWithParam<Case> {
   CrashChild::Body node(NodeNumber id, bool load) {
     return [this, id, load](const CrashChild::Report& report) {
       base::set_process_sync_hook([this, id](std::string_view point) {
-        if (!flags_.armed || point != GetParam().point || flags_.passed.exchange(true)) return;
+        if (!flags_.armed || point != case_.point || flags_.passed.exchange(true)) return;
         flags_.second = id;
-        if (!GetParam().stands) tests::die();
+        if (!case_.stands) tests::die();
       });
       Branch branch(options(id), load);
       if (testing::Test::HasFailure()) return;
@@ -91,7 +96,10 @@ class SecondDeath : public testing::TestWithParam<Case> {
     std::mt19937_64 random(id);
     std::int64_t count = -1;
     std::optional<std::pair<Ticket, std::int64_t>> waiting;  ///< for release, of a transaction and what it had counted
-    while (!flags_.ending && branch.cluster->status().ok()) {
+    while (!flags_.ending && flags_.leaves != id && branch.cluster->status().ok()) {
+      const RunResult alone = branch.worker->run(
+          [&](Transaction& t) { touch(branch, t, first_of(id) + random() % kAccounts); }, {.max_attempts = 1});
+      if (alone.committed()) ++flags_.nodes[id].alone;
       const RunResult done =
           branch.worker->run([&](Transaction& t) { step(branch, t, random, id, count); }, {.max_attempts = 1});
       if (!done.committed()) continue;
@@ -102,7 +110,7 @@ class SecondDeath : public testing::TestWithParam<Case> {
       flags_.nodes[id].released = static_cast<std::uint64_t>(waiting->second);
       waiting.reset();
     }
-    if (!branch.cluster->status().ok()) return 0;
+    if (!branch.cluster->status().ok() || flags_.leaves == id) return 0;
     std::int64_t sum = 0;
     const auto add_up = [&](Transaction& t) {
       sum = 0;
@@ -121,6 +129,9 @@ class SecondDeath : public testing::TestWithParam<Case> {
     (void)tests::comes_true([&] { return flags_.ended == kBankNodes; });
     return testing::Test::HasFailure() ? -1 : sum;
   }
+  static void touch(Branch& branch, Transaction& t, std::uint64_t account) {
+    if (const auto money = t.get(branch.accounts, account)) (void)t.put(branch.accounts, account, *money);
+  }
   static void step(Branch& branch, Transaction& t, std::mt19937_64& random, NodeNumber id, std::int64_t& count) {
     const NodeNumber to_node = random() % kBankNodes + 1;
     const std::uint64_t from = first_of(random() % kBankNodes + 1) + random() % kAccounts;
@@ -138,6 +149,22 @@ class SecondDeath : public testing::TestWithParam<Case> {
   }
 
   std::unique_ptr<CrashChild>& child(NodeNumber id) { return children_[id]; }
+  void start_all() {
+    for (NodeNumber id = 1; id <= kBankNodes; ++id) child(id) = std::make_unique<CrashChild>(node(id, /*load=*/true));
+    ASSERT_TRUE(tests::comes_true([&] {
+      return std::ranges::all_of(std::array{1, 2, 3}, [&](int id) { return flags_.nodes[id].released > 20; });
+    }));
+  }
+  /// All come to the same sum, and leave in order.
+  void end_all() {
+    flags_.ending = true;
+    const std::string all =
+        fmt::format("money {}, left: ", std::int64_t{kBankNodes} * std::int64_t{kAccounts} * kMoney);
+    for (NodeNumber id = 1; id <= kBankNodes; ++id) {
+      EXPECT_EQ(child(id)->wait().exit_code, 0) << "node " << id;
+      EXPECT_EQ(child(id)->lines(), std::vector<std::string>{all}) << "node " << id;
+    }
+  }
   void expect_progress_by_all() {
     for (NodeNumber id = 1; id <= kBankNodes; ++id) {
       const std::uint64_t before = flags_.nodes[id].committed;
@@ -149,12 +176,18 @@ class SecondDeath : public testing::TestWithParam<Case> {
     }
   }
 
+  const Case case_;
   ClusterFile file_{kBankNodes, 2,
-                    std::string(GetParam().apart ? "directories = \"apart\"\n" : "") +
-                        (GetParam().stands ? "[membership]\nsession_timeout_ms = 1000\n" : ""),
+                    std::string(case_.apart ? "directories = \"apart\"\n" : "") +
+                        (case_.stands ? "[membership]\nsession_timeout_ms = 1000\n" : ""),
                     "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
   Flags& flags_ = tests::map_shared<Flags>();
   std::array<std::unique_ptr<CrashChild>, kBankNodes + 1> children_;
+};
+
+class SecondDeath : public BankUnderLoad, public testing::WithParamInterface<Case> {
+ protected:
+  SecondDeath() : BankUnderLoad(GetParam()) {}
 };
 
 INSTANTIATE_TEST_SUITE_P(Points, SecondDeath,
@@ -170,10 +203,7 @@ INSTANTIATE_TEST_SUITE_P(Points, SecondDeath,
 
 TEST_P(SecondDeath, LeavesNothingMissing) {
   const Case& test = GetParam();
-  for (NodeNumber id = 1; id <= kBankNodes; ++id) child(id) = std::make_unique<CrashChild>(node(id, /*load=*/true));
-  ASSERT_TRUE(tests::comes_true([&] {
-    return std::ranges::all_of(std::array{1, 2, 3}, [&](int id) { return flags_.nodes[id].released > 20; });
-  }));
+  ASSERT_NO_FATAL_FAILURE(start_all());
   flags_.armed = true;
   child(kFirst)->signal(test.stands ? SIGSTOP : SIGKILL);
   const bool by_itself = test.point.starts_with("survivor.") || (test.point.starts_with("recovery.") && !test.apart);
@@ -194,12 +224,31 @@ TEST_P(SecondDeath, LeavesNothingMissing) {
   // Nobody comes back before all that is owed was settled, so where each has to do it for itself all are started at once.
   for (const NodeNumber id : dead) child(id) = std::make_unique<CrashChild>(node(id, /*load=*/false));
   expect_progress_by_all();
-  flags_.ending = true;
-  const std::string all = fmt::format("money {}, left: ", std::int64_t{kBankNodes} * std::int64_t{kAccounts} * kMoney);
-  for (NodeNumber id = 1; id <= kBankNodes; ++id) {
-    EXPECT_EQ(child(id)->wait().exit_code, 0) << "node " << id;
-    EXPECT_EQ(child(id)->lines(), std::vector<std::string>{all}) << "node " << id;
+  end_all();
+}
+
+class RollingRestart : public BankUnderLoad {
+ protected:
+  RollingRestart() : BankUnderLoad({}) {}
+};
+
+/// A release is rolled out so: each node ends in order and comes back, while the others go on with what is theirs.
+TEST_F(RollingRestart, OfAllNodesLetsTheOthersGoOn) {
+  ASSERT_NO_FATAL_FAILURE(start_all());
+  for (const NodeNumber id : {1, 2, 3}) {
+    SCOPED_TRACE(id);
+    flags_.leaves = id;
+    EXPECT_EQ(child(id)->wait().exit_code, 0);
+    flags_.leaves = 0;
+    for (const NodeNumber other : {1, 2, 3}) {
+      const std::uint64_t before = flags_.nodes[other].alone;
+      const auto goes_on = [&] { return other == id || flags_.nodes[other].alone > before + 100; };
+      EXPECT_TRUE(tests::comes_true(goes_on, std::chrono::seconds(10))) << "node " << other << " stands still";
+    }
+    child(id) = std::make_unique<CrashChild>(node(id, /*load=*/false));
+    expect_progress_by_all();
   }
+  end_all();
 }
 
 }  // namespace
