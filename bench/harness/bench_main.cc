@@ -62,7 +62,8 @@ Status Bench::prepare() {
 
 Status Bench::measure_one(std::uint64_t repeat) {
   if (Status ready = prepare(); !ready.ok()) return ready;
-  if (Status met = meet(Meeting::kLoaded); !met.ok()) return met;
+  // Who comes back, comes to nodes that have met there.
+  if (Status met = settings_.returned() ? Status() : meet(Meeting::kLoaded); !met.ok()) return met;
   if (signals_.requested()) return {};  // while reloading: report the repeats there are
   if (plan_.progress) {
     base::print(stderr, "[run {} of {}]  {} worker{}, {} s after {} s of warm-up; loaded in {:.1f} s\n", repeat + 1,

@@ -31,7 +31,11 @@ struct Settings {
   NodeShare share = {};
   Protocol protocol = Protocol::kOcc;
   std::shared_ptr<Rendezvous> rendezvous = {};                  ///< of the nodes; none: this process is alone
+  std::shared_ptr<TimeLine> time_line = {};                     ///< if one of the nodes is killed
   std::vector<std::shared_ptr<ScratchDirectory>> scratch = {};  ///< where durable databases live; removed at the end
+
+  /// Whether this process takes the place of one that was killed.
+  bool returned() const { return time_line && time_line->returned(share.node); }
 };
 
 using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Settings&, const FlagValues&)>;
@@ -64,6 +68,8 @@ struct BenchCommand {
   std::function<ExitCode(const FlagValues&, const NodesLeft&)> join = nullptr;
   /// Flags that make no sense on nodes: `granary cluster run` refuses them.
   std::vector<std::string> alone_flags = {};
+  /// Set if it runs on nodes of which one may be killed and come back (--kill): an error, a usage error, if not with these flags.
+  std::function<Status(const FlagValues&)> survives_kill = nullptr;
 };
 
 /// Flags that every bench command has: workers, seconds, warmup, repeat, json, ...

@@ -26,6 +26,8 @@ class Run {
         signals_(signals) {
     const std::vector<int> cpus = allowed_cpus();
     control_.latency_sample = plan.latency_sample;
+    control_.time_line = plan.time_line;
+    control_.node = plan.node;
     for (std::uint32_t id = 0; id < plan.workers; ++id) {
       const int cpu = plan.pin && plan.workers <= cpus.size() ? cpus[id] : -1;
       workers_.push_back(std::make_unique<WorkerThread>(id, cpu, workload, control_, clock));
@@ -41,7 +43,9 @@ class Run {
     control_.phase.notify_all();
   }
   void pass(Phase phase, double seconds, double offset);
+  std::uint64_t end_of(Phase phase, double seconds, std::uint64_t start) const;
   bool wait_until(std::uint64_t deadline_ns);
+  bool watch_releases_until(std::uint64_t deadline_ns);
   CheckpointCost::Look look() const;
   std::uint64_t requests() const;
   void sample(double at_seconds, double length_seconds);
@@ -56,6 +60,7 @@ class Run {
   std::vector<std::unique_ptr<WorkerThread>> workers_;
   Measurement result_;
   std::uint64_t requests_before_ = 0, aborts_before_ = 0;
+  std::uint64_t released_epoch_ = 0;  ///< as the time line knows it
 };
 
 /// Starts all threads and waits until each has made its client.
@@ -74,7 +79,7 @@ Status Run::start_workers() {
 void Run::pass(Phase phase, double seconds, double offset) {
   requests_before_ = aborts_before_ = 0;
   const std::uint64_t start = base::monotonic_ns();
-  const std::uint64_t end = start + static_cast<std::uint64_t>(seconds * 1e9);
+  const std::uint64_t end = end_of(phase, seconds, start);
   set_phase(phase);
   result_.checkpoint_cost = {};
   result_.checkpoint_cost.begin(look());
@@ -91,9 +96,32 @@ void Run::pass(Phase phase, double seconds, double offset) {
   if (phase == Phase::kMeasure) result_.elapsed_ns = base::monotonic_ns() - start;
 }
 
+/// A phase that starts now lasts for its time, or, with a time line, as long as on all other nodes.
+std::uint64_t Run::end_of(Phase phase, double seconds, std::uint64_t start) const {
+  const auto length = static_cast<std::uint64_t>(seconds * 1e9);
+  if (plan_.time_line == nullptr) return start + length;
+  return plan_.time_line->begins_ns() + (phase == Phase::kMeasure ? length : 0);
+}
+
+/// As StopSignals::wait_until, and notes meanwhile in the time line when D moves on.
+bool Run::watch_releases_until(std::uint64_t deadline_ns) {
+  constexpr std::uint64_t kLookNs = 1'000'000;
+  const Database* const logged = workload_.logged_database();
+  for (;;) {
+    const std::uint64_t now = base::monotonic_ns();
+    if (const std::uint64_t released = logged == nullptr ? 0 : logged->released_epoch(); released > released_epoch_) {
+      released_epoch_ = released;
+      plan_.time_line->note_released(plan_.node, now);
+    }
+    if (signals_.wait_until(std::min(deadline_ns, now + kLookNs))) return true;
+    if (now >= deadline_ns) return false;
+  }
+}
+
 /// As StopSignals::wait_until, and looks meanwhile what a checkpoint costs.
 bool Run::wait_until(std::uint64_t deadline_ns) {
   constexpr std::uint64_t kLookNs = 20'000'000;
+  if (plan_.time_line != nullptr) return watch_releases_until(deadline_ns);
   if (!plan_.checkpoints) return signals_.wait_until(deadline_ns);
   for (;;) {
     const std::uint64_t next = std::min(deadline_ns, base::monotonic_ns() + kLookNs);

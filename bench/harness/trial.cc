@@ -40,6 +40,14 @@ Status check_memory(const BenchCommand& command, const Workload& workload, const
   return {};
 }
 
+/// Loads the data, or, in the place of a process that was killed, comes back to them.
+Status fill(Workload& workload, const Settings& settings, Progress& progress) {
+  if (settings.time_line) workload.keep_account(settings.time_line->account(settings.share.node));
+  if (settings.returned()) return workload.come_back();
+  const bool alone = settings.share.alone();  // else others load beside us, and sessions are few
+  return workload.load(alone ? static_cast<unsigned>(allowed_cpus().size()) : 1, progress);
+}
+
 }  // namespace
 
 RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
@@ -51,7 +59,9 @@ RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
           .pin = flags.text("pin") != "off" && settings.share.alone(),
           .checkpoints = !settings.options.directory.empty() && settings.options.checkpoint_interval_s != 0,
           .progress = flags.enabled("progress"),
-          .options = settings.options};
+          .options = settings.options,
+          .time_line = settings.time_line.get(),
+          .node = settings.share.node};
 }
 
 Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& settings, const FlagValues& flags) {
@@ -61,8 +71,7 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
   if (Status fits = check_memory(command, *loaded.workload, settings); !fits.ok()) return fits;
   LoadProgress progress(command.name, loaded.workload->load_units(), flags.enabled("progress"));
   const std::uint64_t start = base::monotonic_ns();
-  const bool alone = settings.share.alone();  // else others load beside us, and sessions are few
-  const Status done = loaded.workload->load(alone ? static_cast<unsigned>(allowed_cpus().size()) : 1, progress);
+  const Status done = fill(*loaded.workload, settings, progress);
   loaded.load_seconds = static_cast<double>(base::monotonic_ns() - start) / 1e9;
   // A failed log, or a membership that was lost, explains loading that failed.
   if (const Status why = status_of(*loaded.workload); !why.ok()) return why;

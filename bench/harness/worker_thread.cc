@@ -1,5 +1,7 @@
 #include "bench/harness/worker_thread.h"
 
+#include <utility>
+
 #include "bench/harness/machine.h"
 
 namespace granary::bench {
@@ -26,6 +28,10 @@ void WorkerThread::main() {
   if (!made.ok()) return;
   Client& client = **made;
   logged_ = workload_.logged_database();
+  if (TimeLine* const line = control_.time_line; line != nullptr) {
+    track_.emplace(*line, control_.node, id_);
+    client.track(line->account(control_.node).workers[id_]);
+  }
   control_.phase.wait(Phase::kSetUp, std::memory_order_relaxed);
   run_phase(client, Phase::kWarmUp);
   begin_measurement(client);
@@ -55,6 +61,8 @@ void WorkerThread::run_phase(Client& client, Phase phase) {
       until_timed = sample;
     }
     counters_[request.type].count(request.ending);
+    if (track_) [[unlikely]]
+      track(client, request);
     if (--until_published == 0) {
       publish_aborts(client);
       until_published = kPublishEvery;
@@ -70,6 +78,13 @@ void WorkerThread::publish_aborts(Client& client) {
     }
   }
   published_aborts_.store(sum, std::memory_order_relaxed);
+}
+
+void WorkerThread::track(Client& client, const Request& request) {
+  std::uint64_t aborts = 0;
+  for (const std::uint64_t count : client.aborts(request.type)) aborts += count;
+  const std::uint64_t aborted = aborts - std::exchange(tracked_aborts_[request.type], aborts);
+  track_->note(base::monotonic_ns(), request.ending != Ending::kGaveUp, client.reached(), aborted);
 }
 
 void WorkerThread::begin_measurement(Client& client) {

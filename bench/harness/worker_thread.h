@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct RunControl {
   alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{
       0};  ///< workers whose set-up has ended; they add with release
   std::uint64_t latency_sample = 1;
+  TimeLine* time_line = nullptr;  ///< none: nobody wants one
+  std::uint32_t node = 0;         ///< the place of this process's node in it
 };
 
 class alignas(base::kCacheLine) WorkerThread {
@@ -69,6 +72,7 @@ class alignas(base::kCacheLine) WorkerThread {
   void main();
   void run_phase(Client& client, Phase phase);
   void publish_aborts(Client& client);
+  void track(Client& client, const Request& request);
   void begin_measurement(Client& client);
   void end_measurement(Client& client);
 
@@ -87,6 +91,8 @@ class alignas(base::kCacheLine) WorkerThread {
   std::vector<Histogram> latencies_;
   const Database* logged_ = nullptr;  // the database, if it has a log
   DurableLatency durable_;
+  std::optional<WorkerTrack> track_;                       // if there is a time line
+  std::array<std::uint64_t, kMaxTypes> tracked_aborts_{};  // attempts that it has, by type
   std::vector<AbortCounts> aborts_at_start_, aborts_;
 };
 

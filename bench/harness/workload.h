@@ -16,6 +16,7 @@
 
 #include "bench/harness/cluster_figures.h"
 #include "bench/harness/key_ranges.h"
+#include "bench/harness/time_line.h"
 
 namespace granary::bench {
 
@@ -48,6 +49,15 @@ class Client {
   virtual void idle() {}
 
   AbortCounts& aborts(std::uint8_t type) { return aborts_[type]; }
+
+  /// From now on the client notes which other nodes its requests need, and keeps its account, if its workload has one.
+  void track(WorkerAccount& account) { account_ = &account; }
+  /// The nodes but its own that the last request needed, a bit for each.
+  std::uint64_t reached() const { return reached_; }
+
+ protected:
+  WorkerAccount* account_ = nullptr;  ///< none: nothing is tracked
+  std::uint64_t reached_ = 0;
 
  private:
   std::array<AbortCounts, 16> aborts_{};  // at most 16 transaction types
@@ -130,6 +140,14 @@ class Workload {
   virtual std::uint64_t load_units() const = 0;
   /// Opens the store and fills it, with up to `threads` threads.
   virtual Status load(unsigned threads, Progress& progress) = 0;
+  /// In the place of load(), in a process that takes the place of a node that was killed: opens the store, which recovers its data, and
+  /// returns when the node serves again.
+  virtual Status come_back() {
+    return {StatusCode::kInvalidArgument, name() + " cannot go on with the data of a node that was killed"};
+  }
+  /// Before load() or come_back(): what the check needs to know of this process is noted there, also by its clients, in case that the
+  /// process is killed. A workload whose check looks at the data alone keeps no account.
+  virtual void keep_account(LifeAccount&) {}
   /// Called in the worker's own (pinned) thread before its first request.
   virtual Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) = 0;
   virtual StoreFigures figures() const = 0;

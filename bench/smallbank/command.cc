@@ -35,6 +35,7 @@ const BenchCommand& smallbank_command() {
       .latency_sample = kLatencySample,
       .verify = true,
       .make = make,
+      .survives_kill = [](const FlagValues&) { return Status(); },
   };
   return command;
 }

@@ -79,6 +79,7 @@ class RangeClient final : public StoreClient<S> {
         tables_(tables),
         split_(split),
         source_(parameters, worker),
+        own_node_(parameters.share.node),
         all_(all) {}
   ~RangeClient() override {
     all_.changed.add(changed_);
@@ -89,20 +90,45 @@ class RangeClient final : public StoreClient<S> {
     const auto request = source_.next();
     const auto type = static_cast<std::uint8_t>(request.type);
     const Footprint footprint = Plan::footprint(request, split_);
+    if (account_ != nullptr) [[unlikely]]
+      note_reached(footprint);
     Sums<Plan::kSums> change;
     const Ending ending = this->session_->run(footprint, this->aborts(type), [&](typename S::Transaction& t) {
       change = {};
-      return Plan::template carry_out<S>(t, tables_, request, change);
+      const Verdict verdict = Plan::template carry_out<S>(t, tables_, request, change);
+      if (account_ != nullptr) [[unlikely]]
+        set(account_->open, change);  // from here on it may be committed
+      return verdict;
     });
     if (ending == Ending::kCommitted) add_to(changed_, change);
+    if (account_ != nullptr) [[unlikely]] {
+      set(account_->changed, changed_);
+      set(account_->open, {});
+    }
     add_to(requests_, {1, footprint.size() > 1 ? 1u : 0u});
     return {type, ending};
   }
 
  private:
+  using Client::account_;
+  using Client::reached_;
+
+  /// Where there are nodes, each has the partition of its number.
+  void note_reached(const Footprint& footprint) {
+    reached_ = 0;
+    for (const std::uint32_t partition : footprint) {
+      if (partition != own_node_) reached_ |= std::uint64_t{1} << partition;
+    }
+  }
+  /// Release: a killed process has stored what comes before, and so no change is both unknown and forgotten.
+  static void set(WorkerAccount::Sums& kept, const Sums<Plan::kSums>& sums) {
+    for (std::size_t i = 0; i < Plan::kSums; ++i) kept[i].store(sums[i], std::memory_order_release);
+  }
+
   const typename Plan::template Tables<S>& tables_;
   const bool split_;
   typename Plan::RequestSource source_;
+  const std::uint32_t own_node_;
   ClientSums<Plan::kSums>& all_;
   Sums<Plan::kSums> changed_{};
   Sums<2> requests_{};
@@ -129,6 +155,11 @@ class RangeWorkload final : public StoreWorkload<S> {
   std::uint64_t estimated_bytes() const override { return Plan::estimated_bytes(parameters_); }
   std::uint64_t load_units() const override { return work_.keys(); }
   Status load(unsigned threads, Progress& progress) override;
+  Status come_back() override;
+  void keep_account(LifeAccount& account) override {
+    account.sums.store(kSums, std::memory_order_relaxed);
+    account_ = &account;
+  }
   std::vector<Finding> verify() override;
 
   // For tests.
@@ -136,12 +167,14 @@ class RangeWorkload final : public StoreWorkload<S> {
 
  private:
   static constexpr std::size_t kSums = Plan::kSums;
+  static_assert(kSums <= WorkerAccount::kMostSums);
   using typename StoreWorkload<S>::Session;
   using Transaction = typename S::Transaction;
 
   /// One table of the store, or where the store splits tables, one for each partition.
   template <template <typename, typename> class Table, typename K, typename Row>
   Status add_table(Spread<Table<K, Row>>& table, const char* name, std::uint64_t keys_each);
+  Status create();
   Status load_piece(Session& session, const Piece& piece, Progress& progress);
   Status check_piece(Session& session, const Piece& piece, SharedSums<kSums>& found);
 
@@ -159,6 +192,7 @@ class RangeWorkload final : public StoreWorkload<S> {
   const KeyRanges ranges_;
   const RangeWork work_;
   Tables tables_;
+  LifeAccount* account_ = nullptr;  ///< none: nobody wants one
   SharedSums<kSums> loaded_;
   ClientSums<kSums> clients_;
 };
@@ -179,15 +213,30 @@ Status RangeWorkload<S, Plan>::add_table(Spread<Table<K, Row>>& table, const cha
 }
 
 template <Store S, typename Plan>
-Status RangeWorkload<S, Plan>::load(unsigned threads, Progress& progress) {
+Status RangeWorkload<S, Plan>::create() {
   if (Status opened = this->open_store(); !opened.ok()) return opened;
   Status created;
   Plan::create(tables_, [&](auto& table, const char* name, std::uint64_t keys_each = 1) {
     if (created.ok()) created = add_table(table, name, keys_each);
   });
-  if (!created.ok()) return created;
-  return work_.run(this->store(), threads,
-                   [&](Session& session, const Piece& piece) { return load_piece(session, piece, progress); });
+  return created;
+}
+
+template <Store S, typename Plan>
+Status RangeWorkload<S, Plan>::load(unsigned threads, Progress& progress) {
+  if (Status created = create(); !created.ok()) return created;
+  const Status loaded = work_.run(this->store(), threads, [&](Session& session, const Piece& piece) {
+    return load_piece(session, piece, progress);
+  });
+  for (std::size_t i = 0; account_ != nullptr && i < kSums; ++i)
+    account_->loaded[i].store(loaded_[i], std::memory_order_relaxed);
+  return loaded;
+}
+
+template <Store S, typename Plan>
+Status RangeWorkload<S, Plan>::come_back() {
+  if (Status created = create(); !created.ok()) return created;
+  return this->start_store();
 }
 
 template <Store S, typename Plan>

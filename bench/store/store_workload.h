@@ -86,6 +86,8 @@ class StoreWorkload : public Workload {
     store_ = std::move(*opened);
     return {};
   }
+  /// The first session lets the node serve.
+  Status start_store() { return store_->session(seed_).status(); }
   /// How many threads check the data. A node has one: other nodes check beside it, and its sessions are few.
   unsigned checkers() const { return share_.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1; }
 

@@ -42,6 +42,7 @@ const BenchCommand& tatp_command() {
       .latency_sample = 16,  // transactions are short
       .verify = true,
       .make = make,
+      .survives_kill = [](const FlagValues&) { return Status(); },
   };
   return command;
 }

@@ -22,6 +22,7 @@ class TpccClient final : public store::StoreClient<S> {
   /// Deliveries are deferred (clause 2.7.2): the terminal only queues them, and the worker carries out the oldest one before
   /// its next request. Only then does it count.
   Request run_one() override {
+    reached_ = 0;
     if (!deliveries_.empty()) {
       const DeliveryRequest request = deliveries_.front();
       deliveries_.pop_front();
@@ -37,7 +38,16 @@ class TpccClient final : public store::StoreClient<S> {
 
  private:
   using store::StoreClient<S>::session_;
+  using Client::account_;
+  using Client::reached_;
 
+  /// The request needs a warehouse.
+  void need(std::uint32_t warehouse) {
+    if (account_ == nullptr) [[likely]]
+      return;
+    const std::uint32_t node = state_.parameters.warehouse_ranges().part_of(warehouse - 1);
+    if (node != state_.parameters.share.node) reached_ |= std::uint64_t{1} << node;
+  }
   static Request result(Type type, Ending ending) { return {static_cast<std::uint8_t>(type), ending}; }
   AbortCounts& aborts_of(Type type) { return this->aborts(static_cast<std::uint8_t>(type)); }
 
@@ -54,7 +64,10 @@ class TpccClient final : public store::StoreClient<S> {
 
   Ending enter(const NewOrderRequest& request) {
     store::Footprint footprint{partition_of(request.warehouse)};
-    for (std::size_t i = 0; i < request.line_count; ++i) footprint.add(partition_of(request.lines[i].supply_warehouse));
+    for (std::size_t i = 0; i < request.line_count; ++i) {
+      footprint.add(partition_of(request.lines[i].supply_warehouse));
+      need(request.lines[i].supply_warehouse);
+    }
     NewOrderReply reply;
     return session_->run(footprint, aborts_of(Type::kNewOrder),
                          [&](auto& t) { return new_order(t, tables_, request, reply); });
@@ -62,6 +75,7 @@ class TpccClient final : public store::StoreClient<S> {
 
   Ending pay(const PaymentRequest& request) {
     PaymentReply reply;
+    need(request.customer.warehouse);
     if (state_.parameters.chopping) return pay_in_pieces(request, reply);
     const store::Footprint footprint{partition_of(request.warehouse), partition_of(request.customer.warehouse)};
     return session_->run(footprint, aborts_of(Type::kPayment),

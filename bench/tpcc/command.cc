@@ -29,6 +29,15 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   return two_pc::make_workload<TpccWorkload>(prefaulted, *parameters, parameters->warehouses);
 }
 
+/// A chain of pieces ends where its client does, and so do the numbers of orders that are counted outside of transactions.
+Status survives_kill(const FlagValues& flags) {
+  const auto variants = parse_variants(flags.text("variant"), tpcc_command().variants);
+  if (!variants.ok()) return variants.status();
+  if (!flags.enabled("chopping") && !flags.enabled("fast_ids") && !variants->has(Variant::kFastIds)) return {};
+  return {StatusCode::kInvalidArgument,
+          "--kill: with --chopping or fast ids, a client that is killed leaves data that do not fit together"};
+}
+
 }  // namespace
 
 const BenchCommand& tpcc_command() {
@@ -47,6 +56,7 @@ const BenchCommand& tpcc_command() {
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .make = make,
+      .survives_kill = survives_kill,
   };
   return command;
 }

@@ -30,6 +30,7 @@ class TpccWorkload final : public store::StoreWorkload<S> {
   /// Orders, order lines and history grow, and a larger table is a slower one.
   bool reload_each_repeat() const override { return true; }
   Status load(unsigned threads, Progress& progress) override;
+  Status come_back() override;
   std::vector<Finding> verify() override {
     return check_consistency(this->store(), tables_, parameters_, this->checkers());
   }
@@ -46,6 +47,7 @@ class TpccWorkload final : public store::StoreWorkload<S> {
   std::unique_ptr<Client> client_on(std::unique_ptr<typename Base::Session> session, std::uint32_t worker) override {
     return std::make_unique<TpccClient<S>>(std::move(session), tables_, *state_, worker);
   }
+  Status create();
   Result<std::unique_ptr<Loader<S>>> loader(Progress& progress) {
     auto session = this->store().session(0);
     if (!session.ok()) return session.status();
@@ -59,11 +61,25 @@ class TpccWorkload final : public store::StoreWorkload<S> {
 };
 
 template <store::Store S>
-Status TpccWorkload<S>::load(unsigned threads, Progress& progress) {
+Status TpccWorkload<S>::create() {
   if (Status opened = this->open_store(); !opened.ok()) return opened;
   tables_ = {};
   if (Status created = tables_.create(this->store(), parameters_); !created.ok()) return created;
   state_ = std::make_unique<RunState>(parameters_);
+  return {};
+}
+
+/// The clients number their rows of history behind those of all clients of the life before.
+template <store::Store S>
+Status TpccWorkload<S>::come_back() {
+  if (Status created = create(); !created.ok()) return created;
+  state_->next_history_origin.fetch_add(kMostTrackedWorkers, std::memory_order_relaxed);
+  return this->start_store();
+}
+
+template <store::Store S>
+Status TpccWorkload<S>::load(unsigned threads, Progress& progress) {
+  if (Status created = create(); !created.ok()) return created;
   const auto make_worker = [&]() -> Result<std::function<Status(std::size_t)>> {
     auto made = loader(progress);
     if (!made.ok()) return made.status();

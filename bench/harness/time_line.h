@@ -1,0 +1,139 @@
+#pragma once
+// The time line of a run on several nodes, one of which is killed: what each worker ended when, in memory that the processes of all nodes
+// share with the one that has started them. It outlives the killed process, whose figures would be lost otherwise, and the process that
+// takes its place goes on in it.
+//
+// Time is cut into ticks of 5 ms, from when the measured window begins on all nodes. Each word has one writer at a time: a worker its
+// ticks and its account, a node's runner what concerns the node, and who has started all the head. Everything is relaxed, since each
+// figure stands for itself, and who sums up does so when the writers have ended.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <granary/status.h>
+
+#include "src/base/cache_line.h"
+
+namespace granary::bench {
+
+inline constexpr std::uint64_t kTickNs = 5'000'000;
+/// The descriptor at which a node finds the time line.
+inline constexpr int kTimeLineDescriptor = 4;
+inline constexpr std::uint32_t kMostTrackedWorkers = 16;
+/// The nodes of a cluster file are not more; a bit for each fits a word.
+inline constexpr std::uint32_t kMostTrackedNodes = 64;
+
+/// How a request ended.
+enum class TickCount : std::uint8_t {
+  kHere,       ///< done, on its own node alone
+  kElsewhere,  ///< done, with the help of other nodes, but not of the victim
+  kVictim,     ///< done, with the help of the victim
+  kGaveUp,     ///< not done
+  kAborted,    ///< attempts that failed, of all of these
+};
+inline constexpr std::size_t kTickCounts = 5;
+using Tick = std::array<std::atomic<std::uint32_t>, kTickCounts>;
+
+/// By how much the requests of a worker have changed the sums over the data that are checked afterwards (modulo 2^64). A worker that is
+/// killed has at most one open request, of which nobody knows whether it was committed.
+struct alignas(base::kCacheLine) WorkerAccount {
+  static constexpr std::size_t kMostSums = 4;
+  using Sums = std::array<std::atomic<std::uint64_t>, kMostSums>;
+  Sums changed{};  ///< by those that were committed
+  Sums open{};     ///< by the one that may be committed now
+};
+
+/// The accounts of one life of a node.
+struct LifeAccount {
+  std::atomic<std::uint32_t> sums{0};  ///< how many there are; 0: the workload keeps no accounts
+  WorkerAccount::Sums loaded{};
+  std::array<WorkerAccount, kMostTrackedWorkers> workers;
+};
+
+struct TimeLineShape {
+  std::uint32_t nodes = 0, workers = 0;  ///< workers of each node
+  std::uint32_t victim = 0;              ///< place of the node that is killed among the nodes
+  std::uint32_t returns = 0;             ///< whether it is started again
+  std::uint64_t ticks = 0;
+};
+
+class TimeLine;
+
+/// What a worker notes.
+class WorkerTrack {
+ public:
+  WorkerTrack(TimeLine& line, std::uint32_t node, std::uint32_t worker);
+  /// A request has ended at `now_ns` (CLOCK_MONOTONIC). `others`: a bit for each other node that it needed.
+  void note(std::uint64_t now_ns, bool done, std::uint64_t others, std::uint64_t aborted);
+
+ private:
+  TimeLine& line_;
+  Tick* const ticks_;
+  std::atomic<std::uint64_t>& victim_used_ns_;
+};
+
+class TimeLine {
+ public:
+  /// In memory of its own.
+  static Result<std::unique_ptr<TimeLine>> make(const TimeLineShape& shape);
+  /// The one at the descriptor. kInvalidArgument if there is none.
+  static Result<std::unique_ptr<TimeLine>> at(int descriptor);
+  ~TimeLine();
+  TimeLine(const TimeLine&) = delete;
+  TimeLine& operator=(const TimeLine&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  const TimeLineShape& shape() const { return head().shape; }
+  std::uint64_t victim_bit() const { return std::uint64_t{1} << shape().victim; }
+
+  /// When the measured window begins on all nodes; 0: not known yet.
+  void begin(std::uint64_t now_ns) { head().begins_ns.store(now_ns, std::memory_order_relaxed); }
+  std::uint64_t begins_ns() const { return head().begins_ns.load(std::memory_order_relaxed); }
+  /// When the victim was started again; 0: not yet.
+  void note_restart(std::uint64_t now_ns) { head().restarted_ns.store(now_ns, std::memory_order_relaxed); }
+  std::uint64_t restarted_ns() const { return head().restarted_ns.load(std::memory_order_relaxed); }
+  /// Whether a process that is the node now takes the place of one that was killed.
+  bool returned(std::uint32_t node) const { return node == shape().victim && restarted_ns() != 0; }
+
+  /// D, up to which results are released, has moved on at the node.
+  void note_released(std::uint32_t node, std::uint64_t now_ns);
+  /// When it first did in the tick; 0: it did not.
+  std::uint64_t released_ns(std::uint32_t node, std::uint64_t tick) const;
+  /// When a worker of the node first ended a request that needed the victim, after that had been started again; 0: none did.
+  std::uint64_t victim_used_ns(std::uint32_t node) const;
+  /// Of all workers of the node.
+  std::uint64_t count(std::uint32_t node, std::uint64_t tick, TickCount what) const;
+
+  /// Of the node's present life, or, of the victim, of the life that was killed.
+  LifeAccount& account(std::uint32_t node);
+  const LifeAccount& lost_account() const { return part(shape().victim).lives[0]; }
+
+ private:
+  friend class WorkerTrack;
+  struct Head {
+    std::uint64_t magic = 0;
+    TimeLineShape shape;
+    std::atomic<std::uint64_t> begins_ns{0}, restarted_ns{0};
+  };
+  struct NodePart {
+    std::array<LifeAccount, 2> lives;
+    std::array<std::atomic<std::uint64_t>, kMostTrackedWorkers> victim_used_ns{};
+  };
+
+  TimeLine(int descriptor, char* memory, std::size_t bytes) : descriptor_(descriptor), memory_(memory), bytes_(bytes) {}
+  static Result<std::unique_ptr<TimeLine>> map(int descriptor, std::size_t bytes);
+  static std::size_t bytes_of(const TimeLineShape& shape);
+  Head& head() const { return *reinterpret_cast<Head*>(memory_); }
+  NodePart& part(std::uint32_t node) const;
+  /// Of the first worker; those of the others follow.
+  Tick* ticks(std::uint32_t node) const;
+  std::atomic<std::uint64_t>* releases(std::uint32_t node) const;
+
+  const int descriptor_;
+  char* const memory_;
+  const std::size_t bytes_;
+};
+
+}  // namespace granary::bench
