@@ -22,10 +22,11 @@ class Driver {
 
   DriveResult run(const std::vector<NodeCommand>& commands) {
     for (const NodeCommand& command : commands) {
-      auto started = NodeProcess::start(command.label, command.words);
+      auto started = NodeProcess::start(command.label, command.words, options_.inherited);
       if (!started.ok()) return {ExitCode::kEnvironment, started.status().message()};
       nodes_.push_back({.process = std::move(*started)});
     }
+    commands_ = &commands;
     while (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.process->lives(); })) turn();
     return result_;
   }
@@ -33,13 +34,15 @@ class Driver {
  private:
   struct Node {
     std::unique_ptr<NodeProcess> process;
-    bool talks = true;   // its output has not ended
-    bool waits = false;  // it has come to a meeting
+    bool talks = true;    // its output has not ended
+    bool waits = false;   // it has come to a meeting
+    bool absent = false;  // it was killed as planned, and nobody waits for it
   };
+  /// How far the planned death has come.
+  enum class DeathStage { kNone, kComing, kKilled, kAway, kOver };
 
   /// Waits for something to happen and deals with it.
   void turn() {
-    constexpr int kTurn_ms = 100;
     std::vector<pollfd> sources;
     for (const Node& node : nodes_) {
       const NodeProcess& process = *node.process;
@@ -47,7 +50,8 @@ class Driver {
       sources.push_back({node.waits ? -1 : process.socket(), POLLIN, 0});
       sources.push_back({process.lives() ? process.end() : -1, POLLIN, 0});
     }
-    poll(sources.data(), sources.size(), kTurn_ms);
+    const timespec most = until_next();
+    ppoll(sources.data(), sources.size(), &most, nullptr);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = nodes_[i];
       if (sources[3 * i].revents != 0) node.talks = node.process->forward_output();
@@ -55,6 +59,7 @@ class Driver {
       if (sources[3 * i + 2].revents != 0) bury(node);
     }
     meet();
+    if (death_ns_ != 0 && base::monotonic_ns() >= death_ns_) die_or_return();
     if (signals_.requested() && !asked_to_stop_) stop_all(SIGINT);
     if (stop_ns_ != 0 && base::monotonic_ns() > stop_ns_) {
       stop_ns_ = 0;
@@ -63,6 +68,53 @@ class Driver {
     if (give_up_ns_ != 0 && base::monotonic_ns() > give_up_ns_) {
       for (Node& node : nodes_) node.process->signal(SIGKILL);
     }
+  }
+
+  /// How long a turn may wait for something to happen.
+  timespec until_next() const {
+    constexpr std::uint64_t kTurn_ns = 100'000'000;
+    const std::uint64_t now = base::monotonic_ns();
+    std::uint64_t most = kTurn_ns;
+    if (death_ns_ != 0) most = std::min(most, death_ns_ - std::min(now, death_ns_));
+    return {0, static_cast<long>(most)};
+  }
+
+  /// The planned death's time, or that of the return, has come.
+  void die_or_return() {
+    const PlannedDeath& death = *options_.death;
+    Node& node = nodes_[death.node];
+    death_ns_ = 0;
+    if (asked_to_stop_) return;
+    if (stage_ == DeathStage::kComing) {
+      if (!node.process->lives()) return;  // its end was dealt with as any other's
+      stage_ = DeathStage::kKilled;
+      node.process->signal(SIGKILL);
+      killed_ns_ = base::monotonic_ns();
+      death.killed(killed_ns_);
+      return;
+    }
+    stage_ = DeathStage::kOver;
+    death.restarts(base::monotonic_ns());
+    const NodeCommand& command = (*commands_)[death.node];
+    auto started = NodeProcess::start(command.label, command.words, options_.inherited);
+    if (!started.ok()) return fail({ExitCode::kEnvironment, started.status().message()});
+    node = {.process = std::move(*started)};
+  }
+
+  /// Whether the node's end is the planned one.
+  bool ends_as_planned(Node& node, int code) {
+    if (stage_ != DeathStage::kKilled || &node != &nodes_[options_.death->node] || code != kSignals + SIGKILL)
+      return false;
+    const auto& back = options_.death->back_after_ns;
+    stage_ = back ? DeathStage::kAway : DeathStage::kOver;
+    node.absent = !back;
+    if (back) death_ns_ = killed_ns_ + *back;
+    return true;
+  }
+
+  void fail(DriveResult how) {
+    if (result_.code == ExitCode::kOk) result_ = std::move(how);
+    stop_all(SIGTERM);
   }
 
   void listen(Node& node) {
@@ -79,9 +131,9 @@ class Driver {
     const int code = node.process->reap();
     node.process->close_socket();
     node.waits = false;
-    if (code == 0) return;
+    if (code == 0 || ends_as_planned(node, code)) return;
     if (result_.code == ExitCode::kOk) {
-      constexpr int kSignals = 256, kKnown = static_cast<int>(ExitCode::kMembershipLost);
+      constexpr int kKnown = static_cast<int>(ExitCode::kMembershipLost);
       result_.code = code <= kKnown ? static_cast<ExitCode>(code) : ExitCode::kEnvironment;
       result_.message = code < kSignals
                             ? fmt::format("{} ended with exit code {}", node.process->label(), code)
@@ -98,9 +150,19 @@ class Driver {
   /// Lets the nodes go on when all have come; if one has ended, they would wait for ever.
   void meet() {
     if (!std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.waits; })) return;
-    const bool one_left = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return !n.process->lives(); });
-    if (!one_left && !std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.waits; })) return;
+    const bool away = !asked_to_stop_ && (stage_ == DeathStage::kKilled || stage_ == DeathStage::kAway);
+    const bool one_left = !away && std::any_of(nodes_.begin(), nodes_.end(),
+                                               [](const Node& n) { return !n.absent && !n.process->lives(); });
+    if (!one_left && !std::all_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.waits || n.absent; }))
+      return;
+    if (options_.death && stage_ == DeathStage::kNone && !one_left) {
+      const std::uint64_t now = base::monotonic_ns();
+      stage_ = DeathStage::kComing;
+      death_ns_ = now + options_.death->after_ns;
+      options_.death->begun(now);
+    }
     for (Node& node : nodes_) {
+      if (node.absent) continue;
       const char byte = 'g';
       if (one_left && node.waits) node.process->close_socket();
       if (!one_left && send(node.process->socket(), &byte, 1, MSG_NOSIGNAL) != 1) node.process->close_socket();
@@ -120,13 +182,19 @@ class Driver {
     return base::monotonic_ns() + static_cast<std::uint64_t>(milliseconds) * 1'000'000;
   }
 
+  static constexpr int kSignals = 256;  // and more: NodeProcess::reap() of a process that was killed
+
   const StopSignals& signals_;
   const DriveOptions options_;
+  const std::vector<NodeCommand>* commands_ = nullptr;
   std::vector<Node> nodes_;
   DriveResult result_;
   bool asked_to_stop_ = false;
   std::uint64_t stop_ns_ = 0;     // when the others are asked to stop, as one has failed; 0: not at any time
   std::uint64_t give_up_ns_ = 0;  // 0: not yet
+  DeathStage stage_ = DeathStage::kNone;
+  std::uint64_t death_ns_ = 0;   // of the planned death, or of the return; 0: not at any time
+  std::uint64_t killed_ns_ = 0;  // when it was
 };
 
 }  // namespace

@@ -2,6 +2,9 @@
 // Runs all nodes of a cluster on this host to their ends, and brings them together at their meetings
 // (bench/harness/rendezvous.h).
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +23,28 @@ struct DriveResult {
   std::string message = {};       ///< which one, and how
 };
 
+/// A node that is killed (SIGKILL) while the others go on, and perhaps started again. Times are of CLOCK_MONOTONIC.
+struct PlannedDeath {
+  using Told = std::function<void(std::uint64_t now_ns)>;
+
+  std::size_t node = 0;                             ///< its place among the commands
+  std::uint64_t after_ns = 0;                       ///< since all nodes went on from their first meeting
+  std::optional<std::uint64_t> back_after_ns = {};  ///< since it was killed; none: it is not started again
+  Told begun = [](std::uint64_t) {};                ///< before the nodes go on from their first meeting
+  Told killed = [](std::uint64_t) {};
+  Told restarts = [](std::uint64_t) {};  ///< before the new process starts
+};
+
 struct DriveOptions {
   int patience_ms = 10'000;  ///< for nodes that were asked to stop, before they are killed
   int go_on_ms = 0;          ///< for which the others go on after a node has failed, before they are asked to stop
+  std::optional<PlannedDeath> death = {};
+  int inherited = -1;  ///< a descriptor that all nodes get as kTimeLineDescriptor; none if it is negative
 };
 
 /// Returns when all have ended. If one fails other than by a failed check (kCheckFailed), the others are asked to stop
-/// (SIGTERM) after `go_on_ms`, and killed if they have not within `patience_ms` more. A stop signal is passed on once.
+/// (SIGTERM) after `go_on_ms`, and killed if they have not within `patience_ms` more. A stop signal is passed on once. The planned death
+/// is no failure. The others then meet without the node if it does not come back, and else wait for its new process.
 DriveResult drive(const std::vector<NodeCommand>& commands, const StopSignals& signals,
                   const DriveOptions& options = {});
 

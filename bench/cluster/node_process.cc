@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/rendezvous.h"
+#include "bench/harness/time_line.h"
 #include "src/base/print.h"
 
 namespace granary::bench::cluster {
@@ -23,7 +24,7 @@ namespace granary::bench::cluster {
 namespace {
 
 /// In the new process: only what may be called between fork and exec.
-[[noreturn]] void become(char* const* words, pid_t parent, int output, int socket) {
+[[noreturn]] void become(char* const* words, pid_t parent, int output, int socket, int inherited) {
   constexpr int kNotStarted = 127;
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -35,6 +36,7 @@ namespace {
   } else {
     dup2(socket, kRendezvousDescriptor);
   }
+  if (inherited >= 0) dup2(inherited, kTimeLineDescriptor);
   execv(words[0], words);
   _exit(kNotStarted);
 }
@@ -45,7 +47,8 @@ Status failed(const std::string& label, const char* what) {
 
 }  // namespace
 
-Result<std::unique_ptr<NodeProcess>> NodeProcess::start(std::string label, const std::vector<std::string>& words) {
+Result<std::unique_ptr<NodeProcess>> NodeProcess::start(std::string label, const std::vector<std::string>& words,
+                                                        int inherited) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -53,7 +56,7 @@ Result<std::unique_ptr<NodeProcess>> NodeProcess::start(std::string label, const
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return failed(label, "socketpair");
   if (pipe2(pipes, O_CLOEXEC) != 0) return failed(label, "pipe");
   const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) become(arguments.data(), parent, pipes[1], sockets[1]);
+  if (pid == 0) become(arguments.data(), parent, pipes[1], sockets[1], inherited);
   close(sockets[1]);
   close(pipes[1]);
   const int end = pid < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));

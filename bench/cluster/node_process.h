@@ -15,8 +15,10 @@ namespace granary::bench::cluster {
 class NodeProcess {
  public:
   /// `words`: program and arguments. The process gets a socket to us at kRendezvousDescriptor, and a process group of its
-  /// own, so that a terminal's Ctrl-C reaches only us; it ends when we do.
-  static Result<std::unique_ptr<NodeProcess>> start(std::string label, const std::vector<std::string>& words);
+  /// own, so that a terminal's Ctrl-C reaches only us; it ends when we do. It finds `inherited`, unless negative, at kTimeLineDescriptor.
+  /// Precondition: `inherited` is greater than that.
+  static Result<std::unique_ptr<NodeProcess>> start(std::string label, const std::vector<std::string>& words,
+                                                    int inherited = -1);
   /// Kills it if it lives.
   ~NodeProcess();
   NodeProcess(const NodeProcess&) = delete;

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "tests/support/temporary_directory.h"
@@ -71,6 +73,55 @@ TEST_F(DriveTest, AFailedCheckLetsTheOthersEnd) {
   const DriveResult result = run({shell("a", "sleep 0.2; echo done > " + file("note")), shell("b", "exit 1")});
   EXPECT_EQ(result.code, ExitCode::kCheckFailed);
   EXPECT_EQ(contents("note"), "done\n");
+}
+
+/// Two nodes that meet twice; the second has one meeting fewer when it comes back, and dies in between by plan.
+class PlannedDeathTest : public DriveTest {
+ protected:
+  static constexpr std::uint64_t kMs = 1'000'000;
+
+  NodeCommand survivor() { return shell("a", kMeet + "sleep 0.3; " + kMeet + "echo ended >> " + file("a")); }
+  NodeCommand victim(const std::string& comes_back) {
+    return shell("b", "if test -e " + file("b") + "; then " + comes_back + "\nexit; fi; echo >" + file("b") + "; " +
+                          kMeet + "exec sleep 60");
+  }
+  DriveResult run_with(const std::vector<NodeCommand>& commands, std::optional<std::uint64_t> back_after_ns) {
+    PlannedDeath death{.node = 1, .after_ns = 100 * kMs, .back_after_ns = back_after_ns};
+    death.begun = [this](std::uint64_t now) { begun_ = now; };
+    death.killed = [this](std::uint64_t now) { killed_ = now; };
+    death.restarts = [this](std::uint64_t now) { restarts_ = now; };
+    return drive(commands, signals_, {.death = death});
+  }
+
+  std::uint64_t begun_ = 0, killed_ = 0, restarts_ = 0;
+};
+
+TEST_F(PlannedDeathTest, TheOthersMeetWithoutIt) {
+  const DriveResult result = run_with({survivor(), victim("exit 9")}, std::nullopt);
+  EXPECT_EQ(result.code, ExitCode::kOk) << result.message;
+  EXPECT_EQ(contents("a"), "ended\n");
+  EXPECT_GE(killed_, begun_ + 100 * kMs);
+  EXPECT_EQ(restarts_, 0u);
+}
+
+TEST_F(PlannedDeathTest, TheOthersWaitForItsNewProcess) {
+  const DriveResult result =
+      run_with({survivor(), victim("sleep 0.3; echo back >> " + file("a") + "; " + kMeet)}, 100 * kMs);
+  EXPECT_EQ(result.code, ExitCode::kOk) << result.message;
+  EXPECT_EQ(contents("a"), "back\nended\n");
+  EXPECT_GE(restarts_, killed_ + 100 * kMs);
+}
+
+TEST_F(PlannedDeathTest, ANewProcessThatFailsIsAFailure) {
+  const DriveResult result = run_with({survivor(), victim("exit 4")}, 100 * kMs);
+  EXPECT_EQ(result.code, ExitCode::kDamagedData);
+  EXPECT_EQ(result.message, "b ended with exit code 4");
+}
+
+TEST_F(PlannedDeathTest, AnEarlierEndIsAFailure) {
+  const DriveResult result = run_with({survivor(), shell("b", kMeet + "exit 5")}, 100 * kMs);
+  EXPECT_EQ(result.code, ExitCode::kDiskFault);
+  EXPECT_EQ(killed_, 0u);
 }
 
 TEST_F(DriveTest, NobodyWaitsForOneThatHasLeft) {

@@ -1,0 +1,73 @@
+#pragma once
+// What a cluster's membership shows of the recovery of a node that was killed: when it came to each step. Looked at from outside, as who
+// has started the nodes is no member.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "cluster_config/membership/board.h"
+
+namespace granary::bench::cluster {
+
+/// In the order in which they are passed.
+enum class RecoveryStep : std::uint8_t {
+  kNoticed,    ///< the membership counts the node as dead
+  kQuiet,      ///< all survivors have cut it off, and have ended what they had begun before
+  kClaimed,    ///< somebody recovers it
+  kSettled,    ///< nothing is locked any more on its behalf at other nodes
+  kRecovered,  ///< what it had done is in its log, and it owes nothing
+  kJoins,      ///< its next life has joined
+  kServes,     ///< and serves
+};
+inline constexpr std::size_t kRecoverySteps = 7;
+std::string_view name(RecoveryStep step);     ///< "noticed": for JSON
+std::string_view meaning(RecoveryStep step);  ///< for people
+
+/// When each step was seen first (CLOCK_MONOTONIC); 0: it was not.
+using StepTimes = std::array<std::uint64_t, kRecoverySteps>;
+
+/// Tells the steps from one configuration after another.
+class StepObserver {
+ public:
+  explicit StepObserver(membership::NodeId victim) : victim_(victim) {}
+  /// Steps that were passed between two looks have the time of the later one. The first configuration of all, in which the node serves,
+  /// tells which life is meant.
+  void look(const membership::Configuration& configuration, std::uint64_t now_ns);
+  const StepTimes& times() const { return times_; }
+
+ private:
+  std::optional<RecoveryStep> last_step(const membership::Configuration& configuration) const;
+
+  const membership::NodeId victim_;
+  membership::Generation life_ = 0;  ///< the one that is killed; 0: not known yet
+  StepTimes times_{};
+};
+
+/// Looks at a board from a thread of its own, from when it is made until it is stopped.
+class RecoveryWatch {
+ public:
+  RecoveryWatch(std::unique_ptr<membership::Board> board, membership::NodeId victim);
+  ~RecoveryWatch() { stop(); }
+  RecoveryWatch(const RecoveryWatch&) = delete;
+  RecoveryWatch& operator=(const RecoveryWatch&) = delete;
+  /// The times of what was seen until now.
+  const StepTimes& stop();
+
+ private:
+  void look();
+  void run();
+
+  const std::unique_ptr<membership::Board> board_;
+  StepObserver observer_;
+  std::uint64_t version_ = 0;          ///< of the document that was looked at last
+  std::atomic<bool> stopping_{false};  // relaxed: it hands nothing over
+  std::thread thread_;
+};
+
+}  // namespace granary::bench::cluster
