@@ -7,9 +7,12 @@
 
 #include "bench/cluster/apart.h"
 #include "bench/cluster/drive.h"
+#include "bench/cluster/kill_run.h"
+#include "bench/cluster/lost_life.h"
 #include "bench/cluster/merge.h"
 #include "bench/cluster/node_table.h"
 #include "bench/cluster/node_report.h"
+#include "bench/cluster/recovery_report.h"
 #include "bench/harness/json_report.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/table.h"
@@ -24,9 +27,11 @@ using Json = nlohmann::ordered_json;
 
 /// One repeat: of each node, and of all.
 struct Repeat {
+  std::vector<std::string> labels;  ///< of the nodes that came to the end
   std::vector<Measurement> nodes;
   Measurement all;
   double scale_factor = 0;  ///< of all data: each node says so
+  std::optional<KilledRun> killed = {};
 };
 
 bool same_types(const Measurement& one, const Measurement& other) {
@@ -40,28 +45,39 @@ bool same_start(const Measurement& one, const Measurement& other) {
   return one.cluster->start == other.cluster->start;
 }
 
+/// Whether the node's report is that of a life which began later than those of the others.
+bool came_back(const NodesRun& run, std::size_t node) { return run.kill && run.kill->kill.node == node; }
+
+/// What does not fit together in the reports of two nodes of one run.
+Status compare(const NodesRun& run, const Repeat& repeat, std::size_t one, std::size_t other) {
+  const std::string &label = repeat.labels[one], &other_label = repeat.labels[other];
+  if (!same_types(repeat.nodes[one], repeat.nodes[other])) {
+    return {StatusCode::kDamaged,
+            fmt::format("{} reports other types of transactions than {}; is its report of the same version and run?",
+                        other_label, label)};
+  }
+  const bool began_later = came_back(run, one) || came_back(run, other);
+  if (began_later || same_start(repeat.nodes[one], repeat.nodes[other])) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("{} and {} report different runs: they were not started together", label, other_label)};
+}
+
+/// A node that was killed and not started again has left none.
 Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>& paths) {
   Repeat repeat;
   for (std::size_t node = 0; node < paths.size(); ++node) {
+    if (came_back(run, node) && !run.kill->kill.restart_after_seconds) continue;
     const Result<Json> report = read_report(paths[node], run.labels[node]);
     if (!report.ok()) return report.status();
     Result<Measurement> measured = measurement_of(*report);
     if (!measured.ok()) return measured.status();
+    repeat.labels.push_back(run.labels[node]);
     repeat.nodes.push_back(std::move(*measured));
     repeat.scale_factor = report->value("scalefactor", 0.0);
-    if (!same_types(repeat.nodes.front(), repeat.nodes.back())) {
-      return Status(StatusCode::kDamaged,
-                    fmt::format("{} reports other types of transactions than {}; is its report of "
-                                "the same version and run?",
-                                run.labels[node], run.labels.front()));
-    }
-    if (!same_start(repeat.nodes.front(), repeat.nodes.back())) {
-      return Status(StatusCode::kInvalidArgument,
-                    fmt::format("{} and {} report different runs: they were not started together", run.labels.front(),
-                                run.labels[node]));
+    for (std::size_t earlier = 0; earlier + 1 < repeat.nodes.size(); ++earlier) {
+      if (Status fits = compare(run, repeat, earlier, repeat.nodes.size() - 1); !fits.ok()) return fits;
     }
   }
-  repeat.all = merged(repeat.nodes);
   return repeat;
 }
 
@@ -72,7 +88,8 @@ struct Reports {
 };
 
 /// Runs all nodes once. `*driven` tells how they ended.
-Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, DriveResult* driven) {
+Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, const DriveOptions& options,
+                         DriveResult* driven) {
   auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string());
   if (!directory.ok()) return directory.status();
   Reports reports{std::move(*directory), {}};
@@ -81,9 +98,7 @@ Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, DriveR
     reports.paths.push_back(fmt::format("{}/node-{}.json", reports.directory->path(), node));
     commands.push_back({run.labels[node], run.words(node, reports.paths.back())});
   }
-  // What a command joins by itself, it also wants of nodes that go on after another's death.
-  constexpr int kGoOn_ms = 2'000;
-  *driven = drive(commands, signals, {.go_on_ms = run.command.join ? kGoOn_ms : 0});
+  *driven = drive(commands, signals, options);
   return reports;
 }
 
@@ -99,8 +114,10 @@ ExitCode failed(const Status& status, ExitCode code) {
 /// One run, of which the command itself makes something, also of what is left when nodes have died: a check that fails then counts for
 /// more than their death.
 ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
+  // What a command joins by itself, it also wants of nodes that go on after another's death.
+  constexpr int kGoOn_ms = 2'000;
   DriveResult driven;
-  const Result<Reports> reports = run_once(run, signals, &driven);
+  const Result<Reports> reports = run_once(run, signals, {.go_on_ms = kGoOn_ms}, &driven);
   if (!reports.ok()) return failed(reports.status(), driven.code);
   const bool whole = came_to_an_end(driven);
   const ExitCode joined = run.command.join(run.flags, {.files = reports->paths, .whole = whole});
@@ -109,25 +126,46 @@ ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
   return joined == ExitCode::kCheckFailed ? joined : ended;
 }
 
-Json nodes_json(const NodesRun& run, const std::vector<Repeat>& repeats) {
+Json nodes_json(const std::vector<Repeat>& repeats) {
   Json list = Json::array();
   for (const Repeat& repeat : repeats) {
     Json nodes = Json::object();
-    for (std::size_t i = 0; i < repeat.nodes.size(); ++i) nodes[run.labels[i]] = repeat_json(repeat.nodes[i]);
+    for (std::size_t i = 0; i < repeat.nodes.size(); ++i) nodes[repeat.labels[i]] = repeat_json(repeat.nodes[i]);
     list.push_back(std::move(nodes));
   }
   return list;
+}
+
+std::vector<KilledRun> killed_runs(const std::vector<Repeat>& repeats) {
+  std::vector<KilledRun> runs;
+  for (const Repeat& repeat : repeats) {
+    if (repeat.killed) runs.push_back(*repeat.killed);
+  }
+  return runs;
+}
+
+/// The nodes' figures as text, and, if one was killed, what came of that; of the repeat `shown`.
+std::string nodes_text(const NodesRun& run, const std::vector<Repeat>& repeats, std::size_t shown) {
+  const Repeat& repeat = repeats[shown];
+  std::string text = node_table(repeat.labels, repeat.nodes, repeat.all);
+  if (!repeat.killed) return text;
+  const bool is_back = run.kill->kill.restart_after_seconds.has_value();
+  text += fmt::format(
+      "{} {}\n\n", run.labels[run.kill->kill.node],
+      is_back ? "was killed; its figures above count since it came back" : "was killed, and has left no figures");
+  return text + recovery_text(run.labels, killed_runs(repeats), shown);
 }
 
 /// `apart`: if the nodes were not started by this process.
 ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const Apart* apart = nullptr) {
   std::vector<Measurement> totals;
   for (const Repeat& repeat : repeats) totals.push_back(repeat.all);
-  const Repeat& median = repeats[median_by_throughput(totals)];
+  const std::size_t median = median_by_throughput(totals);
   const Machine machine = describe_machine();
-  Json json =
-      json_report({run.command, run.flags, run.settings, machine, median.scale_factor, totals, run.labels.size()});
-  json["granary"]["nodes"] = nodes_json(run, repeats);
+  Json json = json_report(
+      {run.command, run.flags, run.settings, machine, repeats[median].scale_factor, totals, run.labels.size()});
+  json["granary"]["nodes"] = nodes_json(repeats);
+  if (run.kill) json["granary"]["killed"] = recovery_json(run.labels, killed_runs(repeats));
   if (apart != nullptr) put_into(json, *apart);
   const std::string title =
       fmt::format("granary cluster {} {}, {} nodes of {} worker{} each, {}", apart == nullptr ? "run" : "merge",
@@ -135,11 +173,38 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const A
                   apart == nullptr ? base::version_text() : apart->version);
   if (apart == nullptr) note_build_type();
   const ExitCode written =
-      bench::report(result_text(title, totals) + "\n" + node_table(run.labels, median.nodes, median.all),
-                    run.flags.text("json"), json);
+      bench::report(result_text(title, totals) + "\n" + nodes_text(run, repeats, median), run.flags.text("json"), json);
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(totals);
   return found == ExitCode::kOk ? check_memory_sufficed(totals) : found;
+}
+
+/// One repeat, from start to end. `*code` is how the nodes ended if there is none.
+Result<Repeat> run_repeat(const NodesRun& run, const StopSignals& signals, ExitCode* code) {
+  std::unique_ptr<KillRun> kill;
+  if (run.kill) {
+    auto board = run.kill->open_board();
+    if (!board.ok()) return board.status();
+    auto made = KillRun::make(run.kill->kill, run.labels.size(), run.flags, std::move(*board));
+    if (!made.ok()) return made.status();
+    kill = std::move(*made);
+  }
+  DriveResult driven;
+  const Result<Reports> reports = run_once(run, signals, kill ? kill->options() : DriveOptions(), &driven);
+  *code = driven.code;
+  if (!reports.ok()) return reports.status();
+  if (!came_to_an_end(driven)) return Status(StatusCode::kUnavailable, driven.message);
+  Result<Repeat> repeat = read_reports(run, reports->paths);
+  if (!repeat.ok()) return repeat;
+  if (kill) {
+    auto killed = kill->end();
+    if (!killed.ok()) return killed.status();
+    repeat->killed = std::move(*killed);
+    if (repeat->nodes.size() == run.labels.size())
+      add_lost_life(kill->lost_account(), repeat->nodes, run.kill->kill.node);
+  }
+  repeat->all = merged(repeat->nodes);
+  return repeat;
 }
 
 }  // namespace
@@ -152,12 +217,9 @@ ExitCode run_nodes(const NodesRun& run) {
   if (run.command.join) return run_and_join(run, signals);
   std::vector<Repeat> repeats;
   for (std::uint64_t i = 0; i < run.flags.integer("repeat") && !signals.requested(); ++i) {
-    DriveResult driven;
-    const Result<Reports> reports = run_once(run, signals, &driven);
-    if (!reports.ok()) return failed(reports.status(), driven.code);
-    if (!came_to_an_end(driven)) return refuse(driven.code, driven.message);
-    Result<Repeat> repeat = read_reports(run, reports->paths);
-    if (!repeat.ok()) return failed(repeat.status(), driven.code);
+    ExitCode code = ExitCode::kOk;
+    Result<Repeat> repeat = run_repeat(run, signals, &code);
+    if (!repeat.ok()) return failed(repeat.status(), code);
     repeats.push_back(std::move(*repeat));
   }
   return report(run, repeats);
@@ -171,8 +233,9 @@ ExitCode merge_nodes(const NodesRun& run, const std::vector<std::uint16_t>& node
     return refuse(ExitCode::kEnvironment, writable.message());
   const Result<Apart> apart = read_apart(run.command.name, nodes, run.labels, reports);
   if (!apart.ok()) return failed(apart.status(), ExitCode::kOk);
-  const Result<Repeat> repeat = read_reports(run, reports);
+  Result<Repeat> repeat = read_reports(run, reports);
   if (!repeat.ok()) return failed(repeat.status(), ExitCode::kOk);
+  repeat->all = merged(repeat->nodes);
   Settings settings = run.settings;
   if (const auto workers = apart->parameters.find("workers");
       workers != apart->parameters.end() && workers->is_number_unsigned())

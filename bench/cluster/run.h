@@ -4,12 +4,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/cluster/kill.h"
 #include "bench/harness/command.h"
+#include "cluster_config/membership/board.h"
 
 namespace granary::bench::cluster {
+
+/// A node is killed in each repeat.
+struct KillPlan {
+  Kill kill;
+  std::function<Result<std::unique_ptr<membership::Board>>()> open_board;  ///< the one at which the nodes meet
+};
 
 struct NodesRun {
   const BenchCommand& command;
@@ -19,6 +29,7 @@ struct NodesRun {
   /// The program and arguments that run one repeat on the node of this place among the labels, and write its report (--json)
   /// to the file.
   std::function<std::vector<std::string>(std::size_t node, const std::string& report)> words;
+  std::optional<KillPlan> kill = {};
 };
 
 /// Each repeat starts all nodes anew.

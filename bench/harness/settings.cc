@@ -85,6 +85,20 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
+bool kills(const FlagValues& flags) { return flags.declared("kill") && !flags.text("kill").empty(); }
+
+/// The time line that a driven node shares with the others. Nobody can check the data of a node that does not come back.
+Status set_time_line(Settings& settings) {
+  auto line = TimeLine::at(kTimeLineDescriptor);
+  if (!line.ok()) return line.status();
+  const TimeLineShape& shape = (*line)->shape();
+  if (shape.nodes != settings.share.nodes || shape.workers != settings.workers)
+    return {StatusCode::kInvalidArgument, "the time line is of a run with other nodes or workers"};
+  settings.verify = settings.verify && shape.returns != 0;
+  settings.time_line = std::move(*line);
+  return {};
+}
+
 /// Which node of which cluster this process is.
 Status set_node(const FlagValues& flags, Settings& settings) {
   if (!flags.declared("cluster")) return {};
@@ -94,6 +108,7 @@ Status set_node(const FlagValues& flags, Settings& settings) {
   if (file.empty() != (id == 0))
     return refusal("--cluster and --node go together, for one node; 'granary cluster run' starts all of a host");
   if (!flags.text("reports").empty()) return refusal("--reports is for 'granary cluster merge'");
+  if (file.empty() && kills(flags)) return refusal("--kill is for 'granary cluster run'");
   if (file.empty()) return flags.enabled("driven") ? refusal("--driven is for 'granary cluster run'") : Status();
   if (flags.given("repeat") && flags.integer("repeat") != 1)
     return refusal("--repeat: a node of a cluster runs once; start all nodes anew");
@@ -116,8 +131,9 @@ Status set_node(const FlagValues& flags, Settings& settings) {
                     .in_cluster = true};
   settings.cluster = {
       .file = file, .node = node->id, .database = settings.options, .start_timeout_ms = start_timeout_ms(flags)};
-  if (flags.enabled("driven")) settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
-  return {};
+  if (!flags.enabled("driven")) return !kills(flags) ? Status() : refusal("--kill is for 'granary cluster run'");
+  settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
+  return kills(flags) ? set_time_line(settings) : Status();
 }
 
 Status set_read_lock(const FlagValues& flags, Settings& settings) {
@@ -169,6 +185,14 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
     flags.push_back(
         switch_flag("driven", false,
                     "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
+    if (command.survives_kill) {
+      flags.push_back(
+          text_flag("kill", "", "NODE@SECONDS",
+                    "For 'granary cluster run': kills the node's process (SIGKILL) so many seconds after the "
+                    "measurement began, and tells how the cluster recovers. The nodes have data_directory."));
+      flags.push_back(real_flag("restart_after", 0, 0, 1e6, "seconds",
+                                "With --kill: starts the killed node again so many seconds later; 0: never."));
+    }
     flags.push_back(
         text_flag("reports", "", "a,b",
                   "For 'granary cluster merge': what the nodes have left (--json), in the order of their ids."));

@@ -10,6 +10,7 @@
 #include "bench/harness/trial.h"
 #include "cluster_config/load.h"
 #include "src/cli/commands.h"
+#include "src/node/node_fabric.h"
 
 namespace granary::cli {
 namespace {
@@ -50,6 +51,20 @@ std::vector<std::string> passed_on(const bench::FlagValues& flags) {
   return words;
 }
 
+/// Which node is killed, if any.
+Result<std::optional<bench::cluster::KillPlan>> kill_plan(const bench::BenchCommand& command,
+                                                          const bench::FlagValues& flags,
+                                                          const cluster_config::ClusterConfig& config) {
+  using Plan = std::optional<bench::cluster::KillPlan>;
+  const auto kill = bench::cluster::kill_from(command, flags, config);
+  if (!kill.ok()) return kill.status();
+  if (!*kill) return Plan();
+  return Plan({.kill = **kill, .open_board = [&config] {
+                 db::make_run_directory(config);
+                 return db::open_board(config);
+               }});
+}
+
 }  // namespace
 
 bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::FlagValues& flags) {
@@ -72,6 +87,8 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   const auto nodes = nodes_of(flags);
   const Status status = nodes.ok() ? check_one_host(nodes->config) : nodes.status();
   if (!status.ok()) return bench::refuse(bench::exit_code_of(status), status.message());
+  auto kill = kill_plan(command, flags, nodes->config);
+  if (!kill.ok()) return bench::refuse(bench::exit_code_of(kill.status()), kill.status().message());
   bench::Settings settings;
   settings.workers = static_cast<std::uint32_t>(flags.integer("workers"));
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -82,7 +99,7 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
                {fmt::format("--node={}", nodes->config.nodes[node].id), "--driven", "--repeat=1", "--json=" + report});
     return all;
   };
-  return bench::cluster::run_nodes({command, flags, settings, nodes->labels, node_words});
+  return bench::cluster::run_nodes({command, flags, settings, nodes->labels, node_words, std::move(*kill)});
 }
 
 std::string cluster_run_help() {
@@ -92,7 +109,11 @@ std::string cluster_run_help() {
       "their results as one, with a line a node. The flags are those of 'granary bench NAME'; --workers counts for\n"
       "each node, at most as many as the file gives it. Each repeat starts the nodes anew. On several hosts, start\n"
       "each node by 'granary bench NAME --cluster=FILE --node=N --json=REPORT', and see 'granary cluster merge\n"
-      "--help'.\n\n";
+      "--help'.\n\n"
+      "With --kill=NODE@SECONDS a node's process is killed so many seconds after the measurement began, and with\n"
+      "--restart_after=SECONDS started again so many seconds later. The result then tells when the others noticed,\n"
+      "when the node was recovered, served and was used again, how much was committed meanwhile, by 50 ms and node,\n"
+      "and of each such figure the median and the greatest over all repeats. The nodes need 'data_directory'.\n\n";
   for (const bench::BenchCommand* command : bench_commands()) {
     if (command->on_nodes) text += fmt::format("  {:<9} {}\n", command->name, command->summary);
   }

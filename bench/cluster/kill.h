@@ -1,0 +1,24 @@
+#pragma once
+// --kill and --restart_after: which node of a run is killed, and when.
+
+#include <cstdint>
+#include <optional>
+
+#include "bench/harness/command.h"
+#include "cluster_config/config.h"
+
+namespace granary::bench::cluster {
+
+struct Kill {
+  std::size_t node = 0;  ///< its place in the cluster file
+  std::uint16_t id = 0;
+  double at_seconds = 0;                          ///< since the measured window began
+  std::optional<double> restart_after_seconds{};  ///< since it was killed; none: it is not started again
+};
+
+/// None if no node is to be killed. An error is a usage error: the flags contradict each other or the cluster file, or the benchmark's data
+/// could not be judged afterwards.
+Result<std::optional<Kill>> kill_from(const BenchCommand& command, const FlagValues& flags,
+                                      const cluster_config::ClusterConfig& config);
+
+}  // namespace granary::bench::cluster
