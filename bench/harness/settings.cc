@@ -144,6 +144,34 @@ Status set_read_lock(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
+/// Of a benchmark that runs on the nodes of a cluster, too.
+void add_cluster_flags(const BenchCommand& command, std::vector<Flag>& flags) {
+  const ClusterOptions unset;
+  flags.push_back(flag_of("cluster", option::row<&ClusterOptions::file>(), unset,
+                          "The benchmark runs on its nodes: see 'granary cluster run --help'."));
+  flags.push_back(flag_of("node", option::row<&ClusterOptions::node>(), unset,
+                          "It starts each node by hand, on a host of its own."));
+  flags.push_back(start_timeout_flag());
+  flags.push_back(
+      switch_flag("driven", false,
+                  "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
+  if (command.survives_kill) {
+    flags.push_back(text_flag("kill", "", "NODE@SECONDS",
+                              "For 'granary cluster run': kills the node's process (SIGKILL) so many seconds after the "
+                              "measurement began, and tells how the cluster recovers. The nodes have data_directory."));
+    flags.push_back(real_flag("restart_after", 0, 0, 1e6, "seconds",
+                              "With --kill: starts the killed node again so many seconds later; 0: never."));
+  }
+  flags.push_back(
+      text_flag("reports", "", "a,b",
+                "For 'granary cluster merge': what the nodes have left (--json), in the order of their ids."));
+  flags.push_back(choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
+                              "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "
+                              "or leased first; two_pc_tcp, a baseline by two-phase commit over TCP."));
+  flags.push_back(
+      flag_of("read_lock", option::row<&ClusterOptions::read_lock>(), unset, "Only with --protocol=lease_2pl."));
+}
+
 }  // namespace
 
 std::vector<Flag> common_flags(const BenchCommand& command) {
@@ -175,34 +203,7 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   for_each_option_flag([&](const char* name, const auto& row, const char* more) {
     flags.push_back(flag_of(name, row, initial_options(), more));
   });
-  if (command.on_nodes) {
-    const ClusterOptions unset;
-    flags.push_back(flag_of("cluster", option::row<&ClusterOptions::file>(), unset,
-                            "The benchmark runs on its nodes: see 'granary cluster run --help'."));
-    flags.push_back(flag_of("node", option::row<&ClusterOptions::node>(), unset,
-                            "It starts each node by hand, on a host of its own."));
-    flags.push_back(start_timeout_flag());
-    flags.push_back(
-        switch_flag("driven", false,
-                    "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
-    if (command.survives_kill) {
-      flags.push_back(
-          text_flag("kill", "", "NODE@SECONDS",
-                    "For 'granary cluster run': kills the node's process (SIGKILL) so many seconds after the "
-                    "measurement began, and tells how the cluster recovers. The nodes have data_directory."));
-      flags.push_back(real_flag("restart_after", 0, 0, 1e6, "seconds",
-                                "With --kill: starts the killed node again so many seconds later; 0: never."));
-    }
-    flags.push_back(
-        text_flag("reports", "", "a,b",
-                  "For 'granary cluster merge': what the nodes have left (--json), in the order of their ids."));
-    flags.push_back(
-        choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
-                    "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "
-                    "or leased first; two_pc_tcp, a baseline by two-phase commit over TCP."));
-    flags.push_back(
-        flag_of("read_lock", option::row<&ClusterOptions::read_lock>(), unset, "Only with --protocol=lease_2pl."));
-  }
+  if (command.on_nodes) add_cluster_flags(command, flags);
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
   flags.push_back(
