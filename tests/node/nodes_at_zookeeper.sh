@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two nodes whose ZooKeeper server stands still for longer than a session, so that all lose their membership:
+# Two nodes whose ZooKeeper server stands still for longer than a session, so that one of them, or both, lose their membership:
 # - a bank (bank_node.cc) that moves money meanwhile comes back under a supervisor, which is a loop here, with all that was released;
 # - `granary node` says that it does not hear ZooKeeper, comes back by itself, and serves.
 # Then ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. At the end all the money is counted.
@@ -81,10 +81,25 @@ for node in 1 2; do
   echo $! > "pid-$node"
 done
 await 120 told "of 2 serves" 1
-stall
-await 120 told "of 2 serves" 2
+# Who hears the server first may keep its session; then it recovers the other one, which comes back to it.
+anybody_starts_again() { grep -qs "starts again with its data" errors-1 errors-2; }
+goes_on() {
+  for node in 1 2; do
+    if grep -qs "starts again with its data" "errors-$node"; then
+      [[ $(grep -c "of 2 serves" "output-$node") -ge 2 ]] || return 1
+    else
+      grep -qs "is still a member" "errors-$node" || return 1
+    fi
+  done
+}
+for _ in 1 2 3 4 5; do
+  stall
+  sleep 1
+  anybody_starts_again && break
+done
+anybody_starts_again || fail "nobody said that it starts again"
+await 120 goes_on
 told "has not been heard from" 1 || fail "nobody said that ZooKeeper was silent"
-told "starts again with its data" 1 || fail "nobody said that it starts again"
 echo "after $SECONDS s, the nodes serve again"
 
 "$zookeeper" stop zookeeper
