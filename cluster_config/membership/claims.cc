@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "cluster_config/membership/member_text.h"
 #include "cluster_config/membership/membership.h"
@@ -26,6 +27,10 @@ std::uint64_t quiet_number(const Configuration& configuration, const Owed& debt)
   return waits ? std::max(debt.number, claimer->number) : debt.number;
 }
 
+std::string not_all_quiet(NodeId node, Generation generation) {
+  return fmt::format("not all members are quiet about {}", life_text(node, generation));
+}
+
 }  // namespace
 
 Status Membership::claim(NodeId node, Generation generation) {
@@ -39,7 +44,7 @@ Status Membership::claim(NodeId node, Generation generation) {
                                 life_text(debt->claimed_by, debt->claimed_generation)));
     }
     if (!configuration.quiet_since(quiet_number(configuration, *debt)) && !base::injected("claim-before-quiet"))
-      return refuse(fmt::format("not all members are quiet about {}", life_text(node, generation)));
+      return refuse(not_all_quiet(node, generation));
     debt->claimed_by = options_.node;
     debt->claimed_generation = generation_;
     debt->phase = RecoveryPhase::kWaiting;
@@ -47,34 +52,44 @@ Status Membership::claim(NodeId node, Generation generation) {
   });
 }
 
-Status Membership::change_claimed(NodeId node, Generation generation, FunctionRef<void(Configuration&, Owed&)> edit) {
+Status Membership::change_claimed(NodeId node, Generation generation, FunctionRef<Status(Configuration&, Owed&)> edit) {
   return document_.amend([&](Configuration& configuration) -> Status {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
     Owed* const debt = configuration.debt(node, generation);
     const bool has = debt != nullptr && debt->claimed_by == options_.node && debt->claimed_generation == generation_;
     if (!has) return refuse(fmt::format("node {} has no claim on {}", options_.node, life_text(node, generation)));
-    edit(configuration, *debt);
-    return {};
+    return edit(configuration, *debt);
   });
 }
 
 Status Membership::note_phase(NodeId node, Generation generation, RecoveryPhase phase) {
-  return change_claimed(node, generation, [phase](Configuration&, Owed& debt) { debt.phase = phase; });
-}
-
-Status Membership::note_recovered(NodeId node, Generation generation) {
-  return change_claimed(node, generation, [](Configuration& configuration, Owed& recovered) {
-    const Owed gone = recovered;
-    base::invariant("I27", base::injected("claim-before-quiet") || configuration.quiet_since(gone.number));
-    std::erase(configuration.owed, gone);
+  return change_claimed(node, generation, [phase](Configuration&, Owed& debt) -> Status {
+    debt.phase = phase;
+    return {};
   });
 }
 
+/// This member was quiet when it claimed. Another one may have begun to serve since then, and have yet to say that it is.
+Status Membership::note_recovered(NodeId node, Generation generation) {
+  return change_claimed(
+      node, generation, [this, node, generation](Configuration& configuration, Owed& recovered) -> Status {
+        const Owed gone = recovered;
+        const bool ignores_quiet = base::injected("claim-before-quiet");
+        const Member& own = *configuration.find(options_.node);
+        base::invariant("I27", ignores_quiet || own.state != MemberState::kServing || own.quiet.number >= gone.number);
+        if (!ignores_quiet && !configuration.quiet_since(gone.number))
+          return {StatusCode::kUnavailable, not_all_quiet(node, generation)};
+        std::erase(configuration.owed, gone);
+        return {};
+      });
+}
+
 Status Membership::give_up_claim(NodeId node, Generation generation) {
-  return change_claimed(node, generation, [](Configuration&, Owed& debt) {
+  return change_claimed(node, generation, [](Configuration&, Owed& debt) -> Status {
     debt.claimed_by = 0;
     debt.claimed_generation = 0;
     debt.phase = RecoveryPhase::kWaiting;
+    return {};
   });
 }
 

@@ -138,7 +138,8 @@ class Membership {
   Status claim(NodeId node, Generation generation);
   /// Tells the others how far the recovery has come that this node has claimed. kFailedPrecondition if it has the claim no more.
   Status note_phase(NodeId node, Generation generation, RecoveryPhase phase);
-  /// The life that this node has claimed owes nothing any more. kFailedPrecondition as above.
+  /// The life that this node has claimed owes nothing any more. kFailedPrecondition as above; kUnavailable while a member that has begun
+  /// to serve since the claim is not quiet yet, so it is to be tried again soon.
   Status note_recovered(NodeId node, Generation generation);
   /// Gives a claim back, if this node has it.
   Status give_up_claim(NodeId node, Generation generation);
@@ -160,7 +161,7 @@ class Membership {
   Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);
   /// Changes what a life owes whose recovery this node has claimed.
-  Status change_claimed(NodeId node, Generation generation, FunctionRef<void(Configuration&, Owed&)> edit);
+  Status change_claimed(NodeId node, Generation generation, FunctionRef<Status(Configuration&, Owed&)> edit);
   void extend(std::uint64_t valid_until_us);
   Status end_as(MemberState state);
   Status follow(Configuration& configuration);

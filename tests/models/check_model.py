@@ -32,7 +32,8 @@ def main():
             code, output = run(command, folder)
             if code != 0:
                 sys.exit(f"{' '.join(command)} failed:\n{output}")
-        _, output = run(["./pan", "-m100000"], folder)
+        # A hash table of 2^20 entries to begin with: it grows as needed, and a larger one costs more than most searches do.
+        _, output = run(["./pan", "-m100000", "-w20"], folder)
     print(output)
     errors = re.search(r"errors: (\d+)", output)
     if errors is None or "Search not completed" in output and errors.group(1) == "0":

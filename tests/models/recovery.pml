@@ -1,5 +1,5 @@
-/* Node M dies, the others recover what it left, and it comes back: the design of what the product cannot do yet. Record A is at the
- * survivor S, B at the survivor T, and C at M.
+/* Node M dies, the others recover what it left, and it comes back. Record A is at the survivor S, B at the
+ * survivor T, and C at M.
  *
  * A worker of M names its locks, posts their CASes, decides, posts the write-backs, and sets the completion mark (I10, I5). M may be
  * declared dead at any moment. It goes on as a zombie until its process is killed, and the network carries out what M has posted

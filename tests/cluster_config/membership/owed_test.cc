@@ -77,6 +77,24 @@ TEST_F(OwedSuite, OneRecoversAndTheDebtIsGone) {
   EXPECT_FALSE(one->claim(3, 1).ok());
 }
 
+/// It joined before the death, so it has not been asked about the claim; the recoverer waits for its word, and does not end because of it.
+TEST_F(OwedSuite, WhoBeginsToServeDuringARecoveryIsWaitedFor) {
+  Serving one(world(), 1);
+  Node two(world(), 2);
+  { Serving three(world(), 3); }
+  const std::uint64_t number = one.number_of_debt(3, 1);
+  one.be_quiet(number);
+  ASSERT_TRUE(one->claim(3, 1).ok());
+  ASSERT_TRUE(two->serve().ok());
+  const Status early = one->note_recovered(3, 1);
+  EXPECT_EQ(early.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(early.message(), HasSubstr("not all members are quiet about life 1 of node 3"));
+  EXPECT_NE(one->configuration()->debt(3, 1), nullptr);
+  ASSERT_TRUE(two->be_quiet({.number = number, .epoch = 10}).ok());
+  EXPECT_TRUE(one->note_recovered(3, 1).ok());
+  EXPECT_TRUE(one->configuration()->owed.empty());
+}
+
 TEST_F(OwedSuite, AClaimCanBeGivenBack) {
   Serving one(world(), 1);
   Serving two(world(), 2);
