@@ -252,6 +252,28 @@ TEST(ChainLog, UntilChainsAreKeptTheyRunAsOneTransaction) {
   life.worker.reset();
 }
 
+/// As other nodes of a cluster do, which call as soon as a node has started.
+TEST(ChainLog, CallsMayGoOnWhileChainsBeginToBeKept) {
+  constexpr int kCalls = 300;
+  const tests::TemporaryDirectory directory;
+  Life life(directory.path());
+  life.fill(kCalls);
+  std::atomic<int> done{0};
+  std::thread caller([&] {
+    Worker worker = life.database->register_worker().value();
+    Moved moved;
+    for (; done < kCalls; ++done)
+      EXPECT_TRUE(life.procedures.call(worker, life.procedure, Move{1, 1, 1}, moved).committed());
+  });
+  while (done < kCalls / 3) std::this_thread::yield();
+  EXPECT_EQ(life.procedures.keep_chains(*life.database, *life.worker).value(), 0U);
+  caller.join();
+  EXPECT_EQ(life.balance(life.bank->first), 0);
+  EXPECT_EQ(life.balance(life.bank->second), kCalls);
+  EXPECT_EQ(life.procedures.calls_left(), 0U);
+  life.worker.reset();
+}
+
 TEST(ChainLog, WithoutChainsThereIsNothingToKeep) {
   const tests::TemporaryDirectory directory;
   Life life(directory.path());
