@@ -47,7 +47,7 @@ Status Membership::claim(NodeId node, Generation generation) {
       return refuse(not_all_quiet(node, generation));
     debt->claimed_by = options_.node;
     debt->claimed_generation = generation_;
-    debt->phase = RecoveryPhase::kWaiting;
+    if (debt->phase != RecoveryPhase::kGivenUp) debt->phase = RecoveryPhase::kWaiting;
     return {};
   });
 }
@@ -88,7 +88,7 @@ Status Membership::give_up_claim(NodeId node, Generation generation) {
   return change_claimed(node, generation, [](Configuration&, Owed& debt) -> Status {
     debt.claimed_by = 0;
     debt.claimed_generation = 0;
-    debt.phase = RecoveryPhase::kWaiting;
+    debt.phase = RecoveryPhase::kGivenUp;
     return {};
   });
 }

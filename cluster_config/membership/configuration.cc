@@ -19,8 +19,9 @@ using nlohmann::json;
 constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kFormatWithoutOwed = 1;  ///< of releases that let dead nodes come back only with all others
 constexpr std::array<std::string_view, 5> kStates = {"joining", "ready", "serving", "left",
-                                                     "dead"};                             // in MemberState's order
-constexpr std::array<std::string_view, 3> kPhases = {"waiting", "settling", "adopting"};  // in RecoveryPhase's order
+                                                     "dead"};  // in MemberState's order
+constexpr std::array<std::string_view, 4> kPhases = {"waiting", "settling", "adopting",
+                                                     "given up"};  // in RecoveryPhase's order
 
 bool before(const Member& member, NodeId id) { return member.id < id; }
 

@@ -68,6 +68,7 @@ enum class RecoveryPhase : std::uint8_t {
   kWaiting,   ///< for all members to be quiet, and for one that can open the dead node's directory
   kSettling,  ///< claimed: what the life had under way at other nodes is written there and freed
   kAdopting,  ///< what its rings have is being put into its log
+  kGivenUp,   ///< nobody has the claim, since whoever had it could not recover the life
 };
 std::string_view name(RecoveryPhase phase);
 

@@ -141,7 +141,8 @@ class Membership {
   /// The life that this node has claimed owes nothing any more. kFailedPrecondition as above; kUnavailable while a member that has begun
   /// to serve since the claim is not quiet yet, so it is to be tried again soon.
   Status note_recovered(NodeId node, Generation generation);
-  /// Gives a claim back, if this node has it.
+  /// Gives a claim back, if this node has it: it cannot recover the life. Nobody waits for that any more (RecoveryPhase::kGivenUp), until a
+  /// recoverer gets further.
   Status give_up_claim(NodeId node, Generation generation);
   /// From now on nothing is committed here, and the membership is no more to be used but to be ended: what is still under way gives up.
   void stop();

@@ -50,6 +50,8 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   // Of transactions across nodes.
   kNodeUnreachable,  ///< a node that the transaction needs does not answer: it is dead, or cut off; or it was holding a record
                      ///< when it died, which stays locked until it is recovered
+  kNodeRecovering,  ///< the same, but the node's recovery is under way, or it is on its way back, or has just come back: what needs
+                    ///< it goes on once it serves again
   kMessageTooLarge,  ///< a message to another node would be too long: too many keys declared of a table that is scanned
   kTooMuchUndelivered,  ///< the worker has left too much locked at nodes that it cannot reach; first that is given back
   kEpochsApart,         ///< the nodes did not reach the transaction's epoch in time (bounded wait)
@@ -59,7 +61,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
                     ///< for too long to know whether it is (Cluster::status() tells which)
   kMisuse,  ///< commit() of a transaction that had ended, or from another thread; nothing happened
 };
-inline constexpr std::size_t kAbortReasons = 24;
+inline constexpr std::size_t kAbortReasons = 25;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 std::string_view name(AbortReason reason);
@@ -68,8 +70,9 @@ std::string_view meaning(AbortReason reason);
 /// Short lower-case name, e.g. "not_found".
 std::string_view name(Outcome outcome);
 
-/// True for aborts that a retry can mend (conflicts); false for kNone, kUser, kOutOfMemory, kUniqueViolation, kEpochsUsedUp,
-/// kLogEntryTooLarge, kLogFailed, kNodeUnreachable, kMessageTooLarge, kTooMuchUndelivered, kMembershipLost and kMisuse.
+/// True for aborts that a retry can mend (conflicts, and kNodeRecovering, which may take a while); false for kNone, kUser, kOutOfMemory,
+/// kUniqueViolation, kEpochsUsedUp, kLogEntryTooLarge, kLogFailed, kNodeUnreachable, kMessageTooLarge, kTooMuchUndelivered,
+/// kMembershipLost and kMisuse.
 bool is_retryable(AbortReason reason);
 
 }  // namespace granary

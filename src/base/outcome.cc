@@ -37,6 +37,10 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      "a node that the transaction needs does not answer, or held a record when it died; see that it runs and is "
      "reached",
      false},
+    {"node_recovering",
+     "a node that the transaction needs, or that held a record when it died, is being recovered; retry until it serves "
+     "again",
+     true},
     {"message_too_large",
      "a message to another node would be longer than 256 KiB; declare fewer keys of a table that the transaction scans",
      false},

@@ -22,9 +22,22 @@ inline bool held_by_dead(const Record* record, const Shared& shared) {
   return record::is_shared(record) && held_by_dead(record::shared_of(*record).state(), shared);
 }
 
-/// Why a transaction ends that has waited for the record: `busy`, unless waiting cannot help.
-inline AbortReason why_busy(const Record* record, const Shared& shared, AbortReason busy) {
-  return held_by_dead(record, shared) ? AbortReason::kNodeUnreachable : busy;
+/// Whether the nodes of the cluster recover one another, so that one that has died comes back while the others serve.
+inline bool nodes_come_back(const WorkerState& worker) { return worker.comes_back != nullptr && *worker.comes_back; }
+
+/// Why a transaction ends that needs a node which cannot be used, or what that node held when it died.
+inline AbortReason why_unusable(membership::NodeId node, const WorkerState& worker) {
+  const bool comes_back = nodes_come_back(worker) && (*worker.comes_back)(node);
+  return comes_back ? AbortReason::kNodeRecovering : AbortReason::kNodeUnreachable;
+}
+
+/// Why a transaction ends that has waited for a record with this state word: `busy`, unless its holder has died.
+inline AbortReason why_busy(record::StateWord state, const WorkerState& worker, AbortReason busy) {
+  if (!held_by_dead(state, worker.shared)) return busy;
+  return why_unusable(static_cast<membership::NodeId>(record::holder_of(state).node), worker);
+}
+inline AbortReason why_busy(const Record* record, const WorkerState& worker, AbortReason busy) {
+  return record::is_shared(record) ? why_busy(record::shared_of(*record).state(), worker, busy) : busy;
 }
 
 /// When the last of the leases ends that keep a transaction from its writes here; 0: there is none.

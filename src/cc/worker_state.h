@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -112,6 +113,9 @@ struct WorkerState {
         nodes(slabs, shared_state.epochs) {}
 
   Shared& shared;
+  /// Of a worker of a cluster: cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by who
+  /// gives the worker its reach; none, or empty: no node comes back while others serve.
+  const std::function<bool(membership::NodeId)>* comes_back = nullptr;
   base::Waiter* waiter;  ///< how this worker waits: a worker of fibers lets the others run
   memory::SlabCache slabs;
   NodeMemory nodes;

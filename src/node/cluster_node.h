@@ -69,6 +69,8 @@ class ClusterNode {
   Status begin_threads();
   Status start_together();
   Status come_back();
+  bool sees_directory(const cluster_config::NodeConfig& node, const membership::Owed& debt) const;
+  bool recovers_by_itself(const membership::Configuration& configuration, const membership::Owed& debt) const;
   bool has_to_visit(const membership::Configuration& configuration) const;
   Status visit();
   bool others_serve(const membership::Configuration& configuration) const;
@@ -99,6 +101,7 @@ class ClusterNode {
   void drop_former_tables();
   RecovererParts recoverer_parts();
   bool comes_back(NodeNumber node) const;
+  std::function<bool(rdma::NodeId)> come_back_predicate() const;
   Status end_membership();
 
   const ClusterOptions options_;

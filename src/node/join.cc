@@ -181,6 +181,12 @@ Status ClusterNode::open_database() {
   return {};
 }
 
+/// Without logs no node comes back while others serve.
+std::function<bool(rdma::NodeId)> ClusterNode::come_back_predicate() const {
+  if (!cluster_config::has_logs(config_)) return {};
+  return [this](rdma::NodeId node) { return comes_back(node); };
+}
+
 Status ClusterNode::open_fabric() {
   auto mail = map(layout_.region_bytes(), /*shared=*/true);
   if (!mail.ok()) return mail.status();
@@ -209,7 +215,8 @@ Status ClusterNode::open_fabric() {
                                       .lease_us = config_.lease_us,
                                       .reads_lease = options_.read_lock == ReadLock::kLease,
                                       .now_us = membership::lifetime_us,
-                                      .lives = [this](rdma::NodeId node) { return may_ask(node); }});
+                                      .lives = [this](rdma::NodeId node) { return may_ask(node); },
+                                      .comes_back = come_back_predicate()});
   threads_.begin(*database_, *parts_);
   return status;
 }

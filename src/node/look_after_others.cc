@@ -90,11 +90,16 @@ RecovererParts ClusterNode::recoverer_parts() {
                          std::string text) { tell(severity, NoticeTopic::kRecovery, std::move(text)); }};
 }
 
-/// Whether a node that cannot be reached is being recovered, or is on its way back.
+/// Whether a node that cannot be used now is being recovered, or is on its way back. Not if nobody can recover it, or if it is to be started.
 bool ClusterNode::comes_back(NodeNumber node) const {
   const auto configuration = membership_->configuration();
   const Member* const member = configuration->find(node);
-  return configuration->owes(node) || (member != nullptr && member->live() && member->state != MemberState::kServing);
+  if (member != nullptr && member->live()) return member->state != MemberState::kServing;
+  return std::ranges::any_of(configuration->owed, [&](const membership::Owed& debt) {
+    if (debt.node != node || debt.phase == membership::RecoveryPhase::kGivenUp) return false;
+    const bool claimed = debt.claimed_generation != 0 && configuration->lives(debt.claimed_by);
+    return claimed || recovers_by_itself(*configuration, debt);
+  });
 }
 
 }  // namespace granary::db

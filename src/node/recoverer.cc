@@ -118,9 +118,10 @@ void Recoverer::note_failure(const Owed& debt, const Status& why) {
   Attempt& attempt = attempts_.try_emplace({debt.node, debt.generation}, Attempt{.first = now}).first->second;
   const bool brief = why.code() == StatusCode::kUnavailable && now < attempt.first + kBrief;
   attempt.next = now + (brief ? kSoon : kLater);
-  if (brief || why.code() == StatusCode::kMembershipLost || attempt.told == why.message()) return;
-  attempt.told = why.message();
+  if (brief || why.code() == StatusCode::kMembershipLost) return;
   (void)parts_.membership.give_up_claim(debt.node, debt.generation);
+  if (attempt.told == why.message()) return;
+  attempt.told = why.message();
   const std::string text =
       fmt::format("{} cannot be recovered here, so results are not released, and it cannot come back: {}",
                   life_of(debt), why.message());

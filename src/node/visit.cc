@@ -17,20 +17,25 @@ using membership::Member;
 using membership::MemberState;
 using membership::Owed;
 
+bool ClusterNode::sees_directory(const cluster_config::NodeConfig& node, const Owed& debt) const {
+  const cluster_config::NodeConfig* const dead = config_.find(debt.node);
+  return dead != nullptr && !dead->data_directory.empty() && sees(config_, node, *dead);
+}
+
+/// Whether another node serves that can recover the life.
+bool ClusterNode::recovers_by_itself(const Configuration& configuration, const Owed& debt) const {
+  return std::ranges::any_of(configuration.members, [&](const Member& member) {
+    const cluster_config::NodeConfig* const node = config_.find(member.id);
+    return member.state == MemberState::kServing && member.id != debt.node && node != nullptr &&
+           sees_directory(*node, debt);
+  });
+}
+
 /// Whether a life owes something that this node can recover, and no node that serves can.
 bool ClusterNode::has_to_visit(const Configuration& configuration) const {
-  if (!options_.recovers_others) return false;
-  const auto seen_by = [this](const cluster_config::NodeConfig& node, const Owed& debt) {
-    const cluster_config::NodeConfig* const dead = config_.find(debt.node);
-    return dead != nullptr && !dead->data_directory.empty() && sees(config_, node, *dead);
-  };
-  return std::ranges::any_of(configuration.owed, [&](const Owed& debt) {
-    const auto recovers = [&](const Member& member) {
-      const cluster_config::NodeConfig* const node = config_.find(member.id);
-      return member.state == MemberState::kServing && member.id != own_.id && node != nullptr && seen_by(*node, debt);
-    };
-    return seen_by(own_, debt) && std::ranges::none_of(configuration.members, recovers);
-  });
+  return options_.recovers_others && std::ranges::any_of(configuration.owed, [&](const Owed& debt) {
+           return sees_directory(own_, debt) && !recovers_by_itself(configuration, debt);
+         });
 }
 
 /// Ends as soon as there is nothing more to recover for it, also because nobody serves any more: then all nodes start together.

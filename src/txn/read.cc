@@ -57,7 +57,7 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
     return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
   }
-  return {life_.doom_with(cc::why_busy(record, worker_.shared(), AbortReason::kRecordBusy)), 0};
+  return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
 }
 
 Outcome LocalAccess::get(TableCore& table, std::string_view key, std::string& value) {

@@ -48,9 +48,10 @@ TEST(AbortReason, OnlyConflictsAreRetried) {
   EXPECT_FALSE(is_retryable(AbortReason::kOutOfMemory));
   EXPECT_FALSE(is_retryable(AbortReason::kUniqueViolation));
   EXPECT_FALSE(is_retryable(AbortReason::kEpochsUsedUp));
-  for (const AbortReason reason : {AbortReason::kReadChanged, AbortReason::kReadLocked, AbortReason::kNodeChanged,
-                                   AbortReason::kWriteLocked, AbortReason::kRecordBusy, AbortReason::kRecordReplaced,
-                                   AbortReason::kTidsUsedUp, AbortReason::kRemotelyLocked}) {
+  for (const AbortReason reason :
+       {AbortReason::kReadChanged, AbortReason::kReadLocked, AbortReason::kNodeChanged, AbortReason::kWriteLocked,
+        AbortReason::kRecordBusy, AbortReason::kRecordReplaced, AbortReason::kTidsUsedUp, AbortReason::kRemotelyLocked,
+        AbortReason::kNodeRecovering}) {
     EXPECT_TRUE(is_retryable(reason)) << name(reason);
   }
 }

@@ -170,6 +170,7 @@ TEST_F(RecovererTest, SaysOnceWhyItCannot) {
   EXPECT_THAT(told_,
               ElementsAre(AllOf(HasSubstr("node 2 (generation 1) cannot be recovered here"), HasSubstr("MANIFEST"))));
   EXPECT_EQ(now().owed[0].claimed_generation, 0u) << "another node may try";
+  EXPECT_EQ(now().owed[0].phase, membership::RecoveryPhase::kGivenUp);
   EXPECT_EQ(settles_, 0);
 }
 

@@ -18,7 +18,7 @@ AbortReason Silo::claim_shared(record::SharedRecord& record, const WorkerState& 
     }
     worker.waiter->pause(turn);
   }
-  return why_busy(&record.head, worker.shared, reason);
+  return why_busy(record.state(), worker, reason);
 }
 
 }  // namespace granary::cc::silo

@@ -65,7 +65,7 @@ AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
   footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
-    const AbortReason reason = why(questions[i]);
+    const AbortReason reason = why(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const messages::PlaceAnswer& answer = questions[i].answer();
     reading_.take(access, answer.record);
@@ -147,11 +147,11 @@ AbortReason CommitElsewhere::validate(Epochs epochs) {
   if (reason != AbortReason::kNone) return reason;
   for (const HeaderRead& header : headers) {
     if (header.outcome() == Outcome::kBusy) return AbortReason::kReadLocked;
-    if (const AbortReason changed = why(header.outcome()); changed != AbortReason::kNone) return changed;
+    if (const AbortReason changed = why(header, footprint_.reach()); changed != AbortReason::kNone) return changed;
   }
   for (const VersionCheck& version : versions) {
     if (version.outcome() == VersionCheck::Outcome::kChanged) return AbortReason::kNodeChanged;
-    if (version.outcome() != VersionCheck::Outcome::kUnchanged) return AbortReason::kNodeUnreachable;
+    if (version.outcome() != VersionCheck::Outcome::kUnchanged) return why_failed(version, footprint_.reach());
   }
   return AbortReason::kNone;
 }
@@ -189,7 +189,7 @@ AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) {
   }
   footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    const AbortReason reason = why(questions[i]);
+    const AbortReason reason = why(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     if (!questions[i].answer().held) return AbortReason::kRecordReplaced;
   }

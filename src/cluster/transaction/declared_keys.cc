@@ -196,7 +196,7 @@ AbortReason DeclaredKeys::take_leased(const Batch<Lease>& leases, std::span<Acce
     const Lease& lease = leases[i];
     Access& access = *accesses[i];
     if (lease.outcome() == Outcome::kBusy && record::is_lease(lease.holder())) continue;
-    const AbortReason reason = why(lease.outcome(), lease.holder(), footprint_.reach().worker.shared);
+    const AbortReason reason = why(lease, lease.holder(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     if (access.read && access.tid != lease.tid()) return AbortReason::kReadChanged;
     lease_until(access, lease.end_us());

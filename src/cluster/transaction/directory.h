@@ -69,6 +69,11 @@ class Directory {
     return known == nullptr ? nullptr : known->find(table);
   }
 
+  /// Returns whether a life of the node is known.
+  bool knows(rdma::NodeId node) const {
+    return node < nodes_.size() && nodes_[node].load(std::memory_order_relaxed) != nullptr;
+  }
+
   /// The memory that the location caches of all nodes share.
   const kvstore::remote::LocationBudget& budget() const { return budget_; }
 

@@ -1,6 +1,17 @@
 #include "src/cluster/transaction/footprint.h"
 
+#include "src/cc/held_records.h"
+#include "src/cluster/transaction/why.h"
+
 namespace granary::cluster {
+namespace {
+
+/// A member of which nothing is known has come back, and will be learnt; one without the table is of another cluster.
+AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
+  return reach.directory.knows(node) ? cc::why_unusable(node, reach.worker) : why_former(node, reach);
+}
+
+}  // namespace
 
 AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   access = accesses.find(key);
@@ -8,7 +19,7 @@ AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   const AbortReason reason = participants.touch(key.home);
   if (reason != AbortReason::kNone) return reason;
   const KnownTable* const table = reach().directory.find(key.home, key.table->id());
-  if (table == nullptr) return AbortReason::kNodeUnreachable;
+  if (table == nullptr) return why_no_table(key.home, reach());
   access = &accesses.add({key.table, key.home, trips.arena().copy(key.key)}, table);
   return AbortReason::kNone;
 }

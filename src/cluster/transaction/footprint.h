@@ -14,7 +14,8 @@ struct Footprint {
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
-  /// Finds the key's entry, or makes it. kNodeUnreachable also means that the node has no such table, so it is of another cluster.
+  /// Finds the key's entry, or makes it. kNodeUnreachable also means that the node has no such table, so it is of another cluster, and
+  /// kNodeRecovering that it has not been learnt yet.
   AbortReason open(const txn::RemoteKey& key, Access*& access);
   /// Notes in the node set what was seen of a place; kNodeChanged if the place was seen at another version before.
   AbortReason note(rdma::NodeId node, const messages::SeenNode& seen) {

@@ -69,7 +69,7 @@ AbortReason Locks::settle(Batch<XLock>& locks, std::span<Access* const> accesses
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const AbortReason reason = settle(locks[i], *accesses[i]);
     // A connection that broke before any other reason was met, or behind it: what else was READ over it is of no use.
-    if (first == AbortReason::kNone || reason == AbortReason::kNodeUnreachable) first = reason;
+    if (first == AbortReason::kNone || is_unusable(reason)) first = reason;
   }
   return first;
 }
@@ -87,12 +87,12 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
   }
   if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()))
     footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
-  if (broken) return AbortReason::kNodeUnreachable;
+  if (broken) return why_failed(lock, footprint_.reach());
   if (lock.outcome() == Outcome::kMoved && access.seen == Access::Seen::kNothing) {
     forget_place(access, footprint_.reach());
     return AbortReason::kNone;
   }
-  const AbortReason reason = why(lock.outcome(), lock.holder(), footprint_.reach().worker.shared);
+  const AbortReason reason = why(lock, lock.holder(), footprint_.reach());
   if (reason == AbortReason::kRecordBusy) return AbortReason::kRemotelyLocked;
   const bool changed = reason == AbortReason::kNone && access.read && access.locked_tid != access.tid;
   return changed ? AbortReason::kReadChanged : reason;

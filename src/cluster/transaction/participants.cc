@@ -2,7 +2,9 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/held_records.h"
 #include "src/cluster/record_access/regions.h"
+#include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
@@ -20,7 +22,7 @@ AbortReason Participants::touch(rdma::NodeId node) {
     if (known.node == node) return AbortReason::kNone;
   }
   Reach& reach = trips_.reach();
-  if (!reach.connect(node)) return AbortReason::kNodeUnreachable;
+  if (!reach.connect(node)) return cc::why_unusable(node, reach.worker);
   const rdma::Generation life = reach.peers.endpoint().peer_generation(*reach.peers.find(node));
   all_.push_back({.node = node, .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0}});
   return AbortReason::kNone;
@@ -91,7 +93,10 @@ bool Participants::add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps)
 
 AbortReason Participants::take(const Batch<EpochRead>& reads) {
   for (std::size_t i = 0; i < reads.size(); ++i) all_[i].epoch = reads[i].epoch();
-  return epochs_known() ? AbortReason::kNone : AbortReason::kNodeUnreachable;
+  for (const EpochRead& read : reads) {
+    if (read.epoch() == 0) return why_failed(read, trips_.reach());
+  }
+  return AbortReason::kNone;
 }
 
 AbortReason Participants::await_epoch(epoch::Epoch agreed) {
@@ -114,8 +119,7 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
   trips_.run(Phase::kAgree, std::span<Step* const>(steps));
   for (const EpochRead& read : epochs) {
     if (read.reached()) continue;
-    return read.epoch() == 0 || !reach.is_member(read.node()) ? AbortReason::kNodeUnreachable
-                                                              : AbortReason::kEpochsApart;
+    return read.epoch() == 0 || !reach.is_member(read.node()) ? why_failed(read, reach) : AbortReason::kEpochsApart;
   }
   return AbortReason::kNone;
 }

@@ -58,11 +58,17 @@ struct Reach {
   std::uint64_t connect_timeout_us;      ///< NodeParts::connect_timeout_us
   std::function<std::uint64_t()> now_us = {};
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
+  const messages::MailboxLayout& layout;         ///< NodeParts::layout, which says which nodes there are
 
   /// Who is dead by the configuration may still run, and have its memory read: nobody has to do with it any more (I11).
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
   /// Sees to it that a node is connected; false if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
+  /// Whether the node has begun a later life than this one, as far as this node has been told.
+  bool is_over(rdma::NodeId node, rdma::Generation life) const {
+    const membership::Living* const living = worker.shared.living;
+    return living != nullptr && living->generation(node) > life;
+  }
   ReachCounters counters = {};
   Undelivered undelivered = {};
   ReadThenWritten read_then_written = {};

@@ -70,7 +70,7 @@ AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
 }
 
 AbortReason Reading::take(Access& access, const KeyRead& read) {
-  const AbortReason reason = why(read.outcome(), read.state(), footprint_.reach().worker.shared);
+  const AbortReason reason = why(read, read.state(), footprint_.reach());
   if (reason != AbortReason::kNone) return reason;
   if (read.read() == nullptr) {
     access.seen = Access::Seen::kNoRecord;
@@ -96,7 +96,7 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
   footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
-    AbortReason reason = why(questions[i]);
+    AbortReason reason = why(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const messages::PlaceAnswer& answer = questions[i].answer();
     if (answer.record.offset == 0) {
@@ -134,7 +134,7 @@ AbortReason Reading::fetch(std::span<Access* const> accesses) {
   footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
-    const AbortReason reason = why(read.outcome(), read.state(), footprint_.reach().worker.shared);
+    const AbortReason reason = why(read, read.state(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     wanted[i]->has_value = true;
     wanted[i]->tid = read.tid();

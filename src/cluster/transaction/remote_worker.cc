@@ -43,15 +43,18 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .reads_lease = node.reads_lease,
              .connect_timeout_us = node.connect_timeout_us,
              .now_us = node.now_us,
-             .lives = node.lives},
+             .lives = node.lives,
+             .layout = node.layout},
       patience_us_(node.timeout_us) {
   core_.state().waiter = &waiter_;
+  core_.state().comes_back = &node.comes_back;
   core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
 }
 
 RemoteWorker::~RemoteWorker() {
   core_.end_remote();
   core_.state().waiter = &core_.shared().waiter;
+  core_.state().comes_back = nullptr;
 }
 
 void RemoteWorker::finish() {

@@ -28,6 +28,9 @@ struct NodeParts {
   std::uint64_t connect_timeout_us = 500'000;  ///< for a node that does not answer
   /// Whether a node is a member that lives: others are not waited for. Thread-safe. Empty: all are.
   std::function<bool(rdma::NodeId)> lives = {};
+  /// Whether a node that cannot be used is being recovered, or has begun to come back and does not serve all others yet. What needs it,
+  /// or what it held when it died, then ends as kNodeRecovering. Thread-safe. Empty: nodes do not come back while others serve.
+  std::function<bool(rdma::NodeId)> comes_back = {};
 };
 
 /// Of one thread, that of its scheduler, which calls poll(). Dies after the worker's transactions have ended, before its core is

@@ -51,7 +51,7 @@ class Scanning {
       Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
       add_held(ask.request().held);
       footprint_.trips.ask(questions.all());
-      AbortReason reason = why(ask);
+      AbortReason reason = why(ask, footprint_.reach());
       if (reason != AbortReason::kNone) return reason;
       const messages::ScanAnswer& piece = ask.answer();
       more = piece.more && !piece.entries.empty();

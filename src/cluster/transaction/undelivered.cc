@@ -9,12 +9,6 @@ namespace {
 
 constexpr std::uint64_t kLeastRest_us = 1000;
 
-/// Whether the node has begun another life than the one that the lock was taken from: it may not be reached yet, but has no such lock.
-bool is_over(const Release& release, const Reach& reach) {
-  const membership::Living* const living = reach.worker.shared.living;
-  return living != nullptr && living->generation(release.node()) > release.generation();
-}
-
 }  // namespace
 
 void Undelivered::keep(std::deque<Release> releases, Buffers room, log::LockRecord record) {
@@ -52,7 +46,7 @@ void Undelivered::try_all(Reach& reach) {
 /// the record is over, and the lock is gone with its memory.
 bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent) {
   const rdma::NodeId node = release.node();
-  if (!reach.is_member(node) || is_over(release, reach)) return true;
+  if (!reach.is_member(node) || reach.is_over(node, release.generation())) return true;
   if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;
   if (!reach.connect(node)) {
     silent.push_back(node);

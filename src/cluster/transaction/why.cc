@@ -1,9 +1,32 @@
 #include "src/cluster/transaction/why.h"
 
-namespace granary::cluster {
+#include "src/cc/held_records.h"
 
-AbortReason why(Outcome outcome) {
-  switch (outcome) {
+namespace granary::cluster {
+namespace {
+
+/// The owner does not say which node held the record when it died, so any that comes back may be it.
+AbortReason why_held_by_dead(rdma::NodeId owner, const Reach& reach) {
+  for (rdma::NodeId place = 0; place < reach.layout.nodes; ++place) {
+    const AbortReason reason = cc::why_unusable(reach.layout.id_at(place), reach.worker);
+    if (reason == AbortReason::kNodeRecovering) return reason;
+  }
+  return cc::why_unusable(owner, reach.worker);
+}
+
+}  // namespace
+
+AbortReason why_former(rdma::NodeId node, const Reach& reach) {
+  return cc::nodes_come_back(reach.worker) ? AbortReason::kNodeRecovering : cc::why_unusable(node, reach.worker);
+}
+
+AbortReason why_failed(const rdma::fiber::Step& step, const Reach& reach) {
+  return reach.is_over(step.node(), step.generation()) ? why_former(step.node(), reach)
+                                                       : cc::why_unusable(step.node(), reach.worker);
+}
+
+AbortReason why(const AccessStep& step, const Reach& reach) {
+  switch (step.outcome()) {
     case Outcome::kDone:
     case Outcome::kMissing: return AbortReason::kNone;
     case Outcome::kMoved: return AbortReason::kRecordReplaced;
@@ -11,27 +34,29 @@ AbortReason why(Outcome outcome) {
     case Outcome::kNoTime: return AbortReason::kLeaseExpired;
     case Outcome::kOpen:
     case Outcome::kBusy: return AbortReason::kRecordBusy;
-    default: return AbortReason::kNodeUnreachable;
+    // The fabric knows of the node's next life before this node has been told.
+    case Outcome::kStale: return why_former(step.node(), reach);
+    default: return why_failed(step, reach);
   }
 }
 
-AbortReason why(Outcome outcome, record::StateWord state, const cc::Shared& shared) {
-  const bool for_good = outcome == Outcome::kBusy && cc::held_by_dead(state, shared);
-  return for_good ? AbortReason::kNodeUnreachable : why(outcome);
+AbortReason why(const AccessStep& step, record::StateWord state, const Reach& reach) {
+  const AbortReason reason = why(step, reach);
+  return step.outcome() == Outcome::kBusy ? cc::why_busy(state, reach.worker, reason) : reason;
 }
 
-AbortReason why(const messages::Question& question) {
+AbortReason why(const messages::Question& question, const Reach& reach) {
   using messages::AskOutcome;
   using messages::Verdict;
   if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
   if (question.outcome() == AskOutcome::kTooLarge) return AbortReason::kMessageTooLarge;
-  if (question.outcome() != AskOutcome::kRefused) return AbortReason::kNodeUnreachable;
+  if (question.outcome() != AskOutcome::kRefused) return cc::why_unusable(question.node(), reach.worker);
   switch (question.verdict()) {
     case Verdict::kBusy: return AbortReason::kRecordBusy;
     case Verdict::kOutOfMemory: return AbortReason::kOutOfMemory;
     case Verdict::kTooLarge: return AbortReason::kMessageTooLarge;
-    default:
-      return AbortReason::kNodeUnreachable;  // it speaks otherwise, or has other tables: no member of this cluster
+    case Verdict::kHeldByDead: return why_held_by_dead(question.node(), reach);
+    default: return cc::why_unusable(question.node(), reach.worker);  // it speaks otherwise, or has other tables
   }
 }
 

@@ -26,6 +26,11 @@ class DeadHolder : public testing::TestWithParam<IndexKind> {
     for (const std::string key : {"0x", "2x"}) EXPECT_EQ(put(home_of(key), key), AbortReason::kNone);
   }
 
+  /// From now on nodes recover one another, and node 1 is on its way back if `comes_back`.
+  void recover(bool comes_back) {
+    for (unsigned id = 0; id < 3; ++id)
+      cluster_.node(id).set_comes_back([comes_back](rdma::NodeId node) { return comes_back && node == kDead; });
+  }
   /// All nodes are told what node 1 is.
   void become(MemberState state, membership::Generation generation = 1) {
     membership::Configuration configuration;
@@ -129,6 +134,60 @@ TEST_P(DeadHolder, IsNotReachedThoughItRuns) {
   EXPECT_EQ(put(2, "1x"), AbortReason::kNodeUnreachable);
   std::string value;
   EXPECT_EQ(snapshot.get(tables_[0], "1x", value), Outcome::kUnreachable);
+}
+
+/// What it held is given back, or redone, by the recovery: it is worth while to try again, for what meets it here and elsewhere.
+TEST_P(DeadHolder, IsWaitedForWhileItIsRecovered) {
+  become(MemberState::kDead);
+  for (const bool comes_back : {true, false}) {
+    recover(comes_back);
+    const AbortReason reason = comes_back ? AbortReason::kNodeRecovering : AbortReason::kNodeUnreachable;
+    for (const std::string key : {"0x", "2x"}) {
+      hold(key);
+      EXPECT_EQ(get(0, key), reason) << key;
+      EXPECT_EQ(put(0, key), reason) << key;
+      EXPECT_EQ(reason_of(0, [&](Transaction& t) { (void)t.update(tables_[0], key, "new"); }), reason) << key;
+      if (GetParam() == IndexKind::kOrdered) {
+        const auto visit = [](std::string_view, std::string_view) { return true; };
+        EXPECT_EQ(reason_of(0, [&](Transaction& t) { (void)t.scan(tables_[0], {.from = key}, visit); }), reason) << key;
+      }
+      free(key);
+      EXPECT_EQ(put(0, key), AbortReason::kNone) << key;
+    }
+    EXPECT_EQ(put_what_was_read(0, "2x"), reason);
+    EXPECT_EQ(declare_what_was_read(0, "2x"), reason);
+    EXPECT_EQ(get(0, "1x"), reason) << "one of its own records";
+    EXPECT_EQ(put(2, "1x"), reason);
+  }
+  EXPECT_TRUE(is_retryable(AbortReason::kNodeRecovering));
+}
+
+/// Run again and again until the holder's recovery has given the record back.
+TEST_P(DeadHolder, IsOutlastedByWhoTriesAgain) {
+  hold("2x");
+  become(MemberState::kDead);
+  recover(true);
+  unsigned attempts = 0;
+  const RunResult done = cluster_.node(0).worker().run([&](Transaction& t) {
+    if (++attempts == 5) free("2x");
+    (void)t.put(tables_[0], "2x", "mine");
+  });
+  EXPECT_TRUE(done.committed()) << name(done.reason);
+  EXPECT_EQ(attempts, 5u);
+}
+
+/// It lives, and lets nobody connect yet; what a transaction meets meanwhile tells so.
+TEST_P(DeadHolder, IsOnItsWayBack) {
+  recover(true);
+  become(MemberState::kDead);
+  EXPECT_EQ(get(0, "1x"), AbortReason::kNodeRecovering);
+  become(MemberState::kServing);
+  recover(false);
+  EXPECT_EQ(get(0, "1x"), AbortReason::kNone);
+  cluster_.node(kDead).crash();
+  EXPECT_EQ(get(0, "1x"), AbortReason::kNodeUnreachable) << "nobody knows yet that it is dead";
+  recover(true);
+  EXPECT_EQ(get(0, "1x"), AbortReason::kNodeRecovering);
 }
 
 /// Scans, and snapshots, here and there. A snapshot needs what is there now if nothing older was kept.

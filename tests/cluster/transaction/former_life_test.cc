@@ -23,6 +23,15 @@ class FormerLife : public AcrossNodes {
     EXPECT_TRUE(t.commit().committed());
     cluster_.network.run_for(20'000'000);  // whoever was connected notices
   }
+  /// What the membership says of node 1, to nodes that have got living_.
+  void tell(membership::Generation generation, membership::MemberState state) {
+    membership::Configuration configuration;
+    for (membership::NodeId id = 0; id < 3; ++id)
+      configuration.add(id) = {.id = id, .generation = 1, .state = membership::MemberState::kServing, .address = ""};
+    configuration.find(kBack)->generation = generation;
+    configuration.find(kBack)->state = state;
+    living_.follow(configuration);
+  }
   /// Node 0 learns where the tables are by now. No transaction is open that could use what was known before.
   void learn() {
     const auto former = cluster_.node(0).directory().learn(kBack, 2, cluster_.node(kBack).describe());
@@ -42,6 +51,8 @@ class FormerLife : public AcrossNodes {
     (void)t.put(table(0), "1x", "mine");
     return t.commit().reason;
   }
+
+  membership::Living living_;
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, FormerLife, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
                          [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
@@ -103,14 +114,31 @@ TEST_P(FormerLife, EndsTransactionsThatHaveSeenIt) {
   EXPECT_EQ(at(0, "1x"), "anew") << "it wrote nothing";
 }
 
+/// Where nodes recover one another it is worth while to try again, also before this node has learnt where the tables are by now.
+TEST_P(FormerLife, IsOverForAWhileOnlyWhereNodesComeBack) {
+  tell(1, membership::MemberState::kServing);
+  cluster_.node(0).set_living(living_);
+  cluster_.node(0).set_comes_back([](rdma::NodeId) { return false; });
+  Transaction reads = begin(0);
+  EXPECT_EQ(value_of(reads, table(0), "1x"), "old");
+  Transaction writes = begin(0);
+  EXPECT_EQ(value_of(writes, table(0), "1x"), "old");
+  EXPECT_EQ(writes.put(table(0), "1x", "mine"), Outcome::kOk);
+  come_back();
+  tell(2, membership::MemberState::kServing);
+  EXPECT_EQ(reads.commit().reason, AbortReason::kNodeRecovering);
+  EXPECT_EQ(writes.commit().reason, AbortReason::kNodeRecovering);
+  EXPECT_NE(cluster_.node(0).directory().forget(kBack), nullptr);
+  EXPECT_EQ(get(), AbortReason::kNodeRecovering) << "nothing is known of its present life";
+  EXPECT_EQ(put(), AbortReason::kNodeRecovering);
+  EXPECT_EQ(cluster_.node(0).directory().learn(kBack, 2, cluster_.node(kBack).describe()), nullptr);
+  EXPECT_EQ(at(0, "1x"), "anew") << "it wrote nothing";
+}
+
 /// What a transaction held there is gone with that life: it is not given back, and does not keep the next life waiting.
 TEST_P(FormerLife, HasTakenItsLocksWithIt) {
-  membership::Configuration configuration;
-  for (membership::NodeId id = 0; id < 3; ++id)
-    configuration.add(id) = {.id = id, .generation = 1, .state = membership::MemberState::kServing, .address = ""};
-  membership::Living living;
-  living.follow(configuration);
-  cluster_.node(0).set_living(living);
+  tell(1, membership::MemberState::kServing);
+  cluster_.node(0).set_living(living_);
   base::set_sync_hook([this](std::string_view point) {
     if (point == "across.logged") cluster_.network.partition({0}, {kBack});
   });
@@ -120,9 +148,7 @@ TEST_P(FormerLife, HasTakenItsLocksWithIt) {
   EXPECT_TRUE(worker.has_left_locks());
   come_back();
   // The next life is a member before it can be reached.
-  configuration.find(kBack)->generation = 2;
-  configuration.find(kBack)->state = membership::MemberState::kJoining;
-  living.follow(configuration);
+  tell(2, membership::MemberState::kJoining);
   cluster_.network.run_for(100'000'000);
   EXPECT_EQ(at(0, "0x"), "old") << "the worker tries between its transactions";
   EXPECT_FALSE(worker.has_left_locks());

@@ -106,13 +106,16 @@ class SimClusterNode {
             .now_us = parts_.now_us,
             .timeout_us = parts_.timeout_us,
             .connect_timeout_us = parts_.connect_timeout_us,
-            .lives = parts_.lives};
+            .lives = parts_.lives,
+            .comes_back = parts_.comes_back};
   }
   /// What this node knows of who lives; before, everybody does.
   void set_living(const membership::Living& living) {
     living_ = &living;
     database_->engine().set_living(living);
   }
+  /// Nodes recover one another from now on: which of them are on their way back.
+  void set_comes_back(std::function<bool(rdma::NodeId)> comes_back) { parts_.comes_back = std::move(comes_back); }
   rdma::Fabric& fabric() { return *fabric_; }
   BufferPool& buffers() { return pool_; }
   Worker& worker(std::size_t number = 0) { return workers_[number].public_side; }
