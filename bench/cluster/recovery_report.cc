@@ -1,6 +1,7 @@
 #include "bench/cluster/recovery_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,9 +63,8 @@ class TimeLineText {
   }
   /// Whole milliseconds from the kill to the bin.
   std::string since_kill(std::size_t bin) const {
-    constexpr std::int64_t kMillisecond = 1'000'000;
-    return fmt::format(
-        "{}", (static_cast<std::int64_t>(start_of(bin)) - static_cast<std::int64_t>(run_.killed_ns)) / kMillisecond);
+    const double ns = static_cast<double>(start_of(bin)) - static_cast<double>(run_.killed_ns);
+    return fmt::format("{}", std::lround(ns / 1e6));
   }
   void add(std::size_t from, std::size_t to) {
     rows_.push_back({to == from + 1 ? since_kill(from) : fmt::format("{} to {}", since_kill(from), since_kill(to))});

@@ -10,6 +10,7 @@
 #include "bench/cluster/kill_run.h"
 #include "bench/cluster/lost_life.h"
 #include "bench/cluster/merge.h"
+#include "bench/cluster/node_directories.h"
 #include "bench/cluster/node_table.h"
 #include "bench/cluster/node_report.h"
 #include "bench/cluster/recovery_report.h"
@@ -215,12 +216,17 @@ ExitCode run_nodes(const NodesRun& run) {
   StopSignals signals;
   signals.ask_first(true);
   if (run.command.join) return run_and_join(run, signals);
+  if (run.kill) {
+    if (const Status fresh = check_empty(run.kill->directories); !fresh.ok()) return failed(fresh, ExitCode::kOk);
+  }
   std::vector<Repeat> repeats;
   for (std::uint64_t i = 0; i < run.flags.integer("repeat") && !signals.requested(); ++i) {
     ExitCode code = ExitCode::kOk;
     Result<Repeat> repeat = run_repeat(run, signals, &code);
     if (!repeat.ok()) return failed(repeat.status(), code);
     repeats.push_back(std::move(*repeat));
+    if (!run.kill) continue;
+    if (const Status emptied = empty(run.kill->directories); !emptied.ok()) return failed(emptied, code);
   }
   return report(run, repeats);
 }

@@ -19,6 +19,7 @@ namespace granary::bench::cluster {
 struct KillPlan {
   Kill kill;
   std::function<Result<std::unique_ptr<membership::Board>>()> open_board;  ///< the one at which the nodes meet
+  std::vector<std::string> directories = {};                               ///< directories_of() the nodes
 };
 
 struct NodesRun {

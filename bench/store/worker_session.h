@@ -39,7 +39,8 @@ class WorkerSession {
       if (reason == AbortReason::kNone) [[likely]]
         return Ending::kCommitted;
       ++aborts[static_cast<std::size_t>(reason)];
-      if (!is_retryable(reason)) return Ending::kGaveUp;
+      // A node's recovery takes longer than clients wait that have other requests.
+      if (!is_retryable(reason) || reason == AbortReason::kNodeRecovering) return Ending::kGaveUp;
       back_off(random_, attempt);
     }
     return Ending::kGaveUp;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/cluster/node_directories.h"
 #include "bench/cluster/run.h"
 #include "bench/harness/cluster_flags.h"
 #include "bench/harness/comma_list.h"
@@ -59,10 +60,13 @@ Result<std::optional<bench::cluster::KillPlan>> kill_plan(const bench::BenchComm
   const auto kill = bench::cluster::kill_from(command, flags, config);
   if (!kill.ok()) return kill.status();
   if (!*kill) return Plan();
-  return Plan({.kill = **kill, .open_board = [&config] {
-                 db::make_run_directory(config);
-                 return db::open_board(config);
-               }});
+  return Plan({.kill = **kill,
+               .open_board =
+                   [&config] {
+                     db::make_run_directory(config);
+                     return db::open_board(config);
+                   },
+               .directories = bench::cluster::directories_of(config)});
 }
 
 }  // namespace
