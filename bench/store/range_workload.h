@@ -18,8 +18,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -176,6 +178,7 @@ class RangeWorkload final : public StoreWorkload<S> {
   Status add_table(Spread<Table<K, Row>>& table, const char* name, std::uint64_t keys_each);
   Status create();
   Status load_piece(Session& session, const Piece& piece, Progress& progress);
+  Ending check_key(Session& session, std::uint32_t partition, std::uint64_t key, Sums<kSums>& sums);
   Status check_piece(Session& session, const Piece& piece, SharedSums<kSums>& found);
 
   std::unique_ptr<Client> client_on(std::unique_ptr<Session> session, std::uint32_t worker) override {
@@ -261,17 +264,31 @@ Status RangeWorkload<S, Plan>::load_piece(Session& session, const Piece& piece, 
   return {};
 }
 
-/// Nobody writes meanwhile.
+/// Nobody writes meanwhile. A node may be unable to read for a moment, as when it does not hear ZooKeeper; that says nothing of its data.
+template <Store S, typename Plan>
+Ending RangeWorkload<S, Plan>::check_key(Session& session, std::uint32_t partition, std::uint64_t key,
+                                         Sums<kSums>& sums) {
+  constexpr int kTries = 200;
+  constexpr std::chrono::milliseconds kPause(50);
+  AbortCounts aborts{};
+  for (int attempt = 1;; ++attempt) {
+    const Ending ending = session.run({partition}, aborts, [&](Transaction& t) {
+      sums = {};
+      return Plan::template check<S>(t, tables_, partition, key, sums) ? Verdict::kCommit : Verdict::kRollBack;
+    });
+    if (ending != Ending::kGaveUp || attempt == kTries) return ending;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 template <Store S, typename Plan>
 Status RangeWorkload<S, Plan>::check_piece(Session& session, const Piece& piece, SharedSums<kSums>& found) {
-  AbortCounts aborts{};
   Sums<kSums> here{};
   for (std::uint64_t key = piece.keys.from; key < piece.keys.to; ++key) {
     Sums<kSums> sums;
-    const Ending ending = session.run({piece.partition}, aborts, [&](Transaction& t) {
-      sums = {};
-      return Plan::template check<S>(t, tables_, piece.partition, key, sums) ? Verdict::kCommit : Verdict::kRollBack;
-    });
+    const Ending ending = check_key(session, piece.partition, key, sums);
+    if (ending == Ending::kGaveUp)
+      return Status(StatusCode::kUnavailable, fmt::format("{} {} cannot be read", Plan::kWords.key, key));
     if (ending != Ending::kCommitted)
       return Status(StatusCode::kDamaged, fmt::format("{} {} {}", Plan::kWords.key, key, Plan::kWords.broken));
     add_to(here, sums);
