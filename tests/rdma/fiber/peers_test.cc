@@ -51,5 +51,18 @@ TEST(Peers, ThatWereMetOnceAreLikelyDead) {
   for (int attempt = 0; attempt < 3; ++attempt) EXPECT_FALSE(peers.connect(7, 100).ok());
 }
 
+/// Whoever waits does nothing else, and a process that was killed does not answer while it ends.
+TEST(Peers, ThatWereMetOnceAreWaitedForBrieflyAtFirst) {
+  testing::NiceMock<MockEndpoint> endpoint;
+  Peers peers(endpoint);
+  EXPECT_CALL(endpoint, connect(7, 500'000)).WillOnce(testing::Return(ConnectionId{3}));
+  EXPECT_TRUE(peers.connect(7, 500'000).ok());
+  EXPECT_CALL(endpoint, status(3)).WillRepeatedly(testing::Return(kLate));
+  const testing::InSequence in_turn;
+  for (const std::uint64_t timeout_us : {30'000, 60'000, 120'000, 240'000, 480'000, 500'000, 500'000})
+    EXPECT_CALL(endpoint, connect(7, timeout_us)).WillOnce(testing::Return(kLate));
+  for (int attempt = 0; attempt < 7; ++attempt) EXPECT_FALSE(peers.connect(7, 500'000).ok());
+}
+
 }  // namespace
 }  // namespace granary::rdma::fiber
