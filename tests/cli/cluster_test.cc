@@ -317,7 +317,7 @@ TEST(ClusterRunKill, GoesOnWhileANodeIsKilledAndComesBack) {
          "[[node]]\nid = 3\n[[node]]\nid = 4\n[[node]]\nid = 5\n";
   const std::string path = directory / "result.json";
   const Ran ran = granary("cluster run smallbank --cluster=" + file + " --json=" + path +
-                          " --accounts=1000 --workers=1 --warmup=0.1 --repeat=1 --seconds=5 --noprogress --kill=4@1 "
+                          " --accounts=1000 --workers=1 --warmup=0.1 --repeat=1 --seconds=12 --noprogress --kill=4@1 "
                           "--restart_after=0.5");
   ASSERT_EQ(ran.exit_code, 0) << ran.out << ran.err;
   for (const char* expected :
