@@ -52,7 +52,8 @@ struct [[nodiscard]] RunResult {
   std::uint32_t attempts = 0;
   Ticket ticket;
   /// Of a procedure in pieces that could not go on: so many are left, and those before them have committed. To call it again would
-  /// do these twice; Procedures::keep_chains() ends it when the database is opened next.
+  /// do these twice. With Procedures::keep_chains() the rest is done by finish_left(), in a cluster by itself, or at the latest when the
+  /// database is opened next; without, it is never done.
   std::uint32_t pieces_left = 0;
   bool committed() const { return reason == AbortReason::kNone; }
   explicit operator bool() const { return committed(); }

@@ -29,6 +29,7 @@ enum class NoticeTopic : std::uint8_t {
   kRecovery,         ///< what the recovery of a cluster found and gave up or mended
   kMembership,  ///< ZooKeeper cannot be reached or answers again, or this node is no member of its cluster any more
   kPeers,       ///< another node has died, is back, stands still, or goes on
+  kChains,  ///< the first call of a chain was left half done, or the last such one is finished (Procedures::keep_chains)
 };
 
 struct Notice {
@@ -39,7 +40,7 @@ struct Notice {
   std::optional<std::uint64_t> epoch = {};  ///< in which it happened, if it is about epochs
 };
 
-/// Takes notices. Any thread of the library may call it, several at once, and so may the calls that open, join, close and leave, until
+/// Takes notices. Any thread of the library may call it, several at once, and so may the calls that open, join, close and leave, and those of procedures, until
 /// the database or cluster has been destroyed. It has to return soon, since threads that advance epochs or keep the membership alive
 /// wait for it, and must not call the database or cluster that tells, which may hold locks. If it throws, the exception ends there, and
 /// the notice is printed on stderr.

@@ -5,10 +5,11 @@
 // A procedure may be a chain of pieces, each a transaction of its own, so that none is large or long (transaction chopping). What the
 // procedures declare to do decides whether they may: check_chains(). Until it has agreed, a chain runs as one transaction. Only
 // the first piece may abort(); once it has committed, the others follow, each tried until it commits, or for 10 s where it is no
-// conflict that keeps it from that (RunResult::pieces_left).
+// conflict that keeps it from that (RunResult::pieces_left). With keep_chains() no call stays half done for good: others finish it.
 //
 // A body may throw: then its transaction is aborted. The caller gets the exception, or one at another node kFailedPrecondition.
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -33,7 +34,8 @@ struct Piece {
   std::function<void(Transaction&, const Args&, Reply&)> body;
 };
 
-/// Procedures by name. Fill it before workers call into it; calls are thread-safe, the rest is not.
+/// Procedures by name. Fill it before workers call into it. call(), finish_left() and calls_left() are thread-safe, and may go on beside
+/// keep_chains(); the rest is one thread's, before them.
 class Procedures {
   template <typename Args, typename Reply>
   struct Entry;
@@ -71,9 +73,24 @@ class Procedures {
   /// With everything registered: whether chains may run in pieces, and from now on they do. kInvalidArgument says which may not and
   /// names the cycle, or who has declared nothing. Whatever else changes the declared tables at the same time is not known of here.
   Status check_chains();
-  /// After check_chains(): calls of chains survive a crash between their pieces (RPO as that of every transaction). Finishes those that a
-  /// crash of this database has left, in the table "granary.chains", and tells how many. Without it a crash leaves them as they are.
+  /// From now on chains run in pieces, as after check_chains(), whose errors it has, and no call stays half done for good: where it stands
+  /// is noted in the table "granary.chains" of this database (with the RPO of every transaction). First finishes the calls that a crash
+  /// has left there, and tells how many. Those that something keeps from it which may pass, such as another node that is not reached, are
+  /// left to finish_left() after 10 s in all; if one cannot be finished for another reason, that is an error.
+  /// Once in the life of a database. In a cluster it is called after Cluster::start(), on all nodes or on none. Before that the chains that
+  /// others call here run as one transaction each, unless check_chains() was called: then their calls are not kept.
   Result<std::size_t> keep_chains(Database& database, Worker& worker);
+  /// After keep_chains(): tries each call that was left half done (RunResult::pieces_left, or a later piece that threw) once more, from its
+  /// next piece on, with a few attempts and no waiting. Returns how many are still left. Any number of threads may call it, each with a
+  /// worker of its own: no call is tried by two of them at once. What a body throws meanwhile ends that try only.
+  /// The nodes of a cluster do so by themselves, a few times a second. Elsewhere the application calls it now and then while calls_left()
+  /// is not 0; otherwise keep_chains() finishes them when the database is opened next.
+  std::size_t finish_left(Worker& worker) const;
+  /// Calls that are half done, and wait for finish_left() or are being tried by it. Costs a load or two.
+  std::size_t calls_left() const {
+    const ChainLog* const log = kept_.load(std::memory_order_acquire);
+    return log == nullptr ? 0 : log->left();
+  }
 
   /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is that of the
   /// committed (or last) attempt. Of a chain the result is that of the last piece that ran.
@@ -131,20 +148,35 @@ class Procedures {
     if (!entries_.emplace(name, std::move(entry)).second) {
       return Status(StatusCode::kAlreadyExists, "procedure '" + name + "' is already registered");
     }
-    in_pieces_ = false;
+    in_pieces_.store(false, std::memory_order_relaxed);
     return handle;
   }
 
   RunResult run(const EntryBase& entry, Worker& worker, const void* args, void* reply, const RetryPolicy& policy) const;
   RunResult run_whole(const EntryBase& entry, Worker& worker, const void* args, void* reply,
                       const RetryPolicy& policy) const;
-  RunResult run_pieces(const EntryBase& entry, Worker& worker, ChainLog::Call& call, const void* args, void* reply,
-                       const RetryPolicy& policy) const;
-  Status finish(Worker& worker, ChainLog::Call& call) const;
+  /// A call that runs in pieces.
+  struct Chained {
+    const EntryBase& entry;
+    ChainLog* log;  ///< none: it is not kept
+    ChainLog::Call& call;
+    const void* args;
+    void* reply;
+  };
+  static RunResult run_pieces(Worker& worker, const Chained& chained, const RetryPolicy& first,
+                              const RetryPolicy& following);
+  Result<RunResult> finish(Worker& worker, ChainLog& log, ChainLog::Call& call, const RetryPolicy& policy) const;
+  static void note_piece(Transaction& t, const Chained& chained);
+  Result<std::size_t> finish_former(Worker& worker, std::vector<ChainLog::Call>& calls);
+  bool finish_quietly(Worker& worker, ChainLog& log, ChainLog::Call& call) const;
+  Result<bool> may_run_in_pieces() const;
 
   std::map<std::string, std::unique_ptr<EntryBase>, std::less<>> entries_;
-  bool in_pieces_ = false;
-  std::optional<ChainLog> log_;
+  std::unique_ptr<ChainLog> log_;
+  /// Points to log_ once that is there. Set (release) by keep_chains(), read (acquire) by calls.
+  std::atomic<ChainLog*> kept_{nullptr};
+  /// Set (release) by check_chains() and keep_chains(), by the latter after kept_; read (acquire) by calls, which then see kept_.
+  std::atomic<bool> in_pieces_{false};
 };
 
 }  // namespace granary

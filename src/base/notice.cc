@@ -8,8 +8,8 @@ namespace granary {
 namespace {
 
 constexpr std::array<std::string_view, 3> kSeverities = {"info", "warning", "error"};
-constexpr std::array<std::string_view, 7> kTopics = {"memory_pages", "open_transaction", "checkpoint", "closing",
-                                                     "recovery",     "membership",       "peers"};
+constexpr std::array<std::string_view, 8> kTopics = {"memory_pages", "open_transaction", "checkpoint", "closing",
+                                                     "recovery",     "membership",       "peers",      "chains"};
 
 }  // namespace
 

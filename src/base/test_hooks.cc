@@ -108,6 +108,7 @@ constexpr KnownBug kBugs[] = {
     {"recoverer-without-fence", "a recoverer goes on for a dead node though its own fence has shut (I27)"},
     {"recover-from-older-copy", "a dead node is recovered from a directory of an earlier life"},
     {"quiet-at-once", "a survivor says that it is quiet while its earlier transactions are under way"},
+    {"two-finish-a-call", "a call that was left half done is given to every thread that asks for it"},
     {"claim-before-quiet", "a recovery is claimed before all are quiet"},
     {"claim-before-claimer-is-cut", "or while the life that had claimed it before may still be at work"},
     {"join-with-older-data", "a node joins with data of a life before its last one"},

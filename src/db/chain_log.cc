@@ -1,9 +1,15 @@
 #include <granary/chain_log.h>
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <granary/key.h>
+
+#include "src/base/notice.h"
+#include "src/base/test_hooks.h"
 
 namespace granary {
 namespace {
@@ -39,12 +45,12 @@ std::optional<ChainLog::Call> decode(std::string_view key, std::string_view valu
 
 }  // namespace
 
-Result<ChainLog> ChainLog::open(Database& database, Worker& worker, std::vector<Call>& unfinished) {
+Result<std::unique_ptr<ChainLog>> ChainLog::open(Database& database, Worker& worker, std::vector<Call>& unfinished) {
   const auto table = database.create_table("granary.chains");
   if (!table.ok()) return table.status();
-  ChainLog log(*table);
-  if (const Status done = log.read(worker, unfinished); !done.ok()) return done;
-  if (!unfinished.empty()) log.next_number_->store(unfinished.back().number + 1, std::memory_order_relaxed);
+  std::unique_ptr<ChainLog> log(new ChainLog(*table, database.options().notices));
+  if (const Status done = log->read(worker, unfinished); !done.ok()) return done;
+  if (!unfinished.empty()) log->next_number_.store(unfinished.back().number + 1, std::memory_order_relaxed);
   return log;
 }
 
@@ -73,6 +79,36 @@ void ChainLog::note(Transaction& transaction, const Call& call) const {
 
 void ChainLog::forget(Transaction& transaction, std::uint64_t number) const {
   (void)transaction.remove(table_, encode_key<std::uint64_t>(number));
+}
+
+void ChainLog::leave(Call call, std::string_view cause) {
+  const std::lock_guard lock(mutex_);
+  const bool first = left_count_.fetch_add(1, std::memory_order_relaxed) == 0;
+  if (first) {
+    base::tell(notices_, {.severity = NoticeSeverity::kWarning,
+                          .topic = NoticeTopic::kChains,
+                          .text = fmt::format("a call of '{}' is half done: its piece {} did not commit ({}). It is to "
+                                              "be tried again until it is finished, and so are others like it",
+                                              call.procedure, call.next_piece + 1, cause)});
+  }
+  left_.push_back(std::move(call));
+}
+
+std::vector<ChainLog::Call> ChainLog::take_left() {
+  const std::lock_guard lock(mutex_);
+  if (base::injected("two-finish-a-call")) return left_;
+  return std::exchange(left_, {});
+}
+
+void ChainLog::put_back(Call call) {
+  const std::lock_guard lock(mutex_);
+  left_.push_back(std::move(call));
+}
+
+void ChainLog::finished() {
+  const std::lock_guard lock(mutex_);
+  if (left_count_.fetch_sub(1, std::memory_order_relaxed) != 1) return;
+  base::tell(notices_, {.topic = NoticeTopic::kChains, .text = "all calls that were left half done are finished"});
 }
 
 }  // namespace granary

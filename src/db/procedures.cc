@@ -1,10 +1,14 @@
 // How procedures run, in one transaction or in a chain of them.
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
 #include <granary/procedure.h>
 
+#include "src/db/may_pass.h"
+#include "src/txn/worker_core.h"
 #include "src/txn/chopping/chopping.h"
 
 namespace granary {
@@ -18,13 +22,17 @@ std::unique_ptr<std::byte[]> copy_of(const void* bytes, std::size_t size) {
 }
 
 /// Of the pieces after the first: what others do passes, and what does not is for the operator.
-constexpr RetryPolicy kFollowing{.patience_us = 10'000'000};
+constexpr std::uint64_t kPatience_us = 10'000'000;
+constexpr RetryPolicy kFollowing{.patience_us = kPatience_us};
+/// Of a piece that is tried once more. It is left again soon, since its turn comes again and others wait for the worker.
+constexpr RetryPolicy kOnceMore{.max_attempts = 20};
 
 std::string string_of(const void* bytes, std::size_t size) { return {static_cast<const char*>(bytes), size}; }
 
 }  // namespace
 
-Status Procedures::check_chains() {
+/// False where no procedure has several pieces.
+Result<bool> Procedures::may_run_in_pieces() const {
   std::vector<txn::Chain> chains;
   bool chopped = false;
   for (const auto& [name, entry] : entries_) {
@@ -33,26 +41,43 @@ Status Procedures::check_chains() {
       chains.back().pieces.push_back(entry->accesses(piece));
     chopped = chopped || entry->piece_count > 1;
   }
-  if (!chopped) return {};
+  if (!chopped) return false;
   for (const auto& [name, entry] : entries_) {
     if (entry->declared) continue;
-    return {StatusCode::kInvalidArgument,
-            "procedure '" + name + "' has not declared its accesses, so that no other may run in pieces beside it"};
+    return Status(StatusCode::kInvalidArgument, "procedure '" + name +
+                                                    "' has not declared its accesses, so that no other may run in "
+                                                    "pieces beside it");
   }
-  const Status good = txn::check_chopping(chains);
-  in_pieces_ = good.ok();
-  return good;
+  if (const Status good = txn::check_chopping(chains); !good.ok()) return good;
+  return true;
+}
+
+Status Procedures::check_chains() {
+  const Result<bool> may = may_run_in_pieces();
+  in_pieces_.store(may.ok() && *may, std::memory_order_release);
+  return may.status();
 }
 
 RunResult Procedures::run(const EntryBase& entry, Worker& worker, const void* args, void* reply,
                           const RetryPolicy& policy) const {
-  if (!in_pieces_ || entry.piece_count == 1) return run_whole(entry, worker, args, reply, policy);
+  const bool in_pieces = entry.piece_count > 1 && in_pieces_.load(std::memory_order_acquire);
+  if (!in_pieces) return run_whole(entry, worker, args, reply, policy);
+  ChainLog* const log = kept_.load(std::memory_order_acquire);
   ChainLog::Call call{.procedure = entry.name, .next_piece = 0, .args = {}, .reply = {}};
-  if (log_) {
-    call.number = log_->new_number();
+  if (log != nullptr) {
+    call.number = log->new_number();
     call.args = string_of(args, entry.args_bytes);
   }
-  return run_pieces(entry, worker, call, args, reply, policy);
+  const Chained chained{.entry = entry, .log = log, .call = call, .args = args, .reply = reply};
+  RunResult result;
+  try {
+    result = run_pieces(worker, chained, policy, kFollowing);
+  } catch (...) {
+    if (log != nullptr && call.next_piece != 0) log->leave(std::move(call), "its body threw");
+    throw;
+  }
+  if (log != nullptr && result.pieces_left != 0) log->leave(std::move(call), name(result.reason));
+  return result;
 }
 
 RunResult Procedures::run_whole(const EntryBase& entry, Worker& worker, const void* args, void* reply,
@@ -66,24 +91,22 @@ RunResult Procedures::run_whole(const EntryBase& entry, Worker& worker, const vo
       policy);
 }
 
-/// From call.next_piece on. A piece whose attempt fails begins again with the reply that it found.
-RunResult Procedures::run_pieces(const EntryBase& entry, Worker& worker, ChainLog::Call& call, const void* args,
-                                 void* reply, const RetryPolicy& policy) const {
+/// From call.next_piece on, which tells afterwards which piece did not commit. A piece whose attempt fails begins again with the reply
+/// that it found, which call.reply keeps.
+RunResult Procedures::run_pieces(Worker& worker, const Chained& chained, const RetryPolicy& first,
+                                 const RetryPolicy& following) {
+  const EntryBase& entry = chained.entry;
+  ChainLog::Call& call = chained.call;
   RunResult result;
   std::uint32_t attempts = 0;
   for (; call.next_piece < entry.piece_count; ++call.next_piece) {
-    const auto found = copy_of(reply, entry.reply_bytes);
+    call.reply = string_of(chained.reply, entry.reply_bytes);
     const auto body = [&](Transaction& t) {
-      std::memcpy(reply, found.get(), entry.reply_bytes);
-      entry.run_piece(call.next_piece, t, args, reply);
-      if (!log_) return;
-      if (call.next_piece + 1 == entry.piece_count) return log_->forget(t, call.number);
-      ChainLog::Call then = call;
-      ++then.next_piece;
-      then.reply = string_of(reply, entry.reply_bytes);
-      log_->note(t, then);
+      std::memcpy(chained.reply, call.reply.data(), entry.reply_bytes);
+      entry.run_piece(call.next_piece, t, chained.args, chained.reply);
+      if (chained.log != nullptr) note_piece(t, chained);
     };
-    result = worker.run(body, call.next_piece == 0 ? policy : kFollowing);
+    result = worker.run(body, call.next_piece == 0 ? first : following);
     attempts += result.attempts;
     if (result.committed()) continue;
     if (call.next_piece != 0) result.pieces_left = static_cast<std::uint32_t>(entry.piece_count) - call.next_piece;
@@ -91,6 +114,16 @@ RunResult Procedures::run_pieces(const EntryBase& entry, Worker& worker, ChainLo
   }
   result.attempts = attempts;
   return result;
+}
+
+/// In the transaction of call.next_piece.
+void Procedures::note_piece(Transaction& t, const Chained& chained) {
+  const ChainLog::Call& call = chained.call;
+  if (call.next_piece + 1 == chained.entry.piece_count) return chained.log->forget(t, call.number);
+  ChainLog::Call then = call;
+  ++then.next_piece;
+  then.reply = string_of(chained.reply, chained.entry.reply_bytes);
+  chained.log->note(t, then);
 }
 
 Result<RunResult> Procedures::call(Worker& worker, std::string_view name, std::string_view args, std::string& reply,
@@ -113,37 +146,83 @@ Result<RunResult> Procedures::call(Worker& worker, std::string_view name, std::s
 }
 
 Result<std::size_t> Procedures::keep_chains(Database& database, Worker& worker) {
-  if (!in_pieces_) {
-    return Status(StatusCode::kFailedPrecondition,
-                  "no procedure runs in pieces: register chains, and call check_chains() before keep_chains()");
-  }
+  const Result<bool> may = may_run_in_pieces();
+  if (!may.ok()) return may.status();
+  if (!*may)
+    return Status(StatusCode::kFailedPrecondition, "no procedure is a chain: register chains before keep_chains()");
   std::vector<ChainLog::Call> unfinished;
   auto log = ChainLog::open(database, worker, unfinished);
   if (!log.ok()) return log.status();
   log_ = std::move(*log);
-  for (ChainLog::Call& call : unfinished) {
-    if (const Status done = finish(worker, call); !done.ok()) return done;
-  }
-  return unfinished.size();
+  kept_.store(log_.get(), std::memory_order_release);
+  const Result<std::size_t> finished = finish_former(worker, unfinished);
+  if (finished.ok()) in_pieces_.store(true, std::memory_order_release);
+  return finished;
 }
 
-Status Procedures::finish(Worker& worker, ChainLog::Call& call) const {
+/// Calls of an earlier life.
+Result<std::size_t> Procedures::finish_former(Worker& worker, std::vector<ChainLog::Call>& calls) {
+  using std::chrono::microseconds;
+  const auto end = std::chrono::steady_clock::now() + microseconds(kPatience_us);
+  std::size_t finished = 0;
+  for (ChainLog::Call& call : calls) {
+    const auto patience = std::chrono::duration_cast<microseconds>(end - std::chrono::steady_clock::now());
+    const RetryPolicy policy{.patience_us = static_cast<std::uint64_t>(std::max(patience, microseconds(0)).count())};
+    const Result<RunResult> done = finish(worker, *log_, call, policy);
+    if (!done.ok()) return done.status();
+    if (done->committed()) {
+      ++finished;
+    } else if (db::may_pass(done->reason, worker.core()->shared())) {
+      log_->leave(std::move(call), name(done->reason));
+    } else {
+      return Status(StatusCode::kFailedPrecondition,
+                    "a call of '" + call.procedure +
+                        "' is half done since a crash and cannot be finished: " + std::string(name(done->reason)));
+    }
+  }
+  return finished;
+}
+
+std::size_t Procedures::finish_left(Worker& worker) const {
+  ChainLog* const log = kept_.load(std::memory_order_acquire);
+  if (log == nullptr || log->left() == 0) return 0;
+  std::vector<ChainLog::Call> calls = log->take_left();
+  for (ChainLog::Call& call : calls) {
+    if (finish_quietly(worker, *log, call)) {
+      log->finished();
+    } else {
+      log->put_back(std::move(call));
+    }
+  }
+  return log->left();
+}
+
+/// What a body throws has no caller to go to.
+bool Procedures::finish_quietly(Worker& worker, ChainLog& log, ChainLog::Call& call) const {
+  try {
+    const Result<RunResult> done = finish(worker, log, call, kOnceMore);
+    return done.ok() && done->committed();
+  } catch (...) {
+    return false;
+  }
+}
+
+/// Runs the pieces of a half done call that are left.
+Result<RunResult> Procedures::finish(Worker& worker, ChainLog& log, ChainLog::Call& call,
+                                     const RetryPolicy& policy) const {
   const auto found = entries_.find(call.procedure);
   const bool known = found != entries_.end() && found->second->args_bytes == call.args.size() &&
                      found->second->reply_bytes == call.reply.size() && call.next_piece < found->second->piece_count;
   if (!known) {
-    return {StatusCode::kFailedPrecondition, "a call of '" + call.procedure +
-                                                 "' is half done since a crash, and no such procedure of the same "
-                                                 "arguments, reply and pieces is registered"};
+    return Status(StatusCode::kFailedPrecondition, "a call of '" + call.procedure +
+                                                       "' is half done since a crash, and no such procedure of the "
+                                                       "same arguments, reply and pieces is registered");
   }
-  const EntryBase& entry = *found->second;
   const auto args = copy_of(call.args.data(), call.args.size());
   const auto reply = copy_of(call.reply.data(), call.reply.size());
-  const RunResult done = run_pieces(entry, worker, call, args.get(), reply.get(), {});
-  if (done.committed()) return {};
-  return {StatusCode::kFailedPrecondition,
-          "a call of '" + call.procedure +
-              "' is half done since a crash and cannot be finished: " + std::string(name(done.reason))};
+  return run_pieces(worker,
+                    {.entry = *found->second, .log = &log, .call = call, .args = args.get(), .reply = reply.get()},
+                    policy, policy);
 }
 
 }  // namespace granary

@@ -6,6 +6,7 @@
 
 #include "src/base/cache_line.h"
 #include "src/db/engine.h"
+#include "src/db/may_pass.h"
 #include "src/db/memory_wait.h"
 #include "src/txn/context.h"
 #include "src/txn/worker_core.h"
@@ -14,14 +15,6 @@ namespace granary {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// RetryPolicy::patience_us.
-bool may_pass(AbortReason reason, const cc::Shared& shared) {
-  if (reason == AbortReason::kMembershipLost)  // not if it is for good
-    return shared.fence != nullptr && shared.fence->number() != membership::Fence::kClosed;
-  return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kTooMuchUndelivered ||
-         reason == AbortReason::kOutOfMemory;
-}
 
 /// Waits a random part of an interval that doubles with every lost attempt, so that rivals come apart.
 void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t attempt) {
@@ -90,7 +83,8 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
     }
     if (result.reason == AbortReason::kNone || result.attempts == policy.max_attempts) return result;
     if (result.reason == AbortReason::kOutOfMemory && memory.await(*core_)) continue;
-    const bool again = is_retryable(result.reason) || (may_pass(result.reason, core_->shared()) && Clock::now() < end);
+    const bool again =
+        is_retryable(result.reason) || (db::may_pass(result.reason, core_->shared()) && Clock::now() < end);
     if (!again) return result;
     back_off(*core_, policy, result.attempts);
   }

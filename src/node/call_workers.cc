@@ -11,6 +11,8 @@ namespace granary::db {
 namespace {
 
 constexpr std::uint64_t kLook_us = 50'000;
+/// How often calls that were left half done are tried again, by workers that have nothing else to do, and by others.
+constexpr std::int64_t kRetryIdle_us = 100'000, kRetryBusy_us = 1'000'000;
 
 /// On the wire.
 struct CallResult {
@@ -95,17 +97,30 @@ Result<RunResult> CallWorkers::call(ClusterThread& mine, const cluster::messages
   }
 }
 
+/// Nearly always nothing is left, and this a load. A worker that is busy does so, too, so that load does not put it off for good.
+void CallWorkers::finish_left(ClusterThread& mine, bool idle) {
+  if (procedures_.calls_left() == 0) return;
+  using std::chrono::microseconds;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const std::int64_t now_us = std::chrono::duration_cast<microseconds>(now).count();
+  std::int64_t tried_us = tried_us_.load(std::memory_order_relaxed);
+  if (now_us - tried_us < (idle ? kRetryIdle_us : kRetryBusy_us)) return;
+  if (tried_us_.compare_exchange_strong(tried_us, now_us, std::memory_order_relaxed))
+    (void)procedures_.finish_left(mine.worker());
+}
+
 void CallWorkers::run(ClusterThread& mine) {
   mine.worker().attach_thread();
   while (!stopping_.load(std::memory_order_relaxed)) {
     const auto job = queue_.wait(kLook_us);
-    if (!job) {
+    if (job) {
+      std::string reply;
+      const Result<RunResult> result = call(mine, *job, reply);
+      queue_.finish(*job, encode_call_result(result, reply));
+    } else {
       mine.worker().collect_garbage();
-      continue;
     }
-    std::string reply;
-    const Result<RunResult> result = call(mine, *job, reply);
-    queue_.finish(*job, encode_call_result(result, reply));
+    finish_left(mine, !job);
   }
   running_.fetch_sub(1, std::memory_order_release);
 }

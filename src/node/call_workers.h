@@ -1,7 +1,8 @@
 #pragma once
-// Threads that run the procedures which other nodes call here.
+// Threads that run the procedures which other nodes call here, and finish calls of chains that were left half done.
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,11 +33,14 @@ class CallWorkers {
 
  private:
   void run(ClusterThread& mine);
+  void finish_left(ClusterThread& mine, bool idle);
   Result<RunResult> call(ClusterThread& mine, const cluster::messages::CallQueue::Job& job, std::string& reply) const;
 
   cluster::messages::CallQueue& queue_;
   const Procedures& procedures_;
   const std::vector<std::unique_ptr<ClusterThread>> workers_;
+  /// When calls that were left half done were tried last, by the steady clock. The thread that moves it on (relaxed) tries them.
+  std::atomic<std::int64_t> tried_us_{0};
   std::atomic<bool> stopping_{false};  // set by end(), read by the threads
   /// Threads that have not ended. Each counts itself down (release), end() reads (acquire).
   std::atomic<std::size_t> running_;

@@ -40,8 +40,10 @@ struct Branch {
   Accounts accounts;
   std::unique_ptr<ClusterWorker> worker;
 
-  /// Joins and starts; `load`: this node's accounts are filled, then all wait for each other.
-  explicit Branch(const ClusterOptions& options, bool load = true) { open(options, load); }
+  /// Joins and starts; `load`: this node's accounts are filled, then all wait for each other. `prepare` is called before the start.
+  explicit Branch(const ClusterOptions& options, bool load = true, const std::function<void(Branch&)>& prepare = {}) {
+    open(options, load, prepare);
+  }
 
   /// Moves money between two accounts.
   RunResult transfer(std::uint64_t from, std::uint64_t to, const RetryPolicy& policy = {}) {
@@ -79,7 +81,7 @@ struct Branch {
   }
 
  private:
-  void open(const ClusterOptions& options, bool load) {
+  void open(const ClusterOptions& options, bool load, const std::function<void(Branch&)>& prepare) {
     auto joined = Cluster::join(options);
     ASSERT_TRUE(joined.ok()) << joined.status().message();
     cluster = std::move(joined).value();
@@ -91,6 +93,7 @@ struct Branch {
     accounts =
         cluster->create_table<std::uint64_t, std::int64_t>("accounts", {.index = IndexKind::kHash}, Placement{home})
             .value();
+    if (prepare) prepare(*this);
     const Status started = cluster->start();
     ASSERT_TRUE(started.ok()) << started.message();
     worker = cluster->register_worker().value();
