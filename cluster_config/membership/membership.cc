@@ -99,7 +99,7 @@ Status Membership::end_as(MemberState state) {
   const auto try_once = [&] {
     return document_.amend([&](Configuration& configuration) -> Status {
       if (Status lost = check_own(configuration); !lost.ok()) return lost;
-      const bool took_over = !configuration.owes(options_.node);
+      const bool took_over = visits_ || !configuration.owes(options_.node);
       configuration.find(options_.node)->state = took_over ? state : MemberState::kDead;
       return {};
     });
