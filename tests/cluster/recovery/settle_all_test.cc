@@ -4,16 +4,12 @@
 
 #include "src/cluster/recovery/settle_all.h"
 
-#include <filesystem>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recovery/dead_log.h"
-#include "recovery/entry_check.h"
 #include "src/record/shared_record.h"
+#include "tests/cluster/recovery/left_behind.h"
 #include "tests/cluster/transaction/sim_cluster.h"
-#include "tests/support/ring_directory.h"
 
 namespace granary::cluster::test {
 namespace {
@@ -68,42 +64,12 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
     return value == 0 ? record::kFree : record::shared_of(*reinterpret_cast<record::Record*>(value)).state();
   }
 
-  /// What the dead node leaves on its host, at one moment.
-  struct Left {
-    std::unique_ptr<tests::RingDirectory> directory;
-    recovery::Manifest manifest;
-    recovery::SurvivingRings rings;
-    recovery::LogScan scan;
-    std::vector<log::Debt> debts;
-
-    /// Whether the rings have an entry with this value.
-    bool has(const std::string& value) const {
-      for (const recovery::RingEntries& ring : rings.entries()) {
-        recovery::EntryList entries(ring.entries);
-        for (recovery::Entry entry; entries.next(&entry);) {
-          log::WriteReader writes(entry.body);
-          for (log::Write write; writes.next(&write);) {
-            if (write.value == value) return true;
-          }
-        }
-      }
-      return false;
-    }
-  };
-  void copy_what_is_left(Left& left) const {
-    left.directory = std::make_unique<tests::RingDirectory>();
-    std::filesystem::copy(directory_.path() + "/" + std::to_string(kDead), left.directory->path() + "/db",
-                          std::filesystem::copy_options::recursive);
-  }
-  static void read_what_is_left(Left& left) {
-    base::FileSystem& files = base::system_files();
-    left.manifest = recovery::read_manifest(files, left.directory->path() + "/db").value();
-    left.rings = recovery::find_rings(left.manifest).value();
-    ASSERT_FALSE(left.rings.rings.empty()) << left.rings.note;
-    left.scan = recovery::scan_logs(files, left.manifest, {}).value();
-    auto debts = recovery::read_debts(files, left.manifest, left.scan, left.rings);
-    ASSERT_TRUE(debts.ok()) << debts.status().message();
-    left.debts = std::move(*debts);
+  void copy_what_is_left(LeftBehind& left) const { left.copy(directory_.path() + "/" + std::to_string(kDead)); }
+  /// Whether the rings have an entry with this value.
+  static bool has(const LeftBehind& left, std::string_view value) {
+    bool found = false;
+    left.each_write([&](record::TidWord, const log::Write& write) { found |= write.value == value; });
+    return found;
   }
   void cut_off() { cluster_.network.partition({kDead}, {kHome, kRecoverer}); }
   void heal() {
@@ -113,37 +79,34 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
     }
   }
   /// The dead node runs `body`, and dies when it passes the sync point.
-  Left die_at(std::string_view where, Body body) {
-    Left left;
+  LeftBehind die_at(std::string_view where, Body body) {
+    LeftBehind left;
     base::set_sync_hook([&, where](std::string_view point) {
-      if (point != where || left.directory != nullptr) return;
+      if (point != where || left.copied()) return;
       copy_what_is_left(left);
       cut_off();
     });
     (void)run(kDead, body);
     base::set_sync_hook({});
-    EXPECT_NE(left.directory, nullptr) << "never passed " << where;
+    EXPECT_TRUE(left.copied()) << "never passed " << where;
     cluster_.network.run_for(500'000);
-    read_what_is_left(left);
+    left.read();
     return left;
   }
 
   Result<SettleCounts> settle(
-      std::span<const log::Debt> debts, std::function<bool()> may_act = [] { return true; }) {
-    Reach& reach = cluster_.node(kRecoverer).remote().reach();
-    if (room_ == nullptr) room_ = reach.buffers.take(kRoomBytes);
-    return settle_all(debts, {.scheduler = reach.scheduler,
-                              .endpoint = reach.endpoint,
-                              .peers = reach.peers,
-                              .waiter = reach.waiter,
-                              .messenger = reach.messenger,
-                              .room = {room_, room_bytes_},
-                              .connect_timeout_us = reach.connect_timeout_us,
-                              .lives = [this](rdma::NodeId node) { return node != kDead && node != gone_; },
-                              .may_act = std::move(may_act)});
+      std::span<const log::Debt> debts, std::function<bool()> may_act = [] { return true; },
+      rdma::NodeId recoverer = kRecoverer) {
+    Reach& reach = cluster_.node(recoverer).remote().reach();
+    char*& room = rooms_[recoverer];
+    if (room == nullptr) room = reach.buffers.take(kRoomBytes);
+    SettleMeans means = settle_means(reach, {room, room_bytes_}, std::move(may_act));
+    means.lives = [this](rdma::NodeId node) { return node != kDead && node != gone_; };
+    return settle_all(debts, means);
   }
-  SettleCounts settled(std::span<const log::Debt> debts) {
-    const auto counts = settle(debts);
+  SettleCounts settled(std::span<const log::Debt> debts, rdma::NodeId recoverer = kRecoverer) {
+    const auto counts = settle(
+        debts, [] { return true; }, recoverer);
     EXPECT_TRUE(counts.ok()) << counts.status().message();
     return counts.ok() ? *counts : SettleCounts();
   }
@@ -159,7 +122,7 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
   SimCluster cluster_;
   const std::vector<Table> tables_;
   rdma::NodeId gone_ = 99;
-  char* room_ = nullptr;
+  std::array<char*, 3> rooms_{};  ///< of the recoverers
   std::size_t room_bytes_ = kRoomBytes;
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, SettleAll, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
@@ -180,23 +143,23 @@ TEST_P(SettleAll, IsAllOrNothingWheneverTheNodeDies) {
   SettleCounts all;
   for (std::uint64_t after_ns = 0; after_ns < 400'000; after_ns += 4'000) {
     const std::string value = "new" + std::to_string(after_ns);
-    Left left;
+    LeftBehind left;
     cluster_.network.schedule(kHome, after_ns, [&] {
       copy_what_is_left(left);
       cut_off();
     });
     (void)put_all(value);
     cluster_.network.run_for(500'000);
-    ASSERT_NE(left.directory, nullptr);
-    read_what_is_left(left);
-    const bool was_decided = left.has(value);
+    ASSERT_TRUE(left.copied());
+    left.read();
+    const bool was_decided = has(left, value);
     if (was_decided) expected = value;
-    if (!left.debts.empty()) ++(was_decided ? decided : undecided);
-    const SettleCounts counts = settled(left.debts);
-    EXPECT_EQ(counts.redone + counts.freed + counts.settled_before, left.debts.size());
+    if (!left.debts().empty()) ++(was_decided ? decided : undecided);
+    const SettleCounts counts = settled(left.debts());
+    EXPECT_EQ(counts.redone + counts.freed + counts.settled_before, left.debts().size());
     EXPECT_EQ(counts.gone, 0u);
     expect_all(expected, keys);
-    EXPECT_EQ(settled(left.debts).settled_before, left.debts.size());
+    EXPECT_EQ(settled(left.debts()).settled_before, left.debts().size());
     expect_all(expected, keys);
     all.redone += counts.redone;
     all.freed += counts.freed;
@@ -217,12 +180,12 @@ TEST_P(SettleAll, IsAllOrNothingWheneverTheNodeDies) {
 }
 
 TEST_P(SettleAll, RedoesInsertsAndRemovalsAndTellsTheOwners) {
-  const Left left = die_at("across.logged", [](Transaction& t, const Table& table) {
+  const LeftBehind left = die_at("across.logged", [](Transaction& t, const Table& table) {
     EXPECT_EQ(t.put(table, "1new", "made"), Outcome::kOk);
     EXPECT_EQ(t.remove(table, "1y"), Outcome::kOk);
     EXPECT_EQ(t.remove(table, "2x"), Outcome::kOk);
   });
-  EXPECT_EQ(settled(left.debts).redone, 3u);
+  EXPECT_EQ(settled(left.debts()).redone, 3u);
   EXPECT_EQ(at_home("1new"), "made");
   for (const std::string key : {"1y", "2x"}) {
     EXPECT_EQ(at_home(key), "(none)");
@@ -244,10 +207,10 @@ TEST_P(SettleAll, RedoesInsertsAndRemovalsAndTellsTheOwners) {
 
 TEST_P(SettleAll, FreesWhatWasLockedBeforeTheDecision) {
   for (const char* const point : {"across.locked", "across.validated", "across.deciding"}) {
-    const Left left = die_at(point, [](Transaction& t, const Table& table) {
+    const LeftBehind left = die_at(point, [](Transaction& t, const Table& table) {
       for (const char* const key : {"1x", "2x"}) EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk);
     });
-    EXPECT_EQ(settled(left.debts).freed, 2u) << point;
+    EXPECT_EQ(settled(left.debts()).freed, 2u) << point;
     expect_all("old", {"1x", "2x"});
     heal();
     cluster_.network.run_for(100'000'000);
@@ -268,22 +231,22 @@ TEST_P(SettleAll, RedoesWhatIsInTheLogAlready) {
   base::set_sync_hook({});
   cluster_.network.run_for(500'000);
   cluster_.pass_epochs(6);
-  Left left;
+  LeftBehind left;
   copy_what_is_left(left);
-  read_what_is_left(left);
-  EXPECT_FALSE(left.has("new")) << "in a ring";
-  ASSERT_EQ(left.debts.size(), 2u);
-  EXPECT_EQ(settled(left.debts).redone, 2u);
+  left.read();
+  EXPECT_FALSE(has(left, "new")) << "in a ring";
+  ASSERT_EQ(left.debts().size(), 2u);
+  EXPECT_EQ(settled(left.debts()).redone, 2u);
   expect_all("new", {"1x", "2x"});
 }
 
 TEST_P(SettleAll, ANodeThatDoesNotLiveIsPassedBy) {
-  const Left left = die_at("across.logged", [](Transaction& t, const Table& table) {
+  const LeftBehind left = die_at("across.logged", [](Transaction& t, const Table& table) {
     for (const char* const key : {"1x", "1y", "2x"}) EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk);
   });
   gone_ = kHome;
   cluster_.node(kHome).crash();
-  const SettleCounts counts = settled(left.debts);
+  const SettleCounts counts = settled(left.debts());
   EXPECT_EQ(counts.gone, 2u);
   EXPECT_EQ(counts.redone, 1u);
   expect_all("new", {"2x"});
@@ -293,12 +256,12 @@ TEST_P(SettleAll, ANodeThatDoesNotLiveIsPassedBy) {
 TEST_P(SettleAll, ANodeThatCannotBeReachedIsTriedAgainAsLongAsItLives) {
   for (const bool dies : {false, true}) {
     put_at_home("1x", "old");
-    const Left left = die_at("across.logged", [](Transaction& t, const Table& table) {
+    const LeftBehind left = die_at("across.logged", [](Transaction& t, const Table& table) {
       EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
     });
     cluster_.network.partition({kRecoverer}, {kHome});
     unsigned asked = 0;
-    const auto counts = settle(left.debts, [&] {
+    const auto counts = settle(left.debts(), [&] {
       if (++asked == 5 && dies) gone_ = kHome;
       if (asked == 5 && !dies) {
         cluster_.network.heal_link(kRecoverer, kHome);
@@ -318,26 +281,59 @@ TEST_P(SettleAll, ANodeThatCannotBeReachedIsTriedAgainAsLongAsItLives) {
 
 /// Before homes are reached, before the first round, and before the one that would change something.
 TEST_P(SettleAll, ARecovererThatMayNotActAnyMoreStops) {
-  const Left left = die_at("across.logged", [](Transaction& t, const Table& table) {
+  const LeftBehind left = die_at("across.logged", [](Transaction& t, const Table& table) {
     for (const char* const key : {"1x", "2x"}) EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk);
   });
   for (const unsigned allowed : {0u, 1u, 2u}) {
     unsigned asked = 0;
-    const auto counts = settle(left.debts, [&] { return asked++ < allowed; });
+    const auto counts = settle(left.debts(), [&] { return asked++ < allowed; });
     EXPECT_EQ(counts.status().code(), StatusCode::kUnavailable);
     for (const std::string key : {"1x", "2x"}) EXPECT_TRUE(record::is_x_locked(state_of(key))) << key;
   }
-  EXPECT_EQ(settled(left.debts).redone, 2u);
+  EXPECT_EQ(settled(left.debts()).redone, 2u);
   expect_all("new", {"1x", "2x"});
+}
+
+/// After each question, with no more room than one debt needs. Nothing of the first one is under way then.
+TEST_P(SettleAll, AnotherRecovererDoesAllAgainWhereverTheFirstStopped) {
+  const std::vector<std::string> keys = {"1x", "1y", "1z", "2x", "2y"};
+  unsigned allowed = 0;
+  for (bool came_to_an_end = false; !came_to_an_end; ++allowed) {
+    for (const std::string& key : keys) put_at_home(key, "old");
+    const std::string value = "new" + std::to_string(allowed);
+    const LeftBehind left = die_at("across.logged", [&](Transaction& t, const Table& table) {
+      for (const std::string& key : keys) {
+        if (key == "1y" || key == "2y") {
+          EXPECT_EQ(t.remove(table, key), Outcome::kOk);
+        } else {
+          EXPECT_EQ(t.put(table, key, value), Outcome::kOk);
+        }
+      }
+    });
+    ASSERT_EQ(left.debts().size(), keys.size());
+    room_bytes_ = settle_room_bytes(left.debts());
+    unsigned asked = 0;
+    came_to_an_end = settle(left.debts(), [&] { return asked++ < allowed; }).ok();
+    put_at_home("1w", "a living node goes on");
+    const SettleCounts counts = settled(left.debts(), kHome);
+    EXPECT_EQ(counts.redone + counts.settled_before, keys.size());
+    EXPECT_TRUE(!came_to_an_end || counts.redone == 0);
+    expect_all(value, {"1x", "1z", "2x"});
+    expect_all("(none)", {"1y", "2y"});
+    heal();
+    cluster_.network.run_for(100'000'000);
+    (void)run(kDead, [](Transaction& t, const Table& table) { (void)t.put(table, "0x", "again"); });
+  }
+  EXPECT_EQ(allowed, 2 * keys.size() + 2) << "two questions for each debt, and one before homes are reached";
 }
 
 /// As long as a home lives and does not answer, there is no round to ask before.
 TEST_P(SettleAll, ARecovererThatMayNotActAnyMoreDoesNotWaitForASilentHome) {
-  const Left left = die_at(
+  const LeftBehind left = die_at(
       "across.logged", [](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk); });
   cluster_.network.partition({kRecoverer}, {kHome});
   unsigned asked = 0;
-  EXPECT_EQ(settle(left.debts, [&] { return asked++ < 3; }).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(settle(left.debts(), [&] { return asked++ < 3; }).status().code(), StatusCode::kUnavailable);
   EXPECT_TRUE(record::is_x_locked(state_of("1x")));
 }
 
@@ -346,21 +342,21 @@ TEST_P(SettleAll, ManyDebtsNeedNoMoreMemoryThanOne) {
   std::vector<std::string> keys;
   for (int i = 0; i < 60; ++i) keys.push_back((i % 2 == 0 ? "1" : "2") + std::string("k") + std::to_string(i));
   for (const std::string& key : keys) put_at_home(key, "old");
-  const Left left = die_at("across.logged", [&](Transaction& t, const Table& table) {
+  const LeftBehind left = die_at("across.logged", [&](Transaction& t, const Table& table) {
     for (const std::string& key : keys) EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk);
   });
-  ASSERT_EQ(left.debts.size(), keys.size());
-  room_bytes_ = settle_room_bytes(left.debts) - 1;
-  EXPECT_EQ(settle(left.debts).status().code(), StatusCode::kResourceExhausted);
+  ASSERT_EQ(left.debts().size(), keys.size());
+  room_bytes_ = settle_room_bytes(left.debts()) - 1;
+  EXPECT_EQ(settle(left.debts()).status().code(), StatusCode::kResourceExhausted);
   for (const std::string& key : keys) EXPECT_TRUE(record::is_x_locked(state_of(key)));
-  room_bytes_ = settle_room_bytes(left.debts);
-  EXPECT_EQ(settled(left.debts).redone, keys.size());
+  room_bytes_ = settle_room_bytes(left.debts());
+  EXPECT_EQ(settled(left.debts()).redone, keys.size());
   expect_all("new", keys);
 }
 
 /// What the dead node left locked in one transaction is not what it left in another.
 TEST_P(SettleAll, OnlyWhatIsNamedIsFreed) {
-  const Left left = die_at("across.logged", [](Transaction& t, const Table& table) {
+  const LeftBehind left = die_at("across.logged", [](Transaction& t, const Table& table) {
     for (const char* const key : {"1x", "2x"}) EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk);
   });
   const record::StateWord others =
@@ -368,7 +364,7 @@ TEST_P(SettleAll, OnlyWhatIsNamedIsFreed) {
   const auto value = tables_[kHome].core()->index().find("1x").value;
   auto& shared = record::shared_of(*reinterpret_cast<record::Record*>(value));
   base::store_word(&shared.state_word, others);
-  const SettleCounts counts = settled(left.debts);
+  const SettleCounts counts = settled(left.debts());
   EXPECT_EQ(counts.settled_before, 1u);
   EXPECT_EQ(counts.redone, 1u);
   EXPECT_EQ(state_of("1x"), others);
@@ -378,7 +374,7 @@ TEST_P(SettleAll, OnlyWhatIsNamedIsFreed) {
 
 /// A version of a later transaction is under the named word only if somebody has put it there; it is kept even so.
 TEST_P(SettleAll, ANewerVersionIsKept) {
-  const Left left = die_at("across.logged", [](Transaction& t, const Table& table) {
+  const LeftBehind left = die_at("across.logged", [](Transaction& t, const Table& table) {
     for (const char* const key : {"1x", "2x"}) EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk);
   });
   const record::StateWord held = state_of("1x");
@@ -388,7 +384,7 @@ TEST_P(SettleAll, ANewerVersionIsKept) {
   cluster_.pass_epochs(3);
   put_at_home("1x", "newer");
   base::store_word(&shared.state_word, held);
-  EXPECT_EQ(settled(left.debts).freed, 1u);
+  EXPECT_EQ(settled(left.debts()).freed, 1u);
   expect_all("newer", {"1x"});
   expect_all("new", {"2x"});
 }
