@@ -307,23 +307,5 @@ TEST_F(Nodes, ThatStandStillAreKilledAndRecoveredByTheOthersAndComeBack) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-/// Clients of the others go on with what they have; all data are right at the end, and the result tells each step of the recovery.
-TEST(ClusterRunKill, GoesOnWhileANodeIsKilledAndComesBack) {
-  const tests::TemporaryDirectory directory;
-  const std::string file = directory / "cluster.toml";
-  std::ofstream(file)
-      << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\n[defaults]\nmemory = \"128MiB\"\nworkers = 1\n"
-         "data_directory = \"data\"\nreliable_directory = \"rings\"\n"
-         "[[node]]\nid = 3\n[[node]]\nid = 4\n[[node]]\nid = 5\n";
-  const std::string path = directory / "result.json";
-  const Ran ran = granary("cluster run smallbank --cluster=" + file + " --json=" + path +
-                          " --accounts=1000 --workers=1 --warmup=0.1 --repeat=1 --seconds=12 --noprogress --kill=4@1 "
-                          "--restart_after=0.5");
-  ASSERT_EQ(ran.exit_code, 0) << ran.out << ran.err;
-  for (const char* expected :
-       {"conditions hold", "node 4 is killed", "recovered: nothing owed", "the node serves again"})
-    EXPECT_NE(ran.out.find(expected), std::string::npos) << expected << " missing in\n" << ran.out;
-}
-
 }  // namespace
 }  // namespace granary::cli
