@@ -97,6 +97,7 @@ class ClusterNode {
   SurvivorDuties survivor_duties();
   void act_in(const membership::Configuration& configuration);
   bool look_after_others(const membership::Configuration& configuration);
+  void forget_ended(const membership::Configuration& configuration);
   void learn_returned(const membership::Configuration& configuration);
   void drop_former_tables();
   RecovererParts recoverer_parts();

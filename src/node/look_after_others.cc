@@ -28,6 +28,7 @@ SurvivorDuties ClusterNode::survivor_duties() {
 
 /// Snapshots are limited before the node acts in the membership, since E goes on from then.
 void ClusterNode::act_in(const Configuration& configuration) {
+  forget_ended(configuration);
   epoch::EpochManager& epochs = database_->engine().epochs();
   if (!configuration.owed.empty() && cluster_config::has_logs(config_))
     epochs.limit_snapshots(epochs.snapshot_of(epochs.current()));
@@ -37,10 +38,19 @@ void ClusterNode::act_in(const Configuration& configuration) {
 bool ClusterNode::look_after_others(const Configuration& configuration) {
   leader_->follow(configuration);
   if (configuration.owed.empty()) database_->engine().epochs().unlimit_snapshots();
+  forget_ended(configuration);  // lives that ended while this node was starting
   learn_returned(configuration);
   drop_former_tables();
   const bool more_to_recover = options_.recovers_others && recoverer_->step(configuration);
   return more_to_recover || !former_tables_.empty();
+}
+
+void ClusterNode::forget_ended(const Configuration& configuration) {
+  if (!may_learn_.load(std::memory_order_acquire)) return;
+  for (const Member& member : configuration.members) {
+    cluster::FormerLife former = directory_.forget_former(member.id, member.live() ? member.generation : 0);
+    if (former != nullptr) former_tables_.emplace_back(database_->engine().epochs().current(), std::move(former));
+  }
 }
 
 void ClusterNode::learn_returned(const Configuration& configuration) {

@@ -1,12 +1,14 @@
 #include "src/cluster/transaction/directory.h"
 
 #include "src/base/check.h"
+#include "src/base/test_hooks.h"
 #include "src/cluster/record_access/regions.h"
 
 namespace granary::cluster {
 
 KnownNode::KnownNode(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said,
-                     kvstore::remote::LocationBudget& budget) {
+                     kvstore::remote::LocationBudget& budget)
+    : generation_(generation) {
   for (const messages::TableDescription& table : said.tables) {
     if (tables_.size() <= table.id) tables_.resize(table.id + std::size_t{1});
     auto known = std::make_unique<KnownTable>();
@@ -27,6 +29,12 @@ Directory::~Directory() {
 
 FormerLife Directory::learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said) {
   return exchange(node, std::make_unique<const KnownNode>(node, generation, said, budget_));
+}
+
+FormerLife Directory::forget_former(rdma::NodeId node, rdma::Generation generation) {
+  const KnownNode* const known = nodes_.at(node).load(std::memory_order_relaxed);  // this thread's own store
+  if (known == nullptr || known->generation() == generation || base::injected("keep-former-tables")) return nullptr;
+  return exchange(node, nullptr);
 }
 
 FormerLife Directory::exchange(rdma::NodeId node, FormerLife known) {

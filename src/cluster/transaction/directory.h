@@ -33,17 +33,19 @@ class KnownNode {
  public:
   KnownNode(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said,
             kvstore::remote::LocationBudget& budget);
+  rdma::Generation generation() const { return generation_; }
   /// nullptr if the node has no such table, or none for others.
   const KnownTable* find(messages::TableId table) const {
     return table < tables_.size() ? tables_[table].get() : nullptr;
   }
 
  private:
+  const rdma::Generation generation_;
   std::vector<std::unique_ptr<KnownTable>> tables_;  ///< by table
 };
 
 /// What was known of a former life of a node, for the caller to keep until every transaction that was open when it got it has ended: until
-/// EpochManager::complete() has reached an E that was read behind learn() or forget(). When it is dropped, its location caches give
+/// EpochManager::complete() has reached an E that was read behind learn() or forget_former(). When it is dropped, its location caches give
 /// their memory back; it is dropped before the Directory is.
 using FormerLife = std::unique_ptr<const KnownNode>;
 
@@ -58,8 +60,14 @@ class Directory {
 
   /// Notes what a life of a node says of itself, with empty location caches. Returns what was known of the node before, if anything.
   [[nodiscard]] FormerLife learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said);
-  /// Forgets a node that has died: transactions find no table of it until it is learnt again. Returns what was known of it, if anything.
-  [[nodiscard]] FormerLife forget(rdma::NodeId node) { return exchange(node, nullptr); }
+  /// Forgets what is known of the node, unless that is of the life that the node lives by now: `generation`, 0 if it is dead. Transactions
+  /// find no table of it until it is learnt again. Returns what was known of the former life, if anything.
+  ///
+  /// A node does so before it says that it is quiet about the life that has ended. The next life can be reached before it serves, and
+  /// the owner of an ordered table tells the places of its records itself, so a transaction that knew the former life's tables would find
+  /// records there. The transaction would then wait for the epoch of that node, which is ahead of the cluster's until the leader has let
+  /// the node in; but the leader lets it in only when the transaction has ended.
+  [[nodiscard]] FormerLife forget_former(rdma::NodeId node, rdma::Generation generation);
 
   /// Returns nullptr if the node is not known, or has no such table, or none for others. For a worker in a transaction, which may use the
   /// table until it ends.

@@ -6,9 +6,11 @@
 namespace granary::cluster {
 namespace {
 
-/// A member of which nothing is known has come back, and will be learnt; one without the table is of another cluster.
+/// A node that lives, and of which nothing is known, has come back and will be learnt. A node that is known, but without the table, is of
+/// another cluster.
 AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
-  return reach.directory.knows(node) ? cc::why_unusable(node, reach.worker) : why_former(node, reach);
+  return reach.directory.knows(node) || !reach.is_member(node) ? cc::why_unusable(node, reach.worker)
+                                                               : why_former(node, reach);
 }
 
 }  // namespace

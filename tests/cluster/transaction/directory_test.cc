@@ -48,6 +48,22 @@ TEST(Directory, KnowsTheTablesOfNodesThatItHasLearnt) {
   EXPECT_EQ(directory.find(membership::kMostMembers, kTable), nullptr);
 }
 
+/// The next life could be reached by the former one's tables before it serves.
+TEST(Directory, ForgetsALifeThatIsOver) {
+  for (const rdma::Generation now : {0u, 2u}) {
+    Directory directory(kBudget);
+    EXPECT_EQ(directory.forget_former(kNode, now), nullptr) << "nothing was known of it";
+    (void)directory.learn(kNode, 1, said_by(1));
+    EXPECT_EQ(directory.forget_former(kNode, 1), nullptr) << "it goes on";
+    EXPECT_TRUE(directory.knows(kNode));
+    const KnownTable* const found = directory.find(kNode, kTable);
+    const FormerLife former = directory.forget_former(kNode, now);
+    ASSERT_NE(former, nullptr);
+    EXPECT_EQ(former->find(kTable), found) << "whoever has found it may go on with it";
+    EXPECT_FALSE(directory.knows(kNode));
+  }
+}
+
 TEST(Directory, HandsOutWhatItKnewOfAFormerLife) {
   Directory directory(kBudget);
   (void)directory.learn(kNode, 1, said_by(1));
@@ -63,11 +79,11 @@ TEST(Directory, ForgetsANode) {
   Directory directory(kBudget);
   (void)directory.learn(kNode, 1, said_by(1));
   (void)directory.learn(kNode + 1, 1, said_by(1));
-  const FormerLife former = directory.forget(kNode);
+  const FormerLife former = directory.forget_former(kNode, 0);
   ASSERT_NE(former, nullptr);
   EXPECT_EQ(directory.find(kNode, kTable), nullptr);
   EXPECT_NE(directory.find(kNode + 1, kTable), nullptr);
-  EXPECT_EQ(directory.forget(kNode), nullptr) << "once";
+  EXPECT_EQ(directory.forget_former(kNode, 0), nullptr) << "once";
   EXPECT_EQ(directory.learn(kNode, 2, said_by(2)), nullptr);
   EXPECT_EQ(directory.find(kNode, kTable)->remote.main.generation, 2u);
 }
@@ -91,7 +107,7 @@ TEST(Directory, GetsTheMemoryOfAFormerLifesCachesBack) {
     fill(*directory.find(kNode, kTable)->cache);
     EXPECT_LT(directory.budget().left(), kBudget);
   }
-  directory.forget(kNode).reset();
+  directory.forget_former(kNode, 0).reset();
   EXPECT_EQ(directory.budget().left(), kBudget);
 }
 
@@ -152,11 +168,11 @@ TEST(DirectoryStress, ReadersMeetWholeLivesWhileANodeIsLearntAnew) {
     ++life;
     drop(directory.learn(kNode, life, said_by(life)));
     std::this_thread::yield();
-    if (life % 4 == 0) drop(directory.forget(kNode));
+    if (life % 4 == 0) drop(directory.forget_former(kNode, 0));
   }
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
-  directory.forget(kNode).reset();
+  directory.forget_former(kNode, 0).reset();
   EXPECT_EQ(directory.budget().left(), kBudget);
   EXPECT_GT(life, 20u);
   EXPECT_GT(met.found.load(), 1000u);

@@ -76,7 +76,7 @@ TEST_P(FormerLife, IsReplacedByWhatTheNodeSaysWhenItIsBack) {
 
 TEST_P(FormerLife, HasNoTablesOnceItIsForgotten) {
   EXPECT_EQ(at(0, "1x"), "old");
-  EXPECT_NE(cluster_.node(0).directory().forget(kBack), nullptr);
+  EXPECT_NE(cluster_.node(0).directory().forget_former(kBack, 0), nullptr);
   EXPECT_EQ(get(), AbortReason::kNodeUnreachable);
   EXPECT_EQ(put(), AbortReason::kNodeUnreachable);
   EXPECT_EQ(at(0, "2x"), "old") << "everything else goes on";
@@ -128,11 +128,25 @@ TEST_P(FormerLife, IsOverForAWhileOnlyWhereNodesComeBack) {
   tell(2, membership::MemberState::kServing);
   EXPECT_EQ(reads.commit().reason, AbortReason::kNodeRecovering);
   EXPECT_EQ(writes.commit().reason, AbortReason::kNodeRecovering);
-  EXPECT_NE(cluster_.node(0).directory().forget(kBack), nullptr);
+  EXPECT_NE(cluster_.node(0).directory().forget_former(kBack, 2), nullptr);
   EXPECT_EQ(get(), AbortReason::kNodeRecovering) << "nothing is known of its present life";
   EXPECT_EQ(put(), AbortReason::kNodeRecovering);
   EXPECT_EQ(cluster_.node(0).directory().learn(kBack, 2, cluster_.node(kBack).describe()), nullptr);
   EXPECT_EQ(at(0, "1x"), "anew") << "it wrote nothing";
+}
+
+/// A transaction that the node takes part in says what it would be told if it began now: that nobody recovers the node.
+TEST_P(FormerLife, IsNotSaidToComeBackWhereNobodyRecoversIt) {
+  tell(1, membership::MemberState::kServing);
+  cluster_.node(0).set_living(living_);
+  cluster_.node(0).set_comes_back([](rdma::NodeId) { return false; });
+  Transaction reads = begin(0);
+  EXPECT_EQ(value_of(reads, table(0), "1x"), "old");
+  tell(1, membership::MemberState::kDead);
+  EXPECT_NE(cluster_.node(0).directory().forget_former(kBack, 0), nullptr);
+  std::string value;
+  EXPECT_EQ(reads.get(table(0), "1y", value), Outcome::kAborted);
+  EXPECT_EQ(reads.commit().reason, AbortReason::kNodeUnreachable);
 }
 
 /// What a transaction held there is gone with that life: it is not given back, and does not keep the next life waiting.
