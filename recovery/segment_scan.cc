@@ -58,6 +58,7 @@ void walk(SegmentReader& reader, ScannedSegment& scanned) {
         const epoch::Epoch epoch = record::epoch_of(reader.tid());
         ++scanned.transactions;
         scanned.greatest_epoch = std::max(scanned.greatest_epoch, epoch);
+        scanned.latest_transaction = std::max(scanned.latest_transaction, epoch);
         cutter.transaction(epoch);
         if (!reader.inside_packed()) cutter.entry_ends(reader.position());
         break;

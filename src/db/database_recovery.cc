@@ -191,12 +191,13 @@ Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& othe
   return {};
 }
 
-/// This node's own transactions come behind all that it has loaded; if others serve meanwhile, its own snapshots do as well (I16).
+/// This node's own transactions come behind all that it has loaded; if others serve meanwhile, its own snapshots do as well (I16). Markers
+/// do not count: the log of a node that died while this one was on its way back was ended by a later epoch, and has no later transaction.
 Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherLog& other,
                                      epoch::EpochManager& epochs) {
   epoch::Epoch greatest = 0;
   for (const recovery::LogSegment& segment : scan.segments)
-    greatest = std::max(greatest, std::min(segment.limit, segment.greatest_epoch));
+    greatest = std::max(greatest, std::min(segment.limit, segment.latest_transaction));
   const epoch::Epoch begun = epochs.current();
   if (greatest >= (other.up_to ? epochs.snapshot_of(begun) : begun)) {
     return {StatusCode::kFailedPrecondition,

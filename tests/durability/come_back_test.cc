@@ -13,7 +13,9 @@ class ComeBack : public ClusterRecovery {
   static constexpr std::uint32_t kBack = 1;
 
   /// Opens node 1 with what counts of the other logs; several hosts send theirs once it is there.
-  Status come_back(epoch::Epoch up_to) {
+  Status come_back(epoch::Epoch up_to) { return come_back(up_to, up_to); }
+  /// Of node 2's log so much counts, or all of it.
+  Status come_back(epoch::Epoch up_to, std::optional<epoch::Epoch> of_node_2) {
     Node& node = nodes_[kBack];
     node.control = std::make_unique<epoch::ControlBlock>();
     db::ClusterPart part{.control = node.control.get(), .node = kBack, .life = 2};
@@ -21,19 +23,19 @@ class ComeBack : public ClusterRecovery {
       part.others_elsewhere = true;
       part.first_epoch = db::first_epoch_behind(up_to, options(kBack).snapshot_epochs);
     } else {
-      part.others = {{path(0), up_to}, {path(2), up_to}};
+      part.others = {{path(0), up_to}, {path(2), of_node_2}};
     }
     auto engine = db::Engine::open(options(kBack), base::system_files(), part);
     if (!engine.ok()) return engine.status();
     node.database = std::make_unique<Database>(std::move(*engine));
     node.table = node.database->create_table("t").value();
-    return several_hosts() ? take_sent(up_to) : Status();
+    return several_hosts() ? take_sent(up_to, of_node_2) : Status();
   }
-  Status take_sent(epoch::Epoch up_to) {
+  Status take_sent(epoch::Epoch up_to, std::optional<epoch::Epoch> of_node_2) {
     db::Engine& engine = nodes_[kBack].database->engine();
     for (const std::uint32_t other : {0u, 2u}) {
       ReadByMessages theirs(static_cast<rdma::NodeId>(other), path(other));
-      const db::OtherLog log{db::RemoteFiles::kDirectory, up_to};
+      const db::OtherLog log{db::RemoteFiles::kDirectory, other == 2 ? of_node_2 : up_to};
       if (Status taken = engine.take_from(theirs.files(), log); !taken.ok()) return taken;
     }
     return engine.have_all();
@@ -105,7 +107,7 @@ TEST_P(ComeBack, ItWaitsForALogThatIsNotThereYet) {
   EXPECT_NE(early.message().find(fmt::format("has not synced up to epoch {} yet", up_to)), std::string::npos);
   others_advance();
   others_advance();
-  ASSERT_TRUE((several_hosts() ? take_sent(up_to) : come_back(up_to)).ok());
+  ASSERT_TRUE((several_hosts() ? take_sent(up_to, up_to) : come_back(up_to)).ok());
   EXPECT_TRUE(has("newest"));
   EXPECT_TRUE(has("later"));
   EXPECT_FALSE(has("removed"));
@@ -126,6 +128,18 @@ TEST_P(ComeBack, ItsSnapshotsAndCheckpointsAreBehindAllThatItLoaded) {
   node.control->by_leader.durable.store(epochs.current());  // as the leader says, as soon as all nodes have it
   ASSERT_TRUE(node.database->engine().checkpoint().ok());
   EXPECT_GT(manifest(kBack).checkpoint->epoch, up_to);
+}
+
+/// Node 2 has died meanwhile, too, and its log was ended when the epochs were far ahead; but nothing in it is of so late an epoch.
+TEST_P(ComeBack, ItTakesALogThatWasEndedLongAfterItsLastTransaction) {
+  const epoch::Epoch up_to = others_go_on();
+  for (int epochs = 0; epochs < 40; ++epochs) others_advance();
+  EXPECT_TRUE(nodes_[2].database->close().ok());
+  nodes_[2].database.reset();
+  const Status back = come_back(up_to, {});
+  ASSERT_TRUE(back.ok()) << back.message();
+  for (const char* key : {"old", "new0", "new2"}) EXPECT_TRUE(has(key)) << key;
+  EXPECT_FALSE(has("removed"));
 }
 
 /// It has begun in an epoch before the one up to which the other log counts.
