@@ -108,6 +108,7 @@ constexpr KnownBug kBugs[] = {
     {"recoverer-without-fence", "a recoverer goes on for a dead node though its own fence has shut (I27)"},
     {"recover-from-older-copy", "a dead node is recovered from a directory of an earlier life"},
     {"keep-former-tables", "the tables of a life that is over are used until the next one serves (I27)"},
+    {"quiet-by-former-epoch", "a survivor that becomes quiet says the epoch that it said the last time (I27)"},
     {"quiet-at-once", "a survivor says that it is quiet while its earlier transactions are under way"},
     {"two-finish-a-call", "a call that was left half done is given to every thread that asks for it"},
     {"claim-before-quiet", "a recovery is claimed before all are quiet"},

@@ -6,6 +6,23 @@
 #include "src/cluster/record_access/regions.h"
 
 namespace granary::db {
+namespace {
+
+/// D stays while anything is owed: what a dead node has decided may be in its rings only, and others may have read it (I20). C says
+/// which logs nobody needs any more, and a node that does not serve yet may still need them. Members that are not in the cluster file
+/// any more do not count.
+cluster::Going going_in(const membership::Configuration& configuration, const std::vector<membership::NodeId>& nodes) {
+  cluster::Going going{.durable = configuration.owed.empty()};
+  for (const membership::NodeId node : nodes) {
+    const membership::Member* const member = configuration.find(node);
+    if (member == nullptr) going.durable = false;
+    if (member == nullptr || member->state != membership::MemberState::kServing) going.checkpoints = false;
+  }
+  return going;
+}
+
+}  // namespace
+
 LeaderThread::LeaderThread(rdma::Fabric& fabric, std::vector<membership::NodeId> nodes, std::uint64_t period_us,
                            void* buffer)
     : fabric_(fabric),
@@ -23,24 +40,12 @@ LeaderThread::~LeaderThread() {
   thread_.join();
 }
 
-/// D stays while anything is owed: what a dead node has decided may be in its rings only, and others may have read it (I20). C says
-/// which logs nobody needs any more, and a node that does not serve yet may still need them. Members that are not in the cluster file
-/// any more do not count.
-cluster::Going LeaderThread::going(const membership::Configuration& configuration) const {
-  cluster::Going going{.durable = configuration.owed.empty()};
-  for (const membership::NodeId node : nodes_) {
-    const membership::Member* const member = configuration.find(node);
-    if (member == nullptr) going.durable = false;
-    if (member == nullptr || member->state != membership::MemberState::kServing) going.checkpoints = false;
-  }
-  return going;
-}
-
-void LeaderThread::follow(const membership::Configuration& configuration) {
+cluster::LeaderOptions leader_options(const membership::Configuration& configuration, membership::NodeId own,
+                                      const std::vector<membership::NodeId>& nodes, std::uint64_t period_us) {
   cluster::LeaderOptions options{
-      .configuration = configuration.number, .going = going(configuration), .period_us = period_us_};
+      .configuration = configuration.number, .going = going_in(configuration, nodes), .period_us = period_us};
   const membership::Member* const leader = configuration.leader();
-  const bool leads = leader != nullptr && leader->id == fabric_.node().node;
+  const bool leads = leader != nullptr && leader->id == own;
   for (const membership::Member& member : configuration.members) {
     const bool reached =
         member.state == membership::MemberState::kReady || member.state == membership::MemberState::kServing;
@@ -48,6 +53,11 @@ void LeaderThread::follow(const membership::Configuration& configuration) {
     options.members.push_back(
         {.node = member.id, .region = cluster::kControlRegion, .generation = member.generation, .offset = 0});
   }
+  return options;
+}
+
+void LeaderThread::follow(const membership::Configuration& configuration) {
+  const cluster::LeaderOptions options = leader_options(configuration, fabric_.node().node, nodes_, period_us_);
   {
     const std::lock_guard lock(mutex_);
     wanted_ = options;

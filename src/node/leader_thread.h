@@ -14,6 +14,10 @@
 
 namespace granary::db {
 
+/// What `own` does as the leader of this configuration; without members if it does not lead it. `nodes`: all of the cluster, ascending.
+cluster::LeaderOptions leader_options(const membership::Configuration& configuration, membership::NodeId own,
+                                      const std::vector<membership::NodeId>& nodes, std::uint64_t period_us);
+
 class LeaderThread {
  public:
   /// `nodes`: all of the cluster, ascending. `buffer`: registered memory for so many, on a cache line's boundary.
@@ -33,8 +37,6 @@ class LeaderThread {
   void run();
   void lead(const cluster::LeaderOptions& options);
   bool superseded(const cluster::LeaderOptions& options) const;
-
-  cluster::Going going(const membership::Configuration& configuration) const;
 
   rdma::Fabric& fabric_;
   const std::vector<membership::NodeId> nodes_;

@@ -81,22 +81,36 @@ bool sees_all(const ClusterConfig& config, const NodeConfig& own) {
                      [&](const NodeConfig& node) { return sees(config, own, node); });
 }
 
+bool may_return(const Configuration& found, NodeNumber own, std::uint64_t began) {
+  const auto logged = [&](const membership::Member& member) {
+    const bool asked = member.state == membership::MemberState::kServing && member.id != own;
+    return !asked || (member.quiet.number >= began && member.quiet.logged);
+  };
+  return found.owed.empty() && std::ranges::all_of(found.members, logged);
+}
+
+std::optional<epoch::Epoch> counts_up_to(const Configuration& found, NodeNumber node) {
+  const membership::Member* const member = found.find(node);
+  const bool runs = member != nullptr && member->state == membership::MemberState::kServing;
+  return runs ? std::optional(member->quiet.epoch) : std::nullopt;
+}
+
+epoch::Epoch first_epoch_of_return(const Configuration& found, epoch::Epoch snapshot_epochs) {
+  epoch::Epoch first_epoch = kFirstEpoch;
+  for (const membership::Member& member : found.members)
+    first_epoch = std::max(first_epoch, first_epoch_behind(member.quiet.epoch, snapshot_epochs));
+  return first_epoch;
+}
+
 namespace {
 
 /// Waits until nothing of this node's records can change any more but by what the logs of the others have, and returns the configuration
 /// that says how far they have it. Another thread steps the membership.
 Result<Configuration> await_quiet(const PreparedNode& node) {
   const std::uint64_t began = node.membership.configuration()->number;
-  const auto quiet = [&](const Configuration& found) {
-    const auto logged = [&](const membership::Member& member) {
-      const bool asked = member.state == membership::MemberState::kServing && member.id != node.own.id;
-      return !asked || (member.quiet.number >= began && member.quiet.logged);
-    };
-    return found.owed.empty() && std::ranges::all_of(found.members, logged);
-  };
   std::optional<Configuration> found;
   const auto holds = [&](const Configuration& newest) {
-    if (quiet(newest)) found = newest;
+    if (may_return(newest, node.own.id, began)) found = newest;
     return found.has_value();
   };
   if (node.membership.wait_until(holds, std::uint64_t{node.options.start_timeout_ms} * 1000)) return std::move(*found);
@@ -108,18 +122,9 @@ Result<Configuration> await_quiet(const PreparedNode& node) {
                   node.options.start_timeout_ms, node.own.id));
 }
 
-/// How far the log of another node counts for a node that comes back; none if it does not run, so that all of it does.
-std::optional<epoch::Epoch> counts_up_to(const Configuration& found, NodeNumber node) {
-  const membership::Member* const member = found.find(node);
-  const bool runs = member != nullptr && member->state == membership::MemberState::kServing;
-  return runs ? std::optional(member->quiet.epoch) : std::nullopt;
-}
-
 /// Of a node that comes back while others serve: its own log is over, and the others' are read as far as they are quiet.
 Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuration& found) {
-  epoch::Epoch first_epoch = kFirstEpoch;
-  for (const membership::Member& member : found.members)
-    first_epoch = std::max(first_epoch, first_epoch_behind(member.quiet.epoch, node.config.snapshot_epochs));
+  const epoch::Epoch first_epoch = first_epoch_of_return(found, node.config.snapshot_epochs);
   if (!node.served || node.own.data_directory.empty()) return first_epoch;
   const auto manifest = recovery::read_manifest(node.files, node.own.data_directory);
   if (manifest.status().code() == StatusCode::kNotFound) return lost_data(fmt::format("'{}'", node.own.data_directory));

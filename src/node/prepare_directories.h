@@ -1,6 +1,9 @@
 #pragma once
 // Before a node of a cluster opens its database: whose directories it sees, and that all nodes' logs have ended as all agree.
 
+#include <cstdint>
+#include <optional>
+
 #include <granary/cluster.h>
 #include <granary/options.h>
 #include <granary/status.h>
@@ -20,6 +23,14 @@ Options database_options(const ClusterOptions& options, const cluster_config::Cl
 bool sees(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& own,
           const cluster_config::NodeConfig& other);
 bool sees_all(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& own);
+
+/// Whether a node can come back by this configuration that became a member when the membership had the number `began`: nothing is owed,
+/// and all others that serve are quiet since then and have in their logs what they did before.
+bool may_return(const membership::Configuration& found, NodeNumber own, std::uint64_t began);
+/// Returns how far the log of another node counts for a node that comes back; none if it does not run, so that all of it does.
+std::optional<epoch::Epoch> counts_up_to(const membership::Configuration& found, NodeNumber node);
+/// Returns where E must begin at a node that comes back, as far as the others' logs matter.
+epoch::Epoch first_epoch_of_return(const membership::Configuration& found, epoch::Epoch snapshot_epochs);
 
 /// The node that prepares, a member that nobody steps meanwhile.
 struct PreparedNode {

@@ -22,8 +22,7 @@ constexpr std::chrono::milliseconds kLater(200);
 
 Survivor::Survivor(membership::Membership& membership, const epoch::EpochManager& epochs, SurvivorDuties duties)
     : membership_(membership),
-      epochs_(epochs),
-      duties_(std::move(duties)),
+      turns_(membership, epochs, std::move(duties)),
       thread_([this] { run(); }) {}
 
 void Survivor::follow(const Configuration& configuration) {
@@ -51,32 +50,32 @@ void Survivor::run() {
     bool soon = false;
     if (configuration != nullptr && membership_.status().ok()) {
       lock.unlock();
-      soon = turn(*configuration);
+      soon = turns_.take(*configuration);
       lock.lock();
     }
     changed_.wait_for(lock, soon ? kSoon : kLater, [&] { return stopping_ || newest_ != configuration; });
   }
 }
 
-/// Returns true if there is more to do soon.
-bool Survivor::turn(const Configuration& configuration) {
+bool SurvivorTurns::take(const Configuration& configuration) {
   if (configuration.number != acting_ && !adapt(configuration)) return false;
   const bool quiet = become_quiet(configuration);
   return duties_.follow(configuration) || !quiet;
 }
 
 /// False if a dead node cannot be cut off at present. Then this node acts in no later membership, and nobody acts for the dead.
-bool Survivor::adapt(const Configuration& configuration) {
+bool SurvivorTurns::adapt(const Configuration& configuration) {
   base::sync_point("survivor.begins");
   if (!cut_off_dead(configuration)) return false;
   base::sync_point("survivor.cut");
   duties_.act(configuration);
   acting_ = configuration.number;
-  quiet_ = {.number = configuration.number, .epoch = epochs_.current(), .logged = false};
+  const epoch::Epoch epoch = base::injected("quiet-by-former-epoch") ? quiet_.epoch : epochs_.current();
+  quiet_ = {.number = configuration.number, .epoch = epoch, .logged = false};
   return true;
 }
 
-bool Survivor::cut_off_dead(const Configuration& configuration) {
+bool SurvivorTurns::cut_off_dead(const Configuration& configuration) {
   const auto cut_off = [this](membership::NodeId node, membership::Generation generation) {
     if (node == membership_.node() || cut_[node] >= generation || base::injected("nobody-is-cut-off")) return true;
     const Status cut = duties_.cut_off(node, generation);
@@ -96,7 +95,7 @@ bool Survivor::cut_off_dead(const Configuration& configuration) {
 }
 
 /// Returns true if all has been said that there is to say.
-bool Survivor::become_quiet(const Configuration& configuration) {
+bool SurvivorTurns::become_quiet(const Configuration& configuration) {
   if (quiet_.number != said_.number) {
     const bool ended = epochs_.complete() >= quiet_.epoch || base::injected("quiet-at-once");
     if (!ended) return false;
@@ -112,7 +111,7 @@ bool Survivor::become_quiet(const Configuration& configuration) {
   return said_ == quiet_ && (quiet_.logged || !wanted);
 }
 
-void Survivor::say(const membership::Quiet& quiet) {
+void SurvivorTurns::say(const membership::Quiet& quiet) {
   const Status said = membership_.be_quiet(quiet);
   if (said.ok()) {
     said_ = quiet;
@@ -122,7 +121,7 @@ void Survivor::say(const membership::Quiet& quiet) {
   }
 }
 
-void Survivor::warn_once(const std::string& text) {
+void SurvivorTurns::warn_once(const std::string& text) {
   if (std::exchange(warned_, text) != text) duties_.warn(text);
 }
 

@@ -21,7 +21,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "cluster_config/membership/configuration.h"
 #include "cluster_config/membership/membership.h"
@@ -43,6 +45,37 @@ struct SurvivorDuties {
   std::function<void(const std::string&)> warn;
 };
 
+/// What the thread does in its turns. It waits for nothing but what the duties wait for, so a simulation takes the turns itself. Used by
+/// one thread.
+class SurvivorTurns {
+ public:
+  /// All that is passed outlives this.
+  SurvivorTurns(membership::Membership& membership, const epoch::EpochManager& epochs, SurvivorDuties duties)
+      : membership_(membership),
+        epochs_(epochs),
+        duties_(std::move(duties)) {}
+
+  /// Does what can be done by now in this configuration, the newest. Returns true if there is more to do soon, though nothing changes.
+  bool take(const membership::Configuration& configuration);
+
+ private:
+  bool adapt(const membership::Configuration& configuration);
+  bool cut_off_dead(const membership::Configuration& configuration);
+  bool become_quiet(const membership::Configuration& configuration);
+  void say(const membership::Quiet& quiet);
+  void warn_once(const std::string& text);
+
+  membership::Membership& membership_;
+  const epoch::EpochManager& epochs_;
+  const SurvivorDuties duties_;
+
+  std::map<membership::NodeId, membership::Generation> cut_;  ///< lives up to there are cut off
+  std::uint64_t acting_ = 0;                                  ///< the number of the membership that it acts in
+  membership::Quiet quiet_;                                   ///< to be said, or said
+  membership::Quiet said_;
+  std::string warned_;
+};
+
 class Survivor {
  public:
   /// All that is passed outlives this.
@@ -58,23 +91,9 @@ class Survivor {
 
  private:
   void run();
-  bool turn(const membership::Configuration& configuration);
-  bool adapt(const membership::Configuration& configuration);
-  bool cut_off_dead(const membership::Configuration& configuration);
-  bool become_quiet(const membership::Configuration& configuration);
-  void say(const membership::Quiet& quiet);
-  void warn_once(const std::string& text);
 
   membership::Membership& membership_;
-  const epoch::EpochManager& epochs_;
-  const SurvivorDuties duties_;
-
-  // The thread's own.
-  std::map<membership::NodeId, membership::Generation> cut_;  ///< lives up to there are cut off
-  std::uint64_t acting_ = 0;                                  ///< the number of the membership that it acts in
-  membership::Quiet quiet_;                                   ///< to be said, or said
-  membership::Quiet said_;
-  std::string warned_;
+  SurvivorTurns turns_;  ///< the thread's own
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
