@@ -118,7 +118,8 @@ class ClusterNode {
 
   std::unique_ptr<NodeClock> clock_;
   std::unique_ptr<membership::Membership> membership_;
-  std::optional<Peers> peers_;  ///< since the node is a member
+  std::optional<membership::Configuration> returns_by_;  ///< if others serve: how far their logs count for this node
+  std::optional<Peers> peers_;                           ///< since the node is a member
   std::unique_ptr<memory::Region> control_;
   std::unique_ptr<memory::Region> mail_;
   std::unique_ptr<memory::Region> buffers_;

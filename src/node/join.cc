@@ -168,7 +168,7 @@ Status ClusterNode::open_database() {
   Options database = database_options(options_, config_, own_);
   if (membership_->visits()) {
     forget_directories(database);
-  } else if (Status status = prepare_directories(preparing, part); !status.ok()) {
+  } else if (Status status = prepare_directories(preparing, part, returns_by_); !status.ok()) {
     return status;
   }
   auto engine = Engine::open(database, files_, part);

@@ -143,10 +143,11 @@ Result<std::optional<Configuration>> configuration_to_return_by(const PreparedNo
 
 }  // namespace
 
-Status prepare_directories(const PreparedNode& node, ClusterPart& part) {
-  const auto returns_by = configuration_to_return_by(node);
-  if (!returns_by.ok()) return returns_by.status();
-  const std::optional<Configuration>& found = *returns_by;
+Status prepare_directories(const PreparedNode& node, ClusterPart& part, std::optional<Configuration>& returns_by) {
+  auto found_return = configuration_to_return_by(node);
+  if (!found_return.ok()) return found_return.status();
+  returns_by = std::move(*found_return);
+  const std::optional<Configuration>& found = returns_by;
   for (const NodeConfig& other : node.config.nodes) {
     if (other.id == node.own.id || other.data_directory.empty() || node.own.data_directory.empty()) continue;
     if (!sees(node.config, node.own, other)) {

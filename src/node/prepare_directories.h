@@ -27,7 +27,8 @@ bool sees_all(const cluster_config::ClusterConfig& config, const cluster_config:
 /// Whether a node can come back by this configuration that became a member when the membership had the number `began`: nothing is owed,
 /// and all others that serve are quiet since then and have in their logs what they did before.
 bool may_return(const membership::Configuration& found, NodeNumber own, std::uint64_t began);
-/// Returns how far the log of another node counts for a node that comes back; none if it does not run, so that all of it does.
+/// Returns how far the log of another node counts for a node that comes back by this configuration; none if the other one does not serve in
+/// it, so that all of its former lives' does. What that node does once it serves is nothing to the one that has yet to.
 std::optional<epoch::Epoch> counts_up_to(const membership::Configuration& found, NodeNumber node);
 /// Returns where E must begin at a node that comes back, as far as the others' logs matter.
 epoch::Epoch first_epoch_of_return(const membership::Configuration& found, epoch::Epoch snapshot_epochs);
@@ -43,7 +44,9 @@ struct PreparedNode {
 };
 
 /// Recovers the whole cluster if need be, with the other nodes or for them. Fills in what the database has to know of it: a node takes what is
-/// its own from the logs of all nodes, of those that it sees where they are, of others when it starts.
-Status prepare_directories(const PreparedNode& node, ClusterPart& part);
+/// its own from the logs of all nodes, of those that it sees where they are, of others when it starts. `returns_by` gets the configuration by
+/// which the node comes back to others that serve, or none if all nodes start together.
+Status prepare_directories(const PreparedNode& node, ClusterPart& part,
+                           std::optional<membership::Configuration>& returns_by);
 
 }  // namespace granary::db

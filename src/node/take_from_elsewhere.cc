@@ -15,8 +15,6 @@
 namespace granary::db {
 
 using membership::Configuration;
-using membership::Member;
-using membership::MemberState;
 
 bool ClusterNode::takes_from_elsewhere() const { return !sees_all(config_, own_) && cluster_config::has_logs(config_); }
 
@@ -24,8 +22,7 @@ Status ClusterNode::take_from_elsewhere() {
   if (!takes_from_elsewhere()) return {};
   for (const auto& node : config_.nodes) {
     if (own_.data_directory.empty() || node.data_directory.empty() || sees(config_, own_, node)) continue;
-    if (Status taken = membership_->rejoined() ? take_from_running(node.id) : take_from(node.id, std::nullopt);
-        !taken.ok())
+    if (Status taken = returns_by_ ? take_from_running(node.id) : take_from(node.id, std::nullopt); !taken.ok())
       return taken;
   }
   return database_->engine().have_all();
@@ -37,21 +34,15 @@ Status ClusterNode::take_from(NodeNumber node, std::optional<epoch::Epoch> up_to
   return database_->engine().take_from(files, {.directory = RemoteFiles::kDirectory, .up_to = up_to});
 }
 
-/// All of the node's log counts if it does not serve, and what it had when it became quiet if it does. A node that has ended is waited
-/// for, as nobody else has its log.
+/// How much of the log counts was settled when this node began to come back, and its epochs with it: another node that was on its way then
+/// may serve by now, and write its log. A node that has ended is waited for, as nobody else has its log.
 Status ClusterNode::take_from_running(NodeNumber node) {
-  std::optional<epoch::Epoch> up_to;
-  const auto can_tell = [&](const Configuration& found) {
-    const Member* const member = found.find(node);
-    if (member == nullptr || !member->live()) return false;
-    const bool serves = member->state == MemberState::kServing;
-    up_to = serves ? std::optional(member->quiet.epoch) : std::nullopt;
-    return !serves || member->quiet.logged;
-  };
+  const std::optional<epoch::Epoch> up_to = counts_up_to(*returns_by_, node);
+  const auto lives = [node](const Configuration& found) { return found.lives(node); };
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - std::chrono::steady_clock::now());
-    const bool told = left.count() > 0 && membership_->wait_until(can_tell, static_cast<std::uint64_t>(left.count()));
+    const bool told = left.count() > 0 && membership_->wait_until(lives, static_cast<std::uint64_t>(left.count()));
     if (Status member = membership_->status(); !member.ok()) return member;
     if (!told) {
       return Status(StatusCode::kUnavailable,
