@@ -84,6 +84,7 @@ class DebtReader {
   const LogScan& scan_;
   const SurvivingRings& rings_;
   std::vector<Debt> debts_;
+  std::uint64_t transactions_ = 0;  ///< that were read so far
   std::vector<Decided> decided_;
 };
 
@@ -97,13 +98,15 @@ Status DebtReader::read_names(const log::Ring& ring) {
         return damaged(ring, fmt::format("a lock in table {}, which the manifest does not know", lock.table));
       if (lock.node > kMostNode)
         return damaged(ring, fmt::format("a lock at node {}, which there cannot be", lock.node));
-      debts_.push_back({.node = static_cast<std::uint16_t>(lock.node),
+      debts_.push_back({.transaction = transactions_,
+                        .node = static_cast<std::uint16_t>(lock.node),
                         .table = lock.table,
                         .key = std::string(lock.key),
                         .place = lock.place,
                         .word = lock.word,
                         .version = {}});
     }
+    ++transactions_;
     if (!transaction.tid) continue;
     decided_.push_back(
         {.ring = &ring, .tid = *transaction.tid, .log_end = transaction.log_end, .first = first, .end = debts_.size()});

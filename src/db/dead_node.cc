@@ -59,6 +59,13 @@ std::uint32_t DeadNode::life() const {
   return begun == generations.rend() ? 0 : begun->life;
 }
 
+std::uint64_t DeadNode::ring_bytes() const {
+  if (!storage_->recovery().log_state().running) return 0;
+  std::uint64_t bytes = 0;
+  for (const auto& ring : storage_->recovery().log().rings.rings) bytes += ring->pending().size();
+  return bytes;
+}
+
 Status DeadNode::adopt(epoch::Epoch first_epoch) {
   if (!storage_->recovery().log_state().running) return {};
   const epoch::Epoch behind = storage_->recovery().log().scan.greatest_epoch + 1;

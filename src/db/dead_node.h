@@ -36,6 +36,8 @@ class DeadNode {
   std::uint32_t life() const;
   /// What that life owes; empty if the generation of its log has been ended already.
   const std::vector<log::Debt>& debts() const { return debts_; }
+  /// How much of its log only the rings have, which adopt() adds to it; 0 if the generation has been ended already.
+  std::uint64_t ring_bytes() const;
   /// Every debt is settled, or was at a home whose own life has ended. Puts what the rings have into the log, synced, and writes into the
   /// manifest up to where the generation counts: all of it does. Then removes the rings. `first_epoch`: E of the cluster by now. Does
   /// nothing if the generation has been ended already.

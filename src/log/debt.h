@@ -9,8 +9,9 @@
 namespace granary::log {
 
 struct Debt {
-  std::uint16_t node = 0;   ///< the record's home
-  std::uint32_t table = 0;  ///< its number, the same on all nodes
+  std::uint64_t transaction = 0;  ///< which of the dead life's: any number that no other of them has
+  std::uint16_t node = 0;         ///< the record's home
+  std::uint32_t table = 0;        ///< its number, the same on all nodes
   std::string key;
   /// Of the state word in the home's region of records. By now another key's record may be there.
   std::uint64_t place = 0;

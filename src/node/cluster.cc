@@ -42,6 +42,7 @@ ClusterStatistics Cluster::statistics() const { return node_->statistics(); }
 ClockStatus Cluster::clock() const { return node_->clock(); }
 Status Cluster::status() const { return node_->status(); }
 Status Cluster::release_status() const { return node_->release_status(); }
+std::vector<NodeRecovery> Cluster::recoveries() const { return node_->recoveries(); }
 Status Cluster::leave() {
   const Status alone = node_->threads().check_none_registered();
   return alone.ok() ? node_->leave() : alone;

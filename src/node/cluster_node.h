@@ -27,6 +27,7 @@
 #include "src/node/peer_watch.h"
 #include "src/node/peers.h"
 #include "src/node/recoverer.h"
+#include "src/node/recoveries.h"
 #include "src/node/start_watch.h"
 #include "src/node/survivor.h"
 #include "src/memory/region.h"
@@ -56,6 +57,7 @@ class ClusterNode {
                          std::string& reply);
   Status status() const { return membership_->status(); }
   Status release_status() const;
+  std::vector<NodeRecovery> recoveries() const { return recoveries_.list(*membership_->configuration()); }
   ClusterStatistics statistics() const;
   ClockStatus clock() const;
   Status leave();
@@ -131,6 +133,7 @@ class ClusterNode {
   cluster::Directory directory_{own_.location_cache_bytes};
   std::unique_ptr<cluster::NodeParts> parts_;
 
+  Recoveries recoveries_;
   std::unique_ptr<LeaderThread> leader_;
   std::unique_ptr<ClusterThread> survivor_worker_;  ///< the survivor's thread's, to ask other nodes with
   std::optional<Recoverer> recoverer_;              ///< the same

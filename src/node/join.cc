@@ -99,13 +99,16 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
                   "Options::htm is kSim, which does not see what other nodes do to this one's memory; a cluster takes "
                   "kOff, kAuto or kRtm");
   }
+  Recoveries visited;
   for (;;) {
     std::unique_ptr<ClusterNode> node(new ClusterNode(options, *config));
+    node->recoveries_.inherit(visited);
     Status joined = node->join();
     const bool visits = joined.ok() && node->membership_->visits();
     if (visits) joined = node->visit();
     if (joined = node->or_given_up(std::move(joined)); !joined.ok()) return joined;
     if (!visits) return node;
+    visited.inherit(node->recoveries_);
   }
 }
 

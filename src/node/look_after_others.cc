@@ -97,7 +97,8 @@ RecovererParts ClusterNode::recoverer_parts() {
                            const std::function<bool()>& may_act) { return survivor_worker_->settle(debts, may_act); },
           .epoch = [this] { return database_->engine().epochs().current(); },
           .tell = [this](NoticeSeverity severity,
-                         std::string text) { tell(severity, NoticeTopic::kRecovery, std::move(text)); }};
+                         std::string text) { tell(severity, NoticeTopic::kRecovery, std::move(text)); },
+          .recoveries = recoveries_};
 }
 
 /// Whether a node that cannot be used now is being recovered, or is on its way back. Not if nobody can recover it, or if it is to be started.

@@ -56,35 +56,46 @@ bool Recoverer::may_recover(const Configuration& configuration, const Owed& debt
 }
 
 Status Recoverer::recover(const Owed& debt, const Options& options) {
-  membership::Membership& membership = parts_.membership;
-  const auto since = Clock::now();
+  RecoveryTry now = parts_.recoveries.begin(debt);
   base::sync_point("recovery.claimed");
   auto dead = DeadNode::open(options, parts_.files);
   if (!dead.ok() && dead.status().code() != StatusCode::kNotFound) return dead.status();
   if (Status other = check_directory(debt, options.directory); !other.ok()) return other;
+  now.end_step(&RecoveryWork::opened_us);
+  parts_.recoveries.note(debt, now.work);
   base::sync_point("recovery.opened");
+  if (dead.ok()) {
+    if (const Status done = settle_and_adopt(debt, **dead, now); !done.ok()) return done;
+    dead->reset();  // before the node's next life asks for the directory
+  }
+  if (const Status noted = parts_.membership.note_recovered(debt.node, debt.generation); !noted.ok()) return noted;
+  now.end_step(&RecoveryWork::adopted_us);
+  parts_.recoveries.end(debt, parts_.membership.node(), now.work);
+  base::sync_point("recovery.done");
+  attempts_.erase({debt.node, debt.generation});
+  tell_recovered(debt, now.work);
+  return {};
+}
+
+Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry& now) {
+  membership::Membership& membership = parts_.membership;
   const auto may_act = [&membership] {
     const membership::Fence& fence = membership.fence();
     return fence.open(fence.number()) || base::injected("recoverer-without-fence");
   };
-  cluster::SettleCounts settled;
-  if (dead.ok()) {
-    if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kSettling); !noted.ok())
-      return noted;
-    auto done = parts_.settle((*dead)->debts(), may_act);
-    if (!done.ok()) return done.status();
-    settled = *done;
-    base::sync_point("recovery.settled");
-    if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kAdopting); !noted.ok())
-      return noted;
-    if (const Status adopted = (*dead)->adopt(parts_.epoch()); !adopted.ok()) return adopted;
-    base::sync_point("recovery.adopted");
-    dead->reset();  // before the node's next life asks for the directory
-  }
-  if (const Status noted = membership.note_recovered(debt.node, debt.generation); !noted.ok()) return noted;
-  base::sync_point("recovery.done");
-  attempts_.erase({debt.node, debt.generation});
-  tell_recovered(debt, settled, since);
+  if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kSettling); !noted.ok())
+    return noted;
+  const auto settled = parts_.settle(dead.debts(), may_act);
+  if (!settled.ok()) return settled.status();
+  count_settled(dead.debts(), *settled, now.work);
+  now.end_step(&RecoveryWork::settled_us);
+  parts_.recoveries.note(debt, now.work);
+  base::sync_point("recovery.settled");
+  if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kAdopting); !noted.ok())
+    return noted;
+  now.work.adopted_bytes = dead.ring_bytes();
+  if (const Status adopted = dead.adopt(parts_.epoch()); !adopted.ok()) return adopted;
+  base::sync_point("recovery.adopted");
   return {};
 }
 
@@ -102,14 +113,21 @@ Status Recoverer::check_directory(const Owed& debt, const std::string& directory
                             directory, found, debt.generation));
 }
 
-void Recoverer::tell_recovered(const Owed& debt, const cluster::SettleCounts& settled, Clock::time_point since) const {
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since);
+void Recoverer::tell_recovered(const Owed& debt, const RecoveryWork& work) const {
+  const auto ms = [](std::uint64_t us) { return fmt::format("{:.1f}", static_cast<double>(us) / 1000); };
+  const std::uint64_t took_us = work.opened_us + work.settled_us + work.adopted_us;
   parts_.tell(
       NoticeSeverity::kInfo,
-      fmt::format("{} is recovered after {} ms: of the records that it may have held, {} were written back, {} "
-                  "freed unchanged, {} were free already, and {} are gone with their own node's life. Results "
-                  "are released again; start the node, and it comes back",
-                  life_of(debt), took.count(), settled.redone, settled.freed, settled.settled_before, settled.gone));
+      fmt::format(
+          "{} is recovered after {} ms (its log was opened in {}, what it held was settled in {}, its rings were "
+          "adopted in {}), {} ms after this node had heard of its end. Of its transactions, {} had been decided and "
+          "were "
+          "completed, {} were undone. Of the records that it may have held, {} were written back, {} freed unchanged, "
+          "{} were free already, and {} are gone with their own node's life; {} removals were told to their nodes. {} "
+          "bytes of its rings are in its log now. Results are released again; start the node, and it comes back",
+          life_of(debt), ms(took_us), ms(work.opened_us), ms(work.settled_us), ms(work.adopted_us),
+          ms(work.waited_us + took_us), work.redone_transactions, work.undone_transactions, work.redone_records,
+          work.freed_records, work.settled_before, work.gone_records, work.removals, work.adopted_bytes));
 }
 
 /// A process that has been killed needs a moment to end.
@@ -117,6 +135,7 @@ void Recoverer::note_failure(const Owed& debt, const Status& why) {
   const auto now = Clock::now();
   Attempt& attempt = attempts_.try_emplace({debt.node, debt.generation}, Attempt{.first = now}).first->second;
   const bool brief = why.code() == StatusCode::kUnavailable && now < attempt.first + kBrief;
+  parts_.recoveries.fail(debt, brief ? std::string() : std::string(why.message()));
   attempt.next = now + (brief ? kSoon : kLater);
   if (brief || why.code() == StatusCode::kMembershipLost) return;
   (void)parts_.membership.give_up_claim(debt.node, debt.generation);

@@ -20,6 +20,7 @@
 #include "src/base/file.h"
 #include "src/cluster/recovery/settle_all.h"
 #include "src/db/dead_node.h"
+#include "src/node/recoveries.h"
 
 namespace granary::db {
 
@@ -36,6 +37,7 @@ struct RecovererParts {
       settle;
   std::function<epoch::Epoch()> epoch;  ///< E of the cluster
   std::function<void(NoticeSeverity, std::string)> tell;
+  Recoveries& recoveries;  ///< told of what it does
 };
 
 /// Used by one thread, but for failure().
@@ -62,9 +64,9 @@ class Recoverer {
 
   bool may_recover(const membership::Configuration& configuration, const membership::Owed& debt) const;
   Status recover(const membership::Owed& debt, const Options& options);
+  Status settle_and_adopt(const membership::Owed& debt, DeadNode& dead, RecoveryTry& now);
   Status check_directory(const membership::Owed& debt, const std::string& directory) const;
-  void tell_recovered(const membership::Owed& debt, const cluster::SettleCounts& settled,
-                      Clock::time_point since) const;
+  void tell_recovered(const membership::Owed& debt, const RecoveryWork& work) const;
   void note_failure(const membership::Owed& debt, const Status& why);
 
   const RecovererParts parts_;

@@ -30,6 +30,7 @@ std::string start_id_of(const Configuration& configuration) {
 
 /// Called by the membership's thread, after the fence has moved.
 void ClusterNode::follow(const Configuration& configuration) {
+  recoveries_.follow(configuration);
   const std::lock_guard lock(survivor_mutex_);
   if (survivor_ != nullptr) survivor_->follow(configuration);
 }

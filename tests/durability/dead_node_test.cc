@@ -279,6 +279,7 @@ TEST_F(DeadNodeTest, AdoptsItsRingsAndOwesNothingAfterwards) {
   {
     const auto dead = open();
     ASSERT_TRUE(dead.ok()) << dead.status().message();
+    EXPECT_GT((*dead)->ring_bytes(), 0u);
     ASSERT_TRUE((*dead)->adopt(kNow).ok());
     EXPECT_THAT((*dead)->debts(), IsEmpty());
     EXPECT_TRUE((*dead)->adopt(kNow + 1).ok()) << "once more does nothing";
@@ -293,6 +294,7 @@ TEST_F(DeadNodeTest, AdoptsItsRingsAndOwesNothingAfterwards) {
   const auto ended = open();
   ASSERT_TRUE(ended.ok()) << ended.status().message();
   EXPECT_THAT((*ended)->debts(), IsEmpty());
+  EXPECT_EQ((*ended)->ring_bytes(), 0u);
   EXPECT_EQ((*ended)->life(), kLife);
   const auto before = image();
   EXPECT_TRUE((*ended)->adopt(kNow + 1).ok());

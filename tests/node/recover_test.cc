@@ -57,6 +57,7 @@ std::size_t locked_accounts(const Branch& branch) {
 struct Flags {
   std::atomic<bool> ready{false}, dead{false}, back{false};
   std::atomic<int> recovered{0}, ended{0};
+  std::atomic<int> recoveries{0};  ///< that their nodes tell of with the right figures
 };
 
 class Recover : public testing::TestWithParam<Case> {
@@ -106,10 +107,22 @@ class Recover : public testing::TestWithParam<Case> {
     }
   }
   void end(Branch& branch, const CrashChild::Report& report) {
+    for (const NodeRecovery& one : branch.cluster->recoveries()) flags_.recoveries += is_as_it_should(one) ? 1 : 100;
     ++flags_.ended;
     (void)tests::comes_true([&] { return flags_.ended == 3; });
     branch.worker.reset();
     report("left: " + branch.cluster->leave().message());
+  }
+  /// One transaction was under way, unless it had just been completed.
+  static bool is_as_it_should(const NodeRecovery& one) {
+    const bool decided = GetParam().fate == Fate::kDecided;
+    const std::uint64_t open = GetParam().death.point == "across.written_back" ? 0 : 1;
+    const RecoveryWork& work = one.work;
+    const std::uint64_t records = work.freed_records + work.redone_records + work.settled_before;
+    return one.node == kDead && one.generation == 1 && one.phase == NodeRecovery::Phase::kRecovered && one.here &&
+           work.redone_transactions == (decided ? open : 0u) && work.undone_transactions == (decided ? 0u : open) &&
+           (records > 0) == (open > 0) && work.gone_records == 0 && work.waited_us > 0 && work.opened_us > 0 &&
+           work.settled_us > 0 && work.adopted_us > 0;
   }
   /// Moves money from node 1 to node 3, and dies meanwhile.
   CrashChild::Body victim() {
@@ -181,6 +194,7 @@ TEST_P(Recover, TheOthersGoOnAndItComesBack) {
   for (CrashChild* const child : {&first, &third}) EXPECT_EQ(child->wait().exit_code, 0);
   const std::string all = fmt::format("sum {}", kBankNodes * std::int64_t{kKeys} * kMoney);
   const std::int64_t moved = GetParam().fate == Fate::kDecided ? kMoved : 0;
+  EXPECT_EQ(flags_.recoveries, 1) << "one node has recovered the dead one, and tells of it";
   EXPECT_THAT(back.lines(), testing::ElementsAre(fmt::format("moved {}", moved), all, "left: "));
   EXPECT_THAT(first.lines(), testing::ElementsAre("runs", fmt::format("moved {}", -2 * moved), all, "left: "));
   EXPECT_THAT(third.lines(), testing::ElementsAre("runs", fmt::format("moved {}", moved), all, "left: "));

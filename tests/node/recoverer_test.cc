@@ -61,10 +61,11 @@ class RecovererTest : public testing::Test {
            meanwhile_();
            if (!may_act()) return Status(StatusCode::kUnavailable, "it may not act");
            acted_ = true;
-           return cluster::SettleCounts{};
+           return settled_;
          },
          .epoch = [] { return epoch::Epoch{10}; },
-         .tell = [this](NoticeSeverity, std::string text) { told_.push_back(std::move(text)); }});
+         .tell = [this](NoticeSeverity, std::string text) { told_.push_back(std::move(text)); },
+         .recoveries = recoveries_});
   }
 
   static constexpr std::uint64_t kLong_us = 60'000'000;
@@ -76,6 +77,8 @@ class RecovererTest : public testing::Test {
   bool sees_ = true, acted_ = false;
   int settles_ = 0;
   std::function<void()> meanwhile_ = [] {};
+  cluster::SettleCounts settled_;
+  Recoveries recoveries_;
   std::vector<std::string> told_;
 };
 
@@ -85,6 +88,42 @@ TEST_F(RecovererTest, SettlesWhatTheDeadNodeOwes) {
   EXPECT_TRUE(acted_);
   EXPECT_FALSE(now().owes(kDead));
   EXPECT_THAT(told_, ElementsAre(HasSubstr("node 2 (generation 1) is recovered")));
+}
+
+TEST_F(RecovererTest, TellsHowFarARecoveryIs) {
+  recoveries_.follow(now());
+  NodeRecovery seen = recoveries_.list(now()).at(0);
+  EXPECT_EQ(seen.node, kDead);
+  EXPECT_EQ(seen.generation, 1u);
+  EXPECT_EQ(seen.phase, NodeRecovery::Phase::kWaiting);
+  EXPECT_EQ(seen.claimed_by, 0u);
+  EXPECT_FALSE(seen.here);
+  be_quiet();
+  settled_ = {.redone = 1, .freed = 2, .settled_before = 3, .gone = 4, .removals = 5};
+  meanwhile_ = [&] {
+    seen = recoveries_.list(now()).at(0);
+    recoveries_.follow(now());
+  };
+  (void)recoverer().step(now());
+  EXPECT_EQ(seen.phase, NodeRecovery::Phase::kSettling);
+  EXPECT_EQ(seen.claimed_by, kOwn);
+  EXPECT_TRUE(seen.here);
+  EXPECT_GT(seen.work.waited_us, 0u);
+  EXPECT_GT(seen.work.opened_us, 0u);
+  EXPECT_EQ(seen.work.settled_us, 0u);
+  recoveries_.follow(now());
+  const std::vector<NodeRecovery> all = recoveries_.list(now());
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].phase, NodeRecovery::Phase::kRecovered);
+  EXPECT_EQ(all[0].claimed_by, kOwn);
+  const RecoveryWork& work = all[0].work;
+  EXPECT_EQ(
+      (std::vector{work.redone_records, work.freed_records, work.settled_before, work.gone_records, work.removals}),
+      (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+  EXPECT_GT(work.adopted_us, 0u);
+  EXPECT_GE(all[0].age_us, work.waited_us + work.opened_us + work.settled_us + work.adopted_us);
+  EXPECT_THAT(told_,
+              ElementsAre(HasSubstr("1 were written back, 2 freed unchanged, 3 were free already, and 4 are gone")));
 }
 
 TEST_F(RecovererTest, WaitsUntilAllAreQuiet) {
@@ -171,6 +210,10 @@ TEST_F(RecovererTest, SaysOnceWhyItCannot) {
               ElementsAre(AllOf(HasSubstr("node 2 (generation 1) cannot be recovered here"), HasSubstr("MANIFEST"))));
   EXPECT_EQ(now().owed[0].claimed_generation, 0u) << "another node may try";
   EXPECT_EQ(now().owed[0].phase, membership::RecoveryPhase::kGivenUp);
+  const NodeRecovery seen = recoveries_.list(now()).at(0);
+  EXPECT_EQ(seen.phase, NodeRecovery::Phase::kGivenUp);
+  EXPECT_EQ(seen.claimed_by, 0u);
+  EXPECT_THAT(seen.failure, HasSubstr("MANIFEST"));
   EXPECT_EQ(settles_, 0);
 }
 

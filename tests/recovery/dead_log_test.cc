@@ -126,15 +126,18 @@ TEST_F(DeadLog, NothingNamedIsNothingOwed) {
 }
 
 TEST_F(DeadLog, WhatIsUndecidedIsFreedUnchanged) {
-  log::LockRecord record(ring(0).lock_ahead()), complete(ring(0).lock_ahead());
+  log::LockRecord record(ring(0).lock_ahead()), complete(ring(0).lock_ahead()), another(ring(1).lock_ahead());
   name(complete, {{lock_word(9), 2, 0, "other", 64}});
   name(record, {{lock_word(1), 2, 0, "a", 128}, {lock_word(2), 3, 1, "b", 192}});
   complete.complete();
-  EXPECT_THAT(debts(), ElementsAre("2:a", "3:b"));
+  name(another, {{lock_word(3), 2, 0, "c", 256}});
+  EXPECT_THAT(debts(), ElementsAre("2:a", "3:b", "2:c"));
   const auto found = read();
-  EXPECT_EQ(found->back().table, 1u);
-  EXPECT_EQ(found->back().place, 192u);
-  EXPECT_EQ(found->back().word, lock_word(2));
+  EXPECT_EQ(found->at(1).table, 1u);
+  EXPECT_EQ(found->at(1).place, 192u);
+  EXPECT_EQ(found->at(1).word, lock_word(2));
+  EXPECT_EQ(found->at(0).transaction, found->at(1).transaction);
+  EXPECT_NE(found->at(1).transaction, found->at(2).transaction);
 }
 
 /// Its entry is written behind the tail, but the tail has not come so far.

@@ -130,6 +130,8 @@ void Settling::note_removed(std::span<const Debt* const> removed) {
         {.table = debt->table, .key = debt->key, .tid = record::version_word(debt->version->tid, /*removed=*/true)});
   }
   means_.messenger.ask(questions_.all());
+  for (std::size_t i = 0; i < questions_.size(); ++i)
+    counts_.removals += questions_[i].outcome() == messages::AskOutcome::kAnswered ? 1 : 0;
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct SettleCounts {
   std::uint64_t freed = 0;           ///< unchanged
   std::uint64_t settled_before = 0;  ///< not held any more, or never
   std::uint64_t gone = 0;            ///< at homes whose lives have ended, or in a life that has
+  std::uint64_t removals = 0;        ///< redone, of which the owners were told
 };
 
 /// How much room the largest of the debts needs. With more, more of them travel together.

@@ -185,7 +185,9 @@ TEST_P(SettleAll, RedoesInsertsAndRemovalsAndTellsTheOwners) {
     EXPECT_EQ(t.remove(table, "1y"), Outcome::kOk);
     EXPECT_EQ(t.remove(table, "2x"), Outcome::kOk);
   });
-  EXPECT_EQ(settled(left.debts()).redone, 3u);
+  const SettleCounts counts = settled(left.debts());
+  EXPECT_EQ(counts.redone, 3u);
+  EXPECT_EQ(counts.removals, 2u);
   EXPECT_EQ(at_home("1new"), "made");
   for (const std::string key : {"1y", "2x"}) {
     EXPECT_EQ(at_home(key), "(none)");
