@@ -35,17 +35,16 @@ struct Decided {
 
 class DebtReader {
  public:
-  DebtReader(base::FileSystem& files, const Manifest& manifest, const LogScan& scan, const SurvivingRings& rings)
+  DebtReader(base::FileSystem& files, const Manifest& manifest, const LogSurvey& survey)
       : files_(files),
         manifest_(manifest),
-        scan_(scan),
-        rings_(rings) {}
+        survey_(survey) {}
 
   Result<std::vector<Debt>> run() {
-    for (const auto& ring : rings_.rings) {
+    for (const auto& ring : survey_.rings.rings) {
       if (const Status read = read_names(*ring); !read.ok()) return read;
     }
-    for (const auto& ring : rings_.rings) {
+    for (const auto& ring : survey_.rings.rings) {
       if (const Status looked = look_into_ring(*ring); !looked.ok()) return looked;
     }
     if (const Status looked = look_into_log(); !looked.ok()) return looked;
@@ -77,12 +76,12 @@ class DebtReader {
   Status read_names(const log::Ring& ring);
   Status look_into_ring(const log::Ring& ring);
   Status look_into_log();
+  record::TidWord first_tid_of(std::uint32_t logger) const;
   Status take(Decided& one, std::string_view body);
 
   base::FileSystem& files_;
   const Manifest& manifest_;
-  const LogScan& scan_;
-  const SurvivingRings& rings_;
+  const LogSurvey& survey_;
   std::vector<Debt> debts_;
   std::uint64_t transactions_ = 0;  ///< that were read so far
   std::vector<Decided> decided_;
@@ -165,14 +164,29 @@ class DebtReader::LogVisitor {
   std::multimap<record::TidWord, Decided*> by_tid_;
 };
 
+/// The part of a log that was looked at has all entries of this TID and of greater ones. An entry of a smaller one may stand before it, and
+/// one of another worker with the same TID in it.
+record::TidWord DebtReader::first_tid_of(std::uint32_t logger) const {
+  for (const LogSegment& segment : survey_.scan.segments) {
+    if (segment.name.logger != logger || segment.name.generation != manifest_.generations.back().number) continue;
+    if (!segment.complete_first) break;
+    return record::make_tid(*segment.complete_first + kAheadOfMarker + 1, 0);
+  }
+  return record::make_tid(epoch::kLastEpoch, 0);
+}
+
 /// One pass for all that is not in the rings any more. Of the log only the parts with these epochs are read.
 Status DebtReader::look_into_log() {
   std::map<std::uint32_t, LogVisitor> by_logger;
   for (Decided& one : decided_) {
-    if (!one.in_ring()) by_logger.try_emplace(one.ring->header().logger, *this).first->second.want(one);
+    if (one.in_ring()) continue;
+    const std::uint32_t logger = one.ring->header().logger;
+    if (!survey_.whole && one.tid < first_tid_of(logger))
+      return {StatusCode::kNotFound, "the part of the log is short"};
+    by_logger.try_emplace(logger, *this).first->second.want(one);
   }
   ChunkReader chunks(files_);
-  for (const LogSegment& segment : scan_.segments) {
+  for (const LogSegment& segment : survey_.scan.segments) {
     const auto visitor = by_logger.find(segment.name.logger);
     if (segment.name.generation != manifest_.generations.back().number || visitor == by_logger.end()) continue;
     visitor->second.begin(segment);
@@ -210,9 +224,8 @@ Status DebtReader::take(Decided& one, std::string_view body) {
 
 }  // namespace
 
-Result<std::vector<Debt>> read_debts(base::FileSystem& files, const Manifest& manifest, const LogScan& scan,
-                                     const SurvivingRings& rings) {
-  return DebtReader(files, manifest, scan, rings).run();
+Result<std::vector<Debt>> read_debts(base::FileSystem& files, const Manifest& manifest, const LogSurvey& survey) {
+  return DebtReader(files, manifest, survey).run();
 }
 
 }  // namespace granary::recovery

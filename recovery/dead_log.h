@@ -14,16 +14,15 @@
 
 #include <granary/status.h>
 
-#include "recovery/log_scan.h"
 #include "recovery/manifest.h"
-#include "recovery/surviving_rings.h"
+#include "recovery/survey.h"
 #include "src/log/debt.h"
 
 namespace granary::recovery {
 
-/// Returns what is owed, by ring and slot. `rings` are all rings of the manifest's last generation, and `scan` is of its log.
-/// kDamaged, naming the ring, and slot or TID, if anything that is needed is not as it was written.
-Result<std::vector<log::Debt>> read_debts(base::FileSystem& files, const Manifest& manifest, const LogScan& scan,
-                                          const SurvivingRings& rings);
+/// Returns what is owed, by ring and slot. `survey` is of the manifest's last generation, with all of its rings.
+/// kDamaged, naming the ring, and slot or TID, if anything that is needed is not as it was written; kNotFound if an entry that is needed is
+/// not in the part of the log that was looked at, when that is not the whole.
+Result<std::vector<log::Debt>> read_debts(base::FileSystem& files, const Manifest& manifest, const LogSurvey& survey);
 
 }  // namespace granary::recovery

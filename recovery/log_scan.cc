@@ -14,9 +14,6 @@
 namespace granary::recovery {
 namespace {
 
-/// Transactions of these many epochs after a marker's may stand before it: the loggers drain what is there.
-constexpr epoch::Epoch kAhead = 2;
-
 Status damaged(std::string message) { return {StatusCode::kDamaged, std::move(message)}; }
 
 struct Found {
@@ -246,7 +243,8 @@ Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::E
       }
       continue;
     }
-    const epoch::Epoch last = place.after ? *place.after + kAhead : std::max({limit, required, place.before + 1});
+    const epoch::Epoch last =
+        place.after ? *place.after + kAheadOfMarker : std::max({limit, required, place.before + 1});
     const bool empty = place.before >= std::max(limit, required);
     const Status lost = lose(
         place, last,

@@ -80,7 +80,35 @@ Result<SurvivingRings> whole_rings(const Manifest& manifest, const Settled& sett
   return rings;
 }
 
+/// What the manifest would say if a checkpoint had made all needless that stands before the rings' positions. A logger without rings keeps all
+/// of its last generation, as nothing says how far that was synced.
+Manifest recent_part(const Manifest& manifest, const SurvivingRings& rings) {
+  Manifest recent = manifest;
+  if (recent.generations.size() > 1) recent.generations.erase(recent.generations.begin(), recent.generations.end() - 1);
+  Generation& last = recent.generations.back();
+  last.segments.resize(last.loggers);
+  std::vector<std::uint64_t> newest(last.loggers);
+  for (const auto& ring : rings.rings) {
+    const std::uint32_t logger = ring->header().logger;
+    if (logger >= last.loggers) return manifest;  // which the survey reports
+    newest[logger] = std::max(newest[logger], ring->position().sequence);
+  }
+  for (std::uint32_t logger = 0; logger < last.loggers; ++logger)
+    last.segments[logger].first = std::max(last.segments[logger].first, newest[logger]);
+  return recent;
+}
+
 }  // namespace
+
+Result<LogSurvey> survey_recent_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
+                                    const ScanOptions& options) {
+  if (manifest.generations.empty()) return LogSurvey();
+  const auto rings = settled.rings();
+  if (!rings.ok()) return rings.status();
+  auto survey = survey_log(files, recent_part(manifest, *rings), settled, options);
+  if (survey.ok()) survey->whole = false;
+  return survey;
+}
 
 Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
                              const ScanOptions& options) {

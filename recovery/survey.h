@@ -17,6 +17,7 @@ namespace granary::recovery {
 struct LogSurvey {
   LogScan scan;  ///< `greatest_epoch` and `losses` are also those of the rings
   SurvivingRings rings;
+  bool whole = true;  ///< all of the log was looked at
 };
 
 /// kDamaged, naming file, offset, cause and epochs, if anything is not there that was durable, or that a ring goes on from, unless
@@ -24,5 +25,11 @@ struct LogSurvey {
 /// `manifest` is the settled database's.
 Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
                              const ScanOptions& options);
+
+/// Looks only at the part of the log that the rings go on from: of each logger, in the last generation, the segments from the one on up to
+/// which the log was synced when one of its rings gave room last. Those before are neither read nor missed, so a longer log takes no longer.
+/// Which epochs there were it tells as survey_log() does.
+Result<LogSurvey> survey_recent_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
+                                    const ScanOptions& options);
 
 }  // namespace granary::recovery

@@ -41,6 +41,8 @@ struct ClusterPart {
   bool others_elsewhere = false;
   /// Not a node's opening, but one of the recovery of the whole cluster, which ends logs and serves nobody.
   bool recovers_all = false;
+  /// Such a one of a single dead node, which frees what the node held: of its log only the part that its rings go on from is looked at.
+  bool recent_log_only = false;
   /// E begins there or later: behind every epoch that any node ever used, so that none takes an older log for one that it has to
   /// go back with (recovery/cluster_cut.h). Of a node that comes back while others serve: first_epoch_behind() all that will be taken by
   /// Engine::take_from().

@@ -44,10 +44,23 @@ void DatabaseRecovery::begin_behind(epoch::Epoch loaded) {
 
 Status DatabaseRecovery::survey_own(const recovery::Settled& settled) {
   if (manifest_.now().generations.empty()) return {};
-  auto surveyed = recovery::survey_log(files_, manifest_.now(), settled,
-                                       {.threads = recovery_threads(), .salvage = options_.salvage});
+  const recovery::ScanOptions scanning{.threads = recovery_threads(), .salvage = options_.salvage};
+  auto surveyed = part_.recent_log_only ? recovery::survey_recent_log(files_, manifest_.now(), settled, scanning)
+                                        : recovery::survey_log(files_, manifest_.now(), settled, scanning);
   if (!surveyed.ok()) return surveyed.status();
   survey_ = std::move(*surveyed);
+  note_survey();
+  return {};
+}
+
+Status DatabaseRecovery::survey_whole(const recovery::Settled& settled) {
+  auto surveyed = recovery::survey_log(files_, manifest_.now(), settled, {.threads = recovery_threads()});
+  if (!surveyed.ok()) return surveyed.status();
+  survey_ = std::move(*surveyed);
+  return {};
+}
+
+void DatabaseRecovery::note_survey() {
   const recovery::SurvivingRings& rings = survey_.rings;
   const recovery::LogScan& scan = survey_.scan;
   lost_ = !scan.losses.empty();
@@ -64,7 +77,6 @@ Status DatabaseRecovery::survey_own(const recovery::Settled& settled) {
   }
   begin_behind(scan.greatest_epoch);
   greatest_own_ = scan.greatest_epoch;
-  return {};
 }
 
 void DatabaseRecovery::cut_at(epoch::Epoch limit) {

@@ -38,6 +38,8 @@ class DatabaseRecovery {
 
   /// Scans the logs of the settled database. The rings of the former process are locked.
   Status survey(const recovery::Settled& settled);
+  /// Scans them again, whole, where ClusterPart::recent_log_only has left something out.
+  Status survey_whole(const recovery::Settled& settled);
   /// Returns what the log has, from survey() to forget_log().
   const recovery::LogSurvey& log() const { return survey_; }
   void forget_log() { survey_ = {}; }
@@ -74,6 +76,7 @@ class DatabaseRecovery {
 
  private:
   Status survey_own(const recovery::Settled& settled);
+  void note_survey();
   /// E begins behind what is loaded of these epochs.
   void begin_behind(epoch::Epoch loaded);
   Result<recovery::Manifest> manifest_of(base::FileSystem& files, const OtherLog& other) const;

@@ -33,6 +33,15 @@ Status check_rings(Storage& storage) {
                   manifest.residence ? manifest.residence->directory : "", cause)};
 }
 
+/// The last segments of the log have what is needed, unless a lock has been waiting for longer.
+Result<std::vector<log::Debt>> read_debts(Storage& storage, base::FileSystem& files) {
+  const recovery::Manifest& manifest = storage.manifest().now();
+  auto debts = recovery::read_debts(files, manifest, storage.recovery().log());
+  if (debts.status().code() != StatusCode::kNotFound) return debts;
+  if (const Status surveyed = storage.survey_whole(); !surveyed.ok()) return surveyed;
+  return recovery::read_debts(files, manifest, storage.recovery().log());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::FileSystem& files) {
@@ -41,13 +50,12 @@ Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::F
   if (!manifest.ok()) return manifest.status();
   Options whole = options;
   whole.salvage = false;
-  auto storage = Storage::open(whole, files, {.recovers_all = true});
+  auto storage = Storage::open(whole, files, {.recovers_all = true, .recent_log_only = true});
   if (!storage.ok()) return storage.status();
   const recovery::Manifest& now = (*storage)->manifest().now();
   if (has_been_ended(now)) return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
   if (const Status there = check_rings(**storage); !there.ok()) return there;
-  const recovery::LogSurvey& log = (*storage)->recovery().log();
-  auto debts = recovery::read_debts(files, now, log.scan, log.rings);
+  auto debts = read_debts(**storage, files);
   if (!debts.ok()) return debts.status();
   return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), std::move(*debts)));
 }

@@ -36,6 +36,8 @@ class Storage {
   /// After begin().
   Checkpoints& checkpoints() { return checkpoints_; }
 
+  /// Looks at all of the log where ClusterPart::recent_log_only has left something out.
+  Status survey_whole() { return recovery_.survey_whole(directories_.settled()); }
   /// Begins the new generation and its log.
   Status begin(epoch::EpochManager& epochs);
   /// Of a node whose whole cluster is recovered: instead of recovery().recover() and begin(), ends the last generation that was begun.

@@ -80,9 +80,9 @@ class DeadNodeTest : public testing::Test {
     }
     database_->engine().workers().give_back(worker);
   }
-  void put(std::string_view key) {
+  void put(std::string_view key, std::string_view value = "v") {
     Worker worker = database_->register_worker().value();
-    EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table_, key, "v")); }).committed());
+    EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table_, key, value)); }).committed());
   }
   /// A life of the node that dies with its process at the end of `body`.
   void live(const std::function<void()>& body) {
@@ -207,6 +207,47 @@ TEST_F(DeadNodeTest, OwesWhatItsLogHasAlready) {
     ASSERT_GT(drained, 0u);
     EXPECT_THAT(debts(), ElementsAre("early=1", "late=2"));
   }
+}
+
+/// The first locks are to go soon, however long the log is. What has been waiting for longer is found all the same.
+TEST_F(DeadNodeTest, LooksAtThePartOfItsLogThatItsRingsGoOnFrom) {
+  options_.log_segment_bytes = std::uint64_t{64} << 10;
+  const auto fill_segments = [this](int segments) {
+    const std::string large(options_.log_segment_bytes / 4, 'v');
+    for (int i = 0; i < 5 * segments; ++i) {
+      put("key " + std::to_string(i), large);
+      advance();
+    }
+  };
+  const auto damage_first_segment = [this] {
+    const std::string path = options_.directory + "/" + log::segment_name(1, 0, 0);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(options_.log_segment_bytes / 2));
+    file << "what nobody has written";
+    EXPECT_TRUE(file.good()) << path;
+  };
+  live([&] {
+    fill_segments(3);
+    leave("key", "v");
+    advance(4);
+  });
+  damage_first_segment();
+  {
+    const auto dead = open();
+    ASSERT_TRUE(dead.ok()) << dead.status().message();
+    EXPECT_THAT(texts(**dead), ElementsAre("key=v"));
+    ASSERT_TRUE((*dead)->adopt(0).ok());
+  }
+  EXPECT_TRUE(manifest().generations.front().segments.front().end) << "the part that was left out still counts";
+
+  options_.directory = directory_ / "longer";
+  live([&] {
+    leave("key", "v");
+    fill_segments(3);
+  });
+  EXPECT_THAT(debts(), ElementsAre("key=v"));
+  damage_first_segment();
+  expect_refused(StatusCode::kDamaged, log::segment_name(1, 0, 0));
 }
 
 TEST_F(DeadNodeTest, IsNotOneWhoseProcessIsThere) {

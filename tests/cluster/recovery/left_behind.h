@@ -32,17 +32,17 @@ class LeftBehind {
   void read() {
     base::FileSystem& files = base::system_files();
     const recovery::Manifest manifest = recovery::read_manifest(files, directory_->path() + "/db").value();
-    rings_ = recovery::find_rings(manifest).value();
-    ASSERT_FALSE(rings_.rings.empty()) << rings_.note;
-    const recovery::LogScan scan = recovery::scan_logs(files, manifest, {}).value();
-    auto debts = recovery::read_debts(files, manifest, scan, rings_);
+    survey_.rings = recovery::find_rings(manifest).value();
+    ASSERT_FALSE(survey_.rings.rings.empty()) << survey_.rings.note;
+    survey_.scan = recovery::scan_logs(files, manifest, {}).value();
+    auto debts = recovery::read_debts(files, manifest, survey_);
     ASSERT_TRUE(debts.ok()) << debts.status().message();
     debts_ = std::move(*debts);
   }
   const std::vector<log::Debt>& debts() const { return debts_; }
   /// Calls `visit` for each write of the transactions in the rings, with the transaction's TID.
   void each_write(FunctionRef<void(record::TidWord, const log::Write&)> visit) const {
-    for (const recovery::RingEntries& ring : rings_.entries()) {
+    for (const recovery::RingEntries& ring : survey_.rings.entries()) {
       recovery::EntryList entries(ring.entries);
       for (recovery::Entry entry; entries.next(&entry);) {
         log::WriteReader writes(entry.body);
@@ -53,7 +53,7 @@ class LeftBehind {
 
  private:
   std::unique_ptr<tests::RingDirectory> directory_;
-  recovery::SurvivingRings rings_;
+  recovery::LogSurvey survey_;
   std::vector<log::Debt> debts_;
 };
 
