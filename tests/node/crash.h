@@ -105,20 +105,21 @@ inline RunResult count_up(Branch& branch, bool declares) {
       kBounded);
 }
 
-/// What all counters show, or what is wrong with the accounts.
-inline std::string look(Branch& branch) {
+/// What all counters of these nodes show, or what is wrong with their accounts.
+inline std::string look(Branch& branch, const std::vector<NodeNumber>& nodes = {1, 2, 3}) {
   std::vector<std::int64_t> found;
   const RunResult done = branch.worker->run(
       [&](Transaction& t) {
         found.clear();
-        for (std::uint64_t account = 0; account < kAccounts; ++account)
-          found.push_back(t.get(branch.accounts, account).value_or(-1));
+        for (const NodeNumber node : nodes) {
+          for (std::uint64_t account = first_of(node); account < first_of(node) + kKeys; ++account)
+            found.push_back(t.get(branch.accounts, account).value_or(-1));
+        }
       },
       kBounded);
   if (!done.committed()) return "cannot be read: " + std::string(name(done.reason));
-  for (std::uint64_t account = 0; account < kAccounts; ++account) {
-    if (found[account] != (is_counter(account) ? found[0] : kMoney))
-      return fmt::format("half: {}", fmt::join(found, " "));
+  for (std::uint64_t i = 0; i < found.size(); ++i) {
+    if (found[i] != (is_counter(i) ? found[0] : kMoney)) return fmt::format("half: {}", fmt::join(found, " "));
   }
   return std::to_string(found[0] - kMoney);
 }
@@ -141,53 +142,43 @@ inline std::string write_all(Branch& branch) {
 /// A cluster that dies, and is started again.
 class Crash {
  public:
-  explicit Crash(const Setting& setting) : setting_(setting) {}
+  /// `more`: lines of the cluster file's section of the cluster.
+  explicit Crash(const Setting& setting, const std::string& more = {})
+      : setting_(setting),
+        file_(kBankNodes, 1, more, "data_directory = \"data\"\nreliable_directory = \"rings\"\n") {}
+  virtual ~Crash() = default;
+  Crash(const Crash&) = delete;
+  Crash& operator=(const Crash&) = delete;
 
   const ClusterFile& file() const { return file_; }
 
   /// Counts, and is killed at that point of the last transaction.
-  CrashChild::Body dying_coordinator(NodeNumber node, const Death& death, Fate fate) {
-    return [this, node, death, fate](const CrashChild::Report& report) {
-      static std::atomic<bool> armed{false};  // for threads that the node began before
-      base::set_process_sync_hook([death](std::string_view at) {
-        if (armed && at == death.point) die();
-      });
-      Branch branch(options(node));
-      count_rounds(branch, report);
-      if (fate == Fate::kEnded) {
-        base::set_sync_hook(at({"across.logged"}, [] { armed = true; }));
-      } else {
-        base::set_sync_hook(at(death, die));
-      }
-      const RunResult last = count(branch, report);
-      if (fate == Fate::kReleased && branch.cluster->database().wait_released(last.ticket).ok())
-        base::sync_point("test.released");
-      if (fate == Fate::kEnded) std::this_thread::sleep_for(std::chrono::seconds(10));
-      report("has not died");
-    };
+  CrashChild::Body dying_coordinator(NodeNumber node, const Death& death) {
+    return coordinator(
+        node, death, [](const CrashChild::Report&) { die(); },
+        [death](Branch&, const CrashChild::Report& report) {
+          if (is_loggers(death)) std::this_thread::sleep_for(std::chrono::seconds(10));
+          report("has not died");
+        });
   }
   /// Counts, and stands at that point of the last transaction until somebody else is dead.
   CrashChild::Body standing_coordinator(NodeNumber node, const Death& death) {
-    return [this, node, death](const CrashChild::Report& report) {
-      Branch branch(options(node));
-      count_rounds(branch, report);
-      base::set_sync_hook(at(death, [&] {
-        report("stands");
-        (void)comes_true([this] { return flags_.dead.load(); });
-        if (setting_.noticed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      }));
-      (void)count(branch, report);
-      base::set_sync_hook({});
-      report("has ended");
-      await_end(branch, report);
+    const auto stand = [this](const CrashChild::Report& report) {
+      report("stands");
+      (void)comes_true([this] { return flags_.dead.load(); });
+      if (setting_.noticed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     };
+    return coordinator(node, death, stand, [this](Branch& branch, const CrashChild::Report& report) {
+      report("has ended");
+      stay(branch, report);
+    });
   }
   /// Does nothing but what others do to it.
   CrashChild::Body bystander(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
       Branch branch(options(node));
       report("runs");
-      await_end(branch, report);
+      stay(branch, report);
     };
   }
 
@@ -273,14 +264,54 @@ class Crash {
     return found;
   }
 
- private:
-  ClusterOptions options(NodeNumber node) const {
+ protected:
+  const Setting& setting() const { return setting_; }
+  virtual ClusterOptions options(NodeNumber node) const {
     constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
     ClusterOptions options = node_options(file_, node);
     options.database.ring_bytes = kSmall;
     options.database.log_segment_bytes = kSmall;
     options.recovers_others = false;  // all end, and the whole cluster is recovered
     return options;
+  }
+  /// Goes on for as long as the others need this node, and ends.
+  virtual void stay(Branch& branch, const CrashChild::Report& report) {
+    (void)comes_true([this] { return flags_.over.load(); });
+    if (!setting_.in_order) (void)comes_true([] { return false; });
+    leave(branch, report);
+  }
+  static void leave(Branch& branch, const CrashChild::Report& report) {
+    branch.worker.reset();
+    report("left: " + branch.cluster->leave().message());
+  }
+
+ private:
+  /// Whether the point is passed by the thread that writes the log.
+  static bool is_loggers(const Death& death) { return death.point.starts_with("logger."); }
+
+  /// Counts, and acts once at that point of the last transaction; `rest` follows when that has ended.
+  CrashChild::Body coordinator(NodeNumber node, const Death& death,
+                               const std::function<void(const CrashChild::Report&)>& act,
+                               const std::function<void(Branch&, const CrashChild::Report&)>& rest) {
+    return [this, node, death, act, rest](const CrashChild::Report& report) {
+      static std::atomic<bool> armed{false};  // for threads that the node began before
+      base::set_process_sync_hook([&](std::string_view at) {
+        if (at == death.point && armed.exchange(false)) act(report);
+      });
+      Branch branch(options(node));
+      count_rounds(branch, report);
+      if (is_loggers(death)) {
+        base::set_sync_hook(at({"across.logged"}, [] { armed = true; }));
+      } else {
+        base::set_sync_hook(at(death, [&] { act(report); }));
+      }
+      const RunResult last = count(branch, report);
+      constexpr std::string_view kReleased = "test.released";
+      if (death.point == kReleased && branch.cluster->database().wait_released(last.ticket).ok())
+        base::sync_point(kReleased);
+      base::set_sync_hook({});
+      rest(branch, report);
+    };
   }
   RunResult count(Branch& branch, const CrashChild::Report& report) {
     const RunResult done = count_up(branch, setting_.declares);
@@ -295,12 +326,6 @@ class Crash {
     for (std::uint64_t round = 0; round < setting_.rounds; ++round) done = count(branch, report);
     if (branch.cluster->database().wait_released(done.ticket).ok()) report("released");
     (void)count(branch, report);
-  }
-  void await_end(Branch& branch, const CrashChild::Report& report) {
-    (void)comes_true([this] { return flags_.over.load(); });
-    if (!setting_.in_order) (void)comes_true([] { return false; });
-    branch.worker.reset();
-    report("left: " + branch.cluster->leave().message());
   }
   CrashChild::Body started_again(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
@@ -321,7 +346,7 @@ class Crash {
     std::atomic<bool> late{false}, stands{false};  ///< the log of one node
   };
   const Setting setting_;
-  const ClusterFile file_{kBankNodes, 1, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
+  const ClusterFile file_;
   Flags& flags_ = map_shared<Flags>();
 };
 

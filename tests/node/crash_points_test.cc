@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/node/crash.h"
+#include "tests/node/crash_points.h"
 #include "tests/support/scale.h"
 #include "tests/support/seeds.h"
 
@@ -27,6 +28,7 @@ using tests::CrashChild;
 using tests::Death;
 using tests::Fate;
 using tests::kBankNodes;
+using tests::Point;
 using tests::Setting;
 using tests::Told;
 
@@ -59,12 +61,6 @@ void judge(Crash& crash, const Setting& setting, NodeNumber victim, const Told& 
   EXPECT_EQ(crash.start_again(), *found + kBankNodes) << "after all were killed once more, with their rings";
 }
 
-struct Point {
-  Death death;
-  Fate fate;
-  friend void PrintTo(const Point& point, std::ostream* out) { *out << tests::name_of(point.death); }
-};
-
 class CrashPoints : public testing::TestWithParam<std::pair<std::uint64_t, Point>> {
  protected:
   void SetUp() override {
@@ -84,44 +80,23 @@ class CrashPoints : public testing::TestWithParam<std::pair<std::uint64_t, Point
 };
 
 /// With their numbers.
-auto points(const std::vector<Point>& all) {
-  std::vector<std::pair<std::uint64_t, Point>> numbered;
-  for (const Point& point : all) numbered.emplace_back(numbered.size(), point);
-  return testing::ValuesIn(numbered);
+auto numbered(const std::vector<Point>& all) {
+  std::vector<std::pair<std::uint64_t, Point>> points;
+  for (const Point& point : all) points.emplace_back(points.size(), point);
+  return testing::ValuesIn(points);
 }
 std::string name_of(const testing::TestParamInfo<std::pair<std::uint64_t, Point>>& info) {
   return tests::name_of(info.param.second.death);
 }
 
 using CoordinatorDies = CrashPoints;
-INSTANTIATE_TEST_SUITE_P(
-    Points, CoordinatorDies,
-    points({{{"test.executed"}, Fate::kUndecided},                   // nothing is locked
-            {{"shm.operation", 4, "test.locks"}, Fate::kUndecided},  // some of four are
-            {{"x_lock.taken", 2}, Fate::kUndecided},
-            {{"across.locked"}, Fate::kUndecided},  // all that is elsewhere
-            {{"across.validated"}, Fate::kUndecided},
-            {{"across.deciding"}, Fate::kUndecided},                     // its entry is written, and not there yet
-            {{"across.logged"}, Fate::kDecided},                         // nothing of it can be seen
-            {{"install.copied", 1}, Fate::kDecided},                     // one of two local writes
-            {{"across.installed"}, Fate::kDecided},                      // both
-            {{"shm.half", 0, "across.installed"}, Fate::kDecided},       // in the middle of a write-back
-            {{"shm.operation", 1, "across.installed"}, Fate::kDecided},  // one is there, and still locked
-            {{"shm.operation", 4, "across.installed"}, Fate::kDecided},  // half of them are there and free
-            {{"shm.operation", 7, "across.installed"}, Fate::kDecided},  // one is locked
-            {{"across.written_back"}, Fate::kDecided},
-            {{"logger.appended"}, Fate::kEnded},  // the file has it, the ring, too
-            {{"logger.gave_room"}, Fate::kEnded},
-            {{"logger.synced"}, Fate::kEnded},
-            {{"logger.published"}, Fate::kEnded},
-            {{"test.released"}, Fate::kReleased}}),  // and nobody has been told
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Points, CoordinatorDies, numbered(tests::coordinators_points()), name_of);
 
 TEST_P(CoordinatorDies, AllOrNothingIsThereAfterwards) {
   in_settings([this](const Setting& setting) {
     const NodeNumber victim = setting.leader_dies ? 1 : 2;
     Crash crash(setting);
-    CrashChild dying(crash.dying_coordinator(victim, point().death, point().fate));
+    CrashChild dying(crash.dying_coordinator(victim, point().death));
     CrashChild other(crash.bystander(3 - victim));
     CrashChild third(crash.bystander(3));
     for (CrashChild* const child : {&dying, &other, &third}) ASSERT_TRUE(child->run_until("runs"));
@@ -137,13 +112,7 @@ TEST_P(CoordinatorDies, AllOrNothingIsThereAfterwards) {
 }
 
 using ParticipantDies = CrashPoints;
-INSTANTIATE_TEST_SUITE_P(Points, ParticipantDies,
-                         points({{{"test.executed"}, Fate::kEnded},
-                                 {{"across.locked"}, Fate::kEnded},
-                                 {{"across.validated"}, Fate::kEnded},
-                                 {{"across.logged"}, Fate::kEnded},
-                                 {{"shm.operation", 3, "across.installed"}, Fate::kEnded}}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Points, ParticipantDies, numbered(tests::participants_points()), name_of);
 
 /// Its coordinator goes on or is told, by one of the reasons for which a transaction ends, that it has not committed.
 TEST_P(ParticipantDies, TheCoordinatorKnowsWhatBecameOfIt) {

@@ -1,8 +1,18 @@
 // A node that is killed anywhere in a commit while the others go on: they free what it held, all or nothing of its transaction is there,
-// results are released again, and the node comes back alone.
+// results are released again, and the node comes back alone. The dead node is the transaction's coordinator, also when it leads the epochs,
+// or a participant; or a second node dies while it recovers the first one, so that the third finds its work half done.
+//
+// scripts/test.sh --full takes each point with each role; else the roles but the coordinator's take turns. Second deaths at each step of a
+// recovery, under load, are in second_death_test.cc.
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,35 +20,64 @@
 
 #include "src/record/shared_record.h"
 #include "src/txn/table_core.h"
-#include "tests/node/bank.h"
-#include "tests/node/death.h"
-#include "tests/support/crash_child.h"
+#include "tests/node/crash.h"
+#include "tests/node/crash_points.h"
+#include "tests/support/scale.h"
+#include "tests/support/seeds.h"
 
 namespace granary {
 namespace {
 
 using tests::Branch;
-using tests::ClusterFile;
 using tests::CrashChild;
-using tests::Death;
+using tests::Fate;
 using tests::first_of;
 using tests::kBankNodes;
+using tests::kCounters;
 using tests::kKeys;
-using tests::kMoney;
+using tests::Point;
+using tests::Setting;
+using Clock = std::chrono::steady_clock;
 
-constexpr NodeNumber kDead = 2;
-constexpr std::int64_t kMoved = 7;
+/// Who dies.
+enum class Role : std::uint8_t {
+  kCoordinator,
+  kLeader,       ///< of epochs, who is the coordinator
+  kParticipant,  ///< while the coordinator stands at the point
+  kRecoverer,    ///< of a coordinator that died at the point
+};
+constexpr std::array<const char*, 4> kRoleNames{"coordinator", "leader", "participant", "recoverer"};
 
-enum class Fate : std::uint8_t { kAny, kUndecided, kDecided };
-
-/// Where the process ends, and what becomes of its transaction.
 struct Case {
-  Death death;
-  Fate fate = Fate::kAny;
+  std::uint64_t number = 0;  ///< of the point
+  Point point;
+  Role role = Role::kCoordinator;
   bool apart = false;  ///< the nodes do not see each other's directories
 };
 std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return tests::name_of(info.param.death) + (info.param.apart ? "_apart" : "");
+  const std::string role = kRoleNames[static_cast<std::size_t>(info.param.role)];
+  return tests::name_of(info.param.point.death) + "_" + role + (info.param.apart ? "_apart" : "");
+}
+void PrintTo(const Case& one, std::ostream* out) { *out << tests::name_of(one.point.death); }
+
+/// Where nobody else sees the directories there is no other recoverer than the node itself.
+std::vector<Case> cases() {
+  std::vector<Point> points = tests::coordinators_points();
+  points.push_back({tests::participants_points().back().death, Fate::kDecided});
+  const bool all = tests::scaled(1) > 1;
+  std::vector<Case> cases;
+  for (std::uint64_t number = 0; number < points.size(); ++number) {
+    constexpr std::uint64_t kTurns = 3;
+    for (const Role role : {Role::kCoordinator, Role::kLeader, Role::kParticipant, Role::kRecoverer}) {
+      const bool has_turn = role == Role::kCoordinator || number % kTurns == static_cast<std::uint64_t>(role) % kTurns;
+      if (all || has_turn) cases.push_back({number, points[number], role});
+    }
+    const bool takes_own = tests::name_of(points[number].death) == "across_locked" || number % 4 == 2;
+    for (const Role role : {Role::kCoordinator, Role::kLeader, Role::kParticipant}) {
+      if (all || (takes_own && role == Role::kCoordinator)) cases.push_back({number, points[number], role, true});
+    }
+  }
+  return cases;
 }
 
 /// Accounts of this node that are locked by anybody.
@@ -53,11 +92,168 @@ std::size_t locked_accounts(const Branch& branch) {
   return locked;
 }
 
-/// What the nodes of a case share.
-struct Flags {
-  std::atomic<bool> ready{false}, dead{false}, back{false};
-  std::atomic<int> recovered{0}, ended{0};
-  std::atomic<int> recoveries{0};  ///< that their nodes tell of with the right figures
+/// Writes an account, which no counter is, as it is. Tries once.
+RunResult touch(Branch& branch, NodeNumber node) {
+  return branch.worker->run(
+      [&](Transaction& t) {
+        const std::uint64_t account = first_of(node) + kCounters + branch.cluster->node();
+        if (const auto money = t.get(branch.accounts, account)) (void)t.put(branch.accounts, account, *money);
+      },
+      {.max_attempts = 1});
+}
+/// The same until it has committed; for 20 s.
+RunResult surely_touch(Branch& branch, NodeNumber node) {
+  RunResult done = touch(branch, node);
+  for (const auto end = Clock::now() + std::chrono::seconds(20); !done.committed() && Clock::now() < end;)
+    done = touch(branch, node);
+  return done;
+}
+
+/// A cluster of which some nodes die while the others go on, and come back.
+class GoingOn : public tests::Crash {
+ public:
+  GoingOn(const Setting& setting, const Case& test)
+      : Crash(setting, test.apart ? "directories = \"apart\"\n" : ""),
+        test_(test) {}
+
+  /// Is killed while it recovers another node, if a recoverer is to die: in the middle of what it does at the others, or behind that.
+  CrashChild::Body survivor(NodeNumber node) {
+    return [this, node](const CrashChild::Report& report) {
+      if (test_.role == Role::kRecoverer) base::set_process_sync_hook(death_of_recoverer(node));
+      bystander(node)(report);
+    };
+  }
+  /// Comes back to the others, which serve, and uses all accounts.
+  CrashChild::Body next_life(NodeNumber node) {
+    return [this, node](const CrashChild::Report& report) {
+      Branch branch(options(node), /*load=*/false);
+      if (testing::Test::HasFailure()) return;
+      report(surely([&] { return tests::look(branch); }));
+      ++shared_.looked;
+      // Those that are back count, which none of the others may take for something of the dead.
+      (void)tests::comes_true([&] { return shared_.looked == kBankNodes; });
+      report(surely([&] { return tests::write_all(branch); }));
+      ++shared_.back;
+      end(branch, report);
+    };
+  }
+
+  /// All who were to die have died.
+  void go_on_without(const std::vector<NodeNumber>& dead) {
+    for (const NodeNumber node : dead) shared_.dead[node] = true;
+    shared_.deaths = static_cast<unsigned>(dead.size());
+  }
+  [[nodiscard]] bool survivors_have_looked() const {
+    return tests::comes_true([this] { return shared_.looked + shared_.deaths == kBankNodes; });
+  }
+  /// At the end: of how many dead nodes it was told, by the nodes that recovered them, what they had left. More if that is not right.
+  unsigned recoveries() const { return shared_.recoveries; }
+  /// The recoverer that has died, 0 if none has within a minute.
+  NodeNumber dead_recoverer() const {
+    (void)tests::comes_true([this] { return shared_.recoverer != 0; });
+    return shared_.recoverer;
+  }
+
+ protected:
+  ClusterOptions options(NodeNumber node) const override {
+    ClusterOptions options = Crash::options(node);
+    options.recovers_others = true;
+    return options;
+  }
+  /// Commits all the time; reports what is there when all that the dead held is free again, and once more when they are back.
+  void stay(Branch& branch, const CrashChild::Report& report) override {
+    while (shared_.deaths == 0) touch_all(branch);
+    report(go_on(branch));
+    ++shared_.looked;
+    while (shared_.back < shared_.deaths) touch_all(branch);
+    end(branch, report);
+  }
+
+ private:
+  struct Shared {
+    std::array<std::atomic<bool>, kBankNodes + 1> dead{};
+    std::atomic<unsigned> deaths{0};       ///< of which this was told; 0: not yet
+    std::atomic<NodeNumber> recoverer{0};  ///< who died as such
+    std::atomic<unsigned> looked{0}, back{0}, ended{0};
+    std::atomic<unsigned> recoveries{0};  ///< that their nodes tell of with the right figures
+  };
+
+  base::SyncHook death_of_recoverer(NodeNumber node) {
+    const std::uint64_t last = test_.number % 8;  // operation at other nodes
+    return [this, node, last](std::string_view at) {
+      thread_local bool recovers = false;
+      thread_local std::uint64_t passed = 0;
+      if (at == "recovery.opened") recovers = true;
+      const bool there = at == "recovery.settled" || (at == "shm.operation" && recovers && passed++ == last);
+      NodeNumber nobody = 0;
+      if (there && shared_.recoverer.compare_exchange_strong(nobody, node)) tests::die();
+    };
+  }
+  /// With a pause, as all processes of a case share few cores.
+  static void touch_all(Branch& branch) {
+    for (NodeNumber node = 1; node <= kBankNodes; ++node) (void)touch(branch, node);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  /// Returns what the living nodes' counters show, or what is wrong.
+  std::string go_on(Branch& branch) {
+    constexpr unsigned kSome = 20;
+    std::vector<NodeNumber> living;
+    for (NodeNumber node = 1; node <= kBankNodes; ++node) {
+      if (!shared_.dead[node]) living.push_back(node);
+    }
+    for (unsigned i = 0; i < kSome; ++i) {
+      if (!surely_touch(branch, branch.cluster->node()).committed()) return "stands still";
+    }
+    if (!tests::comes_true([&] { return locked_accounts(branch) == 0; }, std::chrono::seconds(20))) return "locked";
+    const std::string shown = surely([&] { return tests::look(branch, living); });
+    for (const NodeNumber node : living) {
+      const RunResult written = surely_touch(branch, node);
+      if (!written.committed()) return fmt::format("node {} cannot be written", node);
+      const Status released = branch.cluster->database().wait_released(written.ticket);
+      if (!released.ok()) return released.message();
+    }
+    return shown;
+  }
+  /// What it returns once nothing is in the way any more, such as a node that has yet to come back.
+  static std::string surely(const std::function<std::string()>& ask) {
+    std::string answer = ask();
+    for (const auto end = Clock::now() + std::chrono::minutes(1); answer.starts_with("cannot") && Clock::now() < end;)
+      answer = ask();
+    return answer;
+  }
+  void end(Branch& branch, const CrashChild::Report& report) {
+    (void)tests::comes_true([&] { return shared_.back == shared_.deaths; });
+    report(surely([&] { return tests::look(branch); }));
+    for (const NodeRecovery& one : branch.cluster->recoveries()) shared_.recoveries += is_as_it_should(one) ? 1 : 100;
+    ++shared_.ended;
+    (void)tests::comes_true([&] { return shared_.ended == kBankNodes; });
+    leave(branch, report);
+  }
+
+  /// What the node that recovered a dead one tells of it. What others than a coordinator had under way is not known.
+  bool is_as_it_should(const NodeRecovery& one) const {
+    const RecoveryWork& work = one.work;
+    const bool over = one.generation == 1 && one.phase == NodeRecovery::Phase::kRecovered && one.here &&
+                      work.waited_us > 0 && work.opened_us > 0 && work.settled_us > 0 && work.adopted_us > 0;
+    if (test_.role != Role::kCoordinator && test_.role != Role::kLeader) return over && shared_.dead[one.node];
+    const bool decided = test_.point.fate != Fate::kUndecided;
+    const std::uint64_t open = decided ? work.redone_transactions : work.undone_transactions;
+    const std::uint64_t records = work.freed_records + work.redone_records + work.settled_before;
+    return over && one.node == (test_.role == Role::kLeader ? 1 : 2) && may_be_open(open) &&
+           (decided ? work.undone_transactions : work.redone_transactions) == 0 && (records > 0) == (open > 0) &&
+           work.gone_records == 0;
+  }
+  /// Whether so many transactions may have been under way at the point.
+  bool may_be_open(std::uint64_t transactions) const {
+    const std::string& point = test_.point.death.point;
+    if (point.starts_with("logger.")) return transactions <= 1;  // another thread goes on meanwhile
+    const bool over = point == "across.written_back" || point == "test.released";
+    const bool begun = point != "test.executed" || setting().declares;
+    return transactions == (begun && !over ? 1 : 0);
+  }
+
+  const Case test_;
+  Shared& shared_ = tests::map_shared<Shared>();
 };
 
 class Recover : public testing::TestWithParam<Case> {
@@ -65,139 +261,88 @@ class Recover : public testing::TestWithParam<Case> {
   void SetUp() override {
     if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   }
-  ClusterOptions options(NodeNumber node) const {
-    ClusterOptions options = tests::node_options(file_, node);
-    constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
-    options.database.ring_bytes = kSmall;
-    options.database.log_segment_bytes = kSmall;
-    return options;
-  }
-  /// Goes on while the other one dies: reports what its accounts 0 have when they are free again, and the sum when that node is back.
-  CrashChild::Body survivor(NodeNumber node) {
-    return [this, node](const CrashChild::Report& report) {
-      Branch branch(options(node));
-      report("runs");
-      (void)tests::comes_true([&] { return flags_.dead.load(); });
-      report(go_on_without(branch, node));
-      (void)tests::comes_true([&] { return flags_.back.load(); });
-      report(fmt::format("sum {}", branch.total()));
-      end(branch, report);
-    };
-  }
-  std::string go_on_without(Branch& branch, NodeNumber node) {
-    if (!tests::comes_true([&] { return locked_accounts(branch) == 0; }, std::chrono::seconds(20))) return "locked";
-    std::int64_t value = 0;
-    const RunResult read =
-        surely(branch, [&](Transaction& t) { value = t.get(branch.accounts, first_of(node)).value(); });
-    const Status released = branch.cluster->database().wait_released(read.ticket);
-    if (!released.ok()) return released.message();
-    const RunResult written = surely(branch, [&](Transaction& t) {
-      (void)t.put(branch.accounts, first_of(1) + 1, kMoney);
-      (void)t.put(branch.accounts, first_of(3) + 1, kMoney);
-    });
-    const Status durable = branch.cluster->database().wait_released(written.ticket);
-    if (!durable.ok()) return durable.message();
-    ++flags_.recovered;
-    return fmt::format("moved {}", value - kMoney);
-  }
-  static RunResult surely(Branch& branch, FunctionRef<void(Transaction&)> body) {
-    for (;;) {
-      const RunResult done = branch.worker->run(body);
-      if (done.committed()) return done;
+  static bool is(Role role) { return GetParam().role == role; }
+
+  /// Starts all, and kills who is to die. Returns them, and what the coordinator has told.
+  void let_die(GoingOn& nodes, const Setting& setting) {
+    const Point& point = GetParam().point;
+    const NodeNumber coordinator = is(Role::kLeader) ? 1 : 2;
+    const NodeNumber victim = is(Role::kParticipant) ? (setting.leader_dies ? 1 : 3) : coordinator;
+    for (NodeNumber id = 1; id <= kBankNodes; ++id) {
+      CrashChild::Body body = nodes.survivor(id);
+      if (id == coordinator) {
+        body = is(Role::kParticipant) ? nodes.standing_coordinator(id, point.death)
+                                      : nodes.dying_coordinator(id, point.death);
+      }
+      children_[id] = std::make_unique<CrashChild>(body);
     }
+    for (NodeNumber id = 1; id <= kBankNodes; ++id) ASSERT_TRUE(children_[id]->run_until("runs"));
+    nodes.begin();
+    dead_ = {victim};
+    if (is(Role::kParticipant)) {
+      ASSERT_TRUE(children_[coordinator]->run_until("stands"));
+      children_[victim]->kill();
+      nodes.somebody_died();
+      ASSERT_TRUE(children_[coordinator]->run_until("has ended"));
+    } else {
+      ASSERT_TRUE(children_[victim]->wait().killed) << children_[victim]->lines().back();
+    }
+    told_ = tests::read(children_[coordinator]->lines());
+    if (!is(Role::kRecoverer)) return;
+    dead_.push_back(nodes.dead_recoverer());
+    ASSERT_NE(dead_.back(), 0) << "nobody recovers";
+    ASSERT_TRUE(children_[dead_.back()]->wait().killed);
   }
-  void end(Branch& branch, const CrashChild::Report& report) {
-    for (const NodeRecovery& one : branch.cluster->recoveries()) flags_.recoveries += is_as_it_should(one) ? 1 : 100;
-    ++flags_.ended;
-    (void)tests::comes_true([&] { return flags_.ended == 3; });
-    branch.worker.reset();
-    report("left: " + branch.cluster->leave().message());
+  /// What the counters are to show.
+  std::uint64_t expected(const Setting& setting) const {
+    const std::uint64_t last = setting.rounds + 2;
+    const bool decided = GetParam().point.fate != Fate::kUndecided;
+    if (is(Role::kParticipant)) {  // it goes on, or has been told that it has not committed
+      EXPECT_TRUE(!decided || told_.epochs.size() == last);
+      return told_.epochs.size();
+    }
+    return decided ? last : last - 1;
   }
-  /// One transaction was under way, unless it had just been completed.
-  static bool is_as_it_should(const NodeRecovery& one) {
-    const bool decided = GetParam().fate == Fate::kDecided;
-    const std::uint64_t open = GetParam().death.point == "across.written_back" ? 0 : 1;
-    const RecoveryWork& work = one.work;
-    const std::uint64_t records = work.freed_records + work.redone_records + work.settled_before;
-    return one.node == kDead && one.generation == 1 && one.phase == NodeRecovery::Phase::kRecovered && one.here &&
-           work.redone_transactions == (decided ? open : 0u) && work.undone_transactions == (decided ? 0u : open) &&
-           (records > 0) == (open > 0) && work.gone_records == 0 && work.waited_us > 0 && work.opened_us > 0 &&
-           work.settled_us > 0 && work.adopted_us > 0;
-  }
-  /// Moves money from node 1 to node 3, and dies meanwhile.
-  CrashChild::Body victim() {
-    return [this](const CrashChild::Report& report) {
-      Branch branch(options(kDead));
-      report("runs");
-      (void)tests::comes_true([&] { return flags_.ready.load(); });
-      base::set_sync_hook(tests::at(GetParam().death, tests::die));
-      (void)branch.worker->run([&](Transaction& t) {
-        const std::int64_t from = t.get(branch.accounts, first_of(1)).value();
-        const std::int64_t own = t.get(branch.accounts, first_of(2)).value();
-        const std::int64_t to = t.get(branch.accounts, first_of(3)).value();
-        (void)t.put(branch.accounts, first_of(1), from - 2 * kMoved);
-        (void)t.put(branch.accounts, first_of(2), own + kMoved);
-        (void)t.put(branch.accounts, first_of(3), to + kMoved);
-      });
-      tests::die();  // it has not come that far
-    };
-  }
-  /// Comes back to the others, which serve, and uses all accounts.
-  CrashChild::Body next_life() {
-    return [this](const CrashChild::Report& report) {
-      Branch branch(options(kDead), /*load=*/false);
-      if (testing::Test::HasFailure()) return;
-      std::int64_t value = 0;
-      (void)surely(branch, [&](Transaction& t) { value = t.get(branch.accounts, first_of(kDead)).value(); });
-      report(fmt::format("moved {}", value - kMoney));
-      for (std::uint64_t account = 0; account < kBankNodes * kKeys; ++account)
-        (void)surely(branch, [&](Transaction& t) {
-          (void)t.put(branch.accounts, account, t.get(branch.accounts, account).value());
-        });
-      flags_.back = true;
-      report(fmt::format("sum {}", branch.total()));
-      end(branch, report);
-    };
+  void run(const Setting& setting) {
+    GoingOn nodes(setting, GetParam());
+    ASSERT_NO_FATAL_FAILURE(let_die(nodes, setting));
+    nodes.go_on_without(dead_);
+    // Where nobody else can, the node itself recovers its former life.
+    ASSERT_TRUE(GetParam().apart || nodes.survivors_have_looked()) << "the survivors do not go on";
+    for (const NodeNumber id : dead_) children_[id] = std::make_unique<CrashChild>(nodes.next_life(id));
+    const std::string found = std::to_string(expected(setting));
+    const std::string counted = std::to_string(expected(setting) + dead_.size());
+    for (NodeNumber id = 1; id <= kBankNodes; ++id) {
+      SCOPED_TRACE(fmt::format("node {}", id));
+      EXPECT_EQ(children_[id]->wait().exit_code, 0);
+      std::vector<std::string> last{found, counted, "left: "};
+      if (std::ranges::count(dead_, id) != 0) last.insert(last.begin() + 1, "writes all");
+      std::vector<std::string> lines = children_[id]->lines();
+      if (lines.size() > last.size())
+        lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(last.size()));
+      EXPECT_EQ(lines, last);
+    }
+    EXPECT_EQ(nodes.recoveries(), dead_.size()) << "each was recovered by one node, which tells of it";
   }
 
-  ClusterFile file_{kBankNodes, 2, GetParam().apart ? "directories = \"apart\"\n" : "",
-                    "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
-  Flags& flags_ = tests::map_shared<Flags>();
+  std::array<std::unique_ptr<CrashChild>, kBankNodes + 1> children_;
+  std::vector<NodeNumber> dead_;
+  tests::Told told_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Points, Recover,
-    testing::Values(Case{{"x_lock.taken"}, Fate::kUndecided}, Case{{"across.locked"}, Fate::kUndecided},
-                    Case{{"across.validated"}, Fate::kUndecided}, Case{{"across.deciding"}, Fate::kUndecided},
-                    Case{{"across.logged"}, Fate::kDecided}, Case{{"across.installed"}, Fate::kDecided},
-                    Case{{"shm.half", 0, "across.installed"}, Fate::kDecided},
-                    Case{{"shm.operation", 1, "across.installed"}, Fate::kDecided},
-                    Case{{"shm.operation", 2, "across.installed"}, Fate::kDecided},
-                    Case{{"across.written_back"}, Fate::kDecided}, Case{{"across.locked"}, Fate::kUndecided, true},
-                    Case{{"across.logged"}, Fate::kDecided, true},
-                    Case{{"shm.operation", 2, "across.installed"}, Fate::kDecided, true}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Points, Recover, testing::ValuesIn(cases()), name_of);
 
 TEST_P(Recover, TheOthersGoOnAndItComesBack) {
-  CrashChild first(survivor(1));
-  CrashChild third(survivor(3));
-  CrashChild dying(victim());
-  for (CrashChild* const child : {&dying, &first, &third}) ASSERT_TRUE(child->run_until("runs"));
-  flags_.ready = true;
-  ASSERT_TRUE(dying.wait().killed);
-  flags_.dead = true;
-  // Where nobody else can, the node itself recovers its former life.
-  const bool go_on = GetParam().apart || tests::comes_true([&] { return flags_.recovered == 2; });
-  ASSERT_TRUE(go_on) << "the survivors do not go on";
-  CrashChild back(next_life());
-  EXPECT_EQ(back.wait().exit_code, 0);
-  for (CrashChild* const child : {&first, &third}) EXPECT_EQ(child->wait().exit_code, 0);
-  const std::string all = fmt::format("sum {}", kBankNodes * std::int64_t{kKeys} * kMoney);
-  const std::int64_t moved = GetParam().fate == Fate::kDecided ? kMoved : 0;
-  EXPECT_EQ(flags_.recoveries, 1) << "one node has recovered the dead one, and tells of it";
-  EXPECT_THAT(back.lines(), testing::ElementsAre(fmt::format("moved {}", moved), all, "left: "));
-  EXPECT_THAT(first.lines(), testing::ElementsAre("runs", fmt::format("moved {}", -2 * moved), all, "left: "));
-  EXPECT_THAT(third.lines(), testing::ElementsAre("runs", fmt::format("moved {}", moved), all, "left: "));
+  constexpr std::uint64_t kSettings = 3;
+  const std::uint64_t first = 2 * GetParam().number + 5 * static_cast<std::uint64_t>(GetParam().role);
+  for (const std::uint64_t seed : tests::seeds(std::min(tests::scaled(1), kSettings), first)) {
+    const Setting setting(seed);
+    SCOPED_TRACE(fmt::format("seed {}: {} rounds{}{}", seed, setting.rounds,
+                             setting.declares ? ", all is declared" : "",
+                             setting.leader_dies ? ", the participant leads" : ""));
+    run(setting);
+    if (HasFatalFailure()) return;
+  }
 }
 
 }  // namespace
