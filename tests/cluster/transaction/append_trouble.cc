@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "src/cluster/cluster_epoch/leader.h"
 #include "src/cluster/cluster_epoch/member.h"
 #include "tests/cluster/transaction/append_world.h"
+#include "tests/cluster/transaction/sim_leader.h"
 
 namespace granary::cluster::test {
 
@@ -128,36 +128,17 @@ void AppendWorld::change_configuration() {
   }
 }
 
-/// With a scheduler of its own, as in a real node; its waits let the world go on.
 void AppendWorld::lead_as(unsigned node, epoch::Configuration configuration) {
-  SimClusterNode& mine = cluster_.node(node);
   LeaderOptions options{.configuration = configuration, .period_us = 100};
   for (unsigned id = 0; id < options_.nodes; ++id) {
     options.members.push_back(
         {.node = static_cast<rdma::NodeId>(id), .region = kControlRegion, .generation = 1, .offset = 0});
   }
-  const std::unique_ptr<rdma::Endpoint> endpoint = mine.fabric().open_endpoint().value();
-  rdma::fiber::Peers peers(*endpoint);
-  rdma::fiber::FiberEndpoint shared(*endpoint);
-  NoRest rest;
-  rdma::fiber::Scheduler own(
-      [&] {
-        shared.poll();
-        cluster_.scheduler.yield();
-      },
-      rest);
-  char* const buffer = mine.buffers().take(BufferPool::kChunkBytes);
-  own.spawn([&] {
-    rdma::fiber::FiberWaiter waiter(own);
-    EpochLeader leader(options, {own, shared, peers, waiter, buffer});
-    while (!over_) {
-      const auto report = leader.step(cluster_.network.now() / 1000);
-      if (report && report->turn == Turn::kSuperseded) return;
-      own.yield();
-    }
+  bool superseded = false;
+  lead_epochs(cluster_, node, options, [&](const std::optional<TurnReport>& report) {
+    superseded |= report && report->turn == Turn::kSuperseded;
+    return !superseded && !over_;
   });
-  own.run();
-  mine.buffers().give_back(buffer, BufferPool::kChunkBytes);
 }
 
 /// The nodes tell how far they are.

@@ -34,17 +34,24 @@ class NoRest final : public base::Waiter {
   void pause(std::uint32_t) override {}
 };
 
+/// Where a node's life opens its database from.
+struct SimStorage {
+  base::FileSystem& files = base::system_files();
+  db::ClusterPart part{};  ///< without the control block
+};
+
 class SimClusterNode {
  public:
   SimClusterNode(rdma::sim::SimNetwork& network, rdma::fiber::Scheduler& scheduler, rdma::NodeId id,
-                 messages::MailboxLayout layout, const Options& options, rdma::Generation generation = 1)
+                 messages::MailboxLayout layout, const Options& options, rdma::Generation generation = 1,
+                 const SimStorage& storage = {})
       : network_(network),
         scheduler_(scheduler),
         control_(map(sizeof(epoch::ControlBlock))),
         mail_(map(layout.region_bytes())),
         buffer_(map(std::uint64_t{8} << 20)),
         pool_(*buffer_),
-        database_(open(options, *reinterpret_cast<epoch::ControlBlock*>(control_->base()))),
+        database_(open(options, storage, *reinterpret_cast<epoch::ControlBlock*>(control_->base()))),
         fabric_(network.open_fabric({.node = id, .generation = generation}).value()),
         parts_{.fabric = *fabric_,
                .layout = layout,
@@ -184,8 +191,11 @@ class SimClusterNode {
   static std::unique_ptr<memory::Region> map(std::uint64_t bytes) {
     return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff}).value();
   }
-  static std::unique_ptr<Database> open(const Options& options, epoch::ControlBlock& control) {
-    return std::make_unique<Database>(db::Engine::open(options, base::system_files(), {.control = &control}).value());
+  static std::unique_ptr<Database> open(const Options& options, const SimStorage& storage,
+                                        epoch::ControlBlock& control) {
+    db::ClusterPart part = storage.part;
+    part.control = &control;
+    return std::make_unique<Database>(db::Engine::open(options, storage.files, part).value());
   }
   void place(txn::TableCore* core) {
     core->place(std::make_shared<const txn::Placement>(txn::Placement{.self = id(), .home = home_of}));
@@ -224,14 +234,16 @@ class SimCluster {
   explicit SimCluster(
       unsigned nodes, unsigned workers = 2, const rdma::sim::SimOptions& options = {.seed = 1},
       const std::function<Options(unsigned id)>& database_of = [](unsigned) { return tests::manual_options(); },
-      std::uint64_t most_message_bytes = messages::MailboxLayout{}.most_bytes)
+      std::uint64_t most_message_bytes = messages::MailboxLayout{}.most_bytes,
+      const std::function<SimStorage(unsigned id)>& storage_of = [](unsigned) { return SimStorage(); })
       : network(options),
         workers_(workers),
         layout_{.region = kMailRegion,
                 .nodes = static_cast<rdma::NodeId>(nodes),
                 .workers = workers,
                 .most_bytes = most_message_bytes},
-        database_of_(database_of) {
+        database_of_(database_of),
+        storage_of_(storage_of) {
     for (unsigned id = 0; id < nodes; ++id) nodes_.push_back(make_node(id, 1));
   }
 
@@ -262,10 +274,15 @@ class SimCluster {
   /// workers afterwards, and the others learn it.
   SimClusterNode& restart(unsigned id, rdma::Generation generation) {
     nodes_[id]->crash();
+    SimClusterNode& node = next_life(id, generation);
+    const auto& other = nodes_[id == 0 ? 1 : 0];
+    node.control().by_leader.epoch.store(other->control().by_leader.epoch.load());
+    return node;
+  }
+  /// Replaces the node's life by the next one, which has its data from its storage, and its E from whoever leads.
+  SimClusterNode& next_life(unsigned id, rdma::Generation generation) {
     nodes_[id].reset();
     nodes_[id] = make_node(id, generation);
-    const auto& other = nodes_[id == 0 ? 1 : 0];
-    nodes_[id]->control().by_leader.epoch.store(other->control().by_leader.epoch.load());
     return *nodes_[id];
   }
 
@@ -298,7 +315,7 @@ class SimCluster {
  private:
   std::unique_ptr<SimClusterNode> make_node(unsigned id, rdma::Generation generation) {
     return std::make_unique<SimClusterNode>(network, scheduler, static_cast<rdma::NodeId>(id), layout_,
-                                            database_of_(id), generation);
+                                            database_of_(id), generation, storage_of_(id));
   }
   void tick() {
     for (const auto& node : nodes_) node->tick(network.clock(node->id()) / 1000, clocks_->error_us);
@@ -321,6 +338,7 @@ class SimCluster {
   const unsigned workers_;
   const messages::MailboxLayout layout_;
   const std::function<Options(unsigned id)> database_of_;
+  const std::function<SimStorage(unsigned id)> storage_of_;
   std::optional<Clocks> clocks_;
   std::function<void()> time_passed_ = [] {};
   std::vector<std::unique_ptr<SimClusterNode>> nodes_;
