@@ -109,6 +109,7 @@ constexpr KnownBug kBugs[] = {
     {"recover-from-older-copy", "a dead node is recovered from a directory of an earlier life"},
     {"keep-former-tables", "the tables of a life that is over are used until the next one serves (I27)"},
     {"quiet-by-former-epoch", "a survivor that becomes quiet says the epoch that it said the last time (I27)"},
+    {"durable-while-owed", "D goes on while a dead node owes what may be in its rings only (I27)"},
     {"quiet-at-once", "a survivor says that it is quiet while its earlier transactions are under way"},
     {"two-finish-a-call", "a call that was left half done is given to every thread that asks for it"},
     {"claim-before-quiet", "a recovery is claimed before all are quiet"},

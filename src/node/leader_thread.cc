@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "src/base/test_hooks.h"
 #include "src/base/tsc_clock.h"
 #include "src/cluster/record_access/regions.h"
 
@@ -12,7 +13,7 @@ namespace {
 /// which logs nobody needs any more, and a node that does not serve yet may still need them. Members that are not in the cluster file
 /// any more do not count.
 cluster::Going going_in(const membership::Configuration& configuration, const std::vector<membership::NodeId>& nodes) {
-  cluster::Going going{.durable = configuration.owed.empty()};
+  cluster::Going going{.durable = configuration.owed.empty() || base::injected("durable-while-owed")};
   for (const membership::NodeId node : nodes) {
     const membership::Member* const member = configuration.find(node);
     if (member == nullptr) going.durable = false;

@@ -1,0 +1,107 @@
+// Nodes die at random moments, are recovered by others that go on, and come back in the same history. The history is strictly
+// serializable, nothing stays locked, and an epoch that counts as durable is in all logs and stays durable. Other nodes die while a node
+// is being recovered or comes back. A failure prints the line that replays its seed. Not here: loss of power, leases, secondary indexes,
+// snapshots, checkpoints, and all nodes starting together.
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "bench/append/history/check.h"
+#include "recovery/owner.h"
+#include "src/base/sanitizers.h"
+#include "tests/cluster/recovery/crash_world.h"
+#include "tests/support/scale.h"
+#include "tests/support/seeds.h"
+
+namespace granary::cluster::test {
+namespace {
+
+class CrashHistory : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (recovery::boot_id().empty()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
+  }
+  /// `options_of` tells what a seed is tried with.
+  void judge(std::uint64_t seeds, const std::function<CrashOptions(std::uint64_t seed)>& options_of) {
+    seeds = tests::scaled(base::kAddressSanitizer || base::kThreadSanitizer ? seeds / 10 + 1 : seeds);
+    for (const std::uint64_t seed : tests::seeds(seeds)) {
+      CrashOptions options = options_of(seed);
+      options.seed = seed;
+      CrashWorld world(options);
+      ASSERT_EQ(world.run(), "") << "seed " << seed;
+      const bench::history::Verdict verdict = bench::history::check(world.history());
+      ASSERT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
+      add(world.counts());
+    }
+  }
+  void add(const CrashWorld::Counts& counts) {
+    sums_.committed += counts.committed;
+    sums_.unknown += counts.unknown;
+    sums_.released += counts.released;
+    sums_.settled.redone += counts.settled.redone;
+    sums_.settled.freed += counts.settled.freed;
+    sums_.settled.settled_before += counts.settled.settled_before;
+    sums_.settled.gone += counts.settled.gone;
+    sums_.cut_short += counts.cut_short;
+    sums_.returned += counts.returned;
+  }
+
+  void expect_much(std::uint64_t seeds) const {
+    if (!tells_sums()) return;
+    EXPECT_GT(sums_.committed, 20 * seeds);
+    EXPECT_GT(sums_.released, 5 * seeds);
+    EXPECT_GE(sums_.returned, seeds);
+    EXPECT_GT(sums_.unknown, 0u);
+    EXPECT_GT(sums_.settled.redone, 0u);
+    EXPECT_GT(sums_.settled.freed, 0u);
+    EXPECT_GT(sums_.settled.settled_before, 0u);
+  }
+
+  void expect_second_failures() const {
+    if (!tells_sums()) return;
+    EXPECT_GT(sums_.cut_short, 0u);
+    EXPECT_GT(sums_.settled.gone, 0u);
+  }
+  /// Whether so many seeds have run that all that may happen has happened.
+  static bool tells_sums() {
+    return tests::all_seeds() && !base::kAddressSanitizer && !base::kThreadSanitizer && !HasFailure();
+  }
+
+  CrashWorld::Counts sums_;
+};
+
+constexpr std::uint64_t kSeeds = 100;  ///< of each test
+
+TEST_F(CrashHistory, OneNodeDies) {
+  judge(kSeeds, [](std::uint64_t seed) {
+    return CrashOptions{.index = seed % 2 == 0 ? IndexKind::kHash : IndexKind::kOrdered};
+  });
+  expect_much(kSeeds);
+}
+
+CrashOptions some_deaths(std::uint64_t seed, std::uint64_t least, std::uint64_t most) {
+  base::Random random(seed, 2);
+  return {.index = random.chance(0.5) ? IndexKind::kHash : IndexKind::kOrdered,
+          .nodes = static_cast<unsigned>(random.between(3, 4)),
+          .clients = static_cast<unsigned>(random.between(1, 3)),
+          .lists = static_cast<unsigned>(random.between(1, 2)),
+          .deaths = static_cast<unsigned>(random.between(least, most)),
+          .most_between = static_cast<unsigned>(random.between(200, 3'000))};
+}
+
+/// The second one may be the node that recovers the first, the first itself on its way back, or the last but one that serves.
+TEST_F(CrashHistory, AnotherDiesMeanwhile) {
+  judge(kSeeds, [](std::uint64_t seed) { return some_deaths(seed, 2, 2); });
+  expect_much(kSeeds);
+  expect_second_failures();
+}
+
+TEST_F(CrashHistory, OneAfterAnotherDies) {
+  judge(kSeeds, [](std::uint64_t seed) { return some_deaths(seed, 3, 4); });
+  expect_much(kSeeds);
+  expect_second_failures();
+}
+
+}  // namespace
+}  // namespace granary::cluster::test

@@ -1,0 +1,160 @@
+#pragma once
+// A simulated cluster whose nodes die, are recovered by others, and come back, while clients on all nodes append to lists and read them.
+// Nodes follow a membership at a board in memory, and do in fibers what the threads of a real node do: they cut dead nodes off, become
+// quiet, recover (db::SurvivorTurns, db::Recoverer), lead the epochs (EpochLeader), and come back with what all logs have.
+//
+// A node's process ends in an instant, maybe some time after the others have begun to take it for dead. Its disk and its rings stay as they
+// are then, and nothing that it does afterwards reaches anybody; but its fibers go on until they find out. Its next life begins when they
+// have ended. The lives are in crash_world.cc, how they end and come back is in crash_fate.cc, and what clients do in crash_clients.cc.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/append/history/history.h"
+#include "cluster_config/membership/memory_board.h"
+#include "cluster_config/membership/membership.h"
+#include "src/base/random.h"
+#include "src/cluster/cluster_epoch/leader.h"
+#include "src/node/recoverer.h"
+#include "src/node/recoveries.h"
+#include "src/node/survivor.h"
+#include "tests/cluster/recovery/host_files.h"
+#include "tests/cluster/transaction/sim_cluster.h"
+#include "tests/support/ring_directory.h"
+
+namespace granary::cluster::test {
+
+struct CrashOptions {
+  std::uint64_t seed = 1;
+  IndexKind index = IndexKind::kHash;
+  unsigned nodes = 3;
+  unsigned clients = 2;          ///< of each node
+  unsigned lists = 2;            ///< of each node, at a time
+  unsigned deaths = 1;           ///< one after the other, at random moments; one node at least serves at any time
+  unsigned most_between = 2000;  ///< turns between two deaths
+};
+
+class CrashWorld {
+ public:
+  explicit CrashWorld(const CrashOptions& options);
+  ~CrashWorld();
+
+  /// Runs it to its end. Returns an empty string, or what went wrong beside the history.
+  std::string run();
+  const bench::history::History& history() const { return history_; }
+
+  struct Counts {
+    unsigned committed = 0;
+    unsigned unknown = 0;   ///< transactions whose node died before their client heard of them
+    unsigned released = 0;  ///< that clients waited for
+    SettleCounts settled{};
+    unsigned cut_short = 0;  ///< recoveries whose recoverer died
+    unsigned returned = 0;   ///< lives that came back and served
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  using MicroOp = bench::history::MicroOp;
+  using Ops = std::vector<MicroOp>;
+
+  /// One life of a node.
+  struct Life {
+    unsigned node = 0;
+    std::unique_ptr<membership::Membership> membership;
+    std::optional<db::SurvivorTurns> turns{};
+    db::Recoveries recoveries{};
+    std::optional<db::Recoverer> recoverer{};
+    LeaderOptions leads{};  ///< without members: it does not lead
+    std::map<membership::NodeId, membership::Generation> learned{};
+    std::vector<FormerLife> former{};  ///< what it knew of others before, which readers may still use
+    epoch::Epoch durable = 0;
+    bool serves = false;
+    epoch::Epoch first_epoch = 0;  ///< of its transactions, if it serves
+    bool condemned = false;        ///< the others may take it for dead
+    bool dead = false;             ///< its process has ended
+    unsigned fibers = 0;
+  };
+  using LifePtr = std::shared_ptr<Life>;
+  /// Ends a fiber of a life that is over where the process would have died.
+  struct Killed {};
+
+  std::vector<membership::NodeId> ids() const;
+  Options engine_options(unsigned node) const;
+  SimClusterNode& node(const Life& life) { return cluster_.node(life.node); }
+  bool goes_on(const Life& life) const { return !life.dead && !over_; }
+  void spawn(const LifePtr& life, std::function<void()> body);
+  void pause(unsigned most);
+  /// Lets the others go on until `holds`; false if the world stands still.
+  bool await(const char* what, const std::function<bool()>& holds);
+  void note_wrong(const std::string& what);
+  void pass_point(std::string_view point);
+
+  // Lives.
+  void join(unsigned node);
+  void open(const LifePtr& life);
+  void follow_membership(const LifePtr& life);
+  db::SurvivorDuties duties(const LifePtr& life);
+  void forget_ended(Life& life, const membership::Configuration& configuration);
+  bool look_after_others(Life& life, const membership::Configuration& configuration);
+  db::RecovererParts recoverer_parts(const LifePtr& life);
+  void lead(Life& life);
+  void publish(Life& life);
+  void expect_logged(epoch::Epoch durable);
+  bool is_settled(const Life& life);
+  void begin_to_serve(const LifePtr& life);
+  void condemn(unsigned node);
+  void end_process(unsigned node);
+  void keep_what_is_left(unsigned node);
+  void come_back(unsigned node);
+  bool prepare_return(Life& life);
+  bool take_from_others(Life& life);
+
+  // Clients.
+  bench::history::Key key_at(std::size_t slot, std::uint64_t appended) const;
+  std::string key_of(bench::history::Key key) const;
+  MicroOp some_op();
+  void run_client(const LifePtr& life, unsigned worker);
+  bool transact(Life& life, unsigned worker, std::uint64_t process, Ops ops);
+  bool execute(Transaction& t, const Table& table, Ops& ops);
+  void await_release(Life& life, epoch::Epoch epoch);
+  void note(bench::history::EventType type, std::uint64_t process, Ops ops);
+  void read_all();
+  void expect_all_free();
+
+  void fate();
+  bool all_serve() const;
+  bool may_die(unsigned node) const;
+  void kill_somebody();
+
+  const CrashOptions options_;
+  base::Random random_;
+  const tests::RingDirectory rings_;
+  std::vector<std::unique_ptr<tests::FaultFiles>> former_disks_;  ///< of lives that are over, which may still use them
+  HostFiles host_;
+  std::shared_ptr<membership::MemoryPlace> place_ = std::make_shared<membership::MemoryPlace>();
+  std::vector<db::ClusterPart> parts_;  ///< with which each node's next life opens its database
+  std::vector<std::map<membership::NodeId, std::optional<epoch::Epoch>>> up_to_;  ///< how far it takes each other log
+  SimCluster cluster_;
+  std::vector<Table> tables_;
+  std::vector<LifePtr> lives_;
+  std::map<membership::NodeId, membership::Generation> remembered_;  ///< by the nodes' directories
+  std::map<rdma::fiber::Fiber*, LifePtr> life_of_fiber_;
+  std::vector<std::uint64_t> appends_;  ///< of each slot: a node's list of the moment
+  bench::history::History history_;
+  Counts counts_;
+  std::uint64_t processes_ = 0;
+  unsigned clients_ = 0;
+  unsigned deaths_ = 0;  ///< of nodes that others may take for dead
+  unsigned ended_ = 0;   ///< processes
+  epoch::Epoch last_commit_ = 0;
+  std::string deadly_point_;  ///< the next node that passes this sync point dies there; empty: none does
+  bool enough_ = false;
+  bool over_ = false;
+  std::string wrong_;
+};
+
+}  // namespace granary::cluster::test
