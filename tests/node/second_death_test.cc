@@ -1,6 +1,7 @@
 // All nodes are restarted under load, one after the other; or a node is killed, and a second process while the first one's recovery is
-// under way, at each of its steps: the recoverer, a survivor, or the dead node that comes back. Whoever is left goes on, all come back,
-// and nothing that was released is missing.
+// under way, at each of its steps: the recoverer, a survivor, or the dead node that comes back; or a node that stood still so long that it
+// is taken for dead goes on at one of these steps; or two nodes are killed at once. Whoever is left goes on, all come back, and nothing that
+// was released is missing.
 
 #include <sys/types.h>
 
@@ -9,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,7 +48,7 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 
 /// What the processes of a case share; they only know what was acknowledged.
 struct Flags {
-  std::atomic<bool> armed{false}, passed{false}, ending{false};
+  std::atomic<bool> armed{false}, passed{false}, woken{false}, ending{false};
   std::atomic<unsigned> ended{0};
   std::atomic<NodeNumber> second{0};  ///< who came to the point
   std::atomic<NodeNumber> leaves{0};  ///< who is to end in order
@@ -79,9 +81,7 @@ class BankUnderLoad : public testing::Test {
   CrashChild::Body node(NodeNumber id, bool load) {
     return [this, id, load](const CrashChild::Report& report) {
       base::set_process_sync_hook([this, id](std::string_view point) {
-        if (!flags_.armed || point != case_.point || flags_.passed.exchange(true)) return;
-        flags_.second = id;
-        if (!case_.stands) tests::die();
+        if (flags_.armed && point == case_.point) at_point(id);
       });
       Branch branch(options(id), load);
       if (testing::Test::HasFailure()) return;
@@ -90,6 +90,15 @@ class BankUnderLoad : public testing::Test {
       branch.worker.reset();
       report(fmt::format("money {}, left: {}", money, branch.cluster->leave().message()));
     };
+  }
+  /// Dies if nobody has come to the point before; or stands there until the node that stood still goes on, and for a moment more.
+  virtual void at_point(NodeNumber id) {
+    const bool first = !flags_.passed.exchange(true);
+    if (first) flags_.second = id;
+    if (first && !case_.stands) tests::die();
+    if (!case_.stands || flags_.woken) return;
+    (void)tests::comes_true([this] { return flags_.woken.load(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   /// Moves money and counts, until the case ends. Returns all money that it finds then.
   std::int64_t work(Branch& branch, NodeNumber id) {
@@ -197,8 +206,15 @@ INSTANTIATE_TEST_SUITE_P(Points, SecondDeath,
                                          Case{"return.quiet"}, Case{"return.loaded"}, Case{"return.ready"},
                                          Case{"visit.began", true}, Case{"recovery.settled", true},
                                          Case{"recovery.done", true}, Case{"return.loaded", true},
-                                         Case{"survivor.quiet", true}, Case{"survivor.begins", false, true},
-                                         Case{"recovery.claimed", false, true}),
+                                         Case{"survivor.quiet", true}),
+                         name_of);
+/// Over shared memory a node is killed when it is cut off. After that it has nothing to wake for.
+INSTANTIATE_TEST_SUITE_P(Zombies, SecondDeath,
+                         testing::Values(Case{"survivor.begins", false, true}, Case{"survivor.cut", false, true},
+                                         Case{"survivor.quiet", false, true}, Case{"recovery.begins", false, true},
+                                         Case{"recovery.claimed", false, true}, Case{"recovery.opened", false, true},
+                                         Case{"recovery.settled", false, true}, Case{"recovery.adopted", false, true},
+                                         Case{"recovery.done", false, true}),
                          name_of);
 
 TEST_P(SecondDeath, LeavesNothingMissing) {
@@ -211,6 +227,7 @@ TEST_P(SecondDeath, LeavesNothingMissing) {
   if (by_itself) {
     ASSERT_TRUE(tests::comes_true([&] { return flags_.passed.load(); })) << "nobody came to the point";
     if (test.stands) child(kFirst)->signal(SIGCONT);
+    flags_.woken = true;
     if (!test.stands) dead.push_back(flags_.second);
   } else {
     child(kFirst) = std::make_unique<CrashChild>(node(kFirst, /*load=*/false));
@@ -223,6 +240,47 @@ TEST_P(SecondDeath, LeavesNothingMissing) {
   }
   // Nobody comes back before all that is owed was settled, so where each has to do it for itself all are started at once.
   for (const NodeNumber id : dead) child(id) = std::make_unique<CrashChild>(node(id, /*load=*/false));
+  expect_progress_by_all();
+  end_all();
+}
+
+/// Two of three nodes are killed at the same time.
+struct Pair {
+  NodeNumber one = 0, other = 0;
+  bool apart = false;
+  bool one_waits = false;  ///< on its way back, until the other one serves
+};
+std::string name_of_pair(const testing::TestParamInfo<Pair>& info) {
+  const Pair& pair = info.param;
+  return fmt::format("{}_and_{}{}{}", pair.one, pair.other, pair.apart ? "_apart" : "", pair.one_waits ? "_waits" : "");
+}
+
+class TwoDeaths : public BankUnderLoad, public testing::WithParamInterface<Pair> {
+ protected:
+  TwoDeaths() : BankUnderLoad({.point = "return.loaded", .apart = GetParam().apart}) {}
+
+  void at_point(NodeNumber id) override {
+    if (!GetParam().one_waits || id != GetParam().one) return;
+    (void)tests::comes_true([this] { return flags_.nodes[GetParam().other].lives == 2; });
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Pairs, TwoDeaths,
+                         testing::Values(Pair{2, 3}, Pair{1, 2}, Pair{1, 3, true}, Pair{2, 3, false, true},
+                                         Pair{2, 3, true, true}),
+                         name_of_pair);
+
+TEST_P(TwoDeaths, AtOnceLeaveNothingMissing) {
+  const Pair& pair = GetParam();
+  ASSERT_NO_FATAL_FAILURE(start_all());
+  flags_.armed = true;
+  for (const NodeNumber id : {pair.one, pair.other}) child(id)->signal(SIGKILL);
+  for (const NodeNumber id : {pair.one, pair.other}) (void)child(id)->wait();
+  const NodeNumber left = kBankNodes * (kBankNodes + 1) / 2 - pair.one - pair.other;
+  const std::uint64_t before = flags_.nodes[left].alone;
+  EXPECT_TRUE(tests::comes_true([&] { return flags_.nodes[left].alone > before + 100; }, std::chrono::seconds(20)))
+      << "node " << left << " stands still";
+  for (const NodeNumber id : {pair.one, pair.other}) child(id) = std::make_unique<CrashChild>(node(id, /*load=*/false));
   expect_progress_by_all();
   end_all();
 }
