@@ -9,6 +9,7 @@
 
 #include "cluster_config/load.h"
 #include "src/base/build_info.h"
+#include "src/base/test_hooks.h"
 #include "src/node/cluster_options.h"
 #include "src/node/cluster_node.h"
 #include "src/node/cluster_protocol.h"
@@ -109,6 +110,8 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
     if (joined = node->or_given_up(std::move(joined)); !joined.ok()) return joined;
     if (!visits) return node;
     visited.inherit(node->recoveries_);
+    node.reset();
+    base::sync_point("visit.ended");
   }
 }
 

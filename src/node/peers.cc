@@ -19,6 +19,8 @@ namespace {
 
 /// The beginning of the note of a member that refuses to start.
 constexpr std::string_view kRefusal = "refused: ";
+/// The note of a life that is there to recover a former one, and whose next life follows.
+constexpr std::string_view kVisit = "visits";
 
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
@@ -117,13 +119,18 @@ Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& 
   return membership_.serve();
 }
 
+Status Peers::announce_visit() const { return membership_.say(std::string(kVisit)); }
+
+/// A node that is between a visit and its next life is waited for, as one that has yet to serve is.
 Status Peers::ask(cluster::messages::Question& question) const {
   const auto end = end_of_start();
   for (;;) {
     messenger_->ask(question);
     if (question.outcome() == cluster::messages::AskOutcome::kAnswered) return {};
     if (const Status standing = check_standing(); !standing.ok()) return standing;
-    const bool gone = !membership_.configuration()->lives(question.node());
+    const auto configuration = membership_.configuration();
+    const membership::Member* const member = configuration->find(question.node());
+    const bool gone = member == nullptr || !(member->live() || has_visited(*member));
     if (gone || std::chrono::steady_clock::now() > end) {
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} {}: {}", question.node(), gone ? "has left or died" : "does not answer",
@@ -133,11 +140,16 @@ Status Peers::ask(cluster::messages::Question& question) const {
   }
 }
 
-/// A node that has left in order has nothing left to do.
+/// Whether the life was a visit, and has left in order.
+bool Peers::has_visited(const membership::Member& member) {
+  return member.state == MemberState::kLeft && member.note == kVisit;
+}
+
+/// A node that has left in order has nothing left to do, unless it was only on a visit.
 bool Peers::has_left(NodeNumber node) const {
   const auto configuration = membership_.configuration();
   const membership::Member* const member = configuration->find(node);
-  return member != nullptr && member->state == MemberState::kLeft;
+  return member != nullptr && member->state == MemberState::kLeft && !has_visited(*member);
 }
 
 std::string Peers::reached() const {

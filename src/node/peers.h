@@ -36,6 +36,9 @@ class Peers {
   /// Waits until the leader has given this node the cluster's E, and says that it serves.
   Status await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const;
 
+  /// Lets the others know that this life only visits: whoever waits for the node goes on to wait when it has left.
+  Status announce_visit() const;
+
   /// From now on there may be questions; the messenger is used by the threads that ask them.
   void ask_with(cluster::messages::Messenger& messenger) { messenger_ = &messenger; }
   /// Refusals to start do not matter any more.
@@ -58,6 +61,7 @@ class Peers {
   /// OK, or why this node is to wait for nobody: its membership is lost, or one that starts with it has refused to.
   Status check_standing() const;
   bool has_left(NodeNumber node) const;
+  static bool has_visited(const membership::Member& member);
 
   const ClusterOptions& options_;
   const cluster_config::ClusterConfig& config_;

@@ -42,6 +42,7 @@ bool ClusterNode::has_to_visit(const Configuration& configuration) const {
 Status ClusterNode::visit() {
   tell(NoticeSeverity::kInfo, NoticeTopic::kRecovery,
        "no other node sees what the former life of this one has left, so it recovers that before it comes back");
+  if (Status told = peers_->announce_visit(); !told.ok()) return told;
   if (Status begun = begin_threads(); !begun.ok()) return begun;
   base::sync_point("visit.began");
   const auto over = [this](const Configuration& found) { return !has_to_visit(found) || !others_serve(found); };
