@@ -32,7 +32,7 @@ Result<Json> report_of(const std::string& benchmark, const std::string& path, st
 /// The flags of a node; those that are its own apart.
 Json flags_in(const Json& report) {
   Json flags = report.at("granary").at("parameters");
-  for (const char* own : {"node", "cluster", "json", "progress", "start_timeout"}) flags.erase(own);
+  for (const char* own : {"node", "cluster", "json", "progress", "start_timeout", "account"}) flags.erase(own);
   return flags;
 }
 

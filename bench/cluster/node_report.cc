@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/cluster_figures_json.h"
+#include "bench/harness/life_account_json.h"
 
 namespace granary::bench::cluster {
 
@@ -87,6 +88,7 @@ Measurement measurement(const Json& report) {
   for (const auto& [name, value] : repeat.at("extra").items()) run.extra.push_back({name, value});
   if (!repeat.at("cluster").is_null()) run.cluster = cluster_figures_of(repeat.at("cluster"));
   for (const Json& finding : repeat.at("findings")) run.findings.push_back(finding_of(finding));
+  if (repeat.contains("lost_life")) run.lost_life = life_of(repeat.at("lost_life"));
   return run;
 }
 

@@ -57,7 +57,8 @@ Status compare(const NodesRun& run, const Repeat& repeat, std::size_t one, std::
             fmt::format("{} reports other types of transactions than {}; is its report of the same version and run?",
                         other_label, label)};
   }
-  const bool began_later = came_back(run, one) || came_back(run, other);
+  const bool began_later = came_back(run, one) || came_back(run, other) || repeat.nodes[one].lost_life != nullptr ||
+                           repeat.nodes[other].lost_life != nullptr;
   if (began_later || same_start(repeat.nodes[one], repeat.nodes[other])) return {};
   return {StatusCode::kInvalidArgument,
           fmt::format("{} and {} report different runs: they were not started together", label, other_label)};
@@ -105,6 +106,22 @@ Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, const 
 
 bool came_to_an_end(const DriveResult& driven) {
   return driven.code == ExitCode::kOk || driven.code == ExitCode::kCheckFailed;
+}
+
+/// For nodes that were started by hand: one of them may have taken the place of a process that was killed.
+Status add_lost_lives(Repeat& repeat) {
+  std::vector<std::size_t> victims;
+  for (std::size_t node = 0; node < repeat.nodes.size(); ++node) {
+    if (repeat.nodes[node].lost_life) victims.push_back(node);
+  }
+  if (victims.size() > 1) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--reports: {} and {} were both killed and started again, and the check can only tell what one "
+                        "killed node had done",
+                        repeat.labels[victims[0]], repeat.labels[victims[1]])};
+  }
+  for (const std::size_t victim : victims) add_lost_life(*repeat.nodes[victim].lost_life, repeat.nodes, victim);
+  return {};
 }
 
 /// How a run ended that has no result.
@@ -241,6 +258,7 @@ ExitCode merge_nodes(const NodesRun& run, const std::vector<std::uint16_t>& node
   if (!apart.ok()) return failed(apart.status(), ExitCode::kOk);
   Result<Repeat> repeat = read_reports(run, reports);
   if (!repeat.ok()) return failed(repeat.status(), ExitCode::kOk);
+  if (const Status added = add_lost_lives(*repeat); !added.ok()) return failed(added, ExitCode::kOk);
   repeat->all = merged(repeat->nodes);
   Settings settings = run.settings;
   if (const auto workers = apart->parameters.find("workers");

@@ -70,6 +70,9 @@ Status Bench::measure_one(std::uint64_t repeat) {
                 repeats_, plan_.workers, plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds,
                 loaded_.load_seconds);
   }
+  const bool times_itself = settings_.time_line != nullptr && settings_.rendezvous == nullptr;
+  if (times_itself && !settings_.returned())
+    settings_.time_line->begin(base::monotonic_ns() + static_cast<std::uint64_t>(plan_.warmup_seconds * 1e9));
   RunPlan plan = plan_;
   if (!loaded_.workload->reload_each_repeat()) plan.runs_on_this_data = repeats_ - repeat;
   Result<Measurement> measured = measure(*loaded_.workload, plan, clock_, signals_);
@@ -78,10 +81,14 @@ Status Bench::measure_one(std::uint64_t repeat) {
   if (measured->elapsed_ns == 0 && !runs_.empty()) return {};  // interrupted before it measured anything
   runs_.push_back(std::move(*measured));
   runs_.back().load_seconds = loaded_.load_seconds;
+  if (times_itself && settings_.returned())
+    runs_.back().lost_life = {settings_.time_line, &settings_.time_line->lost_account()};
   const bool last_of_this_data = loaded_.workload->reload_each_repeat() || repeat + 1 == repeats_;
   const bool sound = status_of(*loaded_.workload).ok();
   if (settings_.verify && last_of_this_data && sound && !signals_.requested()) verify();
-  return meet(Meeting::kChecked);
+  const Status met = meet(Meeting::kChecked);
+  if (met.ok() && times_itself) settings_.time_line->remove_file();
+  return met;
 }
 
 void Bench::verify() {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/cluster_figures_json.h"
+#include "bench/harness/life_account_json.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"
 #include "src/base/print.h"
@@ -156,6 +157,7 @@ Json ours(const ReportInput& input, std::size_t median) {
   for (const Measurement& run : input.runs) {
     repeats.push_back(repeat_json(run));
     if (!input.settings.share.alone()) add_buckets(run, repeats.back());
+    if (run.lost_life) repeats.back()["lost_life"] = life_json(*run.lost_life);
     lowest = std::min(lowest, run.throughput());
     highest = std::max(highest, run.throughput());
   }

@@ -2,6 +2,7 @@
 // What one measurement yields.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct Measurement {
   std::optional<ClusterFigures> cluster;  ///< since the workers started
   std::vector<Finding> findings;
   bool verified = false;
+  /// If the process has taken the place of one that was killed, and nobody else knows what that had done.
+  std::shared_ptr<const LifeAccount> lost_life;
 
   TypeResult total() const;
   /// Requests that were given up because memory ran out.

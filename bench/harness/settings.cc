@@ -99,8 +99,36 @@ Status set_time_line(Settings& settings) {
   return {};
 }
 
+/// The time line of a node that is started by hand, for the case that it is killed and started again.
+Status keep_account(const BenchCommand& command, const cluster_config::NodeConfig& node, const FlagValues& flags,
+                    Settings& settings) {
+  if (const Status survives = command.survives_kill(flags); !survives.ok()) return survives;
+  if (node.data_directory.empty()) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--account: node {} keeps nothing that could be recovered; set 'data_directory' in '{}'",
+                        node.id, flags.text("cluster"))};
+  }
+  if (settings.workers > kMostTrackedWorkers) {
+    return {StatusCode::kInvalidArgument, fmt::format("--account: --workers={} are too many; {} are the most with it",
+                                                      settings.workers, kMostTrackedWorkers)};
+  }
+  const double window_ns = flags.real("seconds") * 1e9;
+  constexpr double kMost_ns = 600e9;  // the time line is kept in memory
+  if (window_ns > kMost_ns)
+    return {StatusCode::kInvalidArgument, "--account: --seconds is too much; 600 are the most with it"};
+  auto line = TimeLine::in_file(flags.text("account"),
+                                {.nodes = settings.share.nodes,
+                                 .workers = settings.workers,
+                                 .victim = settings.share.node,
+                                 .returns = 1,
+                                 .ticks = (static_cast<std::uint64_t>(window_ns) + kTickNs - 1) / kTickNs});
+  if (!line.ok()) return line.status();
+  settings.time_line = std::move(*line);
+  return {};
+}
+
 /// Which node of which cluster this process is.
-Status set_node(const FlagValues& flags, Settings& settings) {
+Status set_node(const BenchCommand& command, const FlagValues& flags, Settings& settings) {
   if (!flags.declared("cluster")) return {};
   const std::string& file = flags.text("cluster");
   const std::uint64_t id = flags.integer("node");
@@ -109,6 +137,9 @@ Status set_node(const FlagValues& flags, Settings& settings) {
     return refusal("--cluster and --node go together, for one node; 'granary cluster run' starts all of a host");
   if (!flags.text("reports").empty()) return refusal("--reports is for 'granary cluster merge'");
   if (file.empty() && kills(flags)) return refusal("--kill is for 'granary cluster run'");
+  const bool keeps_account = flags.declared("account") && !flags.text("account").empty();
+  if (keeps_account && (file.empty() || flags.enabled("driven")))
+    return refusal("--account is for nodes that are started by hand: see --cluster and --node");
   if (file.empty()) return flags.enabled("driven") ? refusal("--driven is for 'granary cluster run'") : Status();
   if (flags.given("repeat") && flags.integer("repeat") != 1)
     return refusal("--repeat: a node of a cluster runs once; start all nodes anew");
@@ -131,7 +162,10 @@ Status set_node(const FlagValues& flags, Settings& settings) {
                     .in_cluster = true};
   settings.cluster = {
       .file = file, .node = node->id, .database = settings.options, .start_timeout_ms = start_timeout_ms(flags)};
-  if (!flags.enabled("driven")) return !kills(flags) ? Status() : refusal("--kill is for 'granary cluster run'");
+  if (!flags.enabled("driven")) {
+    if (kills(flags)) return refusal("--kill is for 'granary cluster run'");
+    return keeps_account ? keep_account(command, *node, flags, settings) : Status();
+  }
   settings.rendezvous = rendezvous_over(kRendezvousDescriptor);
   return kills(flags) ? set_time_line(settings) : Status();
 }
@@ -161,6 +195,11 @@ void add_cluster_flags(const BenchCommand& command, std::vector<Flag>& flags) {
                               "measurement began, and tells how the cluster recovers. The nodes have data_directory."));
     flags.push_back(real_flag("restart_after", 0, 0, 1e6, "seconds",
                               "With --kill: starts the killed node again so many seconds later; 0: never."));
+    flags.push_back(
+        text_flag("account", "", "FILE",
+                  "For a node that is started by hand: keeps in FILE what its clients have done. If the node "
+                  "is killed, the same command starts it again: it goes on with its data, and the check of "
+                  "all nodes' data knows what the killed process had done. FILE is removed at the end."));
   }
   flags.push_back(
       text_flag("reports", "", "a,b",
@@ -253,7 +292,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   }
   if (const Status durable = set_durability(flags, settings); !durable.ok()) return durable;
   apply(settings.variants, options);
-  if (const Status node = set_node(flags, settings); !node.ok()) return node;
+  if (const Status node = set_node(command, flags, settings); !node.ok()) return node;
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;

@@ -1,6 +1,7 @@
 #include "bench/harness/time_line.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <new>
 
 #include <fmt/format.h>
+
+#include "src/base/tsc_clock.h"
 
 namespace granary::bench {
 
@@ -103,6 +106,60 @@ Result<std::unique_ptr<TimeLine>> TimeLine::at(int descriptor) {
   if (bytes_of((*line)->shape()) != (*line)->bytes_) return none;
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   return line;
+}
+
+Result<std::unique_ptr<TimeLine>> TimeLine::in_file(const std::string& path, const TimeLineShape& shape) {
+  const auto refused = [&](std::string_view why) {
+    return Status(StatusCode::kUnavailable, fmt::format("the account '{}': {}", path, why));
+  };
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) return refused(std::strerror(errno));
+  struct stat file {};
+  Status usable;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    usable = refused("another process has it");
+  } else if (fstat(descriptor, &file) != 0) {
+    usable = refused(std::strerror(errno));
+  }
+  const std::size_t bytes = bytes_of(shape);
+  const bool is_new = usable.ok() && file.st_size == 0;
+  if (is_new && ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) usable = refused(std::strerror(errno));
+  if (usable.ok() && !is_new && static_cast<std::size_t>(file.st_size) != bytes)
+    usable = {StatusCode::kFailedPrecondition, fmt::format("the account '{}' is of a run with other flags", path)};
+  auto line = usable.ok() ? map(descriptor, bytes) : Result<std::unique_ptr<TimeLine>>(usable);
+  if (!line.ok()) {
+    close(descriptor);
+    return line;
+  }
+  (*line)->path_ = path;
+  if (is_new) {
+    new ((*line)->memory_) Head{.magic = kMagic, .shape = shape};
+    return line;
+  }
+  if (const Status taken = (*line)->take_over(shape); !taken.ok())
+    return Status(taken.code(), fmt::format("the account '{}' {}", path, taken.message()));
+  return line;
+}
+
+/// The memory is what a former life has left. The error says what the file is.
+Status TimeLine::take_over(const TimeLineShape& shape) {
+  if (head().magic != kMagic || !(this->shape() == shape))
+    return {StatusCode::kFailedPrecondition, "is of a run with other flags"};
+  if (begins_ns() == 0) {
+    return {StatusCode::kFailedPrecondition,
+            "is of a life that was killed before its requests were measured: end all nodes, remove it and their data, "
+            "and start anew"};
+  }
+  if (restarted_ns() != 0) {
+    return {StatusCode::kFailedPrecondition,
+            "is of a node that was started again once before; it tells only what one killed life has done"};
+  }
+  note_restart(base::monotonic_ns());
+  return {};
+}
+
+void TimeLine::remove_file() {
+  if (!path_.empty()) unlink(path_.c_str());
 }
 
 TimeLine::~TimeLine() {

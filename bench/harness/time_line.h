@@ -6,11 +6,14 @@
 // Time is cut into ticks of 5 ms, from when the measured window begins on all nodes. Each word has one writer at a time: a worker its
 // ticks and its account, a node's runner what concerns the node, and who has started all the head. Everything is relaxed, since each
 // figure stands for itself, and who sums up does so when the writers have ended.
+//
+// A node that is started by hand can have a time line of its own in a file (in_file()), for the life that takes its place.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <granary/status.h>
 
@@ -57,6 +60,7 @@ struct TimeLineShape {
   std::uint32_t victim = 0;              ///< place of the node that is killed among the nodes
   std::uint32_t returns = 0;             ///< whether it is started again
   std::uint64_t ticks = 0;
+  bool operator==(const TimeLineShape&) const = default;
 };
 
 class TimeLine;
@@ -80,11 +84,18 @@ class TimeLine {
   static Result<std::unique_ptr<TimeLine>> make(const TimeLineShape& shape);
   /// The one at the descriptor. kInvalidArgument if there is none.
   static Result<std::unique_ptr<TimeLine>> at(int descriptor);
+  /// In a file, by a node that is the only one to use it. Makes the file if there is none. Else it was left by a life of the node that was
+  /// killed, and the caller takes its place: returned() says so. kFailedPrecondition if it is of a run of another shape, of a life that was
+  /// killed before the window began, or one whose place has been taken once before; kUnavailable if another process has it, or it cannot be
+  /// written.
+  static Result<std::unique_ptr<TimeLine>> in_file(const std::string& path, const TimeLineShape& shape);
   ~TimeLine();
   TimeLine(const TimeLine&) = delete;
   TimeLine& operator=(const TimeLine&) = delete;
 
   int descriptor() const { return descriptor_; }
+  /// The run has come to its end: nobody takes the node's place any more.
+  void remove_file();
   const TimeLineShape& shape() const { return head().shape; }
   std::uint64_t victim_bit() const { return std::uint64_t{1} << shape().victim; }
 
@@ -124,6 +135,7 @@ class TimeLine {
 
   TimeLine(int descriptor, char* memory, std::size_t bytes) : descriptor_(descriptor), memory_(memory), bytes_(bytes) {}
   static Result<std::unique_ptr<TimeLine>> map(int descriptor, std::size_t bytes);
+  Status take_over(const TimeLineShape& shape);
   static std::size_t bytes_of(const TimeLineShape& shape);
   Head& head() const { return *reinterpret_cast<Head*>(memory_); }
   NodePart& part(std::uint32_t node) const;
@@ -134,6 +146,7 @@ class TimeLine {
   const int descriptor_;
   char* const memory_;
   const std::size_t bytes_;
+  std::string path_ = {};  ///< of the file, if it is in one
 };
 
 }  // namespace granary::bench

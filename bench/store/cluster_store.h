@@ -51,6 +51,7 @@ class ClusterStore {
   const Database* logged_database() const { return node_.logged_database(); }
   ClusterFigures cluster_figures() const { return node_.cluster_figures(); }
   Status meet() { return node_.cluster().barrier(); }
+  bool rejoined() { return node_.cluster().rejoined(); }
   Status node_status() const { return node_.status(); }
 
  private:

@@ -239,7 +239,7 @@ Status RangeWorkload<S, Plan>::load(unsigned threads, Progress& progress) {
 template <Store S, typename Plan>
 Status RangeWorkload<S, Plan>::come_back() {
   if (Status created = create(); !created.ok()) return created;
-  return this->start_store();
+  return this->return_to_others();
 }
 
 template <Store S, typename Plan>

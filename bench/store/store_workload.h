@@ -88,6 +88,18 @@ class StoreWorkload : public Workload {
   }
   /// The first session lets the node serve.
   Status start_store() { return store_->session(seed_).status(); }
+  /// As start_store(), of a node that others wait for: else all have begun anew, each with what it had.
+  Status return_to_others() {
+    const Status started = start_store();
+    if constexpr (requires { store_->rejoined(); }) {
+      if (started.ok() && !store_->rejoined()) {
+        return {StatusCode::kFailedPrecondition,
+                "the node was to take the place of one that was killed, and no other node served any more: remove the "
+                "account and the data of all nodes, and start anew"};
+      }
+    }
+    return started;
+  }
   /// How many threads check the data. A node has one: other nodes check beside it, and its sessions are few.
   unsigned checkers() const { return share_.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1; }
 

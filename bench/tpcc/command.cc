@@ -35,7 +35,8 @@ Status survives_kill(const FlagValues& flags) {
   if (!variants.ok()) return variants.status();
   if (!flags.enabled("chopping") && !flags.enabled("fast_ids") && !variants->has(Variant::kFastIds)) return {};
   return {StatusCode::kInvalidArgument,
-          "--kill: with --chopping or fast ids, a client that is killed leaves data that do not fit together"};
+          "--kill and --account: with --chopping or fast ids, a client that is killed leaves data that do not fit "
+          "together"};
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ template <store::Store S>
 Status TpccWorkload<S>::come_back() {
   if (Status created = create(); !created.ok()) return created;
   state_->next_history_origin.fetch_add(kMostTrackedWorkers, std::memory_order_relaxed);
-  return this->start_store();
+  return this->return_to_others();
 }
 
 template <store::Store S>

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A cluster of two hosts, as docs/operations.md has it under "Several hosts": two virtual machines, each with a node, over Soft-RoCE;
 # ZooKeeper on the first. SmallBank runs on both; then the money of both is counted together; with leases, too: ptp4l keeps the second
-# host's clock at the first's (docs/clock.md), until it is set by an hour, again and again. At the end nodes are ended and started again
-# with their data (restarts.sh).
+# host's clock at the first's (docs/clock.md), until it is set by an hour, again and again. Then the process of one is killed
+# under SmallBank and comes back (killed_bench.sh). At the end nodes are ended and started again with their data (restarts.sh).
 #
 #   two_hosts.sh GRANARY BANK_NODE
 #
@@ -128,6 +128,15 @@ eventually() {
 check() { "$granary" cluster check "${1:-cluster.toml}" --id="$node" > output; }
 send_report() { cat report.json > "/dev/tcp/$first/7000"; }
 
+# A node's death is noticed sooner in this one.
+bench_while_one_is_killed() {
+  cluster_file two-hosts-killed <<< 'kind = "none"' | sed 's/^session_timeout_ms.*/session_timeout_ms = 12000/' > killed.toml
+  AWAY=10 WINDOW=50 "$here/killed_bench.sh" "$granary" killed.toml "$node" || fail "a node that was killed has not come back to the other"
+  rm -r /dev/shm/data /dev/shm/rings
+  mv "report-$node.json" report.json
+  count_together killed.toml
+}
+
 start_ptp
 if [[ $node -eq 1 ]]; then
   "$scripts/zookeeper.sh" start zookeeper --address "$first" --port 2181 --tick 2000 || fail "no ZooKeeper"
@@ -162,4 +171,5 @@ done
 
 bench_by_ptp
 bench_while_the_clock_is_set
+bench_while_one_is_killed
 SHORT=1 "$here/restarts.sh" "$bank" cluster.toml "$node" /dev/shm/rings || fail "nodes did not start again with their data"

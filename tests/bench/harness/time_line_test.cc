@@ -7,9 +7,15 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 
 #include <gtest/gtest.h>
+
+#include "bench/harness/life_account_json.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::bench {
 namespace {
@@ -116,6 +122,83 @@ TEST(TimeLineAt, WhatIsNoTimeLineIsRefused) {
   ASSERT_EQ(ftruncate(fileno(file), 100'000), 0);
   EXPECT_EQ(TimeLine::at(dup(fileno(file))).status().code(), StatusCode::kInvalidArgument);
   std::fclose(file);
+}
+
+/// A node that is started by hand has it in a file.
+class TimeLineInAFile : public testing::Test {
+ protected:
+  static constexpr TimeLineShape kShape{.nodes = 2, .workers = 1, .victim = 1, .returns = 1, .ticks = 10};
+  Result<std::unique_ptr<TimeLine>> open(const TimeLineShape& shape = kShape) {
+    return TimeLine::in_file(path_, shape);
+  }
+  void expect_refused(StatusCode code, const std::string& why, const TimeLineShape& shape = kShape) {
+    const Status status = open(shape).status();
+    EXPECT_EQ(status.code(), code);
+    EXPECT_NE(status.message().find(why), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(path_), std::string::npos) << status.message();
+  }
+
+  const tests::TemporaryDirectory directory_;
+  const std::string path_ = directory_.path() + "/account";
+};
+
+TEST_F(TimeLineInAFile, TheNextLifeFindsWhatTheKilledOneHadDone) {
+  {
+    const auto first = open().value();
+    EXPECT_FALSE(first->returned(1));
+    first->begin(kBegin);
+    first->account(1).sums = 1;
+    first->account(1).workers[0].changed[0] = 5;
+  }
+  const auto next = open().value();
+  EXPECT_TRUE(next->returned(1));
+  EXPECT_EQ(next->begins_ns(), kBegin);
+  EXPECT_EQ(next->lost_account().workers[0].changed[0], 5u);
+  next->account(1).workers[0].changed[0] = 7;
+  EXPECT_EQ(next->lost_account().workers[0].changed[0], 5u) << "that is the next life's";
+  next->remove_file();
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(TimeLineInAFile, IsRefusedIfItIsNotOfThisRun) {
+  { open().value()->begin(kBegin); }
+  TimeLineShape other = kShape;
+  other.ticks = 11;
+  expect_refused(StatusCode::kFailedPrecondition, "other flags", other);
+  other = kShape;
+  other.victim = 0;
+  expect_refused(StatusCode::kFailedPrecondition, "other flags", other);
+  std::ofstream(path_) << "something else";
+  expect_refused(StatusCode::kFailedPrecondition, "other flags");
+}
+
+TEST_F(TimeLineInAFile, IsRefusedIfNobodyCanTakeThatLifesPlace) {
+  { (void)open().value(); }
+  expect_refused(StatusCode::kFailedPrecondition, "killed before its requests were measured");
+  std::filesystem::remove(path_);
+  { open().value()->begin(kBegin); }
+  { (void)open().value(); }
+  expect_refused(StatusCode::kFailedPrecondition, "started again once before");
+}
+
+TEST_F(TimeLineInAFile, IsRefusedWhileAProcessHasItOrItCannotBeMade) {
+  const auto first = open().value();
+  expect_refused(StatusCode::kUnavailable, "another process has it");
+  EXPECT_EQ(TimeLine::in_file(directory_.path() + "/none/account", kShape).status().code(), StatusCode::kUnavailable);
+}
+
+TEST(LifeAccountJson, SaysAllThatAnAccountHas) {
+  LifeAccount life;
+  life.sums = 2;
+  life.loaded[0] = 100;
+  life.workers[0].changed[1] = static_cast<std::uint64_t>(-7);
+  life.workers[15].open[0] = 3;
+  const auto read = life_of(nlohmann::ordered_json::parse(life_json(life).dump()));
+  EXPECT_EQ(read->sums, 2u);
+  EXPECT_EQ(read->loaded[0], 100u);
+  EXPECT_EQ(read->workers[0].changed[1], static_cast<std::uint64_t>(-7));
+  EXPECT_EQ(read->workers[15].open[0], 3u);
+  EXPECT_EQ(read->workers[1].open[0], 0u);
 }
 
 }  // namespace
