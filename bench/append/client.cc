@@ -10,6 +10,15 @@ using history::EventType;
 using history::Key;
 using history::MicroOp;
 
+namespace {
+
+/// More than clients begin anew in a life because they do not know what became of a transaction.
+constexpr std::uint64_t kProcessesOfLife = std::uint64_t{1} << 24;
+/// Between attempts to reach a node that is not there, which would fill the history else.
+constexpr std::uint64_t kAbsent_us = 1'000;
+
+}  // namespace
+
 Client::Client(Worker& worker, const ClientPlace& place, std::uint32_t id)
     : worker_(worker),
       place_(place),
@@ -17,7 +26,7 @@ Client::Client(Worker& worker, const ClientPlace& place, std::uint32_t id)
       slots_(place.slots),
       options_(place.options),
       random_(options_.seed, id),
-      process_(id) {}
+      process_(id + place.earlier_lives * place.clients * kProcessesOfLife) {}
 
 std::uint64_t Client::now() const {
   return static_cast<std::uint64_t>(
@@ -36,6 +45,12 @@ void Client::run_one() {
   } else {
     run_transaction();
   }
+  const std::uint64_t pause_us = needs_absent_ ? std::max(options_.think_us, kAbsent_us) : options_.think_us;
+  if (pause_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+}
+
+void Client::note_abort(AbortReason reason) {
+  needs_absent_ = reason == AbortReason::kNodeUnreachable || reason == AbortReason::kNodeRecovering;
 }
 
 Client::Plan Client::make_plan() {
@@ -114,8 +129,10 @@ void Client::run_transaction() {
   const bool declared = !options_.declare || plan.scan_count != 0 || lists_.declare(transaction, plan.ops);
   const bool executed = declared && execute(transaction, plan);
   EventType ending = EventType::kFail;
+  needs_absent_ = false;
   if (!executed || random_.chance(options_.abort_share)) {
     transaction.abort();
+    note_abort(transaction.aborted());  // only then it tells why it could not go on
   } else {
     ending = commit(transaction);
   }
@@ -124,8 +141,9 @@ void Client::run_transaction() {
   if (ending == EventType::kInfo) process_ += place_.clients;
 }
 
-EventType Client::commit(Transaction& transaction) const {
+EventType Client::commit(Transaction& transaction) {
   const CommitResult done = transaction.commit();
+  note_abort(done.reason);
   if (!done.committed()) return EventType::kFail;
   return !options_.released || place_.database.wait_released(done.ticket).ok() ? EventType::kOk : EventType::kInfo;
 }

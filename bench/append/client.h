@@ -25,6 +25,7 @@ struct ClientPlace {
   const AppendOptions& options;
   std::chrono::steady_clock::time_point start = {};  ///< what times count from
   std::uint32_t clients = 0;                         ///< of all nodes
+  std::uint64_t earlier_lives = 0;                   ///< of this node in this run
   Journal* journal = nullptr;                        ///< gets all events as they happen, if there is one
   bool keep = true;                                  ///< clients keep what they have noted
 };
@@ -33,7 +34,7 @@ class Client {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Process numbers are id, id + clients, id + 2 · clients, ... Used by one thread, the worker's.
+  /// Process numbers are id, id + clients, id + 2 · clients, ..., in a later life others. Used by one thread, the worker's.
   Client(Worker& worker, const ClientPlace& place, std::uint32_t id);
 
   /// Runs one transaction, whatever comes of it.
@@ -58,7 +59,8 @@ class Client {
   bool execute_one(Transaction& transaction, history::MicroOp& op);
   bool scan(Transaction& transaction, Plan& plan);
   void run_transaction();
-  history::EventType commit(Transaction& transaction) const;
+  history::EventType commit(Transaction& transaction);
+  void note_abort(AbortReason reason);
   void run_snapshot();
   void note(history::EventType type, std::vector<history::MicroOp> ops, bool snapshot = false);
   std::uint64_t now() const;
@@ -70,6 +72,7 @@ class Client {
   const AppendOptions& options_;
   base::Random random_;
   std::uint64_t process_;
+  bool needs_absent_ = false;  ///< the last transaction needed a node that is not there
   history::History noted_;
 };
 

@@ -113,6 +113,8 @@ AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   options.abort_share = flags.real("user_aborts");
   options.forget_share = flags.real("forget");
   options.yield_share = flags.real("yields");
+  options.think_us = flags.integer("think");
+  options.until_stopped = flags.integer("kills") != 0;
   options.hash = flags.text("index") == "hash";
   options.declare = settings.protocol == Protocol::kLease2pl;
   options.released = flags.text("outcomes") == "released";
@@ -142,6 +144,8 @@ Status check_released(const Settings& settings) {
 
 Status check(const AppendOptions& options, const Settings& settings) {
   const auto usage = [](std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); };
+  if (options.until_stopped && settings.rendezvous == nullptr)
+    return usage("--kills: nothing is killed in one process; use 'granary cluster run append'");
   if (options.min_ops > options.max_ops) return usage("--min_ops exceeds --max_ops");
   if (options.snapshot_share != 0 && !settings.options.snapshots)
     return usage("--snapshots needs a variant with snapshots");
@@ -189,9 +193,11 @@ std::string figures_of(const std::string& file) { return file + ".figures"; }
 ExitCode run_node(const Settings& settings, const AppendOptions& options, const std::string& file) {
   StopSignals signals;
   signals.ask_first(true);
-  const auto journal = append::Journal::create(file);
+  const auto lives = append::NodeLives::begin(file, std::size_t{options.keys} * settings.share.nodes);
+  if (!lives.ok()) return fail(exit_code_of(lives.status()), lives.status().message());
+  const auto journal = append::Journal::create((*lives)->history());
   if (!journal.ok()) return fail(exit_code_of(journal.status()), journal.status().message());
-  const append::NodePlace place{settings.cluster, settings.share, *settings.rendezvous, **journal};
+  const append::NodePlace place{settings.cluster, settings.share, *settings.rendezvous, **lives, **journal};
   const auto done = append::run_append_on_node(place, options, [&] { return signals.requested(); });
   if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
   if (const Status written = write_json(figures_of(file), cluster_json(done->elsewhere)); !written.ok())
@@ -203,11 +209,13 @@ ExitCode run_node(const Settings& settings, const AppendOptions& options, const 
 Result<History> join_files(const NodesLeft& left) {
   History all;
   for (const std::string& file : left.files) {
-    std::error_code ignored;
-    if (!left.whole && !std::filesystem::exists(file, ignored)) continue;
-    Result<History> part = read_history(file);
-    if (!part.ok()) return part;
-    all.insert(all.end(), std::make_move_iterator(part->begin()), std::make_move_iterator(part->end()));
+    std::vector<std::string> parts = append::NodeLives::histories(file);
+    if (left.whole && parts.empty()) parts.push_back(file);  // which read_history() reports
+    for (const std::string& life : parts) {
+      Result<History> part = read_history(life);
+      if (!part.ok()) return part;
+      all.insert(all.end(), std::make_move_iterator(part->begin()), std::make_move_iterator(part->end()));
+    }
   }
   history::sort_by_time(all);
   return all;
@@ -240,6 +248,10 @@ ExitCode join(const FlagValues& flags, const NodesLeft& left) {
   const auto elsewhere = add_figures(left);
   if (!elsewhere.ok()) return fail(exit_code_of(elsewhere.status()), elsewhere.status().message());
   Json more{{"whole", left.whole}};
+  if (flags.integer("kills") != 0) {
+    more["kills"] = left.returns;
+    base::print("{} times a node was killed and came back\n", left.returns);
+  }
   if (elsewhere->has_value()) more["cluster"] = cluster_json(**elsewhere);
   const ExitCode code = conclude(append::runs_of(std::move(*all)), flags, std::move(more));
   if (elsewhere->has_value()) base::print("{}", cluster_text(**elsewhere));
@@ -313,6 +325,9 @@ std::vector<Flag> append_flags() {
       real_flag("user_aborts", initial.abort_share, 0, 1, "", "share of transactions that the client gives up"),
       real_flag("forget", initial.forget_share, 0, 1, "",
                 "share of transactions whose outcome the client does not learn (:info)"),
+      integer_flag(
+          "think", initial.think_us, 0, 10'000'000, "us",
+          "pause of a client between its transactions, for a long run with a history that is still to be judged"),
       real_flag("yields", initial.yield_share, 0, 1, "",
                 "share of micro-operations before which the thread gives the processor away"),
   };
@@ -339,6 +354,7 @@ const BenchCommand& append::append_command() {
       .run_instead = run,
       .join = join,
       .alone_flags = {"check", "serializable"},
+      .survives_kills = true,
   };
   return command;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bench/append/history/history.h"
@@ -21,7 +22,15 @@ class KeySlots {
   KeySlots(std::uint32_t slots, std::uint32_t max_length, const NodeShare& share = {})
       : max_length_(max_length),
         share_(share),
-        counts_(slots) {}
+        own_(slots),
+        counts_(own_) {}
+  /// With counts that outlive this process (NodeLives), one for each slot.
+  KeySlots(std::span<std::atomic<std::uint64_t>> counts, std::uint32_t max_length, const NodeShare& share)
+      : max_length_(max_length),
+        share_(share),
+        counts_(counts) {}
+  KeySlots(const KeySlots&) = delete;
+  KeySlots& operator=(const KeySlots&) = delete;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(counts_.size()); }
   /// The longest that a list gets.
@@ -76,7 +85,8 @@ class KeySlots {
   const std::uint64_t max_length_;
   const NodeShare share_;
   // Appends asked for so far, as far as this process knows. All workers count up; only uniqueness matters, so relaxed.
-  std::vector<std::atomic<std::uint64_t>> counts_;
+  std::vector<std::atomic<std::uint64_t>> own_;
+  const std::span<std::atomic<std::uint64_t>> counts_;
 };
 
 }  // namespace granary::bench::append

@@ -16,18 +16,24 @@ class NodeRun {
       : place_(place),
         options_(options),
         stop_(stop),
-        slots_(options.keys * place.share.nodes, options.max_length, place.share) {}
+        slots_(place.lives.counts(), options.max_length, place.share) {}
 
   Result<NodeEnd> run() {
     const Status ready = open();
     if (!ready.ok()) return ready;
-    if (Status met = place_.rendezvous.await(Meeting::kLoaded); !met.ok()) return met;
+    if (Status met = meet_at_start(); !met.ok()) return met;
     Status ended = work_to_the_end();
     if (ended.ok()) ended = place_.journal.status();
     return NodeEnd{.elsewhere = figures_of(*cluster_), .ended = std::move(ended)};
   }
 
  private:
+  /// The others have met long before a node that comes back.
+  Status meet_at_start() {
+    if (place_.lives.earlier() == 0) return place_.rendezvous.await(Meeting::kLoaded);
+    place_.rendezvous.tell_return();
+    return {};
+  }
   Status work_to_the_end() {
     if (Status done = run_clients(); !done.ok()) return done;
     // Without the nodes that do not come any more, reading shows whether what they have left is still right.
@@ -61,6 +67,7 @@ class NodeRun {
                                                                .slots = slots_,
                                                                .options = options_,
                                                                .clients = options_.workers * place_.share.nodes,
+                                                               .earlier_lives = place_.lives.earlier(),
                                                                .journal = &place_.journal,
                                                                .keep = false});
     return cluster_->start();
@@ -85,9 +92,13 @@ class NodeRun {
   void work(Client& client) {
     const auto end = Client::Clock::now() + std::chrono::duration<double>(options_.seconds);
     const std::uint64_t share = (options_.transactions + place_.share.nodes - 1) / place_.share.nodes;
-    while (begun_.fetch_add(1, std::memory_order_relaxed) < share && !stop_() && place_.journal.status().ok() &&
-           (options_.seconds == 0 || Client::Clock::now() < end))
-      client.run_one();
+    const auto goes_on = [&] {
+      if (stop_() || !place_.journal.status().ok() || !cluster_->status().ok()) return false;
+      if (options_.until_stopped) return true;
+      return begun_.fetch_add(1, std::memory_order_relaxed) < share &&
+             (options_.seconds == 0 || Client::Clock::now() < end);
+    };
+    while (goes_on()) client.run_one();
   }
 
   /// On a worker of this thread's own, for a client with this number.

@@ -6,6 +6,7 @@
 
 #include <granary/cluster.h>
 
+#include "bench/append/node_lives.h"
 #include "bench/append/run.h"
 #include "bench/harness/cluster_figures.h"
 #include "bench/harness/rendezvous.h"
@@ -16,7 +17,8 @@ struct NodePlace {
   ClusterOptions cluster;
   NodeShare share;
   Rendezvous& rendezvous;  ///< of the nodes
-  Journal& journal;        ///< gets the events of this node's clients
+  const NodeLives& lives;
+  Journal& journal;  ///< gets the events of this node's clients in this life
 };
 
 struct NodeEnd {
@@ -25,7 +27,8 @@ struct NodeEnd {
 };
 
 /// As run_append(); `options` are those of all nodes, but for the workers, which are this node's. Each node reads every list in the
-/// end, also when another node has died meanwhile: then as far as it can. An error if the node could not begin.
+/// end, also when another node has died meanwhile: then as far as it can. A node whose former life was killed comes back to the others,
+/// whose clients have gone on. An error if the node could not begin.
 Result<NodeEnd> run_append_on_node(const NodePlace& place, const AppendOptions& options,
                                    const std::function<bool()>& stop);
 

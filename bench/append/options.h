@@ -23,6 +23,8 @@ struct AppendOptions {
   double forget_share = 0;        ///< of the transactions: the client does not wait to learn the outcome
   bool declare = false;           ///< transactions without scans declare what they will do (lease_2pl)
   bool released = false;          ///< clients learn outcomes once the log has released them, not at commit
+  std::uint64_t think_us = 0;     ///< between transactions of a client
+  bool until_stopped = false;     ///< whatever `transactions` and `seconds` say
   double yield_share = 0;         ///< of the micro-operations: give the processor away before it
   std::uint64_t seed = 1;
 };

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "bench/cluster/node_process.h"
+#include "bench/harness/rendezvous.h"
+#include "src/base/random.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::bench::cluster {
@@ -18,7 +20,10 @@ namespace {
 
 class Driver {
  public:
-  Driver(const StopSignals& signals, const DriveOptions& options) : signals_(signals), options_(options) {}
+  Driver(const StopSignals& signals, const DriveOptions& options)
+      : signals_(signals),
+        options_(options),
+        random_(options.deaths ? options.deaths->seed : 0) {}
 
   DriveResult run(const std::vector<NodeCommand>& commands) {
     for (const NodeCommand& command : commands) {
@@ -39,7 +44,7 @@ class Driver {
     bool absent = false;  // it was killed as planned, and nobody waits for it
   };
   /// How far the planned death has come.
-  enum class DeathStage { kNone, kComing, kKilled, kAway, kOver };
+  enum class DeathStage { kNone, kComing, kKilled, kAway, kReturning, kOver };
 
   /// Waits for something to happen and deals with it.
   void turn() {
@@ -81,8 +86,7 @@ class Driver {
 
   /// The planned death's time, or that of the return, has come.
   void die_or_return() {
-    const PlannedDeath& death = *options_.death;
-    Node& node = nodes_[death.node];
+    Node& node = nodes_[victim_];
     death_ns_ = 0;
     if (asked_to_stop_) return;
     if (stage_ == DeathStage::kComing) {
@@ -90,12 +94,12 @@ class Driver {
       stage_ = DeathStage::kKilled;
       node.process->signal(SIGKILL);
       killed_ns_ = base::monotonic_ns();
-      death.killed(killed_ns_);
+      if (options_.death) options_.death->killed(killed_ns_);
       return;
     }
-    stage_ = DeathStage::kOver;
-    death.restarts(base::monotonic_ns());
-    const NodeCommand& command = (*commands_)[death.node];
+    stage_ = options_.deaths ? DeathStage::kReturning : DeathStage::kOver;
+    if (options_.death) options_.death->restarts(base::monotonic_ns());
+    const NodeCommand& command = (*commands_)[victim_];
     auto started = NodeProcess::start(command.label, command.words, options_.inherited);
     if (!started.ok()) return fail({ExitCode::kEnvironment, started.status().message()});
     node = {.process = std::move(*started)};
@@ -103,13 +107,26 @@ class Driver {
 
   /// Whether the node's end is the planned one.
   bool ends_as_planned(Node& node, int code) {
-    if (stage_ != DeathStage::kKilled || &node != &nodes_[options_.death->node] || code != kSignals + SIGKILL)
-      return false;
-    const auto& back = options_.death->back_after_ns;
+    if (stage_ != DeathStage::kKilled || &node != &nodes_[victim_] || code != kSignals + SIGKILL) return false;
+    constexpr std::uint64_t kMostAway_ns = 300'000'000;
+    const auto back = options_.deaths ? std::optional(random_.below(kMostAway_ns)) : options_.death->back_after_ns;
     stage_ = back ? DeathStage::kAway : DeathStage::kOver;
     node.absent = !back;
     if (back) death_ns_ = killed_ns_ + *back;
     return true;
+  }
+
+  /// The next one of the repeated deaths is to come, or there is none any more.
+  void plan_next() {
+    constexpr std::uint64_t kLeast_ns = 100'000'000, kMore_ns = 400'000'000;
+    if (result_.returns < options_.deaths->count) {
+      stage_ = DeathStage::kComing;
+      victim_ = random_.below(nodes_.size());
+      death_ns_ = base::monotonic_ns() + kLeast_ns + random_.below(kMore_ns);
+      return;
+    }
+    stage_ = DeathStage::kOver;
+    for (const Node& node : nodes_) node.process->signal(SIGINT);
   }
 
   void fail(DriveResult how) {
@@ -120,7 +137,10 @@ class Driver {
   void listen(Node& node) {
     char byte = 0;
     if (recv(node.process->socket(), &byte, 1, MSG_DONTWAIT) == 1) {
-      node.waits = true;
+      node.waits = byte != kReturnByte;
+      if (byte != kReturnByte || stage_ != DeathStage::kReturning || &node != &nodes_[victim_]) return;
+      ++result_.returns;
+      plan_next();
     } else {
       node.process->close_socket();  // it has ended, or will not meet any more
     }
@@ -155,7 +175,10 @@ class Driver {
                                                [](const Node& n) { return !n.absent && !n.process->lives(); });
     if (!one_left && !std::all_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.waits || n.absent; }))
       return;
-    if (options_.death && stage_ == DeathStage::kNone && !one_left) {
+    if (options_.deaths && stage_ == DeathStage::kNone && !one_left) {
+      plan_next();
+    } else if (options_.death && stage_ == DeathStage::kNone && !one_left) {
+      victim_ = options_.death->node;
       const std::uint64_t now = base::monotonic_ns();
       stage_ = DeathStage::kComing;
       death_ns_ = now + options_.death->after_ns;
@@ -193,6 +216,8 @@ class Driver {
   std::uint64_t stop_ns_ = 0;     // when the others are asked to stop, as one has failed; 0: not at any time
   std::uint64_t give_up_ns_ = 0;  // 0: not yet
   DeathStage stage_ = DeathStage::kNone;
+  std::size_t victim_ = 0;       // who dies next, or died last
+  base::Random random_;          // for repeated deaths
   std::uint64_t death_ns_ = 0;   // of the planned death, or of the return; 0: not at any time
   std::uint64_t killed_ns_ = 0;  // when it was
 };

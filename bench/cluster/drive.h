@@ -21,6 +21,7 @@ struct NodeCommand {
 struct DriveResult {
   ExitCode code = ExitCode::kOk;  ///< of the first node that failed
   std::string message = {};       ///< which one, and how
+  std::uint64_t returns = 0;      ///< of nodes that were killed (RepeatedDeaths)
 };
 
 /// A node that is killed (SIGKILL) while the others go on, and perhaps started again. Times are of CLOCK_MONOTONIC.
@@ -35,10 +36,18 @@ struct PlannedDeath {
   Told restarts = [](std::uint64_t) {};  ///< before the new process starts
 };
 
+/// Nodes are killed one after the other, each when all serve, and started again, while the others go on. When the last one is back, all are
+/// asked to stop (SIGINT). Which node, and when, follows from the seed.
+struct RepeatedDeaths {
+  std::uint64_t count = 0;
+  std::uint64_t seed = 1;
+};
+
 struct DriveOptions {
   int patience_ms = 10'000;  ///< for nodes that were asked to stop, before they are killed
   int go_on_ms = 0;          ///< for which the others go on after a node has failed, before they are asked to stop
   std::optional<PlannedDeath> death = {};
+  std::optional<RepeatedDeaths> deaths = {};  ///< not beside `death`
   int inherited = -1;  ///< a descriptor that all nodes get as kTimeLineDescriptor; none if it is negative
 };
 

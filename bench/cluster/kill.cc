@@ -45,15 +45,15 @@ Result<Kill> parse_kill(const std::string& text, const ClusterConfig& config) {
 }
 
 /// The nodes' data must outlive their processes, and others must be there to go on.
-Status check_nodes(const std::string& kill, const ClusterConfig& config) {
+Status check_nodes(const std::string& flag, const ClusterConfig& config) {
   if (config.nodes.size() < 2)
-    return wrong(fmt::format("--kill={}: '{}' has no other node that would go on", kill, config.file));
+    return wrong(fmt::format("{}: '{}' has no other node that would go on", flag, config.file));
   for (const NodeConfig& node : config.nodes) {
     if (!node.data_directory.empty()) continue;
     return wrong(
-        fmt::format("--kill={}: node {} keeps nothing that could be recovered; set 'data_directory' in [defaults] or "
+        fmt::format("{}: node {} keeps nothing that could be recovered; set 'data_directory' in [defaults] or "
                     "[[node]] of '{}'",
-                    kill, node.id, config.file));
+                    flag, node.id, config.file));
   }
   return {};
 }
@@ -87,7 +87,7 @@ Result<std::optional<Kill>> kill_from(const BenchCommand& command, const FlagVal
   if (!kill.ok()) return kill.status();
   if (const double after = flags.real("restart_after"); after > 0) kill->restart_after_seconds = after;
   if (const Status times = check_times(text, *kill, flags.real("seconds")); !times.ok()) return times;
-  if (const Status nodes = check_nodes(text, config); !nodes.ok()) return nodes;
+  if (const Status nodes = check_nodes("--kill=" + text, config); !nodes.ok()) return nodes;
   if (flags.text("protocol") == name(Protocol::kTwoPcTcp))
     return wrong(fmt::format("--kill={}: the baseline two_pc_tcp does not recover; use occ or lease_2pl", text));
   if (const std::uint64_t workers = flags.integer("workers"); workers > kMostTrackedWorkers)
@@ -95,6 +95,17 @@ Result<std::optional<Kill>> kill_from(const BenchCommand& command, const FlagVal
                              kMostTrackedWorkers));
   if (const Status survives = command.survives_kill(flags); !survives.ok()) return survives;
   return std::optional<Kill>(*kill);
+}
+
+Result<std::uint64_t> kills_from(const BenchCommand& command, const FlagValues& flags, const ClusterConfig& config) {
+  if (!command.survives_kills || flags.integer("kills") == 0) return std::uint64_t{0};
+  const std::string flag = fmt::format("--kills={}", flags.integer("kills"));
+  for (const char* ends : {"transactions", "seconds"}) {
+    if (flags.declared(ends) && flags.given(ends))
+      return wrong(fmt::format("{}: the run ends when the last killed node is back; leave --{} out", flag, ends));
+  }
+  if (const Status nodes = check_nodes(flag, config); !nodes.ok()) return nodes;
+  return flags.integer("kills");
 }
 
 }  // namespace granary::bench::cluster

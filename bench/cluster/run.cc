@@ -133,12 +133,17 @@ ExitCode failed(const Status& status, ExitCode code) {
 /// more than their death.
 ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
   // What a command joins by itself, it also wants of nodes that go on after another's death.
-  constexpr int kGoOn_ms = 2'000;
+  DriveOptions options{.go_on_ms = 2'000};
+  if (run.kills) options.deaths = run.kills->deaths;
   DriveResult driven;
-  const Result<Reports> reports = run_once(run, signals, {.go_on_ms = kGoOn_ms}, &driven);
+  const Result<Reports> reports = run_once(run, signals, options, &driven);
   if (!reports.ok()) return failed(reports.status(), driven.code);
   const bool whole = came_to_an_end(driven);
-  const ExitCode joined = run.command.join(run.flags, {.files = reports->paths, .whole = whole});
+  const ExitCode joined =
+      run.command.join(run.flags, {.files = reports->paths, .whole = whole, .returns = driven.returns});
+  if (run.kills && whole) {
+    if (const Status emptied = empty(run.kills->directories); !emptied.ok()) return failed(emptied, joined);
+  }
   if (whole) return joined;
   const ExitCode ended = refuse(driven.code, driven.message);
   return joined == ExitCode::kCheckFailed ? joined : ended;
@@ -232,6 +237,9 @@ ExitCode run_nodes(const NodesRun& run) {
     return refuse(ExitCode::kEnvironment, writable.message());
   StopSignals signals;
   signals.ask_first(true);
+  if (run.kills) {
+    if (const Status fresh = check_empty(run.kills->directories); !fresh.ok()) return failed(fresh, ExitCode::kOk);
+  }
   if (run.command.join) return run_and_join(run, signals);
   if (run.kill) {
     if (const Status fresh = check_empty(run.kill->directories); !fresh.ok()) return failed(fresh, ExitCode::kOk);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cluster/drive.h"
 #include "bench/cluster/kill.h"
 #include "bench/harness/command.h"
 #include "cluster_config/membership/board.h"
@@ -22,6 +23,12 @@ struct KillPlan {
   std::vector<std::string> directories = {};                               ///< directories_of() the nodes
 };
 
+/// Nodes are killed again and again, and come back.
+struct KillsPlan {
+  RepeatedDeaths deaths;
+  std::vector<std::string> directories = {};  ///< directories_of() the nodes
+};
+
 struct NodesRun {
   const BenchCommand& command;
   const FlagValues& flags;
@@ -31,6 +38,7 @@ struct NodesRun {
   /// to the file.
   std::function<std::vector<std::string>(std::size_t node, const std::string& report)> words;
   std::optional<KillPlan> kill = {};
+  std::optional<KillsPlan> kills = {};  ///< only of a command with `join`
 };
 
 /// Each repeat starts all nodes anew.

@@ -44,6 +44,7 @@ using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Se
 struct NodesLeft {
   std::vector<std::string> files = {};  ///< one for each node, which may be missing unless `whole`
   bool whole = true;                    ///< all nodes came to their end
+  std::uint64_t returns = 0;            ///< of nodes that were killed, by --kills
 };
 
 struct BenchCommand {
@@ -70,6 +71,8 @@ struct BenchCommand {
   std::vector<std::string> alone_flags = {};
   /// Set if it runs on nodes of which one may be killed and come back (--kill): an error, a usage error, if not with these flags.
   std::function<Status(const FlagValues&)> survives_kill = nullptr;
+  /// Runs on nodes of which each may be killed and come back as often as one likes (--kills), and has a `join`.
+  bool survives_kills = false;
 };
 
 /// Flags that every bench command has: workers, seconds, warmup, repeat, json, ...

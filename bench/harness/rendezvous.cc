@@ -24,6 +24,11 @@ class SocketRendezvous final : public Rendezvous {
     return Status(StatusCode::kUnavailable, "the run has been given up: another node has failed, or who started all");
   }
 
+  void tell_return() override {
+    // If the other end is gone, the next meeting says so.
+    [[maybe_unused]] const ssize_t sent = send(descriptor_, &kReturnByte, 1, MSG_NOSIGNAL);
+  }
+
  private:
   const int descriptor_;
 };

@@ -19,11 +19,15 @@ class Rendezvous {
   virtual ~Rendezvous() = default;
   /// Returns when all nodes have come here. An error: some node will not.
   virtual Status await(Meeting meeting) = 0;
+  /// Says that this process, which takes the place of one that was killed, serves. It comes to the later meetings only.
+  virtual void tell_return() = 0;
 };
 
 /// By way of the process that started all nodes (bench/cluster/drive.h): a node has a socket to it, writes a byte when it has
-/// come, and reads one when all have. The descriptor is closed at the end.
+/// come, and reads one when all have. Another byte, kReturnByte, says that it is back. The descriptor is closed at the end.
 std::unique_ptr<Rendezvous> rendezvous_over(int descriptor);
+
+inline constexpr char kReturnByte = 'r';
 
 /// The descriptor at which such a node finds its socket.
 inline constexpr int kRendezvousDescriptor = 3;

@@ -201,6 +201,14 @@ void add_cluster_flags(const BenchCommand& command, std::vector<Flag>& flags) {
                   "is killed, the same command starts it again: it goes on with its data, and the check of "
                   "all nodes' data knows what the killed process had done. FILE is removed at the end."));
   }
+  if (command.survives_kills) {
+    flags.push_back(
+        integer_flag("kills", 0, 0, 100'000, "kills",
+                     "For 'granary cluster run': so many times a node's process is killed (SIGKILL), whichever "
+                     "--seed says, while the others go on. It is started again after up to 0.3 s; when all "
+                     "serve, the next one follows within half a second. The run ends when the last one is "
+                     "back. The nodes have data_directory."));
+  }
   flags.push_back(
       text_flag("reports", "", "a,b",
                 "For 'granary cluster merge': what the nodes have left (--json), in the order of their ids."));

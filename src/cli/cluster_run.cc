@@ -93,6 +93,10 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   if (!status.ok()) return bench::refuse(bench::exit_code_of(status), status.message());
   auto kill = kill_plan(command, flags, nodes->config);
   if (!kill.ok()) return bench::refuse(bench::exit_code_of(kill.status()), kill.status().message());
+  const auto kills = bench::cluster::kills_from(command, flags, nodes->config);
+  if (!kills.ok()) return bench::refuse(bench::exit_code_of(kills.status()), kills.status().message());
+  std::optional<bench::cluster::KillsPlan> kills_plan;
+  if (*kills != 0) kills_plan = {{*kills, flags.integer("seed")}, bench::cluster::directories_of(nodes->config)};
   bench::Settings settings;
   settings.workers = static_cast<std::uint32_t>(flags.integer("workers"));
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -103,7 +107,8 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
                {fmt::format("--node={}", nodes->config.nodes[node].id), "--driven", "--repeat=1", "--json=" + report});
     return all;
   };
-  return bench::cluster::run_nodes({command, flags, settings, nodes->labels, node_words, std::move(*kill)});
+  return bench::cluster::run_nodes(
+      {command, flags, settings, nodes->labels, node_words, std::move(*kill), std::move(kills_plan)});
 }
 
 std::string cluster_run_help() {
@@ -117,7 +122,8 @@ std::string cluster_run_help() {
       "With --kill=NODE@SECONDS a node's process is killed so many seconds after the measurement began, and with\n"
       "--restart_after=SECONDS started again so many seconds later. The result then tells when the others noticed,\n"
       "when the node was recovered, served and was used again, how much was committed meanwhile, by 50 ms and node,\n"
-      "and of each such figure the median and the greatest over all repeats. The nodes need 'data_directory'.\n\n";
+      "and of each such figure the median and the greatest over all repeats. The nodes need 'data_directory'.\n"
+      "With --kills=N (append) nodes are killed and come back N times, and what all clients saw is one history.\n\n";
   for (const bench::BenchCommand* command : bench_commands()) {
     if (command->on_nodes) text += fmt::format("  {:<9} {}\n", command->name, command->summary);
   }

@@ -1,10 +1,16 @@
 // `granary bench append` and `granary cluster run append`: what is left on disk of runs that are interrupted or killed, what is judged of
-// it, and what --check takes. Not here: whether the judge is right (tests/history), and whether the engine is (tests/stress, cluster_run_test.cc).
+// it, runs whose nodes are killed again and again and come back, and what --check takes. Not here: whether the judge is right (tests/history), and whether the engine is (tests/stress, cluster_run_test.cc).
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.h"
+#include "tests/support/scale.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::cli {
@@ -148,6 +154,67 @@ TEST_F(AppendOnNodes, HistoriesAreKeptAndJudgedWhenANodeDies) {
   EXPECT_TRUE(report()["granary"]["verdicts"][0]["valid"]);
   EXPECT_LE(report()["granary"]["verdicts"][0]["unknown"].get<int>(), 1) << "no more than the dead node had open";
   EXPECT_EQ(granary("bench append --check=" + history_).exit_code, 0);
+}
+
+class AppendOnKilledNodes : public Append {
+ protected:
+  void write_file(const std::string& defaults) const {
+    std::ofstream(file_) << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n"
+                            "[defaults]\nmemory = \"256MiB\"\n"
+                         << defaults << "[[node]]\nid = 1\n[[node]]\nid = 2\n[[node]]\nid = 3\n";
+  }
+  Ran run(const std::string& flags) const {
+    return granary("cluster run append --workers=1 --cluster=" + file_ + " " + flags);
+  }
+  /// The history goes on through so many deaths, and is valid.
+  void run_through(std::uint64_t kills, const std::string& flags) {
+    write_file("data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+    const Ran ran =
+        run(fmt::format("--kills={} --think=500 --keys=4 --max_length=12 --verify --history={} --json={} {}", kills,
+                        history_, json_, flags));
+    ASSERT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(fmt::format("{} times a node was killed and came back", kills)));
+    const nlohmann::json verdict = report()["granary"]["verdicts"][0];
+    EXPECT_TRUE(verdict["valid"]);
+    EXPECT_LE(verdict["unknown"].get<std::uint64_t>(), kills) << "no more than the dead had open";
+    EXPECT_GT(verdict["committed"].get<std::uint64_t>(), 20 * kills);
+    EXPECT_EQ(report()["granary"]["kills"], kills);
+    EXPECT_TRUE(report()["granary"]["whole"]);
+    EXPECT_EQ(granary("bench append --check=" + history_).exit_code, 0);
+    for (const char* node : {"node-1", "node-2", "node-3"})
+      EXPECT_TRUE(std::filesystem::is_empty(directory_ / "data/" + node)) << "what the run has made is removed";
+  }
+  const std::string file_ = directory_ / "cluster.toml";
+};
+
+/// A hundred times in scripts/test.sh --full.
+TEST_F(AppendOnKilledNodes, ComeBackAndTheHistoryGoesOn) {
+  run_through(std::min<std::uint64_t>(tests::scaled(5), 100), "--index=hash --scans=0 --moves=0.2 --lasts=0.2");
+}
+
+TEST_F(AppendOnKilledNodes, ComeBackToClientsThatWaitForReleasesAndLock) {
+  run_through(std::min<std::uint64_t>(tests::scaled(2), 40), "--protocol=lease_2pl --outcomes=released --seed=2");
+}
+
+TEST_F(AppendOnKilledNodes, AreRefusedWhereNobodyWouldComeBack) {
+  const auto expect_refused = [&](const std::string& flags, const std::string& says) {
+    const Ran ran = run(flags);
+    EXPECT_EQ(ran.exit_code, 2) << flags << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr(says)) << flags;
+  };
+  write_file("");
+  expect_refused("--kills=3", "--kills=3: node 1 keeps nothing that could be recovered");
+  write_file("data_directory = \"data\"\n");
+  expect_refused("--kills=3 --transactions=10", "--kills=3: the run ends when the last killed node is back");
+  expect_refused("--kills=3 --seconds=10", "leave --seconds out");
+  const Ran alone = granary("bench append --kills=3");
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("use 'granary cluster run append'"));
+  std::filesystem::create_directories(directory_ / "data/node-2");
+  std::ofstream(directory_ / "data/node-2/mine") << "data";
+  const Ran other_data = run("--kills=1");
+  EXPECT_EQ(other_data.exit_code, 3) << other_data.err;
+  EXPECT_THAT(other_data.err, HasSubstr("data/node-2' is not empty"));
 }
 
 }  // namespace

@@ -3,10 +3,14 @@
 #include "bench/append/key_slots.h"
 
 #include <array>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
+
+#include "bench/append/node_lives.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::bench::append {
 namespace {
@@ -73,6 +77,28 @@ TEST(SlotsAlone, ReplaceAListAfterSoManyAppends) {
     EXPECT_EQ(append.element, i % kLength + 1);
   }
   EXPECT_EQ(slots.all(), (std::vector<history::Key>{0, 1, 3, 5}));
+}
+
+TEST(SlotsOfLives, AreNotGivenAgainByTheNextLife) {
+  const tests::TemporaryDirectory directory;
+  const std::string file = directory / "node";
+  std::set<std::pair<history::Key, history::Element>> given;
+  std::vector<std::string> parts;
+  for (std::uint64_t life = 0; life < 3; ++life) {
+    const auto lives = NodeLives::begin(file, kSlots);
+    ASSERT_TRUE(lives.ok()) << lives.status().message();
+    EXPECT_EQ((*lives)->earlier(), life);
+    KeySlots slots((*lives)->counts(), kLength, {1, kNodes});
+    for (std::uint32_t i = 0; i < kLength + 1; ++i) {
+      const KeySlots::Append append = slots.next(2);
+      EXPECT_TRUE(given.insert({append.key, append.element}).second);
+    }
+    parts.push_back((*lives)->history());
+    std::ofstream(parts.back()) << "";
+  }
+  EXPECT_EQ(std::set<std::string>(parts.begin(), parts.end()).size(), parts.size());
+  EXPECT_EQ(NodeLives::histories(file), parts);
+  EXPECT_EQ(NodeLives::begin(directory / "nowhere/node", kSlots).status().code(), StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -124,6 +124,36 @@ TEST_F(PlannedDeathTest, AnEarlierEndIsAFailure) {
   EXPECT_EQ(killed_, 0u);
 }
 
+/// Each life writes a line; all but the first of a node are back at once. They end when they are asked to.
+TEST_F(DriveTest, RepeatedDeathsAreFollowedByReturns) {
+  const auto node = [this](const std::string& name) {
+    return shell(name, "trap stop=1 INT; echo life >> " + file(name) + "; if [ $(wc -l < " + file(name) +
+                           ") -gt 1 ]; then printf r >&3; else " + kMeet +
+                           "fi; while [ -z \"$stop\" ]; do sleep 0.02; done; " + kMeet + "echo ended >> " + file(name));
+  };
+  const DriveResult result = drive({node("a"), node("b")}, signals_, {.deaths = RepeatedDeaths{.count = 4, .seed = 3}});
+  EXPECT_EQ(result.code, ExitCode::kOk) << result.message;
+  EXPECT_EQ(result.returns, 4u);
+  const std::string all = contents("a") + contents("b");
+  const auto count = [&](const std::string& word) {
+    std::size_t found = 0;
+    for (std::size_t at = all.find(word); at != std::string::npos; at = all.find(word, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("life"), 2u + 4u);
+  EXPECT_EQ(count("ended"), 2u);
+}
+
+TEST_F(DriveTest, ANodeThatDoesNotComeBackIsAFailure) {
+  const auto node = [this](const std::string& name) {
+    return shell(name, "test -e " + file(name) + " && exit 4; touch " + file(name) + "; " + kMeet + "exec sleep 60");
+  };
+  const DriveResult result = drive({node("a"), node("b")}, signals_, {.deaths = RepeatedDeaths{.count = 1}});
+  EXPECT_EQ(result.code, ExitCode::kDamagedData);
+  EXPECT_TRUE(result.message.ends_with("ended with exit code 4")) << result.message;
+  EXPECT_EQ(result.returns, 0u);
+}
+
 TEST_F(DriveTest, NobodyWaitsForOneThatHasLeft) {
   const DriveResult result = run({shell("a", kMeet), shell("b", "exit 0")});
   EXPECT_NE(result.code, ExitCode::kOk);
