@@ -55,6 +55,7 @@ Status ClusterNode::leave() {
   start_watch_.end();
   // A node that was told to give up has stopped its membership, and is to end it.
   const bool member = membership_ != nullptr && !left_ && (membership_->status().ok() || start_watch_.gives_up());
+  if (recoverer_) recoverer_->stop();
   if (survivor_ != nullptr) survivor_->stop();
   if (peer_watch_ != nullptr) peer_watch_->stop();
   if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();

@@ -27,6 +27,7 @@ std::string life_of(const Owed& debt) { return fmt::format("node {} (generation 
 bool Recoverer::step(const Configuration& configuration) {
   bool again = false;
   for (const Owed& debt : configuration.owed) {
+    if (stopping_.load(std::memory_order_relaxed)) return false;
     if (!may_recover(configuration, debt)) continue;
     const std::optional<Options> options = parts_.directory_of(debt.node);
     if (!options) continue;
@@ -79,7 +80,8 @@ Status Recoverer::recover(const Owed& debt, const Options& options) {
 
 Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry& now) {
   membership::Membership& membership = parts_.membership;
-  const auto may_act = [&membership] {
+  const auto may_act = [this, &membership] {
+    if (stopping_.load(std::memory_order_relaxed)) return false;
     const membership::Fence& fence = membership.fence();
     return fence.open(fence.number()) || base::injected("recoverer-without-fence");
   };

@@ -6,6 +6,7 @@
 // own fence first: a recoverer that is dead to the others may not act for anybody. A recovery that is cut short anywhere is begun anew, by
 // this node or another one, and comes to the same.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -40,7 +41,7 @@ struct RecovererParts {
   Recoveries& recoveries;  ///< told of what it does
 };
 
-/// Used by one thread, but for failure().
+/// Used by one thread, but for failure() and stop().
 class Recoverer {
  public:
   explicit Recoverer(RecovererParts parts) : parts_(std::move(parts)) {}
@@ -48,6 +49,9 @@ class Recoverer {
   /// Does what there is to do for the lives that owe something by this configuration. Returns true if something is to be tried again soon,
   /// though the configuration stays as it is.
   bool step(const membership::Configuration& configuration);
+
+  /// The node is about to leave: what is under way ends soon, also while a home that is to be reached does not answer. Any thread.
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
   /// Why a life was not recovered that was tried last, if that does not pass by itself. Any thread.
   Status failure() const;
@@ -70,6 +74,7 @@ class Recoverer {
   void note_failure(const membership::Owed& debt, const Status& why);
 
   const RecovererParts parts_;
+  std::atomic<bool> stopping_{false};  // relaxed: nothing is published by it
   std::map<Life, Attempt> attempts_;
   mutable std::mutex mutex_;  // guards what follows
   Status failure_;

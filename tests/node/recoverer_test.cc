@@ -163,6 +163,19 @@ TEST_F(RecovererTest, DoesNothingForOthersWhenItIsNoMemberAnyMore) {
   EXPECT_FALSE(acted_);
 }
 
+/// A visit is over when nobody serves any more, though a home that begins anew does not answer yet.
+TEST_F(RecovererTest, EndsWhatItDoesWhenItsNodeIsAboutToLeave) {
+  be_quiet();
+  Recoverer leaving = recoverer();
+  meanwhile_ = [&] { leaving.stop(); };
+  (void)leaving.step(now());
+  EXPECT_EQ(settles_, 1);
+  EXPECT_FALSE(acted_);
+  EXPECT_TRUE(now().owes(kDead)) << "whoever comes next does it";
+  EXPECT_FALSE(leaving.step(now())) << "it begins nothing any more";
+  EXPECT_EQ(settles_, 1);
+}
+
 /// A former claimer may still be at work until all have cut it off.
 TEST_F(RecovererTest, TakesOverFromOneThatDiedWhenAllAreQuietAboutThatToo) {
   auto third = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(3), {}).value();
