@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kLength = 12;  ///< of a list; then another takes its place
 constexpr Key kNodeStride = 1'000'000;
-constexpr unsigned kMostTries = 2'000;  ///< to read a list at the end
+constexpr unsigned kMostTries = 300;  ///< to read a list at the end
 
 std::vector<Element> list_of(std::string_view bytes) {
   std::vector<Element> list(bytes.size() / sizeof(Element));
@@ -124,6 +124,7 @@ void CrashWorld::read_all() {
   for (std::size_t slot = 0; slot < appends_.size(); ++slot) {
     for (std::uint64_t appended = 0; appended <= appends_[slot]; appended += kLength) {
       const Key key = key_at(slot, appended);
+      if (over_) return;
       Life& reader = *lives_[random_.below(lives_.size())];
       bool read = false;
       for (unsigned tries = 0; !read && tries < kMostTries; ++tries) {

@@ -16,6 +16,25 @@ using membership::Member;
 using membership::MemberState;
 using membership::NodeId;
 
+/// The node dies at once, or in the middle of what it begins now.
+void CrashWorld::die_soon(const LifePtr& life) {
+  const auto die = [this, life] {
+    if (life->condemned || !may_die(life->node)) return;
+    ++deaths_;
+    condemn(life->node);
+  };
+  if (random_.chance(0.5)) return die();
+  cluster_.scheduler.spawn([this, die] {
+    pause(60);
+    die();
+  });
+}
+
+/// Meanwhile others meet what the fiber holds.
+void CrashWorld::pause_until_dead(const Life& life) {
+  for (unsigned turns = 0; turns < 500 && !life.dead; ++turns) cluster_.scheduler.yield();
+}
+
 /// From now on the others may take the node for dead; its fence has shut before. Its process ends at once, or goes on for a while.
 void CrashWorld::condemn(unsigned id) {
   const LifePtr life = lives_[id];
@@ -128,19 +147,19 @@ bool CrashWorld::may_die(unsigned id) const {
 
 /// At any moment, or at one that is rare.
 void CrashWorld::kill_somebody() {
-  constexpr std::string_view kRare[] = {"across.locked", "across.deciding",  "across.logged",
-                                        "across.logged", "recovery.settled", "recovery.adopted"};
+  constexpr std::string_view kRare[] = {"across.locked",   "across.deciding",  "across.logged",   "across.logged",
+                                        "recovery.opened", "recovery.settled", "recovery.adopted"};
   const unsigned deaths = deaths_ + 1;
   if (random_.chance(0.75)) deadly_point_ = kRare[random_.below(std::size(kRare))];
   pause(300);
   (void)await("nobody can die", [&] {
     const auto id = static_cast<unsigned>(random_.below(options_.nodes));
-    const bool waits = !deadly_point_.empty() && !random_.chance(0.002);
+    const bool waits = !deadly_point_.empty() && !random_.chance(0.0004);
     if (deaths_ < deaths && !waits && may_die(id)) {
       ++deaths_;
       condemn(id);
     }
-    return deaths_ == deaths;
+    return deaths_ >= deaths;
   });
   deadly_point_.clear();
 }
@@ -162,7 +181,6 @@ void CrashWorld::fate() {
         lives_, [this](const LifePtr& life) { return node(*life).database().released_epoch() >= last_commit_; });
   };
   (void)await("not everything is released", released);
-  over_ = true;
 }
 
 }  // namespace granary::cluster::test

@@ -90,6 +90,7 @@ class CrashWorld {
   void pause(unsigned most);
   /// Lets the others go on until `holds`; false if the world stands still.
   bool await(const char* what, const std::function<bool()>& holds);
+  void expect_ends();
   void note_wrong(const std::string& what);
   void pass_point(std::string_view point);
 
@@ -106,6 +107,8 @@ class CrashWorld {
   void expect_logged(epoch::Epoch durable);
   bool is_settled(const Life& life);
   void begin_to_serve(const LifePtr& life);
+  void die_soon(const LifePtr& life);
+  void pause_until_dead(const Life& life);
   void condemn(unsigned node);
   void end_process(unsigned node);
   void keep_what_is_left(unsigned node);
@@ -148,6 +151,7 @@ class CrashWorld {
   Counts counts_;
   std::uint64_t processes_ = 0;
   unsigned clients_ = 0;
+  unsigned fibers_ = 0;  ///< of all lives
   unsigned deaths_ = 0;  ///< of nodes that others may take for dead
   unsigned ended_ = 0;   ///< processes
   epoch::Epoch last_commit_ = 0;
