@@ -142,6 +142,7 @@ TEST_F(CutOff, ThatLifeSeesItsConnectionBreakAndIsRefusedOrIsDead) {
   const auto before = account(observer, connection, 3);
   ASSERT_TRUE(before);
   EXPECT_EQ(before->broken, 0u);
+  EXPECT_EQ(before->failed, 0u);
   cut_off(3);
   if (world_->cutting_kills()) {
     EXPECT_TRUE(until([&] { return !observer.endpoint->status(connection).ok(); }));
@@ -151,6 +152,7 @@ TEST_F(CutOff, ThatLifeSeesItsConnectionBreakAndIsRefusedOrIsDead) {
   const auto after = account(observer, connection, 3);
   ASSERT_TRUE(after);
   EXPECT_EQ(after->broken, 1u);
+  EXPECT_GT(after->failed, 0u) << "the zombie is told that its operations fail";
 }
 
 TEST_F(CutOff, ALifeThatIsStoppedMeanwhileChangesNothingWhenItGoesOn) {
@@ -169,6 +171,7 @@ TEST_F(CutOff, ALifeThatIsStoppedMeanwhileChangesNothingWhenItGoesOn) {
   if (world_->cutting_kills()) return;
   EXPECT_EQ(refusal(observer, connection, 3), StatusCode::kFailedPrecondition);
   EXPECT_EQ(words(), after);
+  EXPECT_GT(account(observer, connection, 3).value_or(Zombie::Account()).failed, 0u) << "it has tried";
 }
 
 TEST_F(CutOff, ALifeThatHasNeverConnectedIsRefusedInBothDirections) {

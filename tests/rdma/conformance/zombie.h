@@ -19,6 +19,7 @@ class Zombie {
   /// The account that it gives at the beginning of its own region.
   struct Account {
     std::uint64_t done = 0;     ///< chains
+    std::uint64_t failed = 0;   ///< chains that did not get through, or could not even be posted
     std::uint64_t broken = 0;   ///< connections that have broken
     std::uint64_t refusal = 0;  ///< the StatusCode of the last connect() that failed
   };
@@ -30,8 +31,10 @@ class Zombie {
     Completion completions[kMostChains];
     const std::size_t count = endpoint_->poll(completions);
     under_way_ -= count;
-    for (std::size_t i = 0; i < count; ++i) account_.done += completions[i].status == CompletionStatus::kDone ? 1 : 0;
+    for (std::size_t i = 0; i < count; ++i)
+      ++(completions[i].status == CompletionStatus::kDone ? account_.done : account_.failed);
     if (connected_ && !endpoint_->status(connection_).ok()) {
+      post();  // what was under way may have got through before
       connected_ = false;
       ++account_.broken;
     }
@@ -64,7 +67,7 @@ class Zombie {
     const Operation chain[] = {Operation::write(at(0), &(mine[0] = ++turn_), 8),
                                Operation::compare_swap(at(1), mine[8], mine[8] + 1, &mine[8]),
                                Operation::fetch_add(at(2), 1, &mine[16])};
-    if (endpoint_->post(connection_, chain, Signal::kYes, 0) == PostResult::kPosted) ++under_way_;
+    ++(endpoint_->post(connection_, chain, Signal::kYes, 0) == PostResult::kPosted ? under_way_ : account_.failed);
   }
 
   memory::Region& region_;
