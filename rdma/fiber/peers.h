@@ -44,6 +44,12 @@ class Peers {
     return {};
   }
 
+  /// Notes that the node has just been heard of, so it lives: if its connection is broken, it is waited for like one that was never met.
+  void note_heard(NodeId node) {
+    if (const std::optional<ConnectionId> present = find(node); present && !endpoint_.status(*present).ok())
+      peers_[node] = {};
+  }
+
   /// The node's last connection, which may be broken by now.
   std::optional<ConnectionId> find(NodeId node) const {
     return node < peers_.size() ? peers_[node].connection : std::nullopt;

@@ -38,6 +38,7 @@ bool Service::Link::step(std::uint64_t now_us) {
 void Service::Link::meet_new_session(std::uint64_t now_us) {
   session_ = receiver_.wanted_session();
   cut_off_ = garbage_ = false;
+  begins_ = true;
   retry_us_ = now_us;
   close();
 }
@@ -45,7 +46,7 @@ void Service::Link::meet_new_session(std::uint64_t now_us) {
 bool Service::Link::open(std::uint64_t now_us) {
   if (rpc_ && !sender_->broken()) return true;
   if (now_us < retry_us_) return false;
-  if (!peers_.connect(node_, place_.connect_timeout_us).ok()) {
+  if (!connect()) {
     retry_us_ = now_us + place_.connect_timeout_us;
     close();
     return false;
@@ -69,6 +70,19 @@ bool Service::Link::open(std::uint64_t now_us) {
   }
   cc::bump(counts_.connected, std::uint64_t{1});
   return true;
+}
+
+/// A worker that has begun a session lived a moment ago, so it is worth some patience: what it has asked would be thrown away, and it asks
+/// again only when its question has timed out. That of a node that came back would serve so much later.
+bool Service::Link::connect() {
+  constexpr unsigned kAttempts = 3;
+  const unsigned most = begins_ ? kAttempts : 1;
+  for (unsigned attempt = 0; attempt < most; ++attempt) {
+    if (most > 1) peers_.note_heard(node_);
+    if (peers_.connect(node_, place_.connect_timeout_us).ok()) return true;
+  }
+  begins_ = false;
+  return false;
 }
 
 /// Nobody answers a call that is under way then: the next Rpc has put off no answer.
@@ -97,7 +111,9 @@ void Service::Link::throw_away() {
 }
 
 void Service::Link::completed(const rdma::Completion& completion) {
-  if (sender_ && completion.tag >> kNumberBits == connections_) sender_->completed(completion);
+  if (!sender_ || completion.tag >> kNumberBits != connections_) return;
+  if (completion.status != rdma::CompletionStatus::kBroken) begins_ = false;
+  sender_->completed(completion);
 }
 
 void Service::Link::finished(const CallQueue::Finished& finished) {

@@ -35,6 +35,7 @@ class Service::Link {
   std::size_t number() const { return place_.layout.place_of(node_) * place_.layout.workers + worker_; }
   void meet_new_session(std::uint64_t now_us);
   bool open(std::uint64_t now_us);
+  bool connect();
   void close();
   void cut_off(std::uint64_t now_us);
   void throw_away();
@@ -69,6 +70,7 @@ class Service::Link {
   std::uint64_t retry_us_ = 0;     ///< when connecting may be tried again
   std::uint64_t distrust_us_ = 0;  ///< for how long the worker was not heard after it was cut off last
   std::uint64_t trusted_again_us_ = 0;
+  bool begins_ = false;  ///< a new session, of which no connection has been seen to work
   bool cut_off_ = false;
   bool garbage_ = false;  ///< a message came that no messenger sends
 };

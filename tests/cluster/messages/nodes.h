@@ -44,6 +44,43 @@ struct Schema {
   Table local;
 };
 
+/// Fails to connect so many times, as if the other side were busy.
+class ReluctantEndpoint final : public rdma::Endpoint {
+ public:
+  explicit ReluctantEndpoint(std::unique_ptr<rdma::Endpoint> own) : own_(std::move(own)) {}
+
+  unsigned failures = 0;
+
+  const rdma::Limits& limits() const override { return own_->limits(); }
+  Result<rdma::ConnectionId> connect(rdma::NodeId peer, std::uint64_t timeout_us) override {
+    if (failures == 0) return own_->connect(peer, timeout_us);
+    --failures;
+    return Status(StatusCode::kUnavailable, "busy");
+  }
+  void disconnect(rdma::ConnectionId connection) override { own_->disconnect(connection); }
+  Status status(rdma::ConnectionId connection) const override { return own_->status(connection); }
+  rdma::Generation peer_generation(rdma::ConnectionId connection) const override {
+    return own_->peer_generation(connection);
+  }
+  std::uint64_t peer_region_bytes(rdma::ConnectionId connection, rdma::RegionId region) const override {
+    return own_->peer_region_bytes(connection, region);
+  }
+  rdma::PostResult post(rdma::ConnectionId connection, std::span<const rdma::Operation> chain, rdma::Signal signal,
+                        std::uint64_t tag) override {
+    return own_->post(connection, chain, signal, tag);
+  }
+  std::size_t poll(std::span<rdma::Completion> completions) override { return own_->poll(completions); }
+  rdma::BellId bell() const override { return own_->bell(); }
+  rdma::PostResult ring(rdma::ConnectionId connection, rdma::BellId bell) override {
+    return own_->ring(connection, bell);
+  }
+  bool sleep(std::uint64_t timeout_us) override { return own_->sleep(timeout_us); }
+  void rouse() override { own_->rouse(); }
+
+ private:
+  const std::unique_ptr<rdma::Endpoint> own_;
+};
+
 /// One life of a node. Its memory goes with it.
 class TestNode {
  public:
@@ -62,7 +99,7 @@ class TestNode {
     EXPECT_TRUE(fabric_->register_region({.id = kMailRegion}, *mail_).ok());
     EXPECT_TRUE(fabric_->register_region({.id = kBufferRegion, .access = rdma::Access::kLocal}, *buffers_).ok());
     EXPECT_TRUE(fabric_->listen().ok());
-    service_endpoint_ = fabric_->open_endpoint().value();
+    service_endpoint_ = std::make_unique<ReluctantEndpoint>(fabric_->open_endpoint().value());
     for (std::uint32_t i = 0; i < 4; ++i) {
       tables_.push_back(i == 2 ? schema_.by_letter.core()
                                : (i == 0   ? schema_.hashed
@@ -112,7 +149,7 @@ class TestNode {
   txn::WorkerCore& owner_worker() { return *database_.worker(1).core(); }
   const Schema& schema() const { return schema_; }
   rdma::Endpoint& endpoint() { return *endpoint_; }
-  rdma::Endpoint& service_endpoint() { return *service_endpoint_; }
+  ReluctantEndpoint& service_endpoint() { return *service_endpoint_; }
   rdma::fiber::Peers& peers() { return *peers_; }
   Service& service() { return *service_; }
   Messenger& messenger() { return *messenger_; }
@@ -161,7 +198,8 @@ class TestNode {
   std::vector<txn::TableCore*> tables_;
   std::unique_ptr<memory::Region> mail_, buffers_;
   std::unique_ptr<rdma::Fabric> fabric_;
-  std::unique_ptr<rdma::Endpoint> service_endpoint_, endpoint_;
+  std::unique_ptr<ReluctantEndpoint> service_endpoint_;
+  std::unique_ptr<rdma::Endpoint> endpoint_;
   std::unique_ptr<Owner> owner_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<rdma::fiber::Peers> peers_;

@@ -134,6 +134,20 @@ TEST(Service, AnAskingNodeBeginsAnew) {
   }
 }
 
+/// Its first question would be thrown away, and nobody asks again before it has timed out.
+TEST(Service, AnAskingNodeThatBeginsAnewIsWorthAFewAttempts) {
+  for (const unsigned failures : {1u, 2u, 3u}) {
+    SCOPED_TRACE(testing::Message() << failures << " failures");
+    SimNodes nodes(1);
+    EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");
+    nodes.crash(0);
+    nodes.begin(0, 2);
+    nodes.node(1).service_endpoint().failures = failures;
+    const AskOutcome outcome = nodes.node(0).ask(1, Control{.bytes = "b"}).outcome();
+    EXPECT_EQ(outcome, failures < 3 ? AskOutcome::kAnswered : AskOutcome::kTimedOut);
+  }
+}
+
 /// An answer to a question of the connection before must not pass for one to a new question.
 TEST(Service, LostConnectionsLoseQuestionsNotOrder) {
   for (const std::uint64_t seed : tests::seeds(20)) {

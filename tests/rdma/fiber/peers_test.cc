@@ -51,6 +51,27 @@ TEST(Peers, ThatWereMetOnceAreLikelyDead) {
   for (int attempt = 0; attempt < 3; ++attempt) EXPECT_FALSE(peers.connect(7, 100).ok());
 }
 
+/// Then its next life is there, and worth waiting for.
+TEST(Peers, ThatAreHeardOfAgainAreWaitedForAsAtFirst) {
+  testing::NiceMock<MockEndpoint> endpoint;
+  Peers peers(endpoint);
+  EXPECT_CALL(endpoint, connect(7, 500'000)).WillOnce(testing::Return(ConnectionId{3}));
+  EXPECT_TRUE(peers.connect(7, 500'000).ok());
+  peers.note_heard(7);
+  EXPECT_EQ(peers.find(7), ConnectionId{3}) << "it works";
+  EXPECT_CALL(endpoint, status(3)).WillRepeatedly(testing::Return(kLate));
+  const testing::InSequence in_turn;
+  for (const std::uint64_t timeout_us : {30'000, 60'000})
+    EXPECT_CALL(endpoint, connect(7, timeout_us)).WillOnce(testing::Return(kLate));
+  for (int attempt = 0; attempt < 2; ++attempt) EXPECT_FALSE(peers.connect(7, 500'000).ok());
+  peers.note_heard(7);
+  EXPECT_CALL(endpoint, connect(7, 500'000)).WillOnce(testing::Return(kLate));
+  EXPECT_CALL(endpoint, connect(7, 1'000'000)).WillOnce(testing::Return(ConnectionId{4}));
+  EXPECT_FALSE(peers.connect(7, 500'000).ok());
+  peers.note_heard(7);
+  EXPECT_TRUE(peers.connect(7, 500'000).ok()) << "who was not met in between is waited for longer";
+}
+
 /// Whoever waits does nothing else, and a process that was killed does not answer while it ends.
 TEST(Peers, ThatWereMetOnceAreWaitedForBrieflyAtFirst) {
   testing::NiceMock<MockEndpoint> endpoint;
