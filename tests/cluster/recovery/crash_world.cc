@@ -178,8 +178,8 @@ void CrashWorld::open(const LifePtr& life) {
   }
   mine.listen();
   for (unsigned i = 0; i <= options_.clients; ++i) mine.add_worker();
-  life->recoverer.emplace(recoverer_parts(life));
-  life->turns.emplace(*life->membership, engine.epochs(), duties(life));
+  life->recoverer.emplace(recoverer_parts(*life));
+  life->turns.emplace(*life->membership, engine.epochs(), duties(*life));
   spawn(life, [this, life] { follow_membership(life); });
   spawn(life, [this, life] { lead(*life); });
   spawn(life, [this, life] { publish(*life); });
@@ -192,23 +192,23 @@ void CrashWorld::follow_membership(const LifePtr& life) {
   }
 }
 
-/// As ClusterNode's are.
-db::SurvivorDuties CrashWorld::duties(const LifePtr& life) {
+/// The duties of ClusterNode. They belong to the life, so they name it by reference: a shared pointer would keep it for ever.
+db::SurvivorDuties CrashWorld::duties(Life& life) {
   return {
       .cut_off =
-          [this, life](NodeId dead, membership::Generation last) {
+          [this, &life](NodeId dead, membership::Generation last) {
             pause(200);
-            return node(*life).fabric().cut_off(dead, last);
+            return node(life).fabric().cut_off(dead, last);
           },
       .act =
-          [this, life](const Configuration& configuration) {
-            epoch::EpochManager& epochs = node(*life).database().engine().epochs();
-            forget_ended(*life, configuration);
+          [this, &life](const Configuration& configuration) {
+            epoch::EpochManager& epochs = node(life).database().engine().epochs();
+            forget_ended(life, configuration);
             if (!configuration.owed.empty()) epochs.limit_snapshots(epochs.snapshot_of(epochs.current()));
-            act_in(configuration.number, node(*life).control());
+            act_in(configuration.number, node(life).control());
           },
-      .follow = [this, life](const Configuration& configuration) { return look_after_others(*life, configuration); },
-      .durable = [this, life] { return node(*life).control().by_node.durable.load(); },
+      .follow = [this, &life](const Configuration& configuration) { return look_after_others(life, configuration); },
+      .durable = [this, &life] { return node(life).control().by_node.durable.load(); },
       .warn = [this](const std::string& text) { note_wrong(text); }};
 }
 
@@ -232,8 +232,8 @@ bool CrashWorld::look_after_others(Life& life, const Configuration& configuratio
   return life.recoverer->step(configuration);
 }
 
-db::RecovererParts CrashWorld::recoverer_parts(const LifePtr& life) {
-  return {.membership = *life->membership,
+db::RecovererParts CrashWorld::recoverer_parts(Life& life) {
+  return {.membership = *life.membership,
           .files = host_,
           .directory_of = [this](NodeId id) -> std::optional<Options> {
             // Another process has it until then, and would be asked again and again.
@@ -241,9 +241,9 @@ db::RecovererParts CrashWorld::recoverer_parts(const LifePtr& life) {
             return ended ? std::optional(engine_options(id)) : std::nullopt;
           },
           .remembered = [this](NodeId id) -> Result<membership::Generation> { return remembered_[id]; },
-          .settle = [this, life](std::span<const log::Debt> debts,
-                                 const std::function<bool()>& may_act) -> Result<SettleCounts> {
-            Reach& reach = node(*life).remote(options_.clients).reach();
+          .settle = [this, &life](std::span<const log::Debt> debts,
+                                  const std::function<bool()>& may_act) -> Result<SettleCounts> {
+            Reach& reach = node(life).remote(options_.clients).reach();
             char* const room = reach.buffers.take(BufferPool::kChunkBytes);
             auto done =
                 settle_all(debts, {.scheduler = reach.scheduler,
@@ -253,7 +253,7 @@ db::RecovererParts CrashWorld::recoverer_parts(const LifePtr& life) {
                                    .messenger = reach.messenger,
                                    .room = {room, BufferPool::kChunkBytes},
                                    .connect_timeout_us = reach.connect_timeout_us,
-                                   .lives = [life](NodeId id) { return life->membership->living().reached(id); },
+                                   .lives = [&life](NodeId id) { return life.membership->living().reached(id); },
                                    .may_act = may_act});
             reach.buffers.give_back(room, BufferPool::kChunkBytes);
             if (!done.ok()) return done;
@@ -263,12 +263,12 @@ db::RecovererParts CrashWorld::recoverer_parts(const LifePtr& life) {
             counts_.settled.gone += done->gone;
             return done;
           },
-          .epoch = [this, life] { return node(*life).database().engine().epochs().current(); },
+          .epoch = [this, &life] { return node(life).database().engine().epochs().current(); },
           .tell =
               [this](NoticeSeverity severity, const std::string& text) {
                 if (severity == NoticeSeverity::kError) note_wrong(text);
               },
-          .recoveries = life->recoveries};
+          .recoveries = life.recoveries};
 }
 
 void CrashWorld::lead(Life& life) {

@@ -98,10 +98,10 @@ class CrashWorld {
   void join(unsigned node);
   void open(const LifePtr& life);
   void follow_membership(const LifePtr& life);
-  db::SurvivorDuties duties(const LifePtr& life);
+  db::SurvivorDuties duties(Life& life);
   void forget_ended(Life& life, const membership::Configuration& configuration);
   bool look_after_others(Life& life, const membership::Configuration& configuration);
-  db::RecovererParts recoverer_parts(const LifePtr& life);
+  db::RecovererParts recoverer_parts(Life& life);
   void lead(Life& life);
   void publish(Life& life);
   void expect_logged(epoch::Epoch durable);
