@@ -1,5 +1,6 @@
 #include "cluster_config/membership/missing_marks.h"
 
+#include "cluster_config/membership/member_text.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::membership {
