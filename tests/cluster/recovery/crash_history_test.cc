@@ -23,9 +23,8 @@ class CrashHistory : public testing::Test {
     if (recovery::boot_id().empty()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
   }
   /// `options_of` tells what a seed is tried with.
-  void judge(std::uint64_t seeds, const std::function<CrashOptions(std::uint64_t seed)>& options_of) {
-    seeds = tests::scaled(base::kAddressSanitizer || base::kThreadSanitizer ? seeds / 10 + 1 : seeds);
-    for (const std::uint64_t seed : tests::seeds(seeds)) {
+  void judge(const std::function<CrashOptions(std::uint64_t seed)>& options_of) {
+    for (const std::uint64_t seed : tests::seeds(seed_count())) {
       CrashOptions options = options_of(seed);
       options.seed = seed;
       CrashWorld world(options);
@@ -47,11 +46,11 @@ class CrashHistory : public testing::Test {
     sums_.returned += counts.returned;
   }
 
-  void expect_much(std::uint64_t seeds) const {
+  void expect_much() const {
     if (!tells_sums()) return;
-    EXPECT_GT(sums_.committed, 20 * seeds);
-    EXPECT_GT(sums_.released, 5 * seeds);
-    EXPECT_GE(sums_.returned, seeds);
+    EXPECT_GT(sums_.committed, 20 * seed_count());
+    EXPECT_GT(sums_.released, 5 * seed_count());
+    EXPECT_GE(sums_.returned, seed_count());
     EXPECT_GT(sums_.unknown, 0u);
     EXPECT_GT(sums_.settled.redone, 0u);
     EXPECT_GT(sums_.settled.freed, 0u);
@@ -63,6 +62,12 @@ class CrashHistory : public testing::Test {
     EXPECT_GT(sums_.cut_short, 0u);
     EXPECT_GT(sums_.settled.gone, 0u);
   }
+  /// Of each test. `scripts/test.sh --full`, whose scale is 20, tries more than 20,000 in all.
+  static std::uint64_t seed_count() {
+    if (base::kAddressSanitizer || base::kThreadSanitizer) return tests::scaled(11);
+    constexpr std::uint64_t kSeeds = 100, kMoreWithEachScale = 350;
+    return kSeeds + kMoreWithEachScale * (tests::scaled(1) - 1);
+  }
   /// Whether so many seeds have run that all that may happen has happened.
   static bool tells_sums() {
     return tests::all_seeds() && !base::kAddressSanitizer && !base::kThreadSanitizer && !HasFailure();
@@ -71,13 +76,10 @@ class CrashHistory : public testing::Test {
   CrashWorld::Counts sums_;
 };
 
-constexpr std::uint64_t kSeeds = 100;  ///< of each test
-
 TEST_F(CrashHistory, OneNodeDies) {
-  judge(kSeeds, [](std::uint64_t seed) {
-    return CrashOptions{.index = seed % 2 == 0 ? IndexKind::kHash : IndexKind::kOrdered};
-  });
-  expect_much(kSeeds);
+  judge(
+      [](std::uint64_t seed) { return CrashOptions{.index = seed % 2 == 0 ? IndexKind::kHash : IndexKind::kOrdered}; });
+  expect_much();
 }
 
 CrashOptions some_deaths(std::uint64_t seed, std::uint64_t least, std::uint64_t most) {
@@ -92,14 +94,14 @@ CrashOptions some_deaths(std::uint64_t seed, std::uint64_t least, std::uint64_t 
 
 /// The second one may be the node that recovers the first, the first itself on its way back, or the last but one that serves.
 TEST_F(CrashHistory, AnotherDiesMeanwhile) {
-  judge(kSeeds, [](std::uint64_t seed) { return some_deaths(seed, 2, 2); });
-  expect_much(kSeeds);
+  judge([](std::uint64_t seed) { return some_deaths(seed, 2, 2); });
+  expect_much();
   expect_second_failures();
 }
 
 TEST_F(CrashHistory, OneAfterAnotherDies) {
-  judge(kSeeds, [](std::uint64_t seed) { return some_deaths(seed, 3, 4); });
-  expect_much(kSeeds);
+  judge([](std::uint64_t seed) { return some_deaths(seed, 3, 4); });
+  expect_much();
   expect_second_failures();
 }
 
