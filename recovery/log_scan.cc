@@ -66,6 +66,7 @@ class Scanner {
     return cut && manifest_.checkpoint && manifest_.checkpoint->epoch > *cut;
   }
 
+  SegmentScanOptions segment_options() const { return {.salvage = options_.salvage, .home = options_.home}; }
   Result<std::vector<Found>> list();
   Status admit(const Found& file, std::vector<Found>& found);
   Status admit_unknown(const Found& file);
@@ -136,7 +137,7 @@ Status Scanner::unknown(const Found& file) {
 Status Scanner::admit_unknown(const Found& file) {
   FileBytes buffer;
   const log::SegmentHeader header = expected_header(manifest_, file.name);
-  const auto scanned = scan_segment(files_, file.path, file.name, header, options_.salvage, buffer);
+  const auto scanned = scan_segment(files_, file.path, file.name, header, segment_options(), buffer);
   if (!scanned.ok()) return scanned.status();
   if (!scanned->header.ok()) return scanned->header;
   for (const Chunk& chunk : scanned->chunks) {
@@ -158,7 +159,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= found.size()) return;
       const log::SegmentHeader header = expected_header(manifest_, found[i].name);
-      auto scanned = scan_segment(files_, found[i].path, found[i].name, header, options_.salvage, buffer);
+      auto scanned = scan_segment(files_, found[i].path, found[i].name, header, segment_options(), buffer);
       if (scanned.ok()) {
         static_cast<ScannedSegment&>(scan_.segments[i]) = std::move(*scanned);
         continue;

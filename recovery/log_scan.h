@@ -34,6 +34,8 @@ struct ScanOptions {
   /// The manifest is another node's, which may have begun a newer generation by now. A running generation in it is without meaning unless
   /// `up_to` says how far it counts.
   bool elsewhere = false;
+  /// The node whose records' writes the log is read for, if it is another node's log. What has none is not replayed.
+  std::optional<std::uint32_t> home{};
   /// The last generation of the manifest, if it is not over, is being written by a process that goes on with it. It counts up to this
   /// epoch, and what stands behind is not looked at, whole or not. kUnavailable if its log is not there so far.
   std::optional<epoch::Epoch> up_to{};

@@ -50,7 +50,18 @@ void note_marker(ScannedSegment& scanned, const log::Marker& marker) {
   scanned.greatest_epoch = std::max(scanned.greatest_epoch, marker.complete);
 }
 
-void walk(SegmentReader& reader, ScannedSegment& scanned) {
+/// Whether replay has to see the transaction. A malformed one counts, since it is replay that says so.
+bool concerns(std::optional<std::uint32_t> home, std::string_view body) {
+  if (!home) return true;
+  log::WriteReader writes(body);
+  log::Write write;
+  while (writes.next(&write)) {
+    if (write.home == home) return true;
+  }
+  return writes.malformed();
+}
+
+void walk(SegmentReader& reader, const SegmentScanOptions& options, ScannedSegment& scanned) {
   ChunkCutter cutter(scanned.chunks, reader.position());
   for (;;) {
     switch (reader.next()) {
@@ -59,7 +70,7 @@ void walk(SegmentReader& reader, ScannedSegment& scanned) {
         ++scanned.transactions;
         scanned.greatest_epoch = std::max(scanned.greatest_epoch, epoch);
         scanned.latest_transaction = std::max(scanned.latest_transaction, epoch);
-        cutter.transaction(epoch);
+        if (concerns(options.home, reader.body())) cutter.transaction(epoch);
         if (!reader.inside_packed()) cutter.entry_ends(reader.position());
         break;
       }
@@ -88,7 +99,8 @@ void walk(SegmentReader& reader, ScannedSegment& scanned) {
 }  // namespace
 
 Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& path, const SegmentName& name,
-                                    const log::SegmentHeader& expected, bool salvage, FileBytes& buffer) {
+                                    const log::SegmentHeader& expected, const SegmentScanOptions& options,
+                                    FileBytes& buffer) {
   auto file = files.open(path);
   if (!file.ok()) return file.status();
   if (const Status loaded = buffer.load(**file, path); !loaded.ok()) return loaded;
@@ -99,11 +111,11 @@ Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& 
   auto reader = SegmentReader::open(buffer.view(), path, expected);
   if (!reader.ok()) {
     scanned.header = reader.status();
-    if (!salvage) return scanned;
+    if (!options.salvage) return scanned;
     reader = SegmentReader::open(buffer.view(), path, expected, /*ignore_header=*/true);
   }
   scanned.crc = reader->segment_crc();
-  walk(*reader, scanned);
+  walk(*reader, options, scanned);
   return scanned;
 }
 

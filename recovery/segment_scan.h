@@ -46,9 +46,17 @@ struct ScannedSegment {
   std::optional<std::uint64_t> continued_in;  ///< the sequence of the next segment, if this one names it
 };
 
+struct SegmentScanOptions {
+  /// A segment with a damaged header is walked, too.
+  bool salvage = false;
+  /// The segment is of another node's log, which is read for the writes of this node's records: chunks without any are left out.
+  std::optional<std::uint32_t> home{};
+};
+
 /// Walks the segment file at `path`. An error is one of reading; what is wrong with the content is part of the result.
-/// `salvage`: a segment with a damaged header is walked, too. `buffer` is memory to use.
+/// `buffer` is memory to use.
 Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& path, const SegmentName& name,
-                                    const log::SegmentHeader& expected, bool salvage, FileBytes& buffer);
+                                    const log::SegmentHeader& expected, const SegmentScanOptions& options,
+                                    FileBytes& buffer);
 
 }  // namespace granary::recovery

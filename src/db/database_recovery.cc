@@ -186,7 +186,8 @@ Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& othe
   if (manifest->generations.empty()) return {};
   const auto threads = static_cast<unsigned>(workers.size());
   const auto scan = recovery::scan_logs(
-      files, *manifest, {.threads = threads, .salvage = options_.salvage, .elsewhere = true, .up_to = other.up_to});
+      files, *manifest,
+      {.threads = threads, .salvage = options_.salvage, .elsewhere = true, .home = part_.node, .up_to = other.up_to});
   if (!scan.ok()) return scan.status();
   if (const Status behind = note_loaded(*scan, other, workers.front()->shared.epochs); !behind.ok()) return behind;
   const auto replayed = recovery::replay(files, *scan, {}, tables, workers,
@@ -194,7 +195,7 @@ Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& othe
   if (!replayed.ok()) return replayed.status();
   const LoadedLog loaded{.directory = other.directory,
                          .up_to = other.up_to,
-                         .bytes = replayed->bytes,
+                         .bytes = scan->bytes,
                          .records = replayed->writes - replayed->elsewhere,
                          .seconds = seconds_since(start)};
   report_.records += loaded.records;

@@ -82,7 +82,7 @@ void check_scan(std::string segment, const recovery::SegmentName& name, const Se
   const std::size_t size = segment.size();
   files.put("segment", std::move(segment));
   recovery::FileBytes buffer;
-  const auto scanned = recovery::scan_segment(files, "segment", name, expected, salvage, buffer);
+  const auto scanned = recovery::scan_segment(files, "segment", name, expected, {.salvage = salvage}, buffer);
   base::always_check(scanned.ok() && scanned->transactions == found.transactions && scanned->markers == found.markers &&
                          scanned->faults.size() == found.faults,
                      "a scan finds what the reader finds");

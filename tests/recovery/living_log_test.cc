@@ -71,6 +71,24 @@ TEST_F(LivingLog, CountsUpToTheEpochThatWasAskedFor) {
   EXPECT_EQ(status(13).code(), StatusCode::kUnavailable) << "logger 1 has not marked it";
 }
 
+/// Another node replays only what concerns it, and all of the log is checked all the same.
+TEST_F(LivingLog, HasNothingToReplayForANodeWithoutWrites) {
+  constexpr std::uint32_t kHome = 7, kOther = 8;
+  SegmentBuilder mixed({1, 0, 0});
+  mixed.marker(9, 9).transaction(10, 1, {{0, "a", "1"}}).transaction(11, 1, {{0, "a", "2"}, {0, "x", "1", kHome}});
+  put(0, 0, mixed.marker(12, 10).bytes());
+  const auto chunks_for = [&](std::uint32_t home) -> std::optional<std::size_t> {
+    const auto scanned = scan_logs(disk_, manifest_, {.elsewhere = true, .home = home, .up_to = kUpTo});
+    EXPECT_TRUE(scanned.ok()) << scanned.status().message();
+    if (!scanned.ok() || scanned->segments.size() != 2 || scanned->transactions != 3) return std::nullopt;
+    EXPECT_EQ(scanned->segments[0].latest_transaction, 11u) << "of whatever node";
+    EXPECT_TRUE(scanned->segments[1].chunks.empty());
+    return scanned->segments[0].chunks.size();
+  };
+  EXPECT_EQ(chunks_for(kHome), 1u);
+  EXPECT_EQ(chunks_for(kOther), 0u);
+}
+
 TEST_F(LivingLog, WhateverStandsBehindIsNotLookedAt) {
   const std::string all = first_.bytes();
   for (std::size_t size = counts_to_; size <= all.size(); ++size) {
