@@ -73,12 +73,18 @@ Status ChainLog::read(Worker& worker, std::vector<Call>& calls) const {
   return {};
 }
 
+/// A piece must not commit without its note: nobody would finish the call if the process died behind it. Most failures doom the
+/// transaction anyway. One does not: arguments and reply that are larger than a value may be.
 void ChainLog::note(Transaction& transaction, const Call& call) const {
-  (void)transaction.put(table_, encode_key<std::uint64_t>(call.number), encode(call));
+  if (transaction.put(table_, encode_key<std::uint64_t>(call.number), encode(call)) != Outcome::kOk)
+    transaction.abort();
 }
 
+/// A call whose note stays would be finished a second time. The note may be missing: a call of one piece left has none if its former
+/// pieces ran before chains were kept.
 void ChainLog::forget(Transaction& transaction, std::uint64_t number) const {
-  (void)transaction.remove(table_, encode_key<std::uint64_t>(number));
+  const Outcome outcome = transaction.remove(table_, encode_key<std::uint64_t>(number));
+  if (outcome != Outcome::kOk && outcome != Outcome::kNotFound) transaction.abort();
 }
 
 void ChainLog::leave(Call call, std::string_view cause) {

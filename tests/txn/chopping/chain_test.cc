@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -234,6 +235,28 @@ TEST(ChainLog, AHalfDoneCallOfAnUnknownProcedureIsNamed) {
   ASSERT_TRUE((others.add_chain<Move, Moved>("other", {{{}, nothing}, {{}, nothing}}).ok()));
   EXPECT_NE(others.keep_chains(*life.database, *life.worker).status().message().find("a call of 'move'"),
             std::string::npos);
+  life.worker.reset();
+}
+
+/// Its note would be larger than a value may be. It must not begin, since nobody could finish it after a crash.
+TEST(ChainLog, ACallThatCannotBeNotedDoesNotBegin) {
+  struct Huge {
+    std::array<char, kMaxValueBytes> bytes;
+  };
+  const tests::TemporaryDirectory directory;
+  Life life(directory.path());
+  const auto add = [&life](Transaction& t, const Huge&, Moved&) { (void)t.put(life.bank->first, 1, 1); };
+  Procedures procedures;
+  const auto huge = procedures
+                        .add_chain<Huge, Moved>("huge", {{.accesses = {{"first", AccessMode::kWrite}}, .body = add},
+                                                         {.accesses = {{"second", AccessMode::kAdd}}, .body = add}})
+                        .value();
+  ASSERT_TRUE(procedures.keep_chains(*life.database, *life.worker).ok());
+  Moved moved;
+  const RunResult done = procedures.call(*life.worker, huge, *std::make_unique<Huge>(), moved);
+  EXPECT_FALSE(done.committed());
+  EXPECT_EQ(done.pieces_left, 0U);
+  EXPECT_EQ(life.balance(life.bank->first), 0);
   life.worker.reset();
 }
 
