@@ -23,12 +23,10 @@ Status check_empty(const std::vector<std::string>& directories) {
     std::error_code error;
     if (!fs::exists(directory, error) || fs::is_empty(directory, error)) continue;
     if (error) return {StatusCode::kUnavailable, fmt::format("'{}' cannot be read: {}", directory, error.message())};
-    return {
-        StatusCode::kFailedPrecondition,
-        fmt::format(
-            "'{}' is not empty; a run with --kill or --kills loads its data anew and removes them after each repeat: "
-            "remove what is there, or name another directory in the cluster file",
-            directory)};
+    return {StatusCode::kFailedPrecondition,
+            fmt::format("'{}' is not empty, and a run loads its data anew, after each repeat as well: "
+                        "remove what is there, or name another directory in the cluster file",
+                        directory)};
   }
   return {};
 }

@@ -134,7 +134,7 @@ ExitCode failed(const Status& status, ExitCode code) {
 ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
   // What a command joins by itself, it also wants of nodes that go on after another's death.
   DriveOptions options{.go_on_ms = 2'000};
-  if (run.kills) options.deaths = run.kills->deaths;
+  if (run.kills) options.deaths = *run.kills;
   DriveResult driven;
   const Result<Reports> reports = run_once(run, signals, options, &driven);
   if (!reports.ok()) return failed(reports.status(), driven.code);
@@ -142,7 +142,7 @@ ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
   const ExitCode joined =
       run.command.join(run.flags, {.files = reports->paths, .whole = whole, .returns = driven.returns});
   if (run.kills && whole) {
-    if (const Status emptied = empty(run.kills->directories); !emptied.ok()) return failed(emptied, joined);
+    if (const Status emptied = empty(run.directories); !emptied.ok()) return failed(emptied, joined);
   }
   if (whole) return joined;
   const ExitCode ended = refuse(driven.code, driven.message);
@@ -237,21 +237,17 @@ ExitCode run_nodes(const NodesRun& run) {
     return refuse(ExitCode::kEnvironment, writable.message());
   StopSignals signals;
   signals.ask_first(true);
-  if (run.kills) {
-    if (const Status fresh = check_empty(run.kills->directories); !fresh.ok()) return failed(fresh, ExitCode::kOk);
-  }
+  if (const Status fresh = check_empty(run.directories); !fresh.ok()) return failed(fresh, ExitCode::kOk);
   if (run.command.join) return run_and_join(run, signals);
-  if (run.kill) {
-    if (const Status fresh = check_empty(run.kill->directories); !fresh.ok()) return failed(fresh, ExitCode::kOk);
-  }
   std::vector<Repeat> repeats;
-  for (std::uint64_t i = 0; i < run.flags.integer("repeat") && !signals.requested(); ++i) {
+  const std::uint64_t count = run.flags.integer("repeat");
+  while (repeats.size() < count && !signals.requested()) {
     ExitCode code = ExitCode::kOk;
     Result<Repeat> repeat = run_repeat(run, signals, &code);
     if (!repeat.ok()) return failed(repeat.status(), code);
     repeats.push_back(std::move(*repeat));
-    if (!run.kill) continue;
-    if (const Status emptied = empty(run.kill->directories); !emptied.ok()) return failed(emptied, code);
+    if (!run.kill && repeats.size() == count) continue;
+    if (const Status emptied = empty(run.directories); !emptied.ok()) return failed(emptied, code);
   }
   return report(run, repeats);
 }

@@ -20,13 +20,6 @@ namespace granary::bench::cluster {
 struct KillPlan {
   Kill kill;
   std::function<Result<std::unique_ptr<membership::Board>>()> open_board;  ///< the one at which the nodes meet
-  std::vector<std::string> directories = {};                               ///< directories_of() the nodes
-};
-
-/// Nodes are killed again and again, and come back.
-struct KillsPlan {
-  RepeatedDeaths deaths;
-  std::vector<std::string> directories = {};  ///< directories_of() the nodes
 };
 
 struct NodesRun {
@@ -37,11 +30,14 @@ struct NodesRun {
   /// The program and arguments that run one repeat on the node of this place among the labels, and write its report (--json)
   /// to the file.
   std::function<std::vector<std::string>(std::size_t node, const std::string& report)> words;
+  std::vector<std::string> directories = {};  ///< directories_of() the nodes
   std::optional<KillPlan> kill = {};
-  std::optional<KillsPlan> kills = {};  ///< only of a command with `join`
+  std::optional<RepeatedDeaths> kills =
+      {};  ///< nodes die again and again, and come back; only of a command with `join`
 };
 
-/// Each repeat starts all nodes anew.
+/// Each repeat starts all nodes anew, and loads its data into directories that must be empty. They are emptied before the next repeat,
+/// and behind the last one if nodes were killed.
 ExitCode run_nodes(const NodesRun& run);
 
 /// The same of nodes that were started one by one, on hosts of their own; `reports` are what they have left (--json), in the order

@@ -60,13 +60,10 @@ Result<std::optional<bench::cluster::KillPlan>> kill_plan(const bench::BenchComm
   const auto kill = bench::cluster::kill_from(command, flags, config);
   if (!kill.ok()) return kill.status();
   if (!*kill) return Plan();
-  return Plan({.kill = **kill,
-               .open_board =
-                   [&config] {
-                     db::make_run_directory(config);
-                     return db::open_board(config);
-                   },
-               .directories = bench::cluster::directories_of(config)});
+  return Plan({.kill = **kill, .open_board = [&config] {
+                 db::make_run_directory(config);
+                 return db::open_board(config);
+               }});
 }
 
 }  // namespace
@@ -95,8 +92,8 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   if (!kill.ok()) return bench::refuse(bench::exit_code_of(kill.status()), kill.status().message());
   const auto kills = bench::cluster::kills_from(command, flags, nodes->config);
   if (!kills.ok()) return bench::refuse(bench::exit_code_of(kills.status()), kills.status().message());
-  std::optional<bench::cluster::KillsPlan> kills_plan;
-  if (*kills != 0) kills_plan = {{*kills, flags.integer("seed")}, bench::cluster::directories_of(nodes->config)};
+  std::optional<bench::cluster::RepeatedDeaths> kills_plan;
+  if (*kills != 0) kills_plan = {*kills, flags.integer("seed")};
   bench::Settings settings;
   settings.workers = static_cast<std::uint32_t>(flags.integer("workers"));
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -107,8 +104,8 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
                {fmt::format("--node={}", nodes->config.nodes[node].id), "--driven", "--repeat=1", "--json=" + report});
     return all;
   };
-  return bench::cluster::run_nodes(
-      {command, flags, settings, nodes->labels, node_words, std::move(*kill), std::move(kills_plan)});
+  return bench::cluster::run_nodes({command, flags, settings, nodes->labels, node_words,
+                                    bench::cluster::directories_of(nodes->config), std::move(*kill), kills_plan});
 }
 
 std::string cluster_run_help() {
@@ -116,7 +113,8 @@ std::string cluster_run_help() {
       "granary cluster run NAME --cluster=FILE [flags]: a benchmark on all nodes of a cluster file\n\n"
       "Starts a process for each node, on this host, brings them together before and after the requests, and reports\n"
       "their results as one, with a line a node. The flags are those of 'granary bench NAME'; --workers counts for\n"
-      "each node, at most as many as the file gives it. Each repeat starts the nodes anew. On several hosts, start\n"
+      "each node, at most as many as the file gives it. Each repeat starts the nodes anew, with empty directories;\n"
+      "those of the last repeat stay, and must be removed before the next run. On several hosts, start\n"
       "each node by 'granary bench NAME --cluster=FILE --node=N --json=REPORT', and see 'granary cluster merge\n"
       "--help'.\n\n"
       "With --kill=NODE@SECONDS a node's process is killed so many seconds after the measurement began, and with\n"
