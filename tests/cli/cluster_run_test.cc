@@ -211,6 +211,18 @@ TEST_F(ClusterRun, RefusesWhatTheNodesMemoryDoesNotHold) {
   }
 }
 
+TEST_F(ClusterRun, RepeatsInEmptyDirectoriesOnly) {
+  std::ofstream(file_, std::ios::app) << "data_directory = \"data\"\n";
+  const std::string words =
+      "cluster run smallbank --workers=1 --accounts=100 --seconds=0.1 --warmup=0 --repeat=2 --noprogress --cluster=" +
+      file_;
+  const Ran ran = granary(words);
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  const Ran again = granary(words);
+  EXPECT_EQ(again.exit_code, 3) << again.err;
+  EXPECT_NE(again.err.find("' is not empty, and a run loads its data anew"), std::string::npos) << again.err;
+}
+
 TEST_F(ClusterRun, ChecksNothingIfToldSo) {
   const Ran ran = granary(
       "cluster run ycsb --keys=1000 --workers=1 --seconds=0.1 --warmup=0 --repeat=1 --noverify "
