@@ -60,7 +60,12 @@ struct NodeConfig {
   std::string data_directory = {};  ///< empty: nothing survives the processes
   std::vector<std::string> log_directories = {};
   std::string reliable_directory = {};
-  int line = 0;  ///< of the file where it begins, for messages
+  // The last four are for scripts/cluster.sh, which installs nodes and starts them. A node itself does not use them.
+  std::string ssh_host = {};  ///< how ssh reaches the node's host; empty: by `host`
+  std::string ssh_user = {};  ///< empty: as ssh decides
+  std::uint16_t ssh_port = 22;
+  std::string install_directory = {};  ///< where the release package is unpacked; nodes of a host share it
+  int line = 0;                        ///< of the file where it begins, for messages
 };
 
 struct ClusterConfig {

@@ -104,6 +104,12 @@ struct Table<cluster_config::NodeConfig> {
       path("data_directory", &Config::data_directory, "a path", "where the node's data live on disk", "in memory only"),
       same_as<&Options::reliable_directory>(&Config::reliable_directory),
       same_as<&Options::log_directories>(&Config::log_directories),
+      plain("ssh_host", &Config::ssh_host, "text", "the name or address by which scripts/cluster.sh reaches the host",
+            "host"),
+      plain("ssh_user", &Config::ssh_user, "text", "the user there", "as ssh decides"),
+      number("ssh_port", &Config::ssh_port, 1, 65'535, "", "the port of its ssh server"),
+      path("install_directory", &Config::install_directory, "a path",
+           "where scripts/cluster.sh installs Granary on the host", "beside the file"),
   };
 };
 

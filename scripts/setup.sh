@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
 #
-#   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper]
+#   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper | --deploy]
 #
 # --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh; --fuzz: also clang 16 with
 # libFuzzer, for scripts/fuzz.sh; --verbs: also an emulator and RDMA tools, for scripts/verbs_vm.sh; --zookeeper: also a
-# ZooKeeper server, for scripts/zookeeper.sh.
+# ZooKeeper server, for scripts/zookeeper.sh; --deploy: also an ssh client and server and systemd's checks, for the tests
+# of scripts/cluster.sh.
 
 set -euo pipefail
 
@@ -20,7 +21,8 @@ case ${1:-} in
   --verbs) packages+=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2
                       rdma-core ibverbs-providers ibverbs-utils perftest rdmacm-utils) ;;
   --zookeeper) packages+=(zookeeper) ;;
-  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs, --zookeeper or nothing" >&2; exit 2 ;;
+  --deploy) packages+=(openssh-client openssh-server systemd zookeeper) ;;
+  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs, --zookeeper, --deploy or nothing" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then

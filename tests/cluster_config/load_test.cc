@@ -102,6 +102,7 @@ TEST_F(ClusterFile, TheExamplesAreGood) {
 TEST_F(ClusterFile, ANodesOwnValuesComeBeforeTheDefaults) {
   const auto config = load_text(std::string(kHead) +
                                 "[defaults]\nworkers = 2\ncpus = \"0-2,7\"\ndata_directory = \"data\"\n"
+                                "install_directory = \"granary\"\nssh_port = 2222\n"
                                 "[[node]]\nid = 9\nworkers = 3\ndata_directory = \"/elsewhere\"\n[[node]]\nid = 1\n");
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ(config->nodes.front().id, 1) << "by id";
@@ -111,6 +112,8 @@ TEST_F(ClusterFile, ANodesOwnValuesComeBeforeTheDefaults) {
   EXPECT_EQ(config->find(9)->numa_node, -1);
   EXPECT_EQ(config->find(9)->data_directory, "/elsewhere");
   EXPECT_EQ(config->find(1)->data_directory, directory_ / "data/node-1");
+  EXPECT_EQ(config->find(1)->install_directory, directory_ / "granary") << "nodes of a host share it";
+  EXPECT_EQ(config->find(1)->ssh_port, 2222);
 }
 
 TEST_F(ClusterFile, LineEndsAndByteOrderMarksOfOtherSystemsAreFine) {
@@ -164,7 +167,7 @@ TEST_F(ClusterFile, TheFingerprintIsOfWhatMustBeAlike) {
   const auto print = [&](const std::string& text) { return fingerprint(load_text(text).value()); };
   const std::uint64_t first = print(kHead + nodes);
   EXPECT_EQ(first, print("# other words\n" + std::string(kHead) + "epoch_ms = 40\n" + nodes +
-                         "cpus = \"1\"\nmemory = \"64MiB\"\n"));
+                         "cpus = \"1\"\nmemory = \"64MiB\"\nssh_host = \"there\"\n"));
   EXPECT_EQ(first, print(kHead + std::string("[[node]]\nid = 2\nworkers = 2\n[[node]]\nid = 1\n")));
   for (const char* other : {"epoch_ms = 41\n", "lease_us = 401\n", "release = \"commit\"\n", "snapshot_epochs = 24\n",
                             "key_file = \"k\"\n"}) {
