@@ -1,0 +1,80 @@
+"""Gathers what somebody needs who looks into a cluster's trouble: logs, states, versions, what `granary log verify` says."""
+
+import io
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import tarfile
+import tempfile
+from typing import Any
+
+from . import channel, services, systemd
+from .place import Place
+
+VERIFY_S = 300
+
+
+def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Sends a tar archive; the cluster key and passwords are not in it. Returns what of it failed."""
+    place.require()
+    failed: "list[str]" = []
+    with tempfile.TemporaryFile() as archive:
+        with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+            for name in ("cluster.toml", "deployed.json"):
+                tar.add(place.directory / name, arcname=name)
+            _add_text(tar, "host.json", json.dumps(_host(place), indent=1))
+            for name, found in services.all_of(place).items():
+                _add_text(tar, f"{name}/status.json", json.dumps(found, indent=1))
+                _add_logs(tar, place, name)
+            for node in arguments["nodes"]:
+                if node["data_directory"] and os.path.isdir(node["data_directory"]) and arguments["verify"]:
+                    _add_verdict(tar, place, node, failed)
+        archive.seek(0)
+        channel.send_file(archive)
+    return {"failed": failed}
+
+
+def _host(place: Place) -> "dict[str, Any]":
+    return {"name": platform.node(), "system": platform.platform(), "python": platform.python_version(), "cpus": os.cpu_count(),
+            "load": os.getloadavg(), "granary": _said(place, ["--version"], 30)[1].strip(),
+            "rings": _said(place, ["rings"], 30)[1], "check": _said(place, ["cluster", "check", str(place.file)], 60)[1]}
+
+
+def _said(place: Place, words: "list[str]", patience_s: float) -> "tuple[int, str]":
+    try:
+        done = subprocess.run([str(place.program()), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=patience_s, check=False)
+        return done.returncode, done.stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return -1, str(error)
+
+
+def _add_text(tar: tarfile.TarFile, name: str, text: str) -> None:
+    data = text.encode()
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    info.mode = 0o644
+    tar.addfile(info, io.BytesIO(data))
+
+
+def _add_logs(tar: tarfile.TarFile, place: Place, name: str) -> None:
+    if services.backend(place, name) is systemd:
+        done = subprocess.run(["journalctl", f"--unit={systemd.instance(name)}", "--output=short-iso-precise", "--no-pager",
+                               "--lines=200000"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        _add_text(tar, f"{name}/log", done.stdout)
+        return
+    for path in sorted(pathlib.Path(place.service(name)).glob("*")):
+        if path.name.startswith("log") or path.name in ("state.json", "job.json", "supervisor.out"):
+            data = path.read_bytes()  # of one moment, though the log grows
+            info = tarfile.TarInfo(f"{name}/{path.name}")
+            info.size, info.mtime = len(data), int(path.stat().st_mtime)
+            tar.addfile(info, io.BytesIO(data))
+
+
+def _add_verdict(tar: tarfile.TarFile, place: Place, node: "dict[str, Any]", failed: "list[str]") -> None:
+    code, text = _said(place, ["log", "verify", node["data_directory"]], VERIFY_S)
+    _add_text(tar, f"node-{node['id']}/log-verify", f"{text}\nexit code {code}\n")
+    if code == 4:
+        failed.append(f"node-{node['id']}: `granary log verify` finds damage")

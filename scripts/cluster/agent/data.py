@@ -1,0 +1,99 @@
+"""Removes what nodes have stored. A directory is touched only if its own files say that it is this node's, or if it is empty.
+
+The file that says so goes last, so that what was begun can be ended by another try.
+"""
+
+import os
+import pathlib
+import re
+from typing import Any, Optional
+
+from . import files, services
+from .place import Place
+from .trouble import Trouble
+
+OURS = re.compile(r"(MANIFEST|MEMBER|OWNER)(\..*)?|LOCK|checkpoint-.*|log-g\d+-l\d+-s\d+\.glog|spare-l.*|ring-\d+")
+RUN_FILES = re.compile(r"node-\d+\.(sock|lock)|recovery|membership")
+DEFAULT_RINGS = "/dev/shm"
+
+
+def wipe(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Returns by node what was removed, and what was left and why."""
+    place.require()
+    for name, found in services.all_of(place).items():
+        if name.startswith("node-") and found["pid"]:
+            raise Trouble(f"{name} runs, process {found['pid']}: stop the cluster first")
+    return {f"node-{node['id']}": _wipe_node(place.cluster, node) for node in arguments["nodes"]}
+
+
+def wipe_run_directory(directory: str, cluster: str) -> "list[str]":
+    """Removes sockets, locks and the local membership of a cluster none of whose nodes runs."""
+    path = pathlib.Path(directory)
+    if not path.is_dir() or not _is_membership_of(path / "membership", cluster):
+        return []
+    for each in sorted(path.iterdir()):
+        if RUN_FILES.fullmatch(each.name):
+            files.remove_tree(each)
+    return [str(path) if files.remove_empty(path) else f"what nodes left in {path}"]
+
+
+def _is_membership_of(path: pathlib.Path, cluster: str) -> bool:
+    """Whether the configurations there, if there are any, are of this cluster."""
+    if not path.exists():
+        return True
+    configurations = [files.read_json(each) for each in path.glob("configuration.*")]
+    return not path.is_symlink() and all(isinstance(each, dict) and each.get("cluster") == cluster for each in configurations)
+
+
+def _wipe_node(cluster: str, node: "dict[str, Any]") -> "dict[str, Any]":
+    done: "dict[str, Any]" = {"removed": [], "left": []}
+    data = node["data_directory"]
+    if not data:
+        return done
+    real = os.path.realpath(data)
+    for directory in node["log_directories"]:
+        _empty(pathlib.Path(directory), "OWNER", f"directory {real}", done)
+    _wipe_rings(pathlib.Path(node["reliable_directory"] or DEFAULT_RINGS), real, done)
+    _empty(pathlib.Path(data), "MEMBER", f"node {node['id']} of {cluster}", done)
+    return done
+
+
+def _wipe_rings(directory: pathlib.Path, data: str, done: "dict[str, Any]") -> None:
+    for each in sorted(directory.glob("granary-*")):
+        if not each.is_symlink() and each.stat().st_uid == os.geteuid() and _says(each / "OWNER", f"directory {data}"):
+            _empty(each, "OWNER", f"directory {data}", done)
+
+
+def _says(path: pathlib.Path, line: str) -> bool:
+    try:
+        return line in path.read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+
+
+def _empty(path: pathlib.Path, word: str, line: str, done: "dict[str, Any]") -> None:
+    """Removes our files from a directory whose file `word` has this line, and the directory if nothing else is in it."""
+    why = _why_not(path, word, line)
+    if why == "":
+        for each in sorted(path.iterdir(), key=lambda entry: entry.name == word):
+            if OURS.fullmatch(each.name):
+                files.remove_tree(each)
+    elif why is not None:
+        done["left"].append(why)
+        return
+    else:
+        return
+    if files.remove_empty(path):
+        done["removed"].append(str(path))
+    else:
+        others = ", ".join(sorted(each.name for each in path.iterdir())[:5])
+        done["left"].append(f"'{path}' also has what is not ours: {others}")
+
+
+def _why_not(path: pathlib.Path, word: str, line: str) -> Optional[str]:
+    """"" if the directory may be emptied, None if there is nothing to do, else why it must stay."""
+    if not path.is_dir():
+        return None
+    if not any(path.iterdir()) or _says(path / word, line):
+        return ""
+    return f"'{path}' is left: it has no {word} with '{line}', so it may be somebody else's"

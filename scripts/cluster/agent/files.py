@@ -1,0 +1,94 @@
+"""Files that are written whole or not at all, and removed only if they are ours."""
+
+import hashlib
+import json
+import os
+import pathlib
+from typing import Any, Optional
+
+Path = pathlib.Path
+
+
+def write(path: Path, content: "str | bytes", mode: int = 0o644) -> bool:
+    """Puts a file into place at once, with this mode from its first byte on. Returns whether that changed anything."""
+    data = content.encode() if isinstance(content, str) else content
+    if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o7777 == mode:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    give_to_owner(path)
+    return True
+
+
+def write_json(path: Path, value: Any) -> bool:
+    return write(path, json.dumps(value, indent=1) + "\n")
+
+
+def read_json(path: Path) -> Optional[Any]:
+    """What the file has; None if there is none, or it is no JSON."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def make_directory(path: Path, mode: int) -> bool:
+    """Makes a directory and those above it. Returns whether it was missing; one that is there keeps its mode."""
+    if path.is_dir():
+        return False
+    missing = [path]
+    while not missing[-1].parent.exists():
+        missing.append(missing[-1].parent)
+    path.mkdir(parents=True, exist_ok=True)
+    os.chmod(path, mode)
+    for made in reversed(missing):
+        give_to_owner(made)
+    return True
+
+
+def give_to_owner(path: Path) -> None:
+    """What root makes belongs to the owner of the directory above, so that nodes may run as that user."""
+    if os.geteuid() != 0:
+        return
+    above = path.parent.stat()
+    if above.st_uid != 0 and not above.st_mode & 0o1000:  # not in a directory for everybody, such as /tmp
+        os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
+
+
+def sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def remove_tree(path: Path) -> None:
+    """Removes a directory and all below it without following symbolic links. The caller has made sure that it is ours."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    for each in sorted(path.iterdir()):
+        remove_tree(each)
+    path.rmdir()
+
+
+def remove_empty(path: Path) -> bool:
+    """Removes a directory if nothing is in it. Returns whether it is gone."""
+    try:
+        path.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,179 @@
+"""Puts a release package, the cluster file, secrets and directories into place on a host; does nothing that is done already."""
+
+import hashlib
+import os
+import pathlib
+import subprocess
+import tarfile
+import time
+from typing import Any
+
+from . import channel, files, services, systemd, zookeeper
+from .place import Place
+from .trouble import Trouble
+
+KEPT_VERSIONS = 2  # beside the current one
+
+
+def inspect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """What is there, for the caller to decide whether it has to send the package."""
+    name = arguments["package"]["directory"]
+    return {"has_package": (place.versions / name).is_dir(), "deployed": place.deployed(), "owner": place.owner()}
+
+
+def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Returns {"done": [...]}, what was not so before."""
+    package = arguments["package"]
+    if not arguments["while_running"]:
+        _refuse_what_runs(place, arguments)
+    done = ["install directory"] if place.claim() else []
+    if _unpack(place, package):
+        done.append(f"package {package['name']}")
+    done += _directories(arguments["directories"])
+    handed_out = dict(place.deployed().get("handed_out", {}))
+    for secret in arguments["secrets"]:
+        path = pathlib.Path(secret["path"])
+        if not path.exists() or str(path) in handed_out:
+            handed_out[str(path)] = hashlib.sha256(secret["text"].encode()).hexdigest()
+        if files.write(path, secret["text"], 0o600):
+            done.append(f"{secret['what']} '{path}'")
+    if files.write(place.file, arguments["file_text"]):
+        done.append("cluster file")
+    _agent(place, arguments["modules"])
+    supervisor = _supervisor(place, arguments["supervisor"])
+    if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"]):
+        done.append(f"unit {systemd.UNIT}")
+    if _point(place, package["directory"]):
+        done.append(f"current version {package['directory']}")
+    _prune(place, package["directory"])
+    servers = [zookeeper.configure(place, each, arguments["ensemble"]) for each in arguments["zookeepers"]]
+    deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
+                "zookeepers": servers, "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
+                "handed_out": handed_out}
+    before = place.deployed()
+    if before.get("zookeepers", []) != servers:
+        done.append("ZooKeeper's configuration")
+    if {key: value for key, value in before.items() if key != "at"} != deployed:
+        files.write_json(place.deployed_file, deployed | {"at": time.time()})
+    return {"done": done, "supervisor": supervisor}
+
+
+def _refuse_what_runs(place: Place, arguments: "dict[str, Any]") -> None:
+    """Nodes that run with another version, or by another cluster file, would be started again by what is new."""
+    way_out = "stop the cluster first, or deploy with --while-running and then 'restart --rolling'"
+    same_file = not place.file.exists() or place.file.read_text() == arguments["file_text"]
+    for name, found in services.all_of(place).items():
+        if not name.startswith("node-") or not found["pid"]:
+            continue
+        if found["version"] != arguments["package"]["directory"]:
+            raise Trouble(f"{name} runs, process {found['pid']}, with version '{found['version']}': {way_out}")
+        if not same_file:
+            raise Trouble(f"{name} runs, process {found['pid']}, by the cluster file of the last deploy: {way_out}")
+
+
+def _unpack(place: Place, package: "dict[str, Any]") -> bool:
+    """Returns whether the version was missing. It appears whole or not at all."""
+    version = place.versions / package["directory"]
+    if version.is_dir():
+        return False
+    files.make_directory(place.versions, 0o755)
+    archive, folder = (place.versions / f".{os.getpid()}-{word}" for word in ("archive", "folder"))
+    try:
+        _receive(archive, package)
+        folder.mkdir()
+        _extract(archive, folder)
+        top = folder / package["name"]
+        _check_version(top, package)
+        top.rename(version)
+        files.give_to_owner(version)
+    finally:
+        archive.unlink(missing_ok=True)
+        files.remove_tree(folder)
+    return True
+
+
+def _receive(archive: pathlib.Path, package: "dict[str, Any]") -> None:
+    digest = hashlib.sha256()
+    left = package["bytes"]
+    try:
+        with open(archive, "xb") as file:
+            while left and (chunk := channel.payload().read(min(left, 1 << 20))):
+                digest.update(chunk)
+                file.write(chunk)
+                left -= len(chunk)
+    except OSError as error:
+        raise Trouble(f"the package cannot be written to '{archive.parent}': {error}") from error
+    if digest.hexdigest() != package["sha256"]:
+        raise Trouble(f"the package arrived with another hash, {digest.hexdigest()[:12]}..., than it was sent with; try again")
+
+
+def _extract(archive: pathlib.Path, folder: pathlib.Path) -> None:
+    with tarfile.open(archive) as tar:
+        for member in tar.getmembers():
+            parts = pathlib.PurePosixPath(member.name).parts
+            inside = not member.name.startswith("/") and ".." not in parts
+            link = member.issym() and not member.linkname.startswith("/") and ".." not in pathlib.PurePosixPath(member.linkname).parts
+            if not inside or not (member.isfile() or member.isdir() or link):
+                raise Trouble(f"the package has '{member.name}', which is no plain file or folder within it", 2)
+            member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
+            tar.extract(member, folder)
+
+
+def _check_version(top: pathlib.Path, package: "dict[str, Any]") -> None:
+    """The program has to run here, and to be of the version that the package's name says."""
+    program = top / "bin" / "granary"
+    try:
+        done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    except OSError as error:
+        raise Trouble(f"the package's program does not run here: {error}") from error
+    said = (done.stdout + done.stderr).strip()
+    if done.returncode != 0:
+        raise Trouble(f"the package's program does not run here: {said or f'exit code {done.returncode}'}")
+    if said.split()[1:2] != [package["version"]]:
+        raise Trouble(f"the package is named '{package['name']}', but its program says '{said}'", 2)
+
+
+def _directories(wanted: "list[str]") -> "list[str]":
+    done = []
+    for each in wanted:
+        try:
+            if files.make_directory(pathlib.Path(each), 0o700):
+                done.append(f"directory '{each}'")
+        except OSError as error:
+            raise Trouble(f"directory '{each}' cannot be made: {error}") from error
+    return done
+
+
+def _agent(place: Place, modules: "dict[str, str]") -> None:
+    for name, source in modules.items():
+        files.write(place.agent / f"{name.partition('.')[2] or '__init__'}.py", source)
+
+
+def _supervisor(place: Place, wanted: str) -> str:
+    if wanted == "auto":
+        before = place.deployed().get("supervisor")
+        return before or (systemd.NAME if systemd.is_here() else "own")
+    before = place.deployed().get("supervisor", wanted)
+    if before != wanted and any(found["pid"] for found in services.all_of(place).values()):
+        raise Trouble(f"nodes run under supervisor '{before}': stop them before another one takes over")
+    return wanted
+
+
+def _point(place: Place, version: str) -> bool:
+    """Changes the link `current` at once."""
+    target = f"versions/{version}"
+    if place.current.is_symlink() and os.readlink(place.current) == target:
+        return False
+    link = place.directory / f".current.{os.getpid()}"
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+    link.replace(place.current)
+    return True
+
+
+def _prune(place: Place, current: str) -> None:
+    """Removes old versions that no service runs."""
+    used = {found["version"] for found in services.all_of(place).values()} | {current}
+    old = [each for each in place.versions.iterdir() if each.name not in used and not each.name.startswith(".")]
+    for each in sorted(old, key=lambda path: path.stat().st_mtime)[:-KEPT_VERSIONS]:
+        files.remove_tree(each)

@@ -1,0 +1,68 @@
+"""The last lines of a service's log, and those that come."""
+
+import os
+import pathlib
+import subprocess
+import time
+from typing import Iterator, Optional, TextIO
+
+from . import systemd
+from .channel import tell
+from .place import Place
+
+
+def last_lines(place: Place, name: str, count: int) -> "list[str]":
+    """From the log, and from what was rotated away if that has to be."""
+    lines: "list[str]" = []
+    path = place.service(name) / "log"
+    for each in [path, path.with_name("log.1")]:
+        if len(lines) >= count or not each.exists():
+            break
+        lines = each.read_text(errors="replace").splitlines() + lines
+    return lines[-count:] if count else []
+
+
+def follow(place: Place, name: str) -> Iterator[str]:
+    """Returns the lines that are written from now on, without end; empty ones while nothing is written."""
+    path = place.service(name) / "log"
+    file = None
+    if path.exists():
+        file = open(path, encoding="utf-8", errors="replace")
+        file.seek(0, os.SEEK_END)
+    return _lines(path, file)
+
+
+def _lines(path: pathlib.Path, file: Optional[TextIO]) -> Iterator[str]:
+    """A file that is rotated away is read to its end first."""
+    partial = ""
+    while True:
+        while file is not None and (text := file.readline()):
+            partial += text
+            if partial.endswith("\n"):
+                yield partial.rstrip("\n")
+                partial = ""
+        if path.exists() and (file is None or os.fstat(file.fileno()).st_ino != path.stat().st_ino):
+            file = open(path, encoding="utf-8", errors="replace")
+            continue
+        yield ""  # so that the caller notices when nobody reads any more
+        time.sleep(0.1)
+
+
+def show(place: Place, name: str, count: int, following: bool, by_systemd: bool) -> None:
+    """Tells the caller the lines."""
+    if by_systemd and name.startswith("node-"):
+        show_journal(name, count, following)
+        return
+    lines = follow(place, name) if following else iter(())  # opened before the last lines are read: none is missed
+    for line in last_lines(place, name, count):
+        tell({"line": line, "service": name})
+    for line in lines:
+        tell({"line": line, "service": name} if line else {"alive": True})
+
+
+def show_journal(name: str, count: int, following: bool) -> None:
+    command = ["journalctl", f"--unit={systemd.instance(name)}", "--output=short-iso-precise", "--no-pager", "--quiet", f"--lines={count}"]
+    with subprocess.Popen(command + (["--follow"] if following else []), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          text=True, errors="replace") as process:
+        for line in process.stdout:
+            tell({"line": line.rstrip("\n"), "service": name})

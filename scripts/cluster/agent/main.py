@@ -1,0 +1,59 @@
+"""Does what a call asks for, and answers; see channel.py."""
+
+import os
+import signal
+import traceback
+from typing import Any, Callable
+
+from . import collect, data, install, logs, remove, run, services
+from .channel import tell
+from .place import Place
+from .trouble import Trouble
+
+
+def show_log(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    deployed = place.require()
+    for name in services.chosen(place, [arguments["service"]]):
+        logs.show(place, name, arguments["lines"], arguments["follow"], deployed.get("supervisor") == "systemd")
+    return {}
+
+
+def wipe_run_directory(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    place.require()
+    return {"removed": data.wipe_run_directory(arguments["run_directory"], place.cluster)}
+
+
+VERBS: "dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]" = {
+    "facts": run.facts,
+    "inspect": install.inspect,
+    "install": install.install,
+    "start": services.start,
+    "stop": services.stop,
+    "await_serving": services.await_serving,
+    "kill": services.kill,
+    "status": services.status,
+    "logs": show_log,
+    "run": run.run,
+    "wipe": data.wipe,
+    "wipe_run_directory": wipe_run_directory,
+    "down": remove.down,
+    "collect": collect.collect,
+}
+
+
+def answer(call: "dict[str, Any]") -> None:
+    """Sends a result or an error; nothing else that goes wrong leaves the caller without a word."""
+    os.umask(0o022)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        arguments = call["arguments"]
+        place = Place(arguments["directory"], arguments["cluster"])
+        tell({"result": VERBS[call["verb"]](place, arguments)})
+    except Trouble as trouble:
+        tell({"error": str(trouble), "code": trouble.code})
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        tell({"error": str(error), "code": 3})
+    except Exception:  # pylint: disable=broad-except
+        tell({"error": traceback.format_exc(), "code": 3})

@@ -1,0 +1,92 @@
+"""Services under supervisors of our own, for hosts without systemd. systemd.py has the same functions for those with it."""
+
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+from . import files, processes
+from .place import Place
+from .trouble import Trouble
+
+SUPERVISOR_GRACE_S = 5
+NAME = "own"
+
+
+def start(place: Place, name: str, job: "dict[str, Any]") -> str:
+    """Begins a service and returns what happened. Does not wait until it serves."""
+    directory = place.service(name)
+    found = status(place, name)
+    if found["supervisor"] == "runs":
+        if found["state"] == "ending":
+            raise Trouble(f"{name} is being ended; wait until it has")
+        return "runs already"
+    if found["pid"]:
+        return "runs already, without a supervisor: 'restart' gives it one"
+    files.make_directory(directory, 0o755)
+    files.write_json(directory / "job.json", job)
+    (directory / "state.json").unlink(missing_ok=True)
+    with open(directory / "supervisor.out", "wb") as output:
+        process = subprocess.Popen([sys.executable, "-B", "-m", "agent.supervisor", str(directory)], cwd=place.directory,
+                                   stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, umask=0o022)
+    until = time.monotonic() + 10
+    while not (directory / "state.json").exists():
+        if process.poll() is not None or time.monotonic() > until:
+            said = (directory / "supervisor.out").read_text(errors="replace").strip()
+            raise Trouble(f"the supervisor of {name} does not begin: {said.splitlines()[-1] if said else 'it says nothing'}")
+        time.sleep(0.01)
+    return "started"
+
+
+def stop(place: Place, name: str) -> str:
+    """Ends a service in order, and its supervisor. Returns what happened."""
+    state = files.read_json(place.service(name) / "state.json") or {}
+    job = files.read_json(place.service(name) / "job.json") or {"stop_s": 30}
+    supervisor, process = state.get("supervisor"), state.get("process")
+    if processes.lives(supervisor):
+        processes.send(supervisor, signal.SIGTERM)
+        if not processes.await_end(supervisor, job["stop_s"] + SUPERVISOR_GRACE_S):
+            raise Trouble(f"{name}: its supervisor, process {supervisor['pid']}, does not end")
+        state = files.read_json(place.service(name) / "state.json") or {}
+        return state.get("why") or "ended"
+    if processes.lives(process):
+        processes.send(process, signal.SIGTERM)
+        if processes.await_end(process, job["stop_s"]):
+            why = "ended, without a supervisor"
+        else:
+            processes.send(process, signal.SIGKILL)
+            processes.await_end(process, SUPERVISOR_GRACE_S)
+            why = f"killed after {job['stop_s']} s, without a supervisor"
+        files.write_json(place.service(name) / "state.json", state | {"state": "ended", "process": None, "why": why})
+        return why
+    return "did not run"
+
+
+def kill(place: Place, name: str) -> str:
+    """SIGKILL to the service's process, as a crash. Its supervisor starts it again."""
+    state = files.read_json(place.service(name) / "state.json") or {}
+    process = state.get("process")
+    if not processes.lives(process) or not processes.send(process, signal.SIGKILL):
+        raise Trouble(f"{name} does not run")
+    again = "its supervisor starts it again" if processes.lives(state.get("supervisor")) else "nobody starts it again"
+    return f"process {process['pid']} killed; {again}"
+
+
+def status(place: Place, name: str) -> "dict[str, Any]":
+    """What is known of a service without asking it."""
+    directory = place.service(name)
+    state = files.read_json(directory / "state.json") or {}
+    process = state.get("process")
+    runs = processes.lives(process)
+    supervised = processes.lives(state.get("supervisor"))
+    found = {"supervisor": "runs" if supervised else "gone" if runs else "none", "state": state.get("state", "never started"),
+             "pid": process["pid"] if runs else None, "since": processes.up_since(process) if runs else None,
+             "version": place.version_of(processes.program_of(process["pid"])) if runs else None,
+             "restarts": state.get("restarts", 0), "why": state.get("why", ""), "serves": bool(runs and state.get("serves")),
+             "served_since": state.get("served_since") if runs and state.get("serves") else None}
+    if runs and not supervised:
+        found["state"] = "running"
+    elif not runs and not supervised and found["state"] in ("running", "pausing", "ending"):
+        found.update(state="dead", why="it has ended, and its supervisor, too: the host was started again, or both were killed")
+    return found

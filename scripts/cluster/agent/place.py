@@ -1,0 +1,82 @@
+"""The directory on a host where one cluster is installed.
+
+  .granary-cluster    says which cluster it is of; without it nothing is written or removed here
+  versions/NAME-HASH/ an unpacked release package
+  current             a link to one of them, changed last
+  cluster.toml        the cluster file, with absolute paths
+  deployed.json       what the last deploy put here
+  agent/              the program of supervisors
+  services/NAME/      of a node or a ZooKeeper server: job.json, state.json, log, supervisor.lock
+"""
+
+import os
+import pathlib
+from typing import Any, Optional
+
+from . import files
+from .trouble import Trouble
+
+MARKER = ".granary-cluster"
+
+
+class Place:
+    """An install directory. Whoever opens one that is of another cluster, or of nobody, is refused."""
+
+    def __init__(self, directory: str, cluster: str) -> None:
+        self.directory = pathlib.Path(directory)
+        self.cluster = cluster
+        self.versions = self.directory / "versions"
+        self.current = self.directory / "current"
+        self.file = self.directory / "cluster.toml"
+        self.deployed_file = self.directory / "deployed.json"
+        self.agent = self.directory / "agent"
+        self.services = self.directory / "services"
+
+    def owner(self) -> Optional[str]:
+        """The cluster that the directory says it is of; None if it does not say."""
+        marker = files.read_json(self.directory / MARKER)
+        return marker.get("cluster") if isinstance(marker, dict) else None
+
+    def claim(self) -> bool:
+        """Makes the directory this cluster's. Returns whether it was not before."""
+        owner = self.owner()
+        if owner == self.cluster:
+            return False
+        if owner is not None:
+            raise Trouble(f"'{self.directory}' has cluster '{owner}' installed; give '{self.cluster}' another install_directory")
+        if self.directory.is_dir() and any(self.directory.iterdir()):
+            raise Trouble(f"'{self.directory}' is not empty, and nothing in it is of a cluster; give another install_directory")
+        try:
+            files.make_directory(self.directory, 0o755)
+            files.write_json(self.directory / MARKER, {"cluster": self.cluster, "made_by": "scripts/cluster.sh deploy"})
+        except OSError as error:
+            raise Trouble(f"install_directory '{self.directory}' cannot be made: {error}") from error
+        return True
+
+    def require(self) -> "dict[str, Any]":
+        """What was deployed here. Refuses if nothing was."""
+        owner = self.owner()
+        if owner is not None and owner != self.cluster:
+            raise Trouble(f"'{self.directory}' has cluster '{owner}' installed, not '{self.cluster}'")
+        deployed = files.read_json(self.deployed_file)
+        if owner is None or deployed is None:
+            raise Trouble(f"nothing is installed in '{self.directory}'; run 'deploy' first")
+        return deployed
+
+    def deployed(self) -> "dict[str, Any]":
+        """What was deployed here; nothing if nothing was, or by another cluster."""
+        known = files.read_json(self.deployed_file) if self.owner() == self.cluster else None
+        return known or {}
+
+    def program(self) -> pathlib.Path:
+        return self.current / "bin" / "granary"
+
+    def version_of(self, program: str) -> str:
+        """The name of the version that a running program is of; its path if it is none of ours."""
+        versions = os.path.realpath(self.versions)
+        if program.startswith(versions + "/"):
+            return program[len(versions) + 1 :].split("/")[0]
+        return program
+
+    def service(self, name: str) -> pathlib.Path:
+        return self.services / name

@@ -1,0 +1,55 @@
+"""Takes away what deploy has installed. Data stay; data.py removes those."""
+
+import pathlib
+from typing import Any
+
+from . import files, own, services, systemd
+from .place import MARKER, Place
+from .trouble import Trouble
+
+INSTALLED = ("services", "zookeeper", "current", "versions", "agent", "cluster.toml", "deployed.json")
+
+
+def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Ends all services, then removes; {"removed": [...], "left": [...]}. Nothing if nothing is installed."""
+    owner = place.owner()
+    if owner is None:
+        return {"removed": [], "left": []}
+    if owner != place.cluster:
+        raise Trouble(f"'{place.directory}' has cluster '{owner}' installed, not '{place.cluster}'")
+    if place.deployed():
+        nodes = [f"node-{node}" for node in place.deployed().get("nodes", [])]
+        stopped = services.stop(place, {"services": nodes}) | services.stop(place, {})
+        bad = [f"{name}: {each['what']}" for name, each in stopped.items() if not each["ok"]]
+        if bad:
+            raise Trouble("; ".join(bad))
+        if place.deployed().get("supervisor") == systemd.NAME:
+            systemd.remove(place, place.deployed().get("nodes", []))
+    _refuse_orphans(place)
+    removed = [path for path, digest in place.deployed().get("handed_out", {}).items() if _remove_secret(path, digest)]
+    for name in INSTALLED:
+        files.remove_tree(place.directory / name)
+    left = sorted(each.name for each in place.directory.iterdir() if each.name != MARKER)
+    (place.directory / MARKER).unlink()
+    gone = files.remove_empty(place.directory)
+    return {"removed": [str(place.directory), *removed],
+            "left": [] if gone else [f"'{place.directory}' also has what deploy did not put there: {', '.join(left[:5])}"]}
+
+
+def _refuse_orphans(place: Place) -> None:
+    """Services of an earlier cluster file may run still."""
+    if not place.services.is_dir():
+        return
+    for each in sorted(place.services.iterdir()):
+        found = own.status(place, each.name)
+        if found["pid"] or found["supervisor"] == "runs":
+            own.stop(place, each.name)
+
+
+def _remove_secret(path: str, digest: str) -> bool:
+    """Only what deploy made there, and nobody has changed since."""
+    secret = pathlib.Path(path)
+    if secret.is_symlink() or not secret.is_file() or files.sha256(secret) != digest:
+        return False
+    secret.unlink()
+    return True

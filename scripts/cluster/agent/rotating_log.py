@@ -1,0 +1,55 @@
+"""A log of lines with the time before each, in files of bounded size: log, log.1 (older), ... log.N."""
+
+import datetime
+import pathlib
+from typing import IO, Optional
+
+
+class RotatingLog:
+    """Written by one process."""
+
+    def __init__(self, path: pathlib.Path, most_bytes: int, kept: int) -> None:
+        self.path = path
+        self.most_bytes = most_bytes
+        self.kept = kept
+        self.partial = b""
+        self.file: Optional[IO[bytes]] = None
+
+    def write(self, line: str) -> None:
+        """Adds one line."""
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        data = f"{now} {line}\n".encode()
+        try:
+            if self.file is None:
+                self.file = open(self.path, "ab")
+            if self.file.tell() and self.file.tell() + len(data) > self.most_bytes:
+                self._rotate()
+            self.file.write(data)
+            self.file.flush()
+        except OSError:  # a full disk: the node goes on, and so does its supervisor
+            pass
+
+    def feed(self, data: bytes) -> "list[str]":
+        """Takes output as it comes. Returns the lines that are whole now, which have been written."""
+        *whole, self.partial = (self.partial + data).split(b"\n")
+        if len(self.partial) > 64 * 1024:
+            whole.append(self.partial)
+            self.partial = b""
+        lines = [line.decode(errors="replace") for line in whole]
+        for line in lines:
+            self.write(line)
+        return lines
+
+    def end_line(self) -> None:
+        """Writes what was begun and will not be ended."""
+        if self.partial:
+            self.feed(b"\n")
+
+    def _rotate(self) -> None:
+        self.file.close()
+        for number in range(self.kept - 1, 0, -1):
+            older = self.path.with_name(f"{self.path.name}.{number}")
+            if older.exists():
+                older.replace(self.path.with_name(f"{self.path.name}.{number + 1}"))
+        self.path.replace(self.path.with_name(f"{self.path.name}.1"))
+        self.file = open(self.path, "ab")

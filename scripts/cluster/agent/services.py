@@ -1,0 +1,151 @@
+"""The services of an install directory: nodes and, to try, ZooKeeper servers; by our own supervisors or by systemd."""
+
+import json
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Optional
+
+from . import own, systemd, zookeeper
+from .place import Place
+from .trouble import Trouble
+
+LOG_BYTES, LOG_FILES = 16 << 20, 4
+STOP_S, TRIES = 30, 20
+FINAL_CODES = [2, 4, 5]  # wrong usage, damaged data, a disk fault: another try would not help
+
+
+def names(place: Place) -> "list[str]":
+    """ZooKeeper first, since nodes need it."""
+    deployed = place.deployed()
+    return [each["name"] for each in deployed.get("zookeepers", [])] + [f"node-{node}" for node in deployed.get("nodes", [])]
+
+
+def backend(place: Place, name: str) -> Any:
+    """The module that looks after the service."""
+    by_systemd = place.deployed().get("supervisor") == systemd.NAME and name.startswith("node-")
+    return systemd if by_systemd else own
+
+
+def all_of(place: Place) -> "dict[str, dict[str, Any]]":
+    return {name: backend(place, name).status(place, name) for name in names(place)}
+
+
+def chosen(place: Place, wanted: "Optional[list[str]]") -> "list[str]":
+    """The services that a call is about: those that it names, or all."""
+    known = names(place)
+    for name in wanted or []:
+        if name not in known:
+            raise Trouble(f"{name} is not installed in '{place.directory}'; run 'deploy' again")
+    return known if wanted is None else wanted
+
+
+def job(place: Place, name: str) -> "dict[str, Any]":
+    """What a supervisor needs to know of a service."""
+    common = {"name": name, "directory": str(place.directory), "stop_s": STOP_S, "tries": TRIES, "log_bytes": LOG_BYTES,
+              "log_files": LOG_FILES, "serves": "", "serves_not": "", "final_codes": []}
+    for server in place.deployed().get("zookeepers", []):
+        if server["name"] == name:
+            return common | {"command": server["command"]}
+    node = name.removeprefix("node-")
+    command = [str(place.program()), "node", f"--cluster={place.file}", f"--id={node}"]
+    return common | {"command": command, "serves": rf"^node {node} of \d+ serves$", "serves_not": "starts again with its data",
+                     "final_codes": FINAL_CODES}
+
+
+def start(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Begins services; says of each what happened, and does not wait until they serve."""
+    deployed = place.require()
+    if arguments.get("file_sha256") not in (None, deployed["file_sha256"]):
+        raise Trouble("the cluster file has changed since it was deployed; run 'deploy' first")
+    return _each(place, arguments, lambda name: backend(place, name).start(place, name, job(place, name)))
+
+
+def stop(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Ends services in order, all at the same time, since nodes may wait for each other."""
+    place.require()
+    return _each(place, arguments, lambda name: backend(place, name).stop(place, name))
+
+
+def _each(place: Place, arguments: "dict[str, Any]", action: Any) -> "dict[str, Any]":
+    wanted = chosen(place, arguments.get("services"))
+    def one(name: str) -> "dict[str, Any]":
+        began = time.monotonic()
+        try:
+            return {"what": action(name), "ok": True, "seconds": time.monotonic() - began}
+        except (Trouble, OSError) as error:
+            return {"what": str(error), "ok": False, "seconds": time.monotonic() - began}
+
+    with ThreadPoolExecutor(max(1, len(wanted))) as pool:
+        return dict(zip(wanted, pool.map(one, wanted)))
+
+
+def await_serving(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Waits until services serve, or have ended for good, or the time is over. Returns the status of each."""
+    place.require()
+    wanted = chosen(place, arguments.get("services"))
+    until = time.monotonic() + arguments["seconds"]
+    while True:
+        found = {name: backend(place, name).status(place, name) for name in wanted}
+        for name, each in found.items():
+            if name.startswith("zookeeper-"):
+                each["serves"] = zookeeper.serves(place, name)
+        if all(each["serves"] or each["state"] in ("failed", "ended", "dead") for each in found.values()) or time.monotonic() > until:
+            return found
+        time.sleep(0.05)
+
+
+def kill(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    place.require()
+    (name,) = chosen(place, arguments["services"])
+    return {"what": backend(place, name).kill(place, name)}
+
+
+def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Of each service what its supervisor knows, and of each node what it says itself; of the cluster what its board says."""
+    deployed = place.require()
+    found = all_of(place)
+    for name, each in found.items():
+        if name.startswith("node-"):
+            each["says"] = node_says(arguments.get("http", {}).get(name), each)
+        else:
+            each["serves"] = zookeeper.serves(place, name)
+            each["says"] = zookeeper.mode(place, name) if each["pid"] else ""
+    return {"services": found, "deployed": deployed, "board": board(place, arguments.get("patience_s", 0.8))}
+
+
+def node_says(http: "Optional[str]", found: "dict[str, Any]") -> str:
+    """One word on what the node itself tells: from its status page if it has one, else from what it has printed."""
+    page = status_page(http) if http and found["pid"] else None
+    if page is not None:
+        return str(page.get("state", page.get("status", "answers")))
+    if found["serves"]:
+        return "serves"
+    return "not yet serving" if found["pid"] else ""
+
+
+def status_page(http: str) -> "Optional[dict[str, Any]]":
+    import urllib.request  # only where it is needed, as loading it takes longer than all else here
+
+    try:
+        with urllib.request.urlopen(f"http://{http}/status.json", timeout=0.5) as answer:
+            return json.load(answer)
+    except (OSError, ValueError):
+        return None
+
+
+def board(place: Place, patience_s: float) -> "dict[str, Any]":
+    """What the membership says, as `granary cluster check` tells it: {"members": [ids], "owed": [texts]}, or why not."""
+    nodes = place.deployed().get("nodes", [])
+    if not nodes:
+        return {"members": [], "owed": [], "unknown": "no node here"}
+    command = [str(place.program()), "cluster", "check", str(place.file), f"--id={nodes[0]}", "--json"]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience_s, check=False)
+        findings = json.loads(done.stdout)["findings"]
+    except (subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
+        return {"members": [], "owed": [], "unknown": f"no answer: {type(error).__name__}"}
+    members = [int(each["check"].split()[1]) for each in findings if each["check"].startswith("member ")]
+    owed = [f"{each['check']}: {each['found']}" for each in findings if each["check"].startswith("dead node")]
+    unknown = [each["found"] for each in findings if each["check"] in ("members", "ZooKeeper") and each["verdict"] != "ok"]
+    return {"members": members, "owed": owed, "unknown": unknown[0] if unknown else ""}

@@ -1,0 +1,146 @@
+"""Nodes as instances of granary@.service, where systemd runs the host. own.py has the same functions for hosts without it."""
+
+import json
+import os
+import pathlib
+import pwd
+import subprocess
+import time
+from typing import Any, Optional
+
+from . import files, processes
+from .place import Place
+from .trouble import Trouble
+
+NAME = "systemd"
+UNIT = "granary@.service"
+
+UNIT_TEXT = """\
+# Written by scripts/cluster.sh deploy: cluster {cluster}, installed in {directory}
+[Unit]
+Description=Granary cluster {cluster}, node %i
+Documentation=file:{directory}/current/share/doc/granary/operations.md
+Wants=network-online.target
+After=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart={directory}/current/bin/granary node --cluster={directory}/cluster.toml --id=%i
+WorkingDirectory={directory}
+{user}Restart=on-failure
+RestartForceExitStatus=6
+# Wrong usage, damaged data, a disk fault: somebody has to look.
+RestartPreventExitStatus=2 4 5
+RestartSec=2
+TimeoutStopSec=30
+LimitMEMLOCK=infinity
+LimitNOFILE=65536
+OOMScoreAdjust=-500
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def is_here() -> bool:
+    """Whether systemd runs this host, and we may give it units."""
+    return os.path.isdir("/run/systemd/system") and os.geteuid() == 0
+
+
+def unit_path() -> pathlib.Path:
+    """GRANARY_UNIT_DIRECTORY is for tests."""
+    return pathlib.Path(os.environ.get("GRANARY_UNIT_DIRECTORY", "/etc/systemd/system")) / UNIT
+
+
+def unit_text(place: Place) -> str:
+    owner = place.directory.stat().st_uid
+    user = f"User={pwd.getpwuid(owner).pw_name}\n" if owner != 0 else ""
+    return UNIT_TEXT.format(cluster=place.cluster, directory=place.directory, user=user)
+
+
+def install(place: Place, nodes: "list[int]") -> bool:
+    """Puts the unit into place, and enables the nodes at boot. Returns whether that changed anything."""
+    path = unit_path()
+    if path.exists() and f"installed in {place.directory}\n" not in path.read_text():
+        raise Trouble(f"'{path}' is not of cluster '{place.cluster}'; a host has one cluster by systemd, others by --supervisor=own")
+    changed = files.write(path, unit_text(place))
+    if changed:
+        call("daemon-reload")
+    call("enable", "--quiet", *(instance(f"node-{node}") for node in nodes))
+    return changed
+
+
+def remove(place: Place, nodes: "list[int]") -> bool:
+    """Takes the unit away if it is this cluster's."""
+    path = unit_path()
+    if not path.exists() or f"installed in {place.directory}\n" not in path.read_text():
+        return False
+    call("disable", "--quiet", *(instance(f"node-{node}") for node in nodes))
+    path.unlink()
+    call("daemon-reload")
+    return True
+
+
+def call(*words: str) -> str:
+    done = subprocess.run(["systemctl", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Trouble(f"systemctl {' '.join(words)}: {done.stderr.strip() or f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def instance(name: str) -> str:
+    return f"granary@{name.removeprefix('node-')}.service"
+
+
+def start(place: Place, name: str, _job: "dict[str, Any]") -> str:
+    if status(place, name)["pid"]:
+        return "runs already"
+    call("reset-failed", instance(name))
+    call("start", "--no-block", instance(name))
+    return "started"
+
+
+def stop(place: Place, name: str) -> str:
+    if status(place, name)["state"] in ("ended", "never started"):
+        return "did not run"
+    call("stop", instance(name))
+    return "ended"
+
+
+def kill(place: Place, name: str) -> str:
+    if not status(place, name)["pid"]:
+        raise Trouble(f"{name} does not run")
+    call("kill", "--signal=KILL", "--kill-who=main", instance(name))
+    return "killed; systemd starts it again"
+
+
+STATES = {"active": "running", "activating": "pausing", "deactivating": "ending", "failed": "failed", "inactive": "ended"}
+
+
+def status(place: Place, name: str) -> "dict[str, Any]":
+    shown = call("show", instance(name), "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID")
+    said = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    pid = int(said.get("MainPID") or 0)
+    who = processes.identity(pid) if pid else None
+    runs = processes.lives(who)
+    state = STATES.get(said.get("ActiveState", ""), said.get("ActiveState", "unknown"))
+    served = _served_since(said.get("InvocationID", "")) if runs else None
+    why = "" if state == "running" else f"{said.get('SubState')}, exit code {said.get('ExecMainStatus')}"
+    return {"supervisor": "runs", "state": state, "pid": pid or None, "since": processes.up_since(who) if runs else None,
+            "version": place.version_of(processes.program_of(pid)) if runs else None,
+            "restarts": int(said.get("NRestarts") or 0), "why": why, "serves": served is not None, "served_since": served}
+
+
+def _served_since(invocation: str) -> Optional[float]:
+    """When the node said that it serves, in this life; None if it has not, or says that it starts again."""
+    done = subprocess.run(["journalctl", f"_SYSTEMD_INVOCATION_ID={invocation}", "--output=json", "--no-pager", "--quiet"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    served = None
+    for line in done.stdout.splitlines():
+        entry = json.loads(line)
+        text = entry.get("MESSAGE") or ""
+        if " serves" in text and text.startswith("node "):
+            served = int(entry.get("__REALTIME_TIMESTAMP", time.time() * 1e6)) / 1e6
+        elif "starts again with its data" in text:
+            served = None
+    return served

@@ -1,0 +1,9 @@
+"""What goes wrong on a host in a way that a user can mend."""
+
+
+class Trouble(Exception):
+    """Its text says what is wrong, with which thing, and what to do. `code` is the exit code that fits (3: environment)."""
+
+    def __init__(self, text: str, code: int = 3) -> None:
+        super().__init__(text)
+        self.code = code

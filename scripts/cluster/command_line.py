@@ -1,0 +1,127 @@
+"""The command line: its words, flags and help."""
+
+import argparse
+import re
+
+from .verbs import bench, deploy, logs, remove, run, status
+
+EPILOG = """\
+The cluster file is the list of hosts; docs/cluster-file.md has its keys, docs/deployment.md an example from the first
+command to the last. A usual day:
+
+  cluster.sh deploy --cluster=rack.toml --package=granary-0.2.0-linux-x86_64.tar.gz
+  cluster.sh check  --cluster=rack.toml
+  cluster.sh start  --cluster=rack.toml
+  cluster.sh status --cluster=rack.toml
+
+Nodes whose host is this machine are reached without ssh. Others need a key or an agent for ssh (no password is asked
+for) and Python 3.9. All hosts work at the same time; one that fails does not stop the others, and the table tells why.
+
+Exit codes: 0 ok, 1 a check failed or a node does not serve, 2 wrong usage, 3 something did not work on some host."""
+
+
+def parse(words: "list[str]") -> argparse.Namespace:
+    """Ends the program where --help is asked for or the words are wrong."""
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="cluster.sh", formatter_class=formatter, epilog=EPILOG,
+                                     description="Installs, starts, watches and ends the nodes of a cluster, from one place.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    common = _common()
+
+    def add(name: str, verb: object, summary: str, description: str = "", dry: bool = True, nodes: bool = True) -> argparse.ArgumentParser:
+        text = f"{summary[0].upper()}{summary[1:]}. {description}"
+        command = commands.add_parser(name, help=summary, description=text, parents=[common], formatter_class=formatter)
+        if dry:
+            command.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
+        if nodes:
+            command.add_argument("--nodes", metavar="N,M", help="only these nodes; all if not given")
+        command.set_defaults(verb=verb)
+        return command
+
+    _add_deploy(add)
+    _add_runs(add)
+    _add_others(add)
+    return parser.parse_args(_with_hyphens(words))
+
+
+def _common() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--cluster", metavar="FILE", required=True, help="the cluster file")
+    common.add_argument("--ssh-config", metavar="FILE", help="what ssh reads instead of ~/.ssh/config")
+    common.add_argument("--accept-new", action="store_true",
+                        help="take the key of a host that ssh has never seen; one that has changed is always refused")
+    return common
+
+
+def _add_deploy(add: object) -> None:
+    command = add("check", status.check, "can the hosts be reached, and could they run the nodes?",
+                  "Before deploy: whether each host answers. After it: `granary cluster check` for each node.", dry=False)
+    command.add_argument("--verbose", action="store_true", help="show what was found good, too")
+    command = add("deploy", deploy.deploy, "install Granary and the cluster file on all hosts",
+                  "Done twice, it does nothing the second time.\nRefused where nodes of another version run.", nodes=False)
+    command.add_argument("--package", metavar="FILE", help="granary-VERSION-linux-x86_64.tar.gz; default: the newest in build/release")
+    command.add_argument("--supervisor", choices=["auto", "own", "systemd"], default="auto",
+                         help="what starts nodes again; auto: systemd where it runs and we are root, else supervisors of our own")
+    command.add_argument("--while-running", action="store_true",
+                         help="also where another version runs: nodes take the new one when they are restarted ('restart --rolling')")
+    command.add_argument("--with-zookeeper", action="store_true",
+                         help="also set up the ZooKeeper servers of [membership] on the cluster's hosts, to try")
+
+
+def _add_runs(add: object) -> None:
+    for name, verb, summary in (("start", run.start, "start all nodes, and wait until they serve"),
+                                ("restart", run.restart, "stop and start all nodes, or one after the other")):
+        command = add(name, verb, summary)
+        command.add_argument("--timeout", metavar="SECONDS", type=_seconds, default=120, help="how long to wait until nodes serve (120)")
+        command.add_argument("--no-wait", action="store_true", help="do not wait until they serve")
+        if name == "restart":
+            command.add_argument("--rolling", action="store_true",
+                                 help="one after the other: the next once the one before serves and nothing is owed")
+            command.set_defaults(with_zookeeper=False)
+    command = add("stop", run.stop, "end all nodes in order")
+    command.add_argument("--with-zookeeper", action="store_true", help="also the ZooKeeper servers that deploy set up")
+    command = add("kill", run.kill, "kill one node's process, as a crash would (SIGKILL)", nodes=False)
+    command.add_argument("node", metavar="NODE", type=int, help="its id")
+
+
+def _add_others(add: object) -> None:
+    command = add("status", status.status, "how all nodes are", "Exit code 1 unless all serve.", dry=False, nodes=False)
+    command.add_argument("--json", action="store_true", help="all that is known, as JSON")
+    command = add("logs", logs.logs, "the last lines of nodes' logs", dry=False)
+    command.add_argument("-f", "--follow", action="store_true", help="and all that come, until Ctrl-C")
+    command.add_argument("--lines", metavar="N", type=_count, default=20, help="how many (20)")
+    command = add("bench", bench.bench, "run a benchmark on all hosts, and show one result",
+                  "The nodes must not run otherwise.\nFlags after NAME are those of `granary bench NAME`.", nodes=False)
+    command.add_argument("name", metavar="NAME", help="the benchmark, as smallbank")
+    command.add_argument("rest", metavar="FLAG", nargs=argparse.REMAINDER, help="its flags, as --workers=1 --seconds=10 --json=FILE")
+    command = add("collect", logs.collect, "gather logs, states, versions and verdicts in DIR", nodes=False)
+    command.add_argument("directory", metavar="DIR", help="a new directory")
+    command.add_argument("--no-verify", action="store_true", help="without `granary log verify`, which reads all logs")
+    for name, verb, summary in (("wipe", remove.wipe, "remove the data of all nodes"),
+                                ("down", remove.down, "stop all nodes, and remove what deploy installed")):
+        command = add(name, verb, summary, nodes=False)
+        command.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"\d{1,5}(\.\d+)?", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+    return float(text)
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"\d{1,6}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 0 to 999999")
+    return int(text)
+
+
+def _with_hyphens(words: "list[str]") -> "list[str]":
+    """--dry_run is --dry-run, as the flags of granary have underscores. What follows `bench NAME` is granary's own."""
+    result = list(words)
+    for index, word in enumerate(words):
+        if word == "bench":
+            break
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            result[index] = name.replace("_", "-") + equals + value
+    return result

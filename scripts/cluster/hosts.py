@@ -1,0 +1,198 @@
+"""Hosts that do what agent/ says: each call starts an agent there, through ssh or, on this host, as a process."""
+
+import base64
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, BinaryIO, Callable, Iterable, Optional, TypeVar
+
+from .errors import HostError
+from .inventory import Access, HostEntry, Inventory, Node
+
+# Loads the agent's modules from the call, so that a host needs nothing but Python.
+BOOTSTRAP = """
+import sys,json,importlib.abc as a,importlib.util as u
+call=json.loads(sys.stdin.buffer.readline());sources=call.pop("modules")
+class Loader(a.MetaPathFinder,a.Loader):
+ def find_spec(s,n,p=None,t=None): return u.spec_from_loader(n,s,is_package=n=="agent") if n in sources else None
+ def exec_module(s,m): exec(compile(sources[m.__name__],m.__name__,"exec"),m.__dict__)
+sys.meta_path.insert(0,Loader())
+import agent.main;agent.main.answer(call)
+"""
+
+Event = Callable[["dict[str, Any]"], None]
+T = TypeVar("T")
+
+
+def agent_modules() -> "dict[str, str]":
+    """The sources of the agent, by module."""
+    folder = Path(__file__).with_name("agent")
+    return {"agent" if path.stem == "__init__" else f"agent.{path.stem}": path.read_text(encoding="utf-8")
+            for path in sorted(folder.glob("*.py"))}
+
+
+class Host:
+    """A host of the inventory."""
+
+    def __init__(self, cluster: str, entry: HostEntry, modules: "dict[str, str]") -> None:
+        self.cluster = cluster
+        self.entry = entry
+        self.modules = modules
+
+    @property
+    def label(self) -> str:
+        return self.entry.access.label
+
+    @property
+    def nodes(self) -> "list[Node]":
+        return self.entry.nodes
+
+    def command(self) -> "list[str]":
+        """What runs the agent there."""
+        return [sys.executable, "-B", "-c", BOOTSTRAP]
+
+    def call(self, verb: str, arguments: "Optional[dict[str, Any]]" = None, payload: Optional[BinaryIO] = None,
+             on_event: Optional[Event] = None) -> "dict[str, Any]":
+        """Returns the result of a verb of agent/main.py. A HostError says what went wrong there."""
+        call = {"modules": self.modules, "verb": verb,
+                "arguments": {"directory": self.entry.install_directory, "cluster": self.cluster} | (arguments or {})}
+        process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said: "list[bytes]" = []
+        threads = [threading.Thread(target=_send, args=(process, call, payload)),
+                   threading.Thread(target=lambda: said.append(process.stderr.read()))]
+        for thread in threads:
+            thread.start()
+        try:
+            answer = _listen(process, on_event)
+        finally:
+            if process.poll() is None and process.stdout.closed:
+                process.terminate()
+            process.stdout.close()
+            code = process.wait()
+            for thread in threads:
+                thread.join()
+        if answer is None:
+            words = b"".join(said).decode(errors="replace").strip().splitlines()
+            raise HostError(words[-1] if words else f"no answer, exit code {code}")
+        if "error" in answer:
+            raise HostError(answer["error"], answer.get("code", 3))
+        return answer["result"]
+
+
+def _send(process: subprocess.Popen, call: "dict[str, Any]", payload: Optional[BinaryIO]) -> None:
+    try:
+        process.stdin.write(json.dumps(call).encode() + b"\n")
+        if payload is not None:
+            shutil.copyfileobj(payload, process.stdin, 1 << 20)
+        process.stdin.close()
+    except BrokenPipeError:  # the agent has ended, and says why
+        pass
+
+
+def _listen(process: subprocess.Popen, on_event: Optional[Event]) -> "Optional[dict[str, Any]]":
+    """The last message; None if the agent ends without one."""
+    for line in process.stdout:
+        try:
+            message = json.loads(line)
+        except ValueError:  # what a host prints at each login
+            continue
+        if not isinstance(message, dict):
+            continue
+        if "result" in message or "error" in message:
+            return message
+        if "chunk" in message:
+            message["chunk"] = base64.b64decode(message["chunk"])
+        if on_event is not None:
+            on_event(message)
+    return None
+
+
+class SshHost(Host):
+    """By OpenSSH, with one connection that all calls share."""
+
+    def __init__(self, cluster: str, entry: HostEntry, modules: "dict[str, str]", ssh: "Ssh") -> None:
+        super().__init__(cluster, entry, modules)
+        self.ssh = ssh
+
+    def command(self) -> "list[str]":
+        self.ssh.connect(self.entry.access)
+        return self.ssh.command(self.entry.access, f"exec python3 -B -c {shlex.quote(BOOTSTRAP)}")
+
+
+class Ssh:
+    """The connections of one run of cluster.sh. They are closed at its end."""
+
+    def __init__(self, accept_new: bool, config: Optional[str]) -> None:
+        self.options = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]
+        if accept_new:
+            self.options += ["-o", "StrictHostKeyChecking=accept-new"]
+        if config is not None:
+            self.options += ["-F", config]
+        self.folder = tempfile.TemporaryDirectory(prefix="granary-ssh-")  # mode 0700
+        self.locks: "dict[Access, threading.Lock]" = {}
+        self.connected: "set[Access]" = set()
+        self.one_looks = threading.Lock()
+
+    def command(self, access: Access, remote: str) -> "list[str]":
+        return ["ssh", "-T", *self._common(access), "--", access.address, remote]
+
+    def _common(self, access: Access) -> "list[str]":
+        user = ["-l", access.user] if access.user else []
+        return [*self.options, "-S", f"{self.folder.name}/%C", "-p", str(access.port), *user]
+
+    def connect(self, access: Access) -> None:
+        """Makes the connection that later commands share. Refusals of ssh are told in its words."""
+        with self.one_looks:
+            lock = self.locks.setdefault(access, threading.Lock())
+        with lock:
+            if access in self.connected:
+                return
+            with tempfile.TemporaryFile() as said:
+                command = ["ssh", "-M", "-N", "-f", "-o", "ControlPersist=yes", *self._common(access), "--", access.address]
+                try:
+                    code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False).returncode
+                except FileNotFoundError as error:
+                    raise HostError("there is no ssh client here; install Debian's package openssh-client") from error
+                said.seek(0)
+                words = said.read().decode(errors="replace").strip().splitlines()
+            if code != 0:
+                raise HostError(f"ssh: {words[-1] if words else f'exit code {code}'}")
+            self.connected.add(access)
+
+    def close(self) -> None:
+        for access in self.connected:
+            subprocess.run(["ssh", "-O", "exit", *self._common(access), "--", access.address], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        self.folder.cleanup()
+
+
+def all_hosts(inventory: Inventory, ssh: Ssh) -> "list[Host]":
+    modules = agent_modules()
+    return [SshHost(inventory.name, entry, modules, ssh) if entry.access.address else Host(inventory.name, entry, modules)
+            for entry in inventory.hosts]
+
+
+def on_all(hosts: "Iterable[Host]", action: "Callable[[Host], T]") -> "list[tuple[Host, T | HostError]]":
+    """Does something on all hosts at the same time. One that fails does not stop the others."""
+
+    def one(host: Host) -> "T | HostError":
+        try:
+            return action(host)
+        except HostError as error:
+            return error
+
+    several = list(hosts)
+    with ThreadPoolExecutor(max(1, len(several))) as pool:
+        return list(zip(several, pool.map(one, several)))
+
+
+def close_standard_output() -> None:
+    """So that nothing more is written to a reader that has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,58 @@
+"""What a command works with: inventory, hosts, flags, and the report that it makes."""
+
+import argparse
+from dataclasses import dataclass, field
+from typing import Any, Callable, Optional
+
+from .errors import HostError, UsageError
+from .hosts import Host, on_all
+from .inventory import Inventory
+from .table import Report
+
+
+@dataclass
+class Session:
+    """One run of cluster.sh."""
+
+    inventory: Inventory
+    hosts: "list[Host]"
+    flags: argparse.Namespace
+    report: Report = field(default_factory=Report)
+
+    @property
+    def dry_run(self) -> bool:
+        return bool(getattr(self.flags, "dry_run", False))
+
+    def on_all(self, subject: str, action: "Callable[[Host], Any]", hosts: "Optional[list[Host]]" = None) -> "dict[Host, Any]":
+        """Results of the hosts that could do it; the others are in the report."""
+        results = {}
+        for host, result in on_all(self.hosts if hosts is None else hosts, action):
+            if isinstance(result, HostError):
+                self.report.add(host.label, subject, str(result), ok=False, code=result.code)
+            else:
+                results[host] = result
+        return results
+
+    def host_of(self, node: int) -> Host:
+        entry = self.inventory.host_of(node)
+        return next(host for host in self.hosts if host.entry is entry)
+
+    def chosen_nodes(self) -> "Optional[set[int]]":
+        """Those of --nodes; None: all."""
+        if not getattr(self.flags, "nodes", None):
+            return None
+        chosen = set()
+        for word in self.flags.nodes.split(","):
+            if not word.isdigit():
+                raise UsageError(f"--nodes={self.flags.nodes}: '{word}' is no number of a node; expected numbers as 1,3")
+            self.inventory.host_of(int(word))
+            chosen.add(int(word))
+        return chosen
+
+    def services(self, host: Host) -> "list[str]":
+        """The nodes of a host that the command is about."""
+        chosen = self.chosen_nodes()
+        return [node.service for node in host.nodes if chosen is None or node.id in chosen]
+
+    def hosts_with_chosen(self) -> "list[Host]":
+        return [host for host in self.hosts if self.services(host)]

@@ -1,0 +1,28 @@
+"""Writes the plain TOML that a cluster file is made of; the standard library only reads it."""
+
+import json
+from typing import Any
+
+
+def value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return "[" + ", ".join(value_text(each) for each in value) + "]"
+    raise ValueError(f"a {type(value).__name__} has no place in a cluster file")
+
+
+def text_of(tables: "dict[str, Any]", heading: str) -> str:
+    """`tables`: of values, or lists of such tables, as tomllib.loads() returns them."""
+    lines = [f"# {line}" for line in heading.splitlines()]
+    for name, content in tables.items():
+        several = content if isinstance(content, list) else [content]
+        bracket = "[[{}]]" if isinstance(content, list) else "[{}]"
+        for table in several:
+            lines += ["", bracket.format(name)]
+            lines += [f"{key} = {value_text(value)}" for key, value in table.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,5 @@
+from ..session import Session
+
+
+def bench(session: Session) -> None:
+    """Runs."""

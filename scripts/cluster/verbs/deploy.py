@@ -1,0 +1,68 @@
+"""deploy: puts package, cluster file, secrets and directories onto all hosts."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+from .. import package as packages
+from .. import zookeeper
+from ..errors import UsageError
+from ..hosts import Host
+from ..session import Session
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def deploy(session: Session) -> None:
+    package = packages.find(session.flags.package, ROOT)
+    secrets = _secrets(session)
+    ensemble = zookeeper.ensemble(session) if session.flags.with_zookeeper else []
+    print(f"package {package.name}, sha256 {package.sha256[:12]}", file=sys.stderr)
+
+    def arguments(host: Host) -> "dict[str, Any]":
+        directories = [session.inventory.run_directory] + [path for node in host.nodes for path in node.directories()]
+        return {"package": package.facts(), "file_text": session.inventory.text, "directories": directories,
+                "secrets": secrets, "modules": host.modules, "nodes": [node.id for node in host.nodes],
+                "supervisor": session.flags.supervisor, "while_running": session.flags.while_running,
+                "zookeepers": [each for each in ensemble if each["host"] == host.label], "ensemble": ensemble}
+
+    def one(host: Host) -> "dict[str, Any]":
+        wanted = arguments(host)
+        found = host.call("inspect", {"package": package.facts()})
+        if session.dry_run:
+            return {"found": found}
+        if found["has_package"]:
+            return host.call("install", wanted)
+        with open(package.path, "rb") as payload:
+            return host.call("install", wanted, payload=payload)
+
+    for host, result in session.on_all("deploy", one).items():
+        where = f"in {host.entry.install_directory}"
+        if session.dry_run:
+            sends = "" if result["found"]["has_package"] else f"send {package.path.stat().st_size >> 10} KiB, "
+            session.report.add(host.label, "deploy", f"would {sends}install {package.directory} {where}, for nodes "
+                               f"{', '.join(str(node.id) for node in host.nodes)}")
+        elif result["done"]:
+            session.report.add(host.label, "deploy", "\n".join([f"installed {where}, supervisor {result['supervisor']}:", *result["done"]]))
+        else:
+            session.report.add(host.label, "deploy", f"all is there already {where}; nothing was done")
+
+
+def _secrets(session: Session) -> "list[dict[str, str]]":
+    """The cluster key and ZooKeeper's password, which hosts get with mode 0600."""
+    found = []
+    for what, path in (("cluster key", session.inventory.key_file), ("ZooKeeper's password", session.inventory.password_file)):
+        if not path:
+            continue
+        try:
+            mode = stat.S_IMODE(os.stat(path).st_mode)
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            hint = "; 'granary cluster key' makes one" if what == "cluster key" else ""
+            raise UsageError(f"the {what} '{path}' cannot be read: {error.strerror}{hint}") from error
+        if mode & 0o077:
+            raise UsageError(f"the {what} '{path}' can be read by others; 'chmod 600 {path}'")
+        found.append({"what": what, "path": path, "text": text})
+    return found

@@ -1,0 +1,75 @@
+"""logs: the last lines of nodes, or all that come; collect: everything that helps to look into trouble."""
+
+import json
+import os
+import sys
+import tarfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from ..hosts import Host
+from ..session import Session
+
+
+def logs(session: Session) -> None:
+    one_prints = threading.Lock()
+
+    def show(event: "dict[str, Any]") -> None:
+        if "line" in event:
+            with one_prints:
+                print(f"{event['service']}| {event['line']}", flush=True)
+
+    def one(host_and_name: "tuple[Host, str]") -> None:
+        host, name = host_and_name
+        host.call("logs", {"service": name, "lines": session.flags.lines, "follow": session.flags.follow}, on_event=show)
+
+    wanted = [(host, name) for host in session.hosts for name in session.services(host)]
+    if not session.flags.follow:
+        for each in wanted:
+            session.on_all("logs", lambda _, each=each: one(each), [each[0]])
+        return
+    threads = [threading.Thread(target=session.on_all, args=("logs", lambda _, each=each: one(each), [each[0]]), daemon=True)
+               for each in wanted]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):  # until Ctrl-C
+        time.sleep(0.2)
+
+
+def collect(session: Session) -> None:
+    """A folder with a folder for each host."""
+    folder = Path(session.flags.directory)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"collect {folder}: expected a new directory, or an empty one")
+    if session.dry_run:
+        for host in session.hosts:
+            session.report.add(host.label, "collect", f"would gather logs and states of {', '.join(session.services(host))} in {folder}")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cluster.toml").write_bytes(session.inventory.file.read_bytes())
+
+    def one(host: Host) -> "dict[str, Any]":
+        archive = folder / f".{_file_name(host)}.tar.gz"
+        with open(archive, "wb") as file:
+            result = host.call("collect", {"nodes": [node.places() for node in host.nodes], "verify": not session.flags.no_verify},
+                               on_event=lambda event: file.write(event["chunk"]) if "chunk" in event else None)
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder / _file_name(host), filter="data")
+        archive.unlink()
+        return result
+
+    for host, result in session.on_all("collect", one).items():
+        files = [path for path in (folder / _file_name(host)).rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in files)
+        lines = [f"{len(files)} files, {size >> 10} KiB in {folder / _file_name(host)}", *result["failed"]]
+        session.report.add(host.label, "collect", "\n".join(lines), ok=not result["failed"], code=1)
+    summary = {"cluster": session.inventory.name, "command": sys.argv, "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "by": os.uname().nodename,
+               "outcomes": [vars(each) for each in session.report.outcomes]}
+    (folder / "collected.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+
+
+def _file_name(host: Host) -> str:
+    return "".join(letter if letter.isalnum() or letter in ".-_" else "-" for letter in host.label)

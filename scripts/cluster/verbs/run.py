@@ -1,0 +1,171 @@
+"""start, stop, restart, kill: the processes of nodes."""
+
+import time
+from typing import Any
+
+from ..errors import HostError, UsageError
+from ..hosts import Host
+from ..session import Session
+
+LOOK_S = 0.2
+
+
+def start(session: Session) -> None:
+    """ZooKeeper first, if deploy set it up; then all nodes at once, since they wait for each other."""
+    if session.dry_run:
+        return _would(session, "start")
+    file = _file_hash(session)
+    hosts = session.hosts_with_chosen()
+    if not _start_zookeeper(session):
+        return None
+    begun = session.on_all("start", lambda host: host.call("start", {"services": session.services(host), "file_sha256": file}), hosts)
+    if session.flags.no_wait:
+        for host, result in begun.items():
+            _report(session, host, result)
+        return None
+    began = time.monotonic()
+    waiting = {host: [name for name, each in result.items() if each["ok"]] for host, result in begun.items()}
+    found = session.on_all("start", lambda host: host.call("await_serving", {"services": waiting[host], "seconds": session.flags.timeout}),
+                           list(waiting))
+    for host, states in found.items():
+        for name, each in begun[host].items():
+            if not each["ok"]:
+                session.report.add(host.label, name, each["what"], ok=False)
+            else:
+                _report_serving(session, host, name, each["what"], states[name], time.monotonic() - began)
+    return None
+
+
+def _report_serving(session: Session, host: Host, name: str, what: str, state: "dict[str, Any]", seconds: float) -> None:
+    if state["serves"]:
+        session.report.add(host.label, name, f"{what}; serves", seconds=None if what.startswith("runs") else seconds)
+        return
+    why = f": {state['why']}" if state["why"] else ""
+    lines = [f"{what}; does not serve after {seconds:.0f} s ({state['state']}{why}); its log ends with"]
+    try:
+        host.call("logs", {"service": name, "lines": 5, "follow": False}, on_event=lambda event: lines.append(event["line"]))
+    except HostError as error:
+        lines.append(str(error))
+    session.report.add(host.label, name, "\n".join(lines), ok=False)
+
+
+def _file_hash(session: Session) -> str:
+    import hashlib  # pylint: disable=import-outside-toplevel
+
+    return hashlib.sha256(session.inventory.text.encode()).hexdigest()
+
+
+def _start_zookeeper(session: Session) -> bool:
+    """Starts the servers that deploy set up, and waits until they serve. Returns whether nodes may begin."""
+    servers = _zookeepers(session)
+    if servers is None:
+        return False
+    begun = session.on_all("start", lambda host: host.call("start", {"services": servers[host]}), [host for host in servers if servers[host]])
+    bad = False
+    for host, result in begun.items():
+        states = host.call("await_serving", {"services": servers[host], "seconds": session.flags.timeout})
+        for name, each in result.items():
+            good = each["ok"] and states[name]["serves"]
+            bad = bad or not good
+            session.report.add(host.label, name, f"{each['what']}; {'serves' if good else 'does not serve: ' + states[name]['why']}", ok=good)
+    return not bad
+
+
+def _zookeepers(session: Session) -> "dict[Host, list[str]] | None":
+    """The ZooKeeper servers on each host; None if some host does not say."""
+    found = session.on_all("start", lambda host: host.call("inspect", {"package": {"directory": "-"}}))
+    if len(found) < len(session.hosts):
+        return None
+    return {host: [each["name"] for each in result["deployed"].get("zookeepers", [])] for host, result in found.items()}
+
+
+def stop(session: Session) -> None:
+    """All nodes at once; ZooKeeper after them, if asked for."""
+    if session.dry_run:
+        return _would(session, "stop")
+    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}), session.hosts_with_chosen())
+    for host, result in stopped.items():
+        _report(session, host, result)
+    if session.flags.with_zookeeper:
+        for host, names in (_zookeepers(session) or {}).items():
+            if names:
+                _report(session, host, host.call("stop", {"services": names}))
+    return None
+
+
+def restart(session: Session) -> None:
+    """All nodes together, or one after the other while the others serve."""
+    if session.dry_run:
+        return _would(session, "restart one after the other" if session.flags.rolling else "restart")
+    if session.flags.rolling:
+        return _restart_rolling(session)
+    stop(session)
+    if session.report.exit_code() == 0:
+        start(session)
+    return None
+
+
+def _restart_rolling(session: Session) -> None:
+    chosen = session.chosen_nodes()
+    nodes = [node for node in session.inventory.nodes if chosen is None or node.id in chosen]
+    _await_whole(session, "before anything was restarted")
+    for node in nodes:
+        host, began = session.host_of(node.id), time.monotonic()
+        for verb in ("stop", "start"):
+            result = host.call(verb, {"services": [node.service]})[node.service]
+            if not result["ok"]:
+                raise HostError(f"{host.label}: {node.service}: {verb}: {result['what']}; the nodes after it were not restarted")
+        state = host.call("await_serving", {"services": [node.service], "seconds": session.flags.timeout})[node.service]
+        seconds = time.monotonic() - began
+        if not state["serves"]:
+            _report_serving(session, host, node.service, "restarted", state, seconds)
+            session.report.add(host.label, "restart", "the nodes after it were not restarted", ok=False)
+            return
+        _await_whole(session, f"after {node.service} came back")
+        session.report.add(host.label, node.service, "restarted; serves", seconds=seconds)
+
+
+def _await_whole(session: Session, when: str) -> None:
+    """Waits until all nodes are members and serve, and nothing of a dead life is owed."""
+    until = time.monotonic() + session.flags.timeout
+    while (trouble := _not_whole(session)) and time.monotonic() < until:
+        time.sleep(LOOK_S)
+    if trouble:
+        raise HostError(f"{when}, the cluster is not whole: {trouble}; nothing more was restarted")
+
+
+def _not_whole(session: Session) -> str:
+    """What keeps the cluster from being whole; empty if nothing does."""
+    found = session.on_all("restart", lambda host: host.call("status", {"patience_s": 10}))
+    if len(found) < len(session.hosts):
+        return "a host does not answer"
+    for host, result in found.items():
+        for name, each in result["services"].items():
+            if not each["serves"]:
+                return f"{name} on {host.label} does not serve ({each['state']})"
+        if result["board"]["owed"]:
+            return result["board"]["owed"][0]
+        if result["board"]["unknown"]:
+            return result["board"]["unknown"]
+    return ""
+
+
+def kill(session: Session) -> None:
+    node = session.flags.node
+    host = session.host_of(node)
+    if session.dry_run:
+        session.report.add(host.label, f"node-{node}", "would be killed (SIGKILL)")
+        return
+    session.report.add(host.label, f"node-{node}", host.call("kill", {"services": [f"node-{node}"]})["what"])
+
+
+def _report(session: Session, host: Host, result: "dict[str, Any]") -> None:
+    for name, each in result.items():
+        session.report.add(host.label, name, each["what"], ok=each["ok"], seconds=each.get("seconds") if each.get("seconds", 0) > 0.1 else None)
+
+
+def _would(session: Session, what: str) -> None:
+    for host in session.hosts_with_chosen():
+        session.report.add(host.label, ", ".join(session.services(host)), f"would {what}")
+    if not session.report.outcomes:
+        raise UsageError("no node was chosen")
