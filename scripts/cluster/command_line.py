@@ -41,7 +41,10 @@ def parse(words: "list[str]") -> argparse.Namespace:
     _add_deploy(add)
     _add_runs(add)
     _add_others(add)
-    return parser.parse_args(_with_hyphens(words))
+    own, passed_on = _split(words)
+    flags = parser.parse_args(own)
+    flags.rest = passed_on
+    return flags
 
 
 def _common() -> argparse.ArgumentParser:
@@ -91,9 +94,9 @@ def _add_others(add: object) -> None:
     command.add_argument("-f", "--follow", action="store_true", help="and all that come, until Ctrl-C")
     command.add_argument("--lines", metavar="N", type=_count, default=20, help="how many (20)")
     command = add("bench", bench.bench, "run a benchmark on all hosts, and show one result",
-                  "The nodes must not run otherwise.\nFlags after NAME are those of `granary bench NAME`.", nodes=False)
+                  "The nodes must not run otherwise.\nOther flags, after NAME, are those of "
+                  "`granary bench NAME`, as --workers=1 --seconds=10 --json=FILE.", nodes=False)
     command.add_argument("name", metavar="NAME", help="the benchmark, as smallbank")
-    command.add_argument("rest", metavar="FLAG", nargs=argparse.REMAINDER, help="its flags, as --workers=1 --seconds=10 --json=FILE")
     command = add("collect", logs.collect, "gather logs, states, versions and verdicts in DIR", nodes=False)
     command.add_argument("directory", metavar="DIR", help="a new directory")
     command.add_argument("--no-verify", action="store_true", help="without `granary log verify`, which reads all logs")
@@ -115,13 +118,21 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _with_hyphens(words: "list[str]") -> "list[str]":
-    """--dry_run is --dry-run, as the flags of granary have underscores. What follows `bench NAME` is granary's own."""
-    result = list(words)
+OF_BENCH = ("--cluster=", "--ssh-config=", "--accept-new", "--dry-run")
+
+
+def _split(words: "list[str]") -> "tuple[list[str], list[str]]":
+    """Our own words, and after `bench NAME` those that are passed on to granary. --dry_run is --dry-run, as granary's flags have
+    underscores."""
+    own, passed_on = [], []
+    bench_at = words.index("bench") if "bench" in words else len(words)
+    named = False
     for index, word in enumerate(words):
-        if word == "bench":
-            break
-        if word.startswith("--"):
-            name, equals, value = word.partition("=")
-            result[index] = name.replace("_", "-") + equals + value
-    return result
+        name, equals, value = word.partition("=")
+        hyphens = name.replace("_", "-") + equals + value if word.startswith("--") else word
+        if named and not hyphens.startswith(OF_BENCH):
+            passed_on.append(word)
+            continue
+        own.append(hyphens)
+        named = named or (index > bench_at and not word.startswith("-"))
+    return own, passed_on
