@@ -20,9 +20,11 @@ def main() -> int:
         ssh = Ssh(flags.accept_new, flags.ssh_config)
         try:
             session = Session(inventory, all_hosts(inventory, ssh), flags)
-            code = flags.verb(session)
-            if session.report.outcomes:
-                print(session.report.text(), flush=True)
+            try:
+                code = flags.verb(session)
+            finally:  # also what was done before something went wrong
+                if session.report.outcomes:
+                    print(session.report.text(), flush=True)
             return code if code is not None else session.report.exit_code()
         finally:
             ssh.close()

@@ -138,7 +138,7 @@ def _not_whole(session: Session) -> str:
     """What keeps the cluster from being whole; empty if nothing does."""
     found = session.on_all("restart", lambda host: host.call("status", {"patience_s": 10}))
     if len(found) < len(session.hosts):
-        return "a host does not answer"
+        raise HostError("a host does not answer, so nobody knows whether the cluster is whole; nothing more was restarted")
     for host, result in found.items():
         for name, each in result["services"].items():
             if not each["serves"]:

@@ -1,0 +1,110 @@
+"""Three nodes on this host, from the first deploy to the end. Not covered: a host that is started again."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+from rig import Rig, make_package, package_directory
+
+
+class Life(Rig):
+    def test_from_deploy_to_down(self):
+        self.write_file()
+        deploy = ("deploy", f"--package={self.package}")
+        self.assertIn("would send", self.must(0, *deploy, "--dry-run"))
+        self.assertFalse((self.folder / "trial.installed").exists())
+        self.assertIn(f"current version {package_directory(self.package)}", self.must(0, *deploy))
+        self.assertIn("nothing was done", self.must(0, *deploy))
+        self.must(0, "check")
+        self.assertIn("ok       run directory", self.must(0, "check", "--verbose", "--nodes=2"))
+        self.must(1, "status")
+        self.assertEqual(self.must(0, "start").count("started; serves"), 3)
+        self.assertEqual(self.must(0, "start").count("runs already; serves"), 3)
+        self.assertIn("membership: members 1, 2, 3; nothing is owed", self.must(0, "status"))
+        self.crash()
+        self.assertIn("node-2| ", self.must(0, "logs", "--lines=3"))
+        self.assertEqual(self.must(0, "restart", "--rolling").count("restarted; serves"), 3)
+        self.refuse_to_remove_what_runs()
+        self.collect()
+        self.assertEqual(self.must(0, "stop").count("told to, exit code 0"), 3)
+        self.assertEqual(self.must(0, "stop").count("did not run"), 3)
+        self.assertIn("exit code 0", self.verdict())
+        self.wipe()
+        self.must(0, "start", "--nodes=1,2,3")
+        self.must(0, "down", "--yes")
+        self.assertFalse((self.folder / "trial.installed").exists())
+        self.assertTrue((self.folder / "data/node-1/MANIFEST").exists(), "down leaves data")
+        self.assertIn("nothing was installed", self.must(0, "down", "--yes"))
+
+    def crash(self):
+        before = self.status()["node-2"]["pid"]
+        self.assertIn(f"process {before} killed", self.must(0, "kill", "2"))
+        until = time.monotonic() + 60
+        while not (found := self.status()["node-2"])["serves"] or found["pid"] == before:
+            self.assertLess(time.monotonic(), until, found)
+        self.assertEqual(found["restarts"], 1)
+
+    def refuse_to_remove_what_runs(self):
+        self.assertIn("stop the cluster first", self.must(3, "wipe", "--yes"))
+        self.assertIn("say --yes", self.must(2, "wipe"))
+        self.assertIn("'stop' first", self.must(3, "bench", "smallbank"))
+
+    def collect(self):
+        where = self.folder / "collected"
+        self.must(0, "collect", where)
+        self.assertIn("serves", (where / "localhost/node-1/log").read_text())
+        self.assertIn("granary ", json.loads((where / "localhost/host.json").read_text())["granary"])
+        self.assertIn("a new directory", self.must(2, "collect", where))
+
+    def verdict(self):
+        where = self.folder / "verified"
+        self.must(0, "collect", where)
+        return (where / "localhost/node-3/log-verify").read_text()
+
+    def wipe(self):
+        self.assertEqual(self.must(0, "wipe", "--yes").count("removed"), 4)
+        self.assertEqual(list((self.folder / "data").iterdir()), [])
+        self.assertFalse((self.folder / "run").exists())
+        self.assertEqual(self.must(0, "wipe", "--yes").count("had no data"), 3)
+
+    def test_another_version_is_refused_while_nodes_run_or_rolled_out(self):
+        self.write_file()
+        self.must(0, "deploy", f"--package={self.package}")
+        self.must(0, "start")
+        other = make_package(self.packages, "second")
+        self.assertIn(f"with version '{package_directory(self.package)}': stop", self.must(3, "deploy", f"--package={other}"))
+        self.must(0, "deploy", f"--package={other}", "--while-running")
+        self.assertIn(f"{package_directory(self.package)} (deployed: {package_directory(other)})", self.must(0, "status"))
+        self.must(0, "restart", "--rolling")
+        self.assertEqual({each["version"] for each in self.status().values()}, {package_directory(other)})
+        self.file.write_text(self.file.read_text().replace('"64MiB"', '"65MiB"'))
+        self.assertIn("has changed since it was deployed", self.must(3, "start"))
+        self.assertIn("by the cluster file of the last deploy", self.must(3, "deploy", f"--package={other}"))
+        self.must(0, "stop")
+        self.assertIn("cluster file", self.must(0, "deploy", f"--package={other}"))
+
+    def test_a_node_outlives_its_supervisor(self):
+        self.write_file(defaults="")
+        self.must(0, "deploy", f"--package={self.package}")
+        self.must(0, "start")
+        directory = self.folder / "trial.installed/services/node-1"
+        os.kill(json.loads((directory / "state.json").read_text())["supervisor"]["pid"], signal.SIGKILL)
+        self.assertIn("running, supervisor gone", self.must(0, "status"))
+        self.assertIn("without a supervisor", self.must(0, "start"))
+        self.assertIn("ended, without a supervisor", self.must(0, "stop"))
+
+    def test_bench_on_one_host(self):
+        self.write_file(defaults="")
+        self.must(0, "deploy", f"--package={self.package}")
+        report = self.folder / "report.json"
+        said = self.must(0, "bench", "smallbank", "--accounts=1000", "--seconds=1", "--warmup=0", "--repeat=1", f"--json={report}")
+        self.assertIn("2 of 2 conditions hold", said)
+        self.assertRegex(said, r"node-3 \| \[ +1 s\]")
+        self.assertGreater(json.loads(report.read_text())["Throughput (requests/second)"], 0)
+        self.assertIn("no such flag", self.must(2, "bench", "smallbank", "--frobnicate=1"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+"""What cluster.sh refuses, with which words and exit code, and that it has changed nothing then."""
+
+import io
+import shutil
+import subprocess
+import tarfile
+import unittest
+
+from rig import SCRIPT, Rig, make_package
+
+
+class Refusals(Rig):
+    def refused(self, code, words, *call):
+        self.assertIn(words, self.must(code, *call))
+        self.assertFalse((self.folder / "trial.installed").exists())
+
+    def test_the_command_line(self):
+        for words, code, said in [((), 2, "COMMAND"), (("dance",), 2, "dance"), (("start",), 2, "--cluster"), (("--help",), 0, "rolling"),
+                                  (("kill", "--cluster=x", "first"), 2, "first"), (("status", "--cluster=/nowhere"), 2, "no cluster file")]:
+            done = subprocess.run([SCRIPT, *words], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, code, words)
+            if words != ("--help",):
+                self.assertIn(said, done.stderr)
+
+    def test_the_cluster_file(self):
+        for text, words in [("[cluster", "cluster.toml: "), ("[cluster]\nname = 1\n[[node]]\nid = 1", "name is 1; expected text"),
+                            ('[cluster]\nname = "a"\n', "there are no nodes"), ('[cluster]\nname = "a"\n[[node]]\n', "no id of its own"),
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\n[[node]]\nid = 1', "the same id"),
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nhost = "h"', "needs an install_directory"),
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nhost = "-oProxyCommand=x"\ninstall_directory = "/x"', "is no name"),
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nssh_port = 0', "expected 1 to 65535")]:
+            self.file.write_text(text)
+            self.refused(2, words, "status")
+        self.file.unlink()
+
+    def test_a_node_that_the_file_does_not_have(self):
+        self.write_file()
+        self.refused(2, "has no node 7; it has 1, 2, 3", "kill", "7")
+        self.refused(2, "'x' is no number of a node", "stop", "--nodes=1,x")
+
+    def test_what_is_not_deployed(self):
+        self.write_file()
+        for verb in ("start", "stop", "status"):
+            self.refused(3, "run 'deploy' first", verb)
+        self.refused(0, "nothing is installed yet", "check")
+
+    def test_packages(self):
+        self.write_file()
+        self.refused(2, "there is no such file", "deploy", "--package=/nowhere.tar.gz")
+        self.refused(2, "is no release package: its name", "deploy", f"--package={self.file}")
+        beside = self.package.with_name(self.package.name + ".sha256")
+        kept = beside.read_text() if beside.exists() else None
+        beside.write_text("0" * 64 + "  x\n")
+        self.refused(2, "one of them is damaged", "deploy", f"--package={self.package}")
+        beside.unlink() if kept is None else beside.write_text(kept)
+
+    def test_a_package_that_is_of_another_version_than_its_name(self):
+        self.write_file()
+        self.assertIn("is named 'granary-9.9.9-linux-x86_64', but its program says",
+                      self.must(2, "deploy", f"--package={make_package(self.packages, 'misnamed', '9.9.9')}"))
+        self.assertEqual(list((self.folder / "trial.installed/versions").iterdir()), [])
+
+    def test_a_package_that_reaches_out_of_its_folder(self):
+        self.write_file()
+        path = self.packages / "granary-1.0-linux-x86_64.tar.gz"
+        with tarfile.open(path, "w:gz") as tar:
+            tar.addfile(tarfile.TarInfo("granary-1.0-linux-x86_64/../../../outside"), io.BytesIO())
+        self.assertIn("no plain file or folder within it", self.must(2, "deploy", f"--package={path}"))
+        self.assertFalse((self.folder / "outside").exists())
+
+    def test_directories_of_others(self):
+        self.write_file()
+        installed = self.folder / "trial.installed"
+        installed.mkdir()
+        (installed / "theirs").write_text("keep")
+        deploy = ("deploy", f"--package={self.package}")
+        self.assertIn("is not empty, and nothing in it is of a cluster", self.must(3, *deploy))
+        self.assertIn("nothing was installed", self.must(0, "down", "--yes"))
+        self.assertTrue((installed / "theirs").exists())
+        shutil.rmtree(installed)
+        self.must(0, *deploy)
+        self.file.write_text(self.file.read_text().replace('"trial"', '"other"').replace(
+            "[defaults]", f'[defaults]\ninstall_directory = "{installed}"'))
+        for call in (deploy, ("start",), ("down", "--yes"), ("wipe", "--yes")):
+            self.assertIn("has cluster 'trial' installed", self.must(3, *call))
+        self.write_file()
+
+    def test_keys_that_others_may_read(self):
+        key = self.folder / "key"
+        self.write_file('key_file = "key"')
+        self.refused(2, "'granary cluster key' makes one", "deploy", f"--package={self.package}")
+        key.write_text("ab" * 32)
+        key.chmod(0o644)
+        self.refused(2, "chmod 600", "deploy", f"--package={self.package}")
+
+    def test_data_of_others_are_not_wiped(self):
+        self.write_file()
+        self.must(0, "deploy", f"--package={self.package}")
+        data = self.folder / "data"
+        (data / "node-1/photo").write_text("keep")
+        (data / "node-2/MEMBER").write_text("granary member 2\nnode 2 of another\n")
+        (data / "node-3/MEMBER").write_text("granary member 2\nnode 3 of trial\n")
+        (data / "node-3/MANIFEST").write_text("")
+        (data / "node-3/notes").write_text("keep")
+        said = self.must(3, "wipe", "--yes")
+        self.assertIn("it has no MEMBER with 'node 1 of trial'", said)
+        self.assertIn("it has no MEMBER with 'node 2 of trial'", said)
+        self.assertIn("also has what is not ours: notes", said)
+        left = sorted(str(path.relative_to(data)) for path in data.rglob("*") if path.is_file())
+        self.assertEqual(left, ["node-1/photo", "node-2/MEMBER", "node-3/notes"])
+
+
+if __name__ == "__main__":
+    unittest.main()
