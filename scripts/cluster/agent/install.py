@@ -4,11 +4,10 @@ import hashlib
 import os
 import pathlib
 import subprocess
-import tarfile
 import time
 from typing import Any
 
-from . import channel, files, services, systemd, zookeeper
+from . import archives, channel, files, services, systemd, zookeeper
 from .place import Place
 from .trouble import Trouble
 
@@ -81,7 +80,7 @@ def _unpack(place: Place, package: "dict[str, Any]") -> bool:
     try:
         _receive(archive, package)
         folder.mkdir()
-        _extract(archive, folder)
+        archives.extract(archive, folder)
         top = folder / package["name"]
         _check_version(top, package)
         top.rename(version)
@@ -105,18 +104,6 @@ def _receive(archive: pathlib.Path, package: "dict[str, Any]") -> None:
         raise Trouble(f"the package cannot be written to '{archive.parent}': {error}") from error
     if digest.hexdigest() != package["sha256"]:
         raise Trouble(f"the package arrived with another hash, {digest.hexdigest()[:12]}..., than it was sent with; try again")
-
-
-def _extract(archive: pathlib.Path, folder: pathlib.Path) -> None:
-    with tarfile.open(archive) as tar:
-        for member in tar.getmembers():
-            parts = pathlib.PurePosixPath(member.name).parts
-            inside = not member.name.startswith("/") and ".." not in parts
-            link = member.issym() and not member.linkname.startswith("/") and ".." not in pathlib.PurePosixPath(member.linkname).parts
-            if not inside or not (member.isfile() or member.isdir() or link):
-                raise Trouble(f"the package has '{member.name}', which is no plain file or folder within it", 2)
-            member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
-            tar.extract(member, folder)
 
 
 def _check_version(top: pathlib.Path, package: "dict[str, Any]") -> None:

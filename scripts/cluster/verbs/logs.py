@@ -3,13 +3,14 @@
 import json
 import os
 import sys
-import tarfile
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..agent import archives
+from ..agent.trouble import Trouble
+from ..errors import HostError, UsageError
 from ..hosts import Host
 from ..session import Session
 
@@ -56,8 +57,10 @@ def collect(session: Session) -> None:
         with open(archive, "wb") as file:
             result = host.call("collect", {"nodes": [node.places() for node in host.nodes], "verify": not session.flags.no_verify},
                                on_event=lambda event: file.write(event["chunk"]) if "chunk" in event else None)
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder / _file_name(host), filter="data")
+        try:
+            archives.extract(archive, folder / _file_name(host))
+        except Trouble as trouble:
+            raise HostError(str(trouble)) from trouble
         archive.unlink()
         return result
 
