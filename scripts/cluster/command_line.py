@@ -65,6 +65,8 @@ def _add_deploy(add: object) -> None:
     command.add_argument("--package", metavar="FILE", help="granary-VERSION-linux-x86_64.tar.gz; default: the newest in build/release")
     command.add_argument("--supervisor", choices=["auto", "own", "systemd"], default="auto",
                          help="what starts nodes again; auto: systemd where it runs and we are root, else supervisors of our own")
+    command.add_argument("--program", metavar="NAME", type=_program,
+                         help="an application's own node: bin/NAME of the package runs, with --cluster and --id, in place of `granary node`")
     command.add_argument("--while-running", action="store_true",
                          help="also where another version runs: nodes take the new one when they are restarted ('restart --rolling')")
     command.add_argument("--with-zookeeper", action="store_true",
@@ -104,6 +106,12 @@ def _add_others(add: object) -> None:
                                 ("down", remove.down, "stop all nodes, and remove what deploy installed")):
         command = add(name, verb, summary, nodes=False)
         command.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _program(text: str) -> str:
+    if not re.fullmatch(r"[\w][\w.+-]*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no file's name")
+    return text
 
 
 def _seconds(text: str) -> float:

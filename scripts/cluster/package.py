@@ -39,7 +39,7 @@ def find(given: Optional[str], root: Path) -> Package:
             raise UsageError(f"--package={given}: there is no such file")
         return load(path)
     build = root / "build" / "release"
-    found = [path for path in build.glob("granary-*.tar.gz") if NAME.fullmatch(path.name)] if build.is_dir() else []
+    found = [path for folder in (build, build / "packages") for path in folder.glob("granary-*.tar.gz") if NAME.fullmatch(path.name)]
     if not found:
         raise UsageError(f"there is no release package in '{build}'; make one by '{HOW_TO_MAKE}', or name one by --package=FILE")
     return load(max(found, key=lambda path: path.stat().st_mtime))

@@ -8,7 +8,7 @@ import pathlib
 import re
 from typing import Any, Optional
 
-from . import files, services
+from . import files, services, zookeeper
 from .place import Place
 from .trouble import Trouble
 
@@ -24,6 +24,18 @@ def wipe(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         if name.startswith("node-") and found["pid"]:
             raise Trouble(f"{name} runs, process {found['pid']}: stop the cluster first")
     return {f"node-{node['id']}": _wipe_node(place.cluster, node) for node in arguments["nodes"]}
+
+
+def wipe_zookeeper(place: Place) -> "dict[str, Any]":
+    """Ends the ZooKeeper servers that deploy set up, and removes what they know: the cluster is a new one then."""
+    removed = []
+    for server in place.deployed().get("zookeepers", []):
+        services.stop(place, {"services": [server["name"]]})
+        path = zookeeper.directory(place, server["name"]) / "data" / "version-2"
+        if path.is_dir():
+            files.remove_tree(path)
+            removed.append(str(path))
+    return {"removed": removed}
 
 
 def wipe_run_directory(directory: str, cluster: str) -> "list[str]":

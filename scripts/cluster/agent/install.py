@@ -40,14 +40,17 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         done.append("cluster file")
     _agent(place, arguments["modules"])
     supervisor = _supervisor(place, arguments["supervisor"])
-    if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"]):
+    if arguments["program"] and not os.access(place.versions / package["directory"] / "bin" / arguments["program"], os.X_OK):
+        raise Trouble(f"--program={arguments['program']}: the package has no bin/{arguments['program']}", 2)
+    if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], arguments["program"]):
         done.append(f"unit {systemd.UNIT}")
     if _point(place, package["directory"]):
         done.append(f"current version {package['directory']}")
     _prune(place, package["directory"])
     servers = [zookeeper.configure(place, each, arguments["ensemble"]) for each in arguments["zookeepers"]]
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
-                "zookeepers": servers, "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
+                "zookeepers": servers,
+                "program": arguments["program"], "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
                 "handed_out": handed_out}
     before = place.deployed()
     if before.get("zookeepers", []) != servers:

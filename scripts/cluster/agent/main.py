@@ -18,6 +18,11 @@ def show_log(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     return {}
 
 
+def wipe_zookeeper(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
+    place.require()
+    return data.wipe_zookeeper(place)
+
+
 def wipe_run_directory(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     place.require()
     return {"removed": data.wipe_run_directory(arguments["run_directory"], place.cluster)}
@@ -29,6 +34,7 @@ VERBS: "dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]" = {
     "install": install.install,
     "start": services.start,
     "stop": services.stop,
+    "restart": services.restart,
     "await_serving": services.await_serving,
     "kill": services.kill,
     "status": services.status,
@@ -36,6 +42,7 @@ VERBS: "dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]" = {
     "run": run.run,
     "wipe": data.wipe,
     "wipe_run_directory": wipe_run_directory,
+    "wipe_zookeeper": wipe_zookeeper,
     "down": remove.down,
     "collect": collect.collect,
 }

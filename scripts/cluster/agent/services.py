@@ -48,9 +48,15 @@ def job(place: Place, name: str) -> "dict[str, Any]":
         if server["name"] == name:
             return common | {"command": server["command"]}
     node = name.removeprefix("node-")
-    command = [str(place.program()), "node", f"--cluster={place.file}", f"--id={node}"]
+    command = [*node_words(place), f"--cluster={place.file}", f"--id={node}"]
     return common | {"command": command, "serves": rf"^node {node} of \d+ serves$", "serves_not": "starts again with its data",
                      "final_codes": FINAL_CODES}
+
+
+def node_words(place: Place) -> "list[str]":
+    """What runs a node: `granary node`, or an application's own program, which the package has, too."""
+    own_program = place.deployed().get("program")
+    return [str(place.current / "bin" / own_program)] if own_program else [str(place.program()), "node"]
 
 
 def start(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -65,6 +71,15 @@ def stop(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """Ends services in order, all at the same time, since nodes may wait for each other."""
     place.require()
     return _each(place, arguments, lambda name: backend(place, name).stop(place, name))
+
+
+def restart(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Ends one service, starts it again, and waits until it serves. Without pauses between, since its keys are away meanwhile."""
+    stopped = stop(place, arguments)
+    if not all(each["ok"] for each in stopped.values()):
+        return {"results": stopped, "states": {}}
+    started = start(place, arguments)
+    return {"results": started, "states": await_serving(place, arguments)}
 
 
 def _each(place: Place, arguments: "dict[str, Any]", action: Any) -> "dict[str, Any]":

@@ -25,7 +25,7 @@ After=network-online.target
 StartLimitIntervalSec=0
 
 [Service]
-ExecStart={directory}/current/bin/granary node --cluster={directory}/cluster.toml --id=%i
+ExecStart={directory}/current/bin/{program} --cluster={directory}/cluster.toml --id=%i
 WorkingDirectory={directory}
 {user}Restart=on-failure
 RestartForceExitStatus=6
@@ -52,18 +52,18 @@ def unit_path() -> pathlib.Path:
     return pathlib.Path(os.environ.get("GRANARY_UNIT_DIRECTORY", "/etc/systemd/system")) / UNIT
 
 
-def unit_text(place: Place) -> str:
+def unit_text(place: Place, program: str) -> str:
     owner = place.directory.stat().st_uid
     user = f"User={pwd.getpwuid(owner).pw_name}\n" if owner != 0 else ""
-    return UNIT_TEXT.format(cluster=place.cluster, directory=place.directory, user=user)
+    return UNIT_TEXT.format(cluster=place.cluster, directory=place.directory, user=user, program=program or "granary node")
 
 
-def install(place: Place, nodes: "list[int]") -> bool:
+def install(place: Place, nodes: "list[int]", program: str) -> bool:
     """Puts the unit into place, and enables the nodes at boot. Returns whether that changed anything."""
     path = unit_path()
     if path.exists() and f"installed in {place.directory}\n" not in path.read_text():
         raise Trouble(f"'{path}' is not of cluster '{place.cluster}'; a host has one cluster by systemd, others by --supervisor=own")
-    changed = files.write(path, unit_text(place))
+    changed = files.write(path, unit_text(place, program))
     if changed:
         call("daemon-reload")
     call("enable", "--quiet", *(instance(f"node-{node}") for node in nodes))

@@ -25,7 +25,7 @@ def deploy(session: Session) -> None:
         directories = [session.inventory.run_directory] + [path for node in host.nodes for path in node.directories()]
         return {"package": package.facts(), "file_text": session.inventory.text, "directories": directories,
                 "secrets": secrets, "modules": host.modules, "nodes": [node.id for node in host.nodes],
-                "supervisor": session.flags.supervisor, "while_running": session.flags.while_running,
+                "supervisor": session.flags.supervisor, "while_running": session.flags.while_running, "program": session.flags.program or "",
                 "zookeepers": [each for each in ensemble if each["host"] == host.label], "ensemble": ensemble}
 
     def one(host: Host) -> "dict[str, Any]":

@@ -1,8 +1,10 @@
 """wipe: removes data; down: removes what deploy installed."""
 
 import sys
+from typing import Any
 
 from ..errors import UsageError
+from ..hosts import Host
 from ..session import Session
 
 
@@ -18,43 +20,75 @@ def _confirm(session: Session, what: str) -> None:
 
 
 def wipe(session: Session) -> None:
+    """Each step only once the one before went well on all hosts: a node's data and the membership belong together."""
     inventory = session.inventory
     if session.dry_run:
         for host in session.hosts:
             directories = [path for node in host.nodes for path in node.directories()]
-            session.report.add(host.label, "wipe", "would remove the data of " + ", ".join([*directories, inventory.run_directory]))
+            what = ", ".join([*directories, inventory.run_directory])
+            session.report.add(host.label, "wipe", f"would remove the data of {what}")
         return
     _confirm(session, f"removes all data of cluster '{inventory.name}': {len(inventory.nodes)} nodes")
-    running = session.on_all("wipe", lambda host: host.call("status", {"patience_s": 0.1}))
-    for host, result in running.items():
+    for step in (_refuse_running, _wipe_nodes, _wipe_membership):
+        step(session)
+        if session.report.exit_code():
+            return
+
+
+def _refuse_running(session: Session) -> None:
+    for host, result in session.on_all("wipe", lambda host: host.call("status", {"patience_s": 0.1})).items():
         for name, each in result["services"].items():
             if name.startswith("node-") and each["pid"]:
-                session.report.add(host.label, name, f"runs, process {each['pid']}: stop the cluster first; nothing was removed", ok=False)
-    if session.report.exit_code():
-        return
-    results = session.on_all("wipe", lambda host: host.call("wipe", {"nodes": [node.places() for node in host.nodes]}))
-    for host, result in results.items():
+                why = f"runs, process {each['pid']}: stop the cluster first; nothing was removed"
+                session.report.add(host.label, name, why, ok=False)
+
+
+def _wipe_nodes(session: Session) -> None:
+    def one(host: Host) -> "dict[str, Any]":
+        return host.call("wipe", {"nodes": [node.places() for node in host.nodes]})
+
+    for host, result in session.on_all("wipe", one).items():
         for name, each in result.items():
             removed = [f"removed {path}" for path in each["removed"]] or ([] if each["left"] else ["had no data"])
             session.report.add(host.label, name, "\n".join(removed + each["left"]), ok=not each["left"])
-    if session.report.exit_code():
-        return
-    done = session.on_all("wipe", lambda host: host.call("wipe_run_directory", {"run_directory": inventory.run_directory}))
-    for host, result in done.items():
+
+
+def _wipe_membership(session: Session) -> None:
+    """What the membership knows of the cluster: nodes without data would be refused by it."""
+    inventory = session.inventory
+    where = {"run_directory": inventory.run_directory}
+    for host, result in session.on_all("wipe", lambda host: host.call("wipe_run_directory", where)).items():
         for path in result["removed"]:
             session.report.add(host.label, "run directory", f"removed {path}")
+    if inventory.membership.get("kind") != "zookeeper":
+        return
+    removed = False
+    for host, result in session.on_all("wipe", lambda host: host.call("wipe_zookeeper")).items():
+        for path in result["removed"]:
+            session.report.add(host.label, "ZooKeeper", f"removed {path}")
+            removed = True
+    if not removed:
+        place = inventory.membership.get("chroot") or "/"
+        session.report.add("ZooKeeper", "membership", f"what '{place}' has of the cluster stays, since deploy did not set up the ensemble.\n"
+                           f"Remove it there (zkCli.sh: deleteall {place}) before the next start")
 
 
 def down(session: Session) -> None:
     if session.dry_run:
         for host in session.hosts:
-            session.report.add(host.label, "down", f"would stop {', '.join(session.services(host))}, and remove {host.entry.install_directory}")
+            nodes = ", ".join(session.services(host))
+            session.report.add(host.label, "down", f"would stop {nodes}, and remove {host.entry.install_directory}")
         return
     _confirm(session, f"stops cluster '{session.inventory.name}' and removes what deploy installed; data of nodes stay")
-    nodes = session.on_all("down", lambda host: host.call("inspect", {"package": {"directory": "-"}}))
-    ready = [host for host in nodes]
-    session.on_all("down", lambda host: host.call("stop", {"services": [f"node-{node}" for node in nodes[host]["deployed"]["nodes"]]})
-                   if nodes[host]["deployed"] else None, ready)  # all nodes of the cluster together, then what they rest on
-    for host, result in session.on_all("down", lambda host: host.call("down"), ready).items():
+    found = session.on_all("down", lambda host: host.call("inspect", {"package": {"directory": "-"}}))
+    hosts = list(found)
+
+    def stop_nodes(host: Host) -> None:
+        deployed = found[host]["deployed"]
+        if deployed:
+            host.call("stop", {"services": [f"node-{node}" for node in deployed["nodes"]]})
+
+    session.on_all("down", stop_nodes, hosts)  # all nodes of the cluster, before any host takes away what they rest on
+    for host, result in session.on_all("down", lambda host: host.call("down"), hosts).items():
         lines = [f"removed {path}" for path in result["removed"]] + result["left"]
         session.report.add(host.label, "down", "\n".join(lines) or "nothing was installed")

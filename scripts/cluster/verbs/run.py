@@ -111,11 +111,10 @@ def _restart_rolling(session: Session) -> None:
     _await_whole(session, "before anything was restarted")
     for node in nodes:
         host, began = session.host_of(node.id), time.monotonic()
-        for verb in ("stop", "start"):
-            result = host.call(verb, {"services": [node.service]})[node.service]
-            if not result["ok"]:
-                raise HostError(f"{host.label}: {node.service}: {verb}: {result['what']}; the nodes after it were not restarted")
-        state = host.call("await_serving", {"services": [node.service], "seconds": session.flags.timeout})[node.service]
+        answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout})
+        result, state = answer["results"][node.service], answer["states"].get(node.service)
+        if not result["ok"]:
+            raise HostError(f"{host.label}: {node.service}: {result['what']}; the nodes after it were not restarted")
         seconds = time.monotonic() - began
         if not state["serves"]:
             _report_serving(session, host, node.service, "restarted", state, seconds)

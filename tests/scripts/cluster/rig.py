@@ -40,19 +40,18 @@ def version():
     return said.split()[1]
 
 
-def make_package(folder, build="first", named=None):
-    """granary-VERSION-linux-x86_64.tar.gz. Two builds differ in a file only, and so in their hash."""
+def make_package(folder, build="first", named=None, program=None):
+    """granary-VERSION-linux-x86_64.tar.gz, with `program` in its bin/, too. Two builds differ in a file only, and so in their hash."""
     name = f"granary-{named or version()}-linux-x86_64"
     folder = folder / build
     folder.mkdir(parents=True)
-    program = folder / "granary"
-    if shutil.which("strip"):
-        subprocess.run(["strip", "-o", program, GRANARY], check=True)
-    else:
-        shutil.copy(GRANARY, program)
     path = folder / f"{name}.tar.gz"
     with tarfile.open(path, "w:gz", compresslevel=1) as tar:
-        tar.add(program, f"{name}/bin/granary")
+        for source in [GRANARY] + ([program] if program else []):
+            small = folder / source.name
+            if not shutil.which("strip") or subprocess.run(["strip", "-o", small, source], check=False).returncode != 0:
+                shutil.copy(source, small)
+            tar.add(small, f"{name}/bin/{source.name}")
         info = tarfile.TarInfo(f"{name}/BUILD")
         info.size = len(build)
         tar.addfile(info, io.BytesIO(build.encode()))
