@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs, starts, watches and ends the nodes of a cluster, on this host or on others by ssh; docs/deployment.md tells how.
+# Installs, starts, watches and ends the nodes of a cluster, on this host or on others by ssh: docs/deployment.md.
 #
 #   scripts/cluster.sh COMMAND --cluster=FILE [flags]
 #   scripts/cluster.sh --help
 #   scripts/cluster.sh COMMAND --help
 #
-# Needs Python 3.11 here (PYTHON names one that is not python3) and 3.9 on the hosts. Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 something did not work on some host.
+# Needs Python 3.11 here (PYTHON names one that is not python3) and 3.9 on the hosts. Exit codes: 0 ok, 1 a check failed,
+# 2 wrong usage, 3 something did not work on some host.
 
 set -euo pipefail
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)

@@ -1,1 +1,1 @@
-"""scripts/cluster.sh: the nodes of a cluster, from one place. docs/deployment.md is for users; verbs/ has a module for each command."""
+"""scripts/cluster.sh: the nodes of a cluster, from one place. docs/deployment.md is for users."""

@@ -3,7 +3,8 @@
 import sys
 
 if sys.version_info < (3, 11):
-    print(f"cluster.sh: Python 3.11 or newer is needed, and '{sys.executable}' is none; PYTHON=... names another", file=sys.stderr)
+    print(f"cluster.sh: Python 3.11 or newer is needed, and '{sys.executable}' is none; PYTHON=... names another",
+          file=sys.stderr)
     sys.exit(3)
 
 from .command_line import parse

@@ -24,11 +24,12 @@ def parse(words: "list[str]") -> argparse.Namespace:
     """Ends the program where --help is asked for or the words are wrong."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="cluster.sh", formatter_class=formatter, epilog=EPILOG,
-                                     description="Installs, starts, watches and ends the nodes of a cluster, from one place.")
+                                     description="Installs, starts, watches and ends the nodes of a cluster.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     common = _common()
 
-    def add(name: str, verb: object, summary: str, description: str = "", dry: bool = True, nodes: bool = True) -> argparse.ArgumentParser:
+    def add(name: str, verb: object, summary: str, description: str = "", dry: bool = True,
+            nodes: bool = True) -> argparse.ArgumentParser:
         text = f"{summary[0].upper()}{summary[1:]}. {description}"
         command = commands.add_parser(name, help=summary, description=text, parents=[common], formatter_class=formatter)
         if dry:
@@ -58,17 +59,23 @@ def _common() -> argparse.ArgumentParser:
 
 def _add_deploy(add: object) -> None:
     command = add("check", status.check, "can the hosts be reached, and could they run the nodes?",
-                  "Before deploy: whether each host answers. After it: `granary cluster check` for each node.", dry=False)
+                  "Before deploy: whether each host answers. After it: `granary cluster check` for each node.",
+                  dry=False)
     command.add_argument("--verbose", action="store_true", help="show what was found good, too")
     command = add("deploy", deploy.deploy, "install Granary and the cluster file on all hosts",
-                  "Done twice, it does nothing the second time.\nRefused where nodes of another version run.", nodes=False)
-    command.add_argument("--package", metavar="FILE", help="granary-VERSION-linux-x86_64.tar.gz; default: the newest in build/release")
+                  "Done twice, it does nothing the second time.\nRefused where nodes of another version run.",
+                  nodes=False)
+    command.add_argument("--package", metavar="FILE",
+                         help="granary-VERSION-linux-x86_64.tar.gz; default: the newest in build/release")
     command.add_argument("--supervisor", choices=["auto", "own", "systemd"], default="auto",
-                         help="what starts nodes again; auto: systemd where it runs and we are root, else supervisors of our own")
+                         help="what starts nodes again; auto: systemd where it runs and we are root, else supervisors "
+                              "of our own")
     command.add_argument("--program", metavar="NAME", type=_program,
-                         help="an application's own node: bin/NAME of the package runs, with --cluster and --id, in place of `granary node`")
+                         help="an application's own node: bin/NAME of the package runs, with --cluster and --id, in "
+                              "place of `granary node`")
     command.add_argument("--while-running", action="store_true",
-                         help="also where another version runs: nodes take the new one when they are restarted ('restart --rolling')")
+                         help="also where another version runs: nodes take the new one when they are restarted "
+                              "('restart --rolling')")
     command.add_argument("--with-zookeeper", action="store_true",
                          help="also set up the ZooKeeper servers of [membership] on the cluster's hosts, to try")
 
@@ -77,7 +84,8 @@ def _add_runs(add: object) -> None:
     for name, verb, summary in (("start", run.start, "start all nodes, and wait until they serve"),
                                 ("restart", run.restart, "stop and start all nodes, or one after the other")):
         command = add(name, verb, summary)
-        command.add_argument("--timeout", metavar="SECONDS", type=_seconds, default=120, help="how long to wait until nodes serve (120)")
+        command.add_argument("--timeout", metavar="SECONDS", type=_seconds, default=120,
+                             help="how long to wait until nodes serve (120)")
         command.add_argument("--no-wait", action="store_true", help="do not wait until they serve")
         if name == "restart":
             command.add_argument("--rolling", action="store_true",
@@ -130,8 +138,9 @@ OF_BENCH = ("--cluster=", "--ssh-config=", "--accept-new", "--dry-run")
 
 
 def _split(words: "list[str]") -> "tuple[list[str], list[str]]":
-    """Our own words, and after `bench NAME` those that are passed on to granary. --dry_run is --dry-run, as granary's flags have
-    underscores."""
+    """Our own words, and after `bench NAME` those that are passed on to granary. --dry_run is --dry-run, since
+    granary's flags have underscores.
+    """
     own, passed_on = [], []
     bench_at = words.index("bench") if "bench" in words else len(words)
     named = False

@@ -63,7 +63,8 @@ class Host:
         """Returns the result of a verb of agent/main.py. A HostError says what went wrong there."""
         call = {"modules": self.modules, "verb": verb,
                 "arguments": {"directory": self.entry.install_directory, "cluster": self.cluster} | (arguments or {})}
-        process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
         said: "list[bytes]" = []
         threads = [threading.Thread(target=_send, args=(process, call, payload)),
                    threading.Thread(target=lambda: said.append(process.stderr.read()))]
@@ -130,7 +131,8 @@ class Ssh:
     """The connections of one run of cluster.sh. They are closed at its end."""
 
     def __init__(self, accept_new: bool, config: Optional[str]) -> None:
-        self.options = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]
+        self.options = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10",
+                        "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]
         if accept_new:
             self.options += ["-o", "StrictHostKeyChecking=accept-new"]
         if config is not None:
@@ -155,9 +157,11 @@ class Ssh:
             if access in self.connected:
                 return
             with tempfile.TemporaryFile() as said:
-                command = ["ssh", "-M", "-N", "-f", "-o", "ControlPersist=yes", *self._common(access), "--", access.address]
+                command = ["ssh", "-M", "-N", "-f", "-o", "ControlPersist=yes", *self._common(access), "--",
+                           access.address]
                 try:
-                    code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False).returncode
+                    code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                                          check=False).returncode
                 except FileNotFoundError as error:
                     raise HostError("there is no ssh client here; install Debian's package openssh-client") from error
                 said.seek(0)
@@ -175,7 +179,8 @@ class Ssh:
 
 def all_hosts(inventory: Inventory, ssh: Ssh) -> "list[Host]":
     modules = agent_modules()
-    return [SshHost(inventory.name, entry, modules, ssh) if entry.access.address else Host(inventory.name, entry, modules)
+    name = inventory.name
+    return [SshHost(name, entry, modules, ssh) if entry.access.address else Host(name, entry, modules)
             for entry in inventory.hosts]
 
 

@@ -17,7 +17,8 @@ from .errors import UsageError
 # Keys whose values are paths, which count from the file's folder.
 PATHS = {"cluster": ("run_directory", "key_file"), "membership": ("password_file",), "clock": ("pmc_socket",),
          "node": ("data_directory", "reliable_directory", "log_directories", "install_directory")}
-OF_EACH_NODE = ("data_directory", "reliable_directory", "log_directories")  # in [defaults]: the directory above all nodes' own
+# In [defaults] they are the directories above all nodes' own.
+OF_EACH_NODE = ("data_directory", "reliable_directory", "log_directories")
 TEXTS = ("host", "address", "ssh_host", "ssh_user", "install_directory", "data_directory", "reliable_directory", "http")
 HEADING = """Written by scripts/cluster.sh deploy from {file}.
 Its paths are absolute, since they counted from that file's folder. Change that file, and deploy again."""
@@ -91,7 +92,8 @@ class Inventory:
         for host in self.hosts:
             if any(node.id == node_id for node in host.nodes):
                 return host
-        raise UsageError(f"'{self.file}' has no node {node_id}; it has {', '.join(str(node.id) for node in self.nodes)}")
+        raise UsageError(f"'{self.file}' has no node {node_id}; it has "
+                         f"{', '.join(str(node.id) for node in self.nodes)}")
 
 
 def is_this_host(name: str) -> bool:
@@ -147,13 +149,17 @@ class _Reader:
         access = self._access(texts, values.get("ssh_port", 22), where)
         install = texts["install_directory"]
         if access.address and not install:
-            raise UsageError(f"{self.file}: node {number} is reached by ssh, so it needs an install_directory, such as \"/opt/granary\"")
+            raise UsageError(f"{self.file}: node {number} is reached by ssh, so it needs an install_directory, such as "
+                             "\"/opt/granary\"")
         entry = hosts.setdefault(access, HostEntry(access, install or self.default_install))
         if entry.install_directory != (install or self.default_install):
-            raise UsageError(f"{self.file}: nodes {entry.nodes[0].id} and {number} of {access.label} have different values of install_directory")
-        own = {key: value if key in table else _below(value, number) for key, value in self._own_directories(values).items()}
-        entry.nodes.append(Node(id=number, host=texts["host"] or "localhost", address=texts["address"], http=texts["http"],
-                                data_directory=own.get("data_directory", ""), reliable_directory=own.get("reliable_directory", ""),
+            raise UsageError(f"{self.file}: nodes {entry.nodes[0].id} and {number} of {access.label} have different "
+                             f"values of install_directory")
+        own = {key: values[key] if key in table else _below(values[key], number)
+               for key in OF_EACH_NODE if key in values}
+        entry.nodes.append(Node(id=number, host=texts["host"] or "localhost", address=texts["address"],
+                                http=texts["http"], data_directory=own.get("data_directory", ""),
+                                reliable_directory=own.get("reliable_directory", ""),
                                 log_directories=tuple(own.get("log_directories", []))))
 
     def _access(self, texts: "dict[str, str]", port: Any, where: str) -> Access:
@@ -166,9 +172,6 @@ class _Reader:
         if not texts["ssh_host"] and is_this_host(host):
             return Access()
         return Access(texts["ssh_host"] or host, texts["ssh_user"], port)
-
-    def _own_directories(self, values: "dict[str, Any]") -> "dict[str, Any]":
-        return {key: values[key] for key in OF_EACH_NODE if key in values}
 
     def _table(self, name: str) -> "dict[str, Any]":
         table = self.tables.get(name, {})

@@ -1,4 +1,4 @@
-"""The release package: a granary-VERSION-linux-x86_64.tar.gz with one folder of that name in it, and its hash in a file beside it."""
+"""The release package: granary-VERSION-linux-x86_64.tar.gz with one folder of that name, and its hash beside it."""
 
 import hashlib
 import re
@@ -39,9 +39,11 @@ def find(given: Optional[str], root: Path) -> Package:
             raise UsageError(f"--package={given}: there is no such file")
         return load(path)
     build = root / "build" / "release"
-    found = [path for folder in (build, build / "packages") for path in folder.glob("granary-*.tar.gz") if NAME.fullmatch(path.name)]
+    found = [path for folder in (build, build / "packages") for path in folder.glob("granary-*.tar.gz")
+             if NAME.fullmatch(path.name)]
     if not found:
-        raise UsageError(f"there is no release package in '{build}'; make one by '{HOW_TO_MAKE}', or name one by --package=FILE")
+        raise UsageError(f"there is no release package in '{build}'; make one by '{HOW_TO_MAKE}', or name one by "
+                         "--package=FILE")
     return load(max(found, key=lambda path: path.stat().st_mtime))
 
 
@@ -56,7 +58,8 @@ def load(path: Path) -> Package:
     if beside.exists():
         said = beside.read_text(encoding="utf-8").split()
         if not said or said[0].lower() != digest:
-            raise UsageError(f"'{path}' has the hash {digest}, and '{beside}' says {said[0] if said else 'nothing'}: one of them is damaged")
+            raise UsageError(f"'{path}' has the hash {digest}, and '{beside}' says {said[0] if said else 'nothing'}: "
+                             "one of them is damaged")
     else:
         try:
             beside.write_text(f"{digest}  {path.name}\n", encoding="utf-8")

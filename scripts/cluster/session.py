@@ -23,7 +23,8 @@ class Session:
     def dry_run(self) -> bool:
         return bool(getattr(self.flags, "dry_run", False))
 
-    def on_all(self, subject: str, action: "Callable[[Host], Any]", hosts: "Optional[list[Host]]" = None) -> "dict[Host, Any]":
+    def on_all(self, subject: str, action: "Callable[[Host], Any]",
+               hosts: "Optional[list[Host]]" = None) -> "dict[Host, Any]":
         """Results of the hosts that could do it; the others are in the report."""
         results = {}
         for host, result in on_all(self.hosts if hosts is None else hosts, action):
@@ -44,7 +45,7 @@ class Session:
         chosen = set()
         for word in self.flags.nodes.split(","):
             if not word.isdigit():
-                raise UsageError(f"--nodes={self.flags.nodes}: '{word}' is no number of a node; expected numbers as 1,3")
+                raise UsageError(f"--nodes={self.flags.nodes}: '{word}' is no number of a node; expected as 1,3")
             self.inventory.host_of(int(word))
             chosen.add(int(word))
         return chosen

@@ -13,22 +13,27 @@ PEER_PORT, ELECTION_PORT = 1000, 2000  # beside the port for clients
 
 
 def ensemble(session: Session) -> "list[dict[str, Any]]":
-    """The servers of [membership], each with the host that runs it. Their ports among themselves lie 1000 and 2000 above that for clients."""
+    """The servers of [membership], each with the host that runs it. Their ports among themselves lie 1000 and 2000
+    above that for clients.
+    """
     membership = session.inventory.membership
     if membership.get("kind") != "zookeeper":
-        raise UsageError(f"--with-zookeeper: {session.inventory.file} has membership \"local\"; write kind = \"zookeeper\" and servers = "
-                         "[...] with one server or three")
+        raise UsageError(f"--with-zookeeper: {session.inventory.file} has membership \"local\"; write kind = "
+                         "\"zookeeper\" and servers = [...] with one server or three")
     places = membership.get("servers") or []
     if len(places) not in (1, 3, 5):
-        raise UsageError(f"--with-zookeeper: [membership] names {len(places)} servers; an ensemble has 3, or 5, or 1 to try")
+        raise UsageError(f"--with-zookeeper: [membership] names {len(places)} servers; an ensemble has 3, or 5, or 1 "
+                         "to try")
     servers = []
     for number, place in enumerate(places, start=1):
         name, _, port_text = place.rpartition(":")
         if not name or not port_text.isdigit() or int(port_text) + ELECTION_PORT > 65535:
-            raise UsageError(f"--with-zookeeper: server '{place}': expected host:port, with a port up to {65535 - ELECTION_PORT}")
+            raise UsageError(f"--with-zookeeper: server '{place}': expected host:port, with a port up to "
+                             f"{65535 - ELECTION_PORT}")
         host = _host_for(session, name)
         servers.append({"name": f"zookeeper-{number}", "number": number, "host": host.label, "address": _address(name),
-                        "port": int(port_text), "peer_port": int(port_text) + PEER_PORT, "election_port": int(port_text) + ELECTION_PORT})
+                        "port": int(port_text), "peer_port": int(port_text) + PEER_PORT,
+                        "election_port": int(port_text) + ELECTION_PORT})
     return servers
 
 
@@ -40,7 +45,8 @@ def _host_for(session: Session, name: str) -> Host:
         if is_this_host(name) and not host.entry.access.address:
             return host
     known = ", ".join(host.label for host in session.hosts)
-    raise UsageError(f"--with-zookeeper: server '{name}' is on none of the cluster's hosts ({known}); name it by a node's host or address")
+    raise UsageError(f"--with-zookeeper: server '{name}' is on none of the cluster's hosts ({known}); name it by a "
+                     "node's host or address")
 
 
 def _address(name: str) -> str:

@@ -8,7 +8,7 @@ from .trouble import Trouble
 
 
 def extract(archive: pathlib.Path, folder: pathlib.Path) -> None:
-    """Unpacks files, folders, and links that stay within. Newer tarfile modules have a filter for that; Debian 12's has none."""
+    """Unpacks files, folders, and links that stay within. Debian 12's tarfile has no filter for that yet."""
     with tarfile.open(archive) as tar:
         for member in tar.getmembers():
             if not _stays_inside(member):

@@ -1,7 +1,8 @@
 """How a call and its answer travel: one line of JSON in, lines of JSON out.
 
 In:  {"modules": {...}, "verb": NAME, "arguments": {...}}, then the bytes of a file, if the verb takes one.
-Out: {"line": TEXT, ...} for what happens meanwhile, {"chunk": BASE64} for a file's bytes, and at last {"result": ...} or {"error": TEXT}.
+Out: {"line": TEXT, ...} for what happens meanwhile, {"chunk": BASE64} for a file's bytes, at last {"result": ...} or
+     {"error": TEXT}.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Gathers what somebody needs who looks into a cluster's trouble: logs, states, versions, what `granary log verify` says."""
+"""Gathers what somebody needs who looks into trouble: logs, states, versions, verdicts of `granary log verify`."""
 
 import io
 import json
@@ -37,9 +37,11 @@ def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def _host(place: Place) -> "dict[str, Any]":
-    return {"name": platform.node(), "system": platform.platform(), "python": platform.python_version(), "cpus": os.cpu_count(),
+    return {"name": platform.node(), "system": platform.platform(), "python": platform.python_version(),
+            "cpus": os.cpu_count(),
             "load": os.getloadavg(), "granary": _said(place, ["--version"], 30)[1].strip(),
-            "rings": _said(place, ["rings"], 30)[1], "check": _said(place, ["cluster", "check", str(place.file)], 60)[1]}
+            "rings": _said(place, ["rings"], 30)[1],
+            "check": _said(place, ["cluster", "check", str(place.file)], 60)[1]}
 
 
 def _said(place: Place, words: "list[str]", patience_s: float) -> "tuple[int, str]":
@@ -61,8 +63,9 @@ def _add_text(tar: tarfile.TarFile, name: str, text: str) -> None:
 
 def _add_logs(tar: tarfile.TarFile, place: Place, name: str) -> None:
     if services.backend(place, name) is systemd:
-        done = subprocess.run(["journalctl", f"--unit={systemd.instance(name)}", "--output=short-iso-precise", "--no-pager",
-                               "--lines=200000"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(["journalctl", f"--unit={systemd.instance(name)}", "--output=short-iso-precise",
+                               "--no-pager", "--lines=200000"],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         _add_text(tar, f"{name}/log", done.stdout)
         return
     for path in sorted(pathlib.Path(place.service(name)).glob("*")):

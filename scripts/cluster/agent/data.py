@@ -1,4 +1,4 @@
-"""Removes what nodes have stored. A directory is touched only if its own files say that it is this node's, or if it is empty.
+"""Removes what nodes have stored: of directories whose own files say that they are this node's, or empty ones.
 
 The file that says so goes last, so that what was begun can be ended by another try.
 """
@@ -54,7 +54,8 @@ def _is_membership_of(path: pathlib.Path, cluster: str) -> bool:
     if not path.exists():
         return True
     configurations = [files.read_json(each) for each in path.glob("configuration.*")]
-    return not path.is_symlink() and all(isinstance(each, dict) and each.get("cluster") == cluster for each in configurations)
+    ours = (isinstance(each, dict) and each.get("cluster") == cluster for each in configurations)
+    return not path.is_symlink() and all(ours)
 
 
 def _wipe_node(cluster: str, node: "dict[str, Any]") -> "dict[str, Any]":
@@ -84,7 +85,7 @@ def _says(path: pathlib.Path, line: str) -> bool:
 
 
 def _empty(path: pathlib.Path, word: str, line: str, done: "dict[str, Any]") -> None:
-    """Removes our files from a directory whose file `word` has this line, and the directory if nothing else is in it."""
+    """Removes our files from a directory whose file `word` has this line, and it, if nothing else is in it."""
     why = _why_not(path, word, line)
     if why == "":
         for each in sorted(path.iterdir(), key=lambda entry: entry.name == word):

@@ -74,7 +74,7 @@ def sha256(path: Path) -> str:
 
 
 def remove_tree(path: Path) -> None:
-    """Removes a directory and all below it without following symbolic links. The caller has made sure that it is ours."""
+    """Removes a directory and all below it, following no symbolic links. The caller knows that it is ours."""
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
         return

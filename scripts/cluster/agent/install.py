@@ -1,4 +1,4 @@
-"""Puts a release package, the cluster file, secrets and directories into place on a host; does nothing that is done already."""
+"""Puts a release package, the cluster file, secrets and directories into place; does nothing that is done already."""
 
 import hashlib
 import os
@@ -40,9 +40,10 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         done.append("cluster file")
     _agent(place, arguments["modules"])
     supervisor = _supervisor(place, arguments["supervisor"])
-    if arguments["program"] and not os.access(place.versions / package["directory"] / "bin" / arguments["program"], os.X_OK):
-        raise Trouble(f"--program={arguments['program']}: the package has no bin/{arguments['program']}", 2)
-    if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], arguments["program"]):
+    program = arguments["program"]
+    if program and not os.access(place.versions / package["directory"] / "bin" / program, os.X_OK):
+        raise Trouble(f"--program={program}: the package has no bin/{program}", 2)
+    if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], program):
         done.append(f"unit {systemd.UNIT}")
     if _point(place, package["directory"]):
         done.append(f"current version {package['directory']}")
@@ -50,7 +51,8 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     servers = [zookeeper.configure(place, each, arguments["ensemble"]) for each in arguments["zookeepers"]]
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
                 "zookeepers": servers,
-                "program": arguments["program"], "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
+                "program": program,
+                "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
                 "handed_out": handed_out}
     before = place.deployed()
     if before.get("zookeepers", []) != servers:
@@ -106,14 +108,16 @@ def _receive(archive: pathlib.Path, package: "dict[str, Any]") -> None:
     except OSError as error:
         raise Trouble(f"the package cannot be written to '{archive.parent}': {error}") from error
     if digest.hexdigest() != package["sha256"]:
-        raise Trouble(f"the package arrived with another hash, {digest.hexdigest()[:12]}..., than it was sent with; try again")
+        raise Trouble(f"the package arrived with another hash, {digest.hexdigest()[:12]}..., than it was sent with; "
+                      "try again")
 
 
 def _check_version(top: pathlib.Path, package: "dict[str, Any]") -> None:
     """The program has to run here, and to be of the version that the package's name says."""
     program = top / "bin" / "granary"
     try:
-        done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60, check=False)
     except OSError as error:
         raise Trouble(f"the package's program does not run here: {error}") from error
     said = (done.stdout + done.stderr).strip()

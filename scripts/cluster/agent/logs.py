@@ -61,8 +61,9 @@ def show(place: Place, name: str, count: int, following: bool, by_systemd: bool)
 
 
 def show_journal(name: str, count: int, following: bool) -> None:
-    command = ["journalctl", f"--unit={systemd.instance(name)}", "--output=short-iso-precise", "--no-pager", "--quiet", f"--lines={count}"]
-    with subprocess.Popen(command + (["--follow"] if following else []), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          text=True, errors="replace") as process:
+    command = ["journalctl", f"--unit={systemd.instance(name)}", "--output=short-iso-precise", "--no-pager", "--quiet",
+               f"--lines={count}"]
+    with subprocess.Popen(command + (["--follow"] if following else []), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, errors="replace") as process:
         for line in process.stdout:
             tell({"line": line.rstrip("\n"), "service": name})

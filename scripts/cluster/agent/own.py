@@ -1,4 +1,4 @@
-"""Services under supervisors of our own, for hosts without systemd. systemd.py has the same functions for those with it."""
+"""Services under supervisors of our own, for hosts without systemd. systemd.py has the same functions."""
 
 import signal
 import subprocess
@@ -28,13 +28,15 @@ def start(place: Place, name: str, job: "dict[str, Any]") -> str:
     files.write_json(directory / "job.json", job)
     (directory / "state.json").unlink(missing_ok=True)
     with open(directory / "supervisor.out", "wb") as output:
-        process = subprocess.Popen([sys.executable, "-B", "-m", "agent.supervisor", str(directory)], cwd=place.directory,
-                                   stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, umask=0o022)
+        command = [sys.executable, "-B", "-m", "agent.supervisor", str(directory)]
+        process = subprocess.Popen(command, cwd=place.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                   start_new_session=True, umask=0o022)
     until = time.monotonic() + 10
     while not (directory / "state.json").exists():
         if process.poll() is not None or time.monotonic() > until:
             said = (directory / "supervisor.out").read_text(errors="replace").strip()
-            raise Trouble(f"the supervisor of {name} does not begin: {said.splitlines()[-1] if said else 'it says nothing'}")
+            raise Trouble(f"the supervisor of {name} does not begin: "
+                          f"{said.splitlines()[-1] if said else 'it says nothing'}")
         time.sleep(0.01)
     return "started"
 
@@ -80,13 +82,15 @@ def status(place: Place, name: str) -> "dict[str, Any]":
     process = state.get("process")
     runs = processes.lives(process)
     supervised = processes.lives(state.get("supervisor"))
-    found = {"supervisor": "runs" if supervised else "gone" if runs else "none", "state": state.get("state", "never started"),
+    found = {"supervisor": "runs" if supervised else "gone" if runs else "none",
+             "state": state.get("state", "never started"),
              "pid": process["pid"] if runs else None, "since": processes.up_since(process) if runs else None,
              "version": place.version_of(processes.program_of(process["pid"])) if runs else None,
-             "restarts": state.get("restarts", 0), "why": state.get("why", ""), "serves": bool(runs and state.get("serves")),
+             "restarts": state.get("restarts", 0), "why": state.get("why", ""),
+             "serves": bool(runs and state.get("serves")),
              "served_since": state.get("served_since") if runs and state.get("serves") else None}
     if runs and not supervised:
         found["state"] = "running"
     elif not runs and not supervised and found["state"] in ("running", "pausing", "ending"):
-        found.update(state="dead", why="it has ended, and its supervisor, too: the host was started again, or both were killed")
+        found.update(state="dead", why="ended, its supervisor, too: the host was started again, or both were killed")
     return found

@@ -43,9 +43,11 @@ class Place:
         if owner == self.cluster:
             return False
         if owner is not None:
-            raise Trouble(f"'{self.directory}' has cluster '{owner}' installed; give '{self.cluster}' another install_directory")
+            raise Trouble(f"'{self.directory}' has cluster '{owner}' installed; give '{self.cluster}' another "
+                          "install_directory")
         if self.directory.is_dir() and any(self.directory.iterdir()):
-            raise Trouble(f"'{self.directory}' is not empty, and nothing in it is of a cluster; give another install_directory")
+            raise Trouble(f"'{self.directory}' is not empty, and nothing in it is of a cluster; give another "
+                          "install_directory")
         try:
             files.make_directory(self.directory, 0o755)
             files.write_json(self.directory / MARKER, {"cluster": self.cluster, "made_by": "scripts/cluster.sh deploy"})

@@ -1,4 +1,4 @@
-"""Processes that are known by number, start time and boot, so that a number that now is another process's is never signalled."""
+"""Processes known by number, start time and boot, so that a number that another process has now is not signalled."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ def boot_id() -> str:
 
 
 def start_ticks(pid: int) -> Optional[int]:
-    """When the process began, in ticks since boot; None if there is none, or only what is left of one that has ended."""
+    """When the process began, in ticks since boot; None if there is none, or it has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()

@@ -33,7 +33,8 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     (place.directory / MARKER).unlink()
     gone = files.remove_empty(place.directory)
     return {"removed": [str(place.directory), *removed],
-            "left": [] if gone else [f"'{place.directory}' also has what deploy did not put there: {', '.join(left[:5])}"]}
+            "left": [] if gone else [f"'{place.directory}' also has what deploy did not put there: "
+                                     f"{', '.join(left[:5])}"]}
 
 
 def _refuse_orphans(place: Place) -> None:

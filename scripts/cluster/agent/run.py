@@ -16,7 +16,8 @@ GRACE_S = 30
 
 
 def run(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """{"words": [...]}: {FOLDER} in a word is a new folder, which has `inputs` and from which `outputs` are returned, {FILE} the cluster file.
+    """{"words": [...]}: {FOLDER} in a word is a new folder, which has `inputs` and from which `outputs` are returned,
+    {FILE} the cluster file.
 
     The program ends when the caller does. Returns its exit code and the files, by name.
     """
@@ -28,7 +29,8 @@ def run(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         process = subprocess.Popen([str(place.program()), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, errors="replace", cwd=place.directory)
         ending = _end_with_caller(process)
-        readers = [threading.Thread(target=_pass_on, args=(process.stdout, "out")), threading.Thread(target=_pass_on, args=(process.stderr, "err"))]
+        readers = [threading.Thread(target=_pass_on, args=(process.stdout, "out")),
+                   threading.Thread(target=_pass_on, args=(process.stderr, "err"))]
         for reader in readers:
             reader.start()
         for reader in readers:
@@ -52,7 +54,8 @@ def _content(path: pathlib.Path) -> Optional[str]:
 
 
 def _end_with_caller(process: subprocess.Popen) -> threading.Event:
-    """Looks whether anybody reads what we say; ends the program in order when nobody does, or when we are told to end."""
+    """Looks whether anybody reads what we say; ends the program in order when nobody does, or when we are told to end.
+    """
     over = threading.Event()
 
     def end(*_: Any) -> None:

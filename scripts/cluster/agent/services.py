@@ -18,7 +18,8 @@ FINAL_CODES = [2, 4, 5]  # wrong usage, damaged data, a disk fault: another try 
 def names(place: Place) -> "list[str]":
     """ZooKeeper first, since nodes need it."""
     deployed = place.deployed()
-    return [each["name"] for each in deployed.get("zookeepers", [])] + [f"node-{node}" for node in deployed.get("nodes", [])]
+    servers = [each["name"] for each in deployed.get("zookeepers", [])]
+    return servers + [f"node-{node}" for node in deployed.get("nodes", [])]
 
 
 def backend(place: Place, name: str) -> Any:
@@ -49,7 +50,8 @@ def job(place: Place, name: str) -> "dict[str, Any]":
             return common | {"command": server["command"]}
     node = name.removeprefix("node-")
     command = [*node_words(place), f"--cluster={place.file}", f"--id={node}"]
-    return common | {"command": command, "serves": rf"^node {node} of \d+ serves$", "serves_not": "starts again with its data",
+    return common | {"command": command, "serves": rf"^node {node} of \d+ serves$",
+                     "serves_not": "starts again with its data",
                      "final_codes": FINAL_CODES}
 
 
@@ -74,7 +76,7 @@ def stop(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def restart(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Ends one service, starts it again, and waits until it serves. Without pauses between, since its keys are away meanwhile."""
+    """Ends a service, starts it again, and waits until it serves: in one call, since its keys are away meanwhile."""
     stopped = stop(place, arguments)
     if not all(each["ok"] for each in stopped.values()):
         return {"results": stopped, "states": {}}
@@ -105,7 +107,8 @@ def await_serving(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]"
         for name, each in found.items():
             if name.startswith("zookeeper-"):
                 each["serves"] = zookeeper.serves(place, name)
-        if all(each["serves"] or each["state"] in ("failed", "ended", "dead") for each in found.values()) or time.monotonic() > until:
+        settled = (each["serves"] or each["state"] in ("failed", "ended", "dead") for each in found.values())
+        if all(settled) or time.monotonic() > until:
             return found
         time.sleep(0.05)
 
@@ -117,7 +120,7 @@ def kill(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Of each service what its supervisor knows, and of each node what it says itself; of the cluster what its board says."""
+    """Of each service what its supervisor knows, and what it says itself; of the cluster what its board says."""
     deployed = place.require()
     found = all_of(place)
     for name, each in found.items():
@@ -150,17 +153,18 @@ def status_page(http: str) -> "Optional[dict[str, Any]]":
 
 
 def board(place: Place, patience_s: float) -> "dict[str, Any]":
-    """What the membership says, as `granary cluster check` tells it: {"members": [ids], "owed": [texts]}, or why not."""
+    """What the membership says, as `granary cluster check` tells it: ids of members, texts of what is owed."""
     nodes = place.deployed().get("nodes", [])
     if not nodes:
         return {"members": [], "owed": [], "unknown": "no node here"}
     command = [str(place.program()), "cluster", "check", str(place.file), f"--id={nodes[0]}", "--json"]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience_s, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience_s,
+                              check=False)
         findings = json.loads(done.stdout)["findings"]
     except (subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
         return {"members": [], "owed": [], "unknown": f"no answer: {type(error).__name__}"}
     members = [int(each["check"].split()[1]) for each in findings if each["check"].startswith("member ")]
     owed = [f"{each['check']}: {each['found']}" for each in findings if each["check"].startswith("dead node")]
-    unknown = [each["found"] for each in findings if each["check"] in ("members", "ZooKeeper") and each["verdict"] != "ok"]
-    return {"members": members, "owed": owed, "unknown": unknown[0] if unknown else ""}
+    silent = [each for each in findings if each["check"] in ("members", "ZooKeeper") and each["verdict"] != "ok"]
+    return {"members": members, "owed": owed, "unknown": silent[0]["found"] if silent else ""}

@@ -1,7 +1,8 @@
 """Keeps one process running: `python3 -m agent.supervisor DIRECTORY`, with DIRECTORY/job.json saying what.
 
-It starts the command, writes its output to a log, starts it again with growing pauses when it ends unexpectedly, and ends it in order
-on SIGTERM. state.json tells how that goes. One supervisor at a time has a directory, by a lock on supervisor.lock.
+It starts the command, writes its output to a log, starts it again with growing pauses when it ends unexpectedly, and
+ends it in order on SIGTERM. state.json tells how that goes. One supervisor at a time has a directory, by a lock on
+supervisor.lock.
 """
 
 import fcntl
@@ -45,7 +46,7 @@ def describe_end(code: int) -> str:
 
 
 class Supervisor:
-    """One job, as services.job() has it. `serves` and `serves_not` are patterns of lines by which the process tells how it is."""
+    """One job, as services.job() has it. `serves` and `serves_not` are patterns of lines that the process prints."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self.directory = directory
@@ -90,7 +91,8 @@ class Supervisor:
             self._note(state="failed", process=None, serves=False, why=f"cannot be started: {error}")
             return False
         self.log.write(f"supervisor: process {self.process.pid} begins: {' '.join(self.job['command'])}")
-        self._note(state="running", process=processes.identity(self.process.pid), serves=False, why="", since=time.time())
+        self._note(state="running", process=processes.identity(self.process.pid), serves=False, why="",
+                   since=time.time())
         killed = self._watch()
         code = self.process.wait()
         self.log.end_line()
@@ -110,7 +112,8 @@ class Supervisor:
                 self.process.terminate()
                 deadline = time.monotonic() + self.job["stop_s"]
             if deadline is not None and not killed and time.monotonic() >= deadline:
-                self.log.write(f"supervisor: process {self.process.pid} has not ended within {self.job['stop_s']} s: SIGKILL")
+                self.log.write(f"supervisor: process {self.process.pid} has not ended within {self.job['stop_s']} s: "
+                               "SIGKILL")
                 self.process.kill()
                 killed = True
             open_ = self._wait(output if open_ else None, 1.0) and open_
@@ -161,7 +164,8 @@ class Supervisor:
 
     def _pause(self, end: str) -> bool:
         seconds = min(2 ** (self.failures - 1), LONGEST_PAUSE_S)
-        self._note(state="pausing", why=f"{end}; begins again in {seconds} s, try {self.failures} of {self.job['tries']}")
+        tries = f"try {self.failures} of {self.job['tries']}"
+        self._note(state="pausing", why=f"{end}; begins again in {seconds} s, {tries}")
         until = time.monotonic() + seconds
         while not self.told_to_end and (left := until - time.monotonic()) > 0:
             self._wait(None, left)

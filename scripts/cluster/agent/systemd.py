@@ -1,4 +1,4 @@
-"""Nodes as instances of granary@.service, where systemd runs the host. own.py has the same functions for hosts without it."""
+"""Nodes as instances of granary@.service, where systemd runs the host. own.py has the same functions."""
 
 import json
 import os
@@ -55,14 +55,16 @@ def unit_path() -> pathlib.Path:
 def unit_text(place: Place, program: str) -> str:
     owner = place.directory.stat().st_uid
     user = f"User={pwd.getpwuid(owner).pw_name}\n" if owner != 0 else ""
-    return UNIT_TEXT.format(cluster=place.cluster, directory=place.directory, user=user, program=program or "granary node")
+    return UNIT_TEXT.format(cluster=place.cluster, directory=place.directory, user=user,
+                            program=program or "granary node")
 
 
 def install(place: Place, nodes: "list[int]", program: str) -> bool:
     """Puts the unit into place, and enables the nodes at boot. Returns whether that changed anything."""
     path = unit_path()
     if path.exists() and f"installed in {place.directory}\n" not in path.read_text():
-        raise Trouble(f"'{path}' is not of cluster '{place.cluster}'; a host has one cluster by systemd, others by --supervisor=own")
+        raise Trouble(f"'{path}' is not of cluster '{place.cluster}'; a host has one cluster by systemd, others by "
+                      "--supervisor=own")
     changed = files.write(path, unit_text(place, program))
     if changed:
         call("daemon-reload")
@@ -114,11 +116,13 @@ def kill(place: Place, name: str) -> str:
     return "killed; systemd starts it again"
 
 
-STATES = {"active": "running", "activating": "pausing", "deactivating": "ending", "failed": "failed", "inactive": "ended"}
+STATES = {"active": "running", "activating": "pausing", "deactivating": "ending", "failed": "failed",
+          "inactive": "ended"}
 
 
 def status(place: Place, name: str) -> "dict[str, Any]":
-    shown = call("show", instance(name), "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID")
+    shown = call("show", instance(name),
+                 "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID")
     said = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
     pid = int(said.get("MainPID") or 0)
     who = processes.identity(pid) if pid else None
@@ -126,14 +130,17 @@ def status(place: Place, name: str) -> "dict[str, Any]":
     state = STATES.get(said.get("ActiveState", ""), said.get("ActiveState", "unknown"))
     served = _served_since(said.get("InvocationID", "")) if runs else None
     why = "" if state == "running" else f"{said.get('SubState')}, exit code {said.get('ExecMainStatus')}"
-    return {"supervisor": "runs", "state": state, "pid": pid or None, "since": processes.up_since(who) if runs else None,
+    return {"supervisor": "runs", "state": state, "pid": pid or None,
+            "since": processes.up_since(who) if runs else None,
             "version": place.version_of(processes.program_of(pid)) if runs else None,
-            "restarts": int(said.get("NRestarts") or 0), "why": why, "serves": served is not None, "served_since": served}
+            "restarts": int(said.get("NRestarts") or 0), "why": why, "serves": served is not None,
+            "served_since": served}
 
 
 def _served_since(invocation: str) -> Optional[float]:
     """When the node said that it serves, in this life; None if it has not, or says that it starts again."""
-    done = subprocess.run(["journalctl", f"_SYSTEMD_INVOCATION_ID={invocation}", "--output=json", "--no-pager", "--quiet"],
+    done = subprocess.run(["journalctl", f"_SYSTEMD_INVOCATION_ID={invocation}", "--output=json", "--no-pager",
+                           "--quiet"],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     served = None
     for line in done.stdout.splitlines():

@@ -2,7 +2,7 @@
 
 
 class Trouble(Exception):
-    """Its text says what is wrong, with which thing, and what to do. `code` is the exit code that fits (3: environment)."""
+    """Its text says what is wrong, with which thing, and what to do. `code` is the exit code that fits."""
 
     def __init__(self, text: str, code: int = 3) -> None:
         super().__init__(text)

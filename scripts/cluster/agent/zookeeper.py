@@ -1,4 +1,4 @@
-"""A ZooKeeper server of an ensemble to try a cluster with: Debian's package, in the install directory, under our supervisor."""
+"""A server of a ZooKeeper ensemble to try a cluster with: Debian's package, under a supervisor of ours."""
 
 import os
 import pathlib
@@ -30,10 +30,12 @@ def configure(place: Place, server: "dict[str, Any]", ensemble: "list[dict[str, 
         raise Trouble(f"there is no ZooKeeper on this host ({missing[0] if missing else '/usr/bin/java'} is missing): "
                       "install Debian's packages zookeeper and default-jre-headless")
     own = directory(place, server["name"])
-    lines = [f"tickTime={TICK_MS}", f"dataDir={own}/data", f"clientPortAddress={server['address']}", f"clientPort={server['port']}",
+    lines = [f"tickTime={TICK_MS}", f"dataDir={own}/data", f"clientPortAddress={server['address']}",
+             f"clientPort={server['port']}",
              "initLimit=50", "syncLimit=25", "maxClientCnxns=0", "4lw.commands.whitelist=srvr"]
     if len(ensemble) > 1:
-        lines += [f"server.{each['number']}={each['address']}:{each['peer_port']}:{each['election_port']}" for each in ensemble]
+        lines += [f"server.{each['number']}={each['address']}:{each['peer_port']}:{each['election_port']}"
+                  for each in ensemble]
     files.make_directory(own / "data", 0o700)
     files.write(own / "data" / "myid", f"{server['number']}\n")
     files.write(own / "zoo.cfg", "\n".join(lines) + "\n")

@@ -1,4 +1,7 @@
-"""bench: a benchmark on all nodes. On one host `granary cluster run` does all; on several each node runs, and `cluster merge` adds up."""
+"""bench: a benchmark on all nodes.
+
+On one host `granary cluster run` does all. On several each node runs by itself, and `granary cluster merge` adds up.
+"""
 
 import base64
 import re
@@ -25,7 +28,8 @@ def bench(session: Session) -> "int | None":
     if session.dry_run:
         for host in session.hosts:
             what = "granary bench" if several else "granary cluster run"
-            session.report.add(host.label, "bench", f"would run '{what} {' '.join([name, *flags])}' for {', '.join(session.services(host))}")
+            session.report.add(host.label, "bench",
+                               f"would run '{what} {' '.join([name, *flags])}' for {', '.join(session.services(host))}")
         return None
     _refuse_running(session)
     if session.report.exit_code():
@@ -47,8 +51,8 @@ def _refuse_running(session: Session) -> None:
     for host, result in session.on_all("bench", lambda host: host.call("status", {"patience_s": 0.1})).items():
         for name, each in result["services"].items():
             if name.startswith("node-") and (each["pid"] or each["state"] == "pausing"):
-                session.report.add(host.label, name, "runs as a node of the cluster: 'stop' first, since a benchmark's nodes take its place",
-                                   ok=False)
+                why = "runs as a node of the cluster: 'stop' first, since a benchmark's nodes take its place"
+                session.report.add(host.label, name, why, ok=False)
 
 
 def _on_one(session: Session, name: str, flags: "list[str]", json_file: "Path | None") -> int:
@@ -81,7 +85,8 @@ def _on_several(session: Session, name: str, flags: "list[str]", json_file: "Pat
     codes: "dict[str, int]" = {}
 
     def one(host: Host, service: str) -> None:
-        words = ["bench", name, "--cluster={FILE}", f"--node={service.removeprefix('node-')}", *flags, "--json={FOLDER}/" + REPORT]
+        words = ["bench", name, "--cluster={FILE}", f"--node={service.removeprefix('node-')}", *flags,
+                 "--json={FOLDER}/" + REPORT]
         said: "list[str]" = []
 
         def show(event: "dict[str, Any]") -> None:
@@ -98,7 +103,8 @@ def _on_several(session: Session, name: str, flags: "list[str]", json_file: "Pat
         if result["outputs"][REPORT]:
             reports[f"{service}.json"] = result["outputs"][REPORT]
         if result["code"]:
-            session.report.add(host.label, service, "\n".join([f"exit code {result['code']}", *said[-2:]]), ok=False, code=result["code"])
+            session.report.add(host.label, service, "\n".join([f"exit code {result['code']}", *said[-2:]]), ok=False,
+                               code=result["code"])
 
     threads = [threading.Thread(target=one, args=(host, node.service)) for host, node in wanted]
     for thread in threads:
@@ -113,7 +119,8 @@ def _on_several(session: Session, name: str, flags: "list[str]", json_file: "Pat
 
 def _merge(session: Session, name: str, reports: "dict[str, str]", json_file: "Path | None") -> int:
     host = session.hosts[0]
-    words = ["cluster", "merge", name, "--cluster={FILE}", "--reports=" + ",".join("{FOLDER}/" + each for each in sorted(reports)),
+    words = ["cluster", "merge", name, "--cluster={FILE}",
+             "--reports=" + ",".join("{FOLDER}/" + each for each in sorted(reports)),
              "--json={FOLDER}/" + REPORT]
     result = host.call("run", {"words": words, "inputs": reports, "outputs": [REPORT]}, on_event=_print)
     if json_file and result["outputs"][REPORT]:

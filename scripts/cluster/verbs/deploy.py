@@ -25,7 +25,8 @@ def deploy(session: Session) -> None:
         directories = [session.inventory.run_directory] + [path for node in host.nodes for path in node.directories()]
         return {"package": package.facts(), "file_text": session.inventory.text, "directories": directories,
                 "secrets": secrets, "modules": host.modules, "nodes": [node.id for node in host.nodes],
-                "supervisor": session.flags.supervisor, "while_running": session.flags.while_running, "program": session.flags.program or "",
+                "supervisor": session.flags.supervisor, "while_running": session.flags.while_running,
+                "program": session.flags.program or "",
                 "zookeepers": [each for each in ensemble if each["host"] == host.label], "ensemble": ensemble}
 
     def one(host: Host) -> "dict[str, Any]":
@@ -45,7 +46,8 @@ def deploy(session: Session) -> None:
             session.report.add(host.label, "deploy", f"would {sends}install {package.directory} {where}, for nodes "
                                f"{', '.join(str(node.id) for node in host.nodes)}")
         elif result["done"]:
-            session.report.add(host.label, "deploy", "\n".join([f"installed {where}, supervisor {result['supervisor']}:", *result["done"]]))
+            session.report.add(host.label, "deploy",
+                               "\n".join([f"installed {where}, supervisor {result['supervisor']}:", *result["done"]]))
         else:
             session.report.add(host.label, "deploy", f"all is there already {where}; nothing was done")
 
@@ -53,7 +55,8 @@ def deploy(session: Session) -> None:
 def _secrets(session: Session) -> "list[dict[str, str]]":
     """The cluster key and ZooKeeper's password, which hosts get with mode 0600."""
     found = []
-    for what, path in (("cluster key", session.inventory.key_file), ("ZooKeeper's password", session.inventory.password_file)):
+    inventory = session.inventory
+    for what, path in (("cluster key", inventory.key_file), ("ZooKeeper's password", inventory.password_file)):
         if not path:
             continue
         try:

@@ -25,14 +25,16 @@ def logs(session: Session) -> None:
 
     def one(host_and_name: "tuple[Host, str]") -> None:
         host, name = host_and_name
-        host.call("logs", {"service": name, "lines": session.flags.lines, "follow": session.flags.follow}, on_event=show)
+        host.call("logs", {"service": name, "lines": session.flags.lines, "follow": session.flags.follow},
+                  on_event=show)
 
     wanted = [(host, name) for host in session.hosts for name in session.services(host)]
     if not session.flags.follow:
         for each in wanted:
             session.on_all("logs", lambda _, each=each: one(each), [each[0]])
         return
-    threads = [threading.Thread(target=session.on_all, args=("logs", lambda _, each=each: one(each), [each[0]]), daemon=True)
+    threads = [threading.Thread(target=session.on_all, args=("logs", lambda _, each=each: one(each), [each[0]]),
+                                daemon=True)
                for each in wanted]
     for thread in threads:
         thread.start()
@@ -47,7 +49,8 @@ def collect(session: Session) -> None:
         raise UsageError(f"collect {folder}: expected a new directory, or an empty one")
     if session.dry_run:
         for host in session.hosts:
-            session.report.add(host.label, "collect", f"would gather logs and states of {', '.join(session.services(host))} in {folder}")
+            session.report.add(host.label, "collect",
+                               f"would gather logs and states of {', '.join(session.services(host))} in {folder}")
         return
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cluster.toml").write_bytes(session.inventory.file.read_bytes())
@@ -55,7 +58,8 @@ def collect(session: Session) -> None:
     def one(host: Host) -> "dict[str, Any]":
         archive = folder / f".{_file_name(host)}.tar.gz"
         with open(archive, "wb") as file:
-            result = host.call("collect", {"nodes": [node.places() for node in host.nodes], "verify": not session.flags.no_verify},
+            result = host.call("collect", {"nodes": [node.places() for node in host.nodes],
+                                           "verify": not session.flags.no_verify},
                                on_event=lambda event: file.write(event["chunk"]) if "chunk" in event else None)
         try:
             archives.extract(archive, folder / _file_name(host))
@@ -69,7 +73,8 @@ def collect(session: Session) -> None:
         size = sum(path.stat().st_size for path in files)
         lines = [f"{len(files)} files, {size >> 10} KiB in {folder / _file_name(host)}", *result["failed"]]
         session.report.add(host.label, "collect", "\n".join(lines), ok=not result["failed"], code=1)
-    summary = {"cluster": session.inventory.name, "command": sys.argv, "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "by": os.uname().nodename,
+    summary = {"cluster": session.inventory.name, "command": sys.argv, "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+               "by": os.uname().nodename,
                "outcomes": [vars(each) for each in session.report.outcomes]}
     (folder / "collected.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
 

@@ -69,7 +69,8 @@ def _wipe_membership(session: Session) -> None:
             removed = True
     if not removed:
         place = inventory.membership.get("chroot") or "/"
-        session.report.add("ZooKeeper", "membership", f"what '{place}' has of the cluster stays, since deploy did not set up the ensemble.\n"
+        session.report.add("ZooKeeper", "membership",
+                           f"what '{place}' has of the cluster stays, since deploy did not set up the ensemble.\n"
                            f"Remove it there (zkCli.sh: deleteall {place}) before the next start")
 
 

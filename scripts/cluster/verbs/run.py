@@ -1,5 +1,6 @@
 """start, stop, restart, kill: the processes of nodes."""
 
+import hashlib
 import time
 from typing import Any
 
@@ -18,15 +19,22 @@ def start(session: Session) -> None:
     hosts = session.hosts_with_chosen()
     if not _start_zookeeper(session):
         return None
-    begun = session.on_all("start", lambda host: host.call("start", {"services": session.services(host), "file_sha256": file}), hosts)
+
+    def begin(host: Host) -> "dict[str, Any]":
+        return host.call("start", {"services": session.services(host), "file_sha256": file})
+
+    begun = session.on_all("start", begin, hosts)
     if session.flags.no_wait:
         for host, result in begun.items():
             _report(session, host, result)
         return None
     began = time.monotonic()
     waiting = {host: [name for name, each in result.items() if each["ok"]] for host, result in begun.items()}
-    found = session.on_all("start", lambda host: host.call("await_serving", {"services": waiting[host], "seconds": session.flags.timeout}),
-                           list(waiting))
+
+    def wait(host: Host) -> "dict[str, Any]":
+        return host.call("await_serving", {"services": waiting[host], "seconds": session.flags.timeout})
+
+    found = session.on_all("start", wait, list(waiting))
     for host, states in found.items():
         for name, each in begun[host].items():
             if not each["ok"]:
@@ -36,22 +44,22 @@ def start(session: Session) -> None:
     return None
 
 
-def _report_serving(session: Session, host: Host, name: str, what: str, state: "dict[str, Any]", seconds: float) -> None:
+def _report_serving(session: Session, host: Host, name: str, what: str, state: "dict[str, Any]",
+                    seconds: float) -> None:
     if state["serves"]:
         session.report.add(host.label, name, f"{what}; serves", seconds=None if what.startswith("runs") else seconds)
         return
     why = f": {state['why']}" if state["why"] else ""
     lines = [f"{what}; does not serve after {seconds:.0f} s ({state['state']}{why}); its log ends with"]
     try:
-        host.call("logs", {"service": name, "lines": 5, "follow": False}, on_event=lambda event: lines.append(event["line"]))
+        host.call("logs", {"service": name, "lines": 5, "follow": False},
+                  on_event=lambda event: lines.append(event["line"]))
     except HostError as error:
         lines.append(str(error))
     session.report.add(host.label, name, "\n".join(lines), ok=False)
 
 
 def _file_hash(session: Session) -> str:
-    import hashlib  # pylint: disable=import-outside-toplevel
-
     return hashlib.sha256(session.inventory.text.encode()).hexdigest()
 
 
@@ -60,14 +68,16 @@ def _start_zookeeper(session: Session) -> bool:
     servers = _zookeepers(session)
     if servers is None:
         return False
-    begun = session.on_all("start", lambda host: host.call("start", {"services": servers[host]}), [host for host in servers if servers[host]])
+    begun = session.on_all("start", lambda host: host.call("start", {"services": servers[host]}),
+                           [host for host in servers if servers[host]])
     bad = False
     for host, result in begun.items():
         states = host.call("await_serving", {"services": servers[host], "seconds": session.flags.timeout})
         for name, each in result.items():
             good = each["ok"] and states[name]["serves"]
             bad = bad or not good
-            session.report.add(host.label, name, f"{each['what']}; {'serves' if good else 'does not serve: ' + states[name]['why']}", ok=good)
+            serves = "serves" if good else f"does not serve: {states[name]['why']}"
+            session.report.add(host.label, name, f"{each['what']}; {serves}", ok=good)
     return not bad
 
 
@@ -83,7 +93,8 @@ def stop(session: Session) -> None:
     """All nodes at once; ZooKeeper after them, if asked for."""
     if session.dry_run:
         return _would(session, "stop")
-    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}), session.hosts_with_chosen())
+    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}),
+                             session.hosts_with_chosen())
     for host, result in stopped.items():
         _report(session, host, result)
     if session.flags.with_zookeeper:
@@ -137,7 +148,8 @@ def _not_whole(session: Session) -> str:
     """What keeps the cluster from being whole; empty if nothing does."""
     found = session.on_all("restart", lambda host: host.call("status", {"patience_s": 10}))
     if len(found) < len(session.hosts):
-        raise HostError("a host does not answer, so nobody knows whether the cluster is whole; nothing more was restarted")
+        raise HostError("a host does not answer, so nobody knows whether the cluster is whole; nothing more was "
+                        "restarted")
     for host, result in found.items():
         for name, each in result["services"].items():
             if not each["serves"]:
@@ -160,7 +172,8 @@ def kill(session: Session) -> None:
 
 def _report(session: Session, host: Host, result: "dict[str, Any]") -> None:
     for name, each in result.items():
-        session.report.add(host.label, name, each["what"], ok=each["ok"], seconds=each.get("seconds") if each.get("seconds", 0) > 0.1 else None)
+        seconds = each["seconds"] if each["seconds"] > 0.1 else None
+        session.report.add(host.label, name, each["what"], ok=each["ok"], seconds=seconds)
 
 
 def _would(session: Session, what: str) -> None:

@@ -34,8 +34,8 @@ def _show(found: "dict[Host, dict[str, Any]]") -> None:
     rows = [["host", "node", "up for", "process", "version", "supervisor", "node says"]]
     for host, result in found.items():
         for name, each in result["services"].items():
-            rows.append([host.label, name, _age(each["since"]), str(each["pid"] or "-"), _version(each, result["deployed"]),
-                         _supervisor(each), each["says"] or "-"])
+            rows.append([host.label, name, _age(each["since"]), str(each["pid"] or "-"),
+                         _version(each, result["deployed"]), _supervisor(each), each["says"] or "-"])
     if len(rows) > 1:
         print(aligned(rows))
     for line in _board_lines(found):
@@ -58,7 +58,8 @@ def _age(since: "float | None") -> str:
         return "-"
     seconds = int(max(0.0, time.time() - since))
     days, rest = divmod(seconds, 86400)
-    return f"{days} d {rest // 3600:02}:{rest // 60 % 60:02}" if days else f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days} d {clock}" if days else clock
 
 
 def _version(each: "dict[str, Any]", deployed: "dict[str, Any]") -> str:
@@ -76,17 +77,22 @@ def _supervisor(each: "dict[str, Any]") -> str:
 
 
 def check(session: Session) -> None:
-    """`granary cluster check` for each node, where the program is installed; before that, whether hosts can be reached at all."""
+    """`granary cluster check` for each node where it is installed; before that, whether hosts can be reached."""
 
     def one(host: Host) -> "list[tuple[str, list[str], int]]":
         facts = host.call("facts")
         if not host.call("inspect", {"package": {"directory": "-"}})["deployed"]:
-            return [("host", [f"answers: {facts['name']}, {facts['cpus']} CPUs, {facts['machine']}; nothing is installed yet"], 0)]
+            said = f"answers: {facts['name']}, {facts['cpus']} CPUs, {facts['machine']}; nothing is installed yet"
+            return [("host", [said], 0)]
         results = []
         for name in session.services(host):
             lines: "list[str]" = []
-            result = host.call("run", {"words": ["cluster", "check", "{FILE}", f"--id={name.removeprefix('node-')}"]},
-                               on_event=lambda event, lines=lines: lines.append(event["line"]) if event.get("line") else None)
+
+            def keep(event: "dict[str, Any]", lines: "list[str]" = lines) -> None:
+                lines.extend([event["line"]] if event.get("line") else [])
+
+            words = ["cluster", "check", "{FILE}", f"--id={name.removeprefix('node-')}"]
+            result = host.call("run", {"words": words}, on_event=keep)
             results.append((name, lines, result["code"]))
         return results
 

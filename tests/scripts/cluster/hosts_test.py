@@ -1,5 +1,7 @@
-"""Three hosts by ssh, with ZooKeeper; hosts.sh makes them. Not covered: hosts with files and memory of their own, which are two virtual
-machines' matter, and a user who is not root."""
+"""Three hosts by ssh, with ZooKeeper; hosts.sh makes them.
+
+Not covered: hosts with files and memory of their own, and a user who is not root.
+"""
 
 import json
 import os
@@ -22,6 +24,7 @@ key_file = "rack.key"
 kind = "zookeeper"
 servers = ["10.99.0.1:2181", "10.99.0.2:2181", "10.99.0.3:2181"]
 chroot = "/rack"
+session_timeout_ms = 4000
 [defaults]
 memory = "64MiB"
 data_directory = "data"
@@ -31,7 +34,8 @@ data_directory = "data"
 class Hosts(Rig):
     def setUp(self):
         super().setUp()
-        nodes = [f'[[node]]\nid = {n}\nssh_host = "10.99.0.{n}"\nssh_user = "root"\ninstall_directory = "installed/{n}"\n' for n in (1, 2, 3)]
+        node = '[[node]]\nid = {}\nssh_host = "10.99.0.{}"\nssh_user = "root"\ninstall_directory = "installed/{}"\n'
+        nodes = [node.format(n, n, n) for n in (1, 2, 3)]
         self.file.write_text(FILE + "".join(nodes))
         key = self.folder / "rack.key"
         key.write_text("ab" * 32)
@@ -65,7 +69,8 @@ class Hosts(Rig):
         self.assertTrue((self.folder / "rack.key").exists(), "a key that was there before stays")
 
     def follow(self):
-        command = [str(pathlib.Path(__file__).resolve().parents[3] / "scripts/cluster.sh"), "logs", "-f", "--lines=0", f"--cluster={self.file}", *self.flags]
+        command = [str(pathlib.Path(__file__).resolve().parents[3] / "scripts/cluster.sh"), "logs", "-f", "--lines=0",
+                   f"--cluster={self.file}", *self.flags]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
             self.must(0, "kill", "3")
             for line in following.stdout:
@@ -88,7 +93,8 @@ class Hosts(Rig):
 
     def bench(self):
         report = self.folder / "report.json"
-        said = self.must(0, "bench", "smallbank", "--accounts=1000", "--distributed_percent=10", "--seconds=1", "--warmup=0", f"--json={report}")
+        said = self.must(0, "bench", "smallbank", "--accounts=1000", "--distributed_percent=10", "--seconds=1",
+                         "--warmup=0", f"--json={report}")
         self.assertIn("2 of 2 conditions hold", said)
         self.assertRegex(said, r"node-3 \| \[ +1 s\]")
         self.assertEqual(len(json.loads(report.read_text())["granary"]["machines"]), 3)

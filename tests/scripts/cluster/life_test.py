@@ -74,9 +74,10 @@ class Life(Rig):
         self.must(0, "deploy", f"--package={self.package}")
         self.must(0, "start")
         other = make_package(self.packages, "second")
-        self.assertIn(f"with version '{package_directory(self.package)}': stop", self.must(3, "deploy", f"--package={other}"))
+        old, new = package_directory(self.package), package_directory(other)
+        self.assertIn(f"with version '{old}': stop", self.must(3, "deploy", f"--package={other}"))
         self.must(0, "deploy", f"--package={other}", "--while-running")
-        self.assertIn(f"{package_directory(self.package)} (deployed: {package_directory(other)})", self.must(0, "status"))
+        self.assertIn(f"{old} (deployed: {new})", self.must(0, "status"))
         self.must(0, "restart", "--rolling")
         self.assertEqual({each["version"] for each in self.status().values()}, {package_directory(other)})
         self.file.write_text(self.file.read_text().replace('"64MiB"', '"65MiB"'))
@@ -99,7 +100,8 @@ class Life(Rig):
         self.write_file(defaults="")
         self.must(0, "deploy", f"--package={self.package}")
         report = self.folder / "report.json"
-        said = self.must(0, "bench", "smallbank", "--accounts=1000", "--seconds=1", "--warmup=0", "--repeat=1", f"--json={report}")
+        said = self.must(0, "bench", "smallbank", "--accounts=1000", "--seconds=1", "--warmup=0", "--repeat=1",
+                         f"--json={report}")
         self.assertIn("2 of 2 conditions hold", said)
         self.assertRegex(said, r"node-3 \| \[ +1 s\]")
         self.assertGreater(json.loads(report.read_text())["Throughput (requests/second)"], 0)

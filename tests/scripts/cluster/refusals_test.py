@@ -15,19 +15,23 @@ class Refusals(Rig):
         self.assertFalse((self.folder / "trial.installed").exists())
 
     def test_the_command_line(self):
-        for words, code, said in [((), 2, "COMMAND"), (("dance",), 2, "dance"), (("start",), 2, "--cluster"), (("--help",), 0, "rolling"),
-                                  (("kill", "--cluster=x", "first"), 2, "first"), (("status", "--cluster=/nowhere"), 2, "no cluster file")]:
+        for words, code, said in [((), 2, "COMMAND"), (("dance",), 2, "dance"), (("start",), 2, "--cluster"),
+                                  (("kill", "--cluster=x", "first"), 2, "first"), (("--help",), 0, "rolling"),
+                                  (("status", "--cluster=/nowhere"), 2, "no cluster file")]:
             done = subprocess.run([SCRIPT, *words], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, code, words)
             if words != ("--help",):
                 self.assertIn(said, done.stderr)
 
     def test_the_cluster_file(self):
-        for text, words in [("[cluster", "cluster.toml: "), ("[cluster]\nname = 1\n[[node]]\nid = 1", "name is 1; expected text"),
-                            ('[cluster]\nname = "a"\n', "there are no nodes"), ('[cluster]\nname = "a"\n[[node]]\n', "no id of its own"),
+        for text, words in [("[cluster", "cluster.toml: "),
+                            ("[cluster]\nname = 1\n[[node]]\nid = 1", "name is 1; expected text"),
+                            ('[cluster]\nname = "a"\n', "there are no nodes"),
+                            ('[cluster]\nname = "a"\n[[node]]\n', "no id of its own"),
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\n[[node]]\nid = 1', "the same id"),
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\nhost = "h"', "needs an install_directory"),
-                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nhost = "-oProxyCommand=x"\ninstall_directory = "/x"', "is no name"),
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nhost = "-oProxyCommand=x"\ninstall_directory = '
+                             '"/x"', "is no name"),
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\nssh_port = 0', "expected 1 to 65535")]:
             self.file.write_text(text)
             self.refused(2, words, "status")

@@ -23,6 +23,8 @@ LOCAL = """\
 name = "trial"
 run_directory = "run"
 {cluster}
+[membership]
+session_timeout_ms = 20000
 [defaults]
 memory = "64MiB"
 {defaults}
@@ -41,7 +43,9 @@ def version():
 
 
 def make_package(folder, build="first", named=None, program=None):
-    """granary-VERSION-linux-x86_64.tar.gz, with `program` in its bin/, too. Two builds differ in a file only, and so in their hash."""
+    """granary-VERSION-linux-x86_64.tar.gz, with `program` in its bin/, too. Two builds differ in a file only, and so in
+    their hash.
+    """
     name = f"granary-{named or version()}-linux-x86_64"
     folder = folder / build
     folder.mkdir(parents=True)
@@ -90,7 +94,8 @@ class Rig(unittest.TestCase):
         """The exit code, and all that was said."""
         command = [SCRIPT, *words[:1], f"--cluster={self.file}", *self.flags, *words[1:]]
         began = time.monotonic()
-        done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT,
                               text=True, env=os.environ | self.environment, timeout=180, check=False)
         if os.environ.get('TIMES'):
             print(f'{time.monotonic() - began:6.2f} s', words, flush=True)

@@ -1,4 +1,6 @@
-"""Restarts one after the other while an application (rolled_node.cc) works: nothing released is lost, and no key is away for long."""
+"""Restarts one after the other while an application (rolled_node.cc) works: nothing released is lost, and no key is
+away for long.
+"""
 
 import os
 import pathlib
@@ -14,7 +16,8 @@ class Rolling(Rig):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.packages_with_program = [make_package(cls.packages, build, program=pathlib.Path(os.environ["ROLLED_NODE"])) for build in ("a", "b")]
+        cls.packages_with_program = [make_package(cls.packages, build, program=pathlib.Path(os.environ["ROLLED_NODE"]))
+                                     for build in ("a", "b")]
 
     def test_under_load(self):
         self.write_file()
@@ -29,7 +32,7 @@ class Rolling(Rig):
         time.sleep(1)
         after = self.status()
         for name, each in after.items():
-            self.assertEqual((each["serves"], each["restarts"]), (True, 0), name)
+            self.assertEqual((each["serves"], each["restarts"]), (True, 0), self.must(0, "logs", f"--nodes={name[-1]}"))
             self.assertNotEqual(each["version"], before[name]["version"])
         self.must(0, "stop")
         self.must(0, "start")  # each node counts the money once more, and its own moves

@@ -29,11 +29,14 @@ class Supervisor(unittest.TestCase):
             self.supervisor.wait(20)
 
     def begin(self, script, **changes):
-        job = {"name": "node-1", "command": ["/bin/sh", "-c", script], "directory": str(self.folder), "stop_s": 5, "tries": 3,
-               "log_bytes": 1 << 20, "log_files": 3, "serves": "^serves$", "serves_not": "again", "final_codes": [2, 4, 5]} | changes
+        job = {"name": "node-1", "command": ["/bin/sh", "-c", script], "directory": str(self.folder), "stop_s": 5,
+               "tries": 3,
+               "log_bytes": 1 << 20, "log_files": 3, "serves": "^serves$", "serves_not": "again",
+               "final_codes": [2, 4, 5]} | changes
         (self.folder / "job.json").write_text(json.dumps(job))
         environment = os.environ | {"PYTHONPATH": str(ROOT / "scripts" / "cluster")}
-        self.supervisor = subprocess.Popen([sys.executable, "-B", "-m", "agent.supervisor", str(self.folder)], env=environment)
+        self.supervisor = subprocess.Popen([sys.executable, "-B", "-m", "agent.supervisor", str(self.folder)],
+                                           env=environment)
 
     def state(self):
         try:
@@ -110,7 +113,8 @@ class Supervisor(unittest.TestCase):
     def test_a_second_one_is_refused(self):
         self.begin("exec sleep 60")
         self.wait_for(lambda: self.state().get("state") == "running")
-        done = subprocess.run([sys.executable, "-B", "-m", "agent.supervisor", str(self.folder)], capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-B", "-m", "agent.supervisor", str(self.folder)], capture_output=True,
+                              text=True,
                               env=os.environ | {"PYTHONPATH": str(ROOT / "scripts" / "cluster")}, check=False)
         self.assertEqual(done.returncode, 3)
         self.assertIn("another supervisor", done.stderr)

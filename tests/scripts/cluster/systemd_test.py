@@ -1,4 +1,6 @@
-"""Nodes as units of systemd. There is none here: a systemctl of ours does what the unit says, and systemd-analyze judges the unit."""
+"""Nodes as units of systemd. There is none here: a systemctl of ours does what the unit says, and systemd-analyze
+judges the unit.
+"""
 
 import os
 import pathlib
@@ -16,7 +18,8 @@ class Systemd(Rig):
         super().setUp()
         self.units = self.folder / "units"
         self.units.mkdir()
-        self.environment = {"PATH": f"{FAKE}:/usr/bin:/usr/sbin:/bin", "FAKE_SYSTEMD": str(self.folder), "GRANARY_UNIT_DIRECTORY": str(self.units)}
+        self.environment = {"PATH": f"{FAKE}:/usr/bin:/usr/sbin:/bin", "FAKE_SYSTEMD": str(self.folder),
+                            "GRANARY_UNIT_DIRECTORY": str(self.units)}
 
     def test_nodes_are_instances_of_one_unit(self):
         self.write_file()
@@ -29,7 +32,8 @@ class Systemd(Rig):
         self.assertEqual(said.count("serves"), 3)
         self.assertFalse((self.folder / "trial.installed/services").exists(), "no supervisor of our own")
         self.assertIn("node 2 of 3 serves", self.must(0, "logs", "--nodes=2"))
-        self.assertIn("stop them before another one takes over", self.must(3, "deploy", f"--package={self.package}", "--supervisor=own"))
+        self.assertIn("stop them before another one takes over", self.must(3, "deploy", f"--package={self.package}",
+                                                                           "--supervisor=own"))
         self.must(0, "kill", "3")
         self.assertIn("failed", self.must(1, "status"))
         self.must(0, "start")
@@ -45,16 +49,20 @@ class Systemd(Rig):
     def judge_unit(self):
         unit = self.units / "granary@.service"
         text = unit.read_text()
-        for line in ("LimitMEMLOCK=infinity", "LimitNOFILE=65536", "Restart=on-failure", "RestartPreventExitStatus=2 4 5"):
+        for line in ("LimitMEMLOCK=infinity", "LimitNOFILE=65536", "Restart=on-failure",
+                     "RestartPreventExitStatus=2 4 5"):
             self.assertIn(f"\n{line}\n", text)
         if shutil.which("systemd-analyze"):
-            done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, check=False)
-            self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "granary@" in line]), (0, []), done.stderr)
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "granary@" in line]),
+                             (0, []), done.stderr)
 
     def test_the_unit_of_another_cluster_stays(self):
         self.write_file()
         (self.units / "granary@.service").write_text("# Written by hand\n")
-        self.assertIn("is not of cluster 'trial'", self.must(3, "deploy", f"--package={self.package}", "--supervisor=systemd"))
+        self.assertIn("is not of cluster 'trial'", self.must(3, "deploy", f"--package={self.package}",
+                                                             "--supervisor=systemd"))
         self.assertEqual((self.units / "granary@.service").read_text(), "# Written by hand\n")
 
 
