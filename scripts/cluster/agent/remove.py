@@ -30,11 +30,12 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     for name in INSTALLED:
         files.remove_tree(place.directory / name)
     left = sorted(each.name for each in place.directory.iterdir() if each.name != MARKER)
+    if left:  # the directory stays this cluster's, so that it can be deployed there again
+        others = f"'{place.directory}' stays: deploy did not put there {', '.join(left[:5])}"
+        return {"removed": [f"what was installed in {place.directory}", *removed], "left": [others]}
     (place.directory / MARKER).unlink()
-    gone = files.remove_empty(place.directory)
-    return {"removed": [str(place.directory), *removed],
-            "left": [] if gone else [f"'{place.directory}' also has what deploy did not put there: "
-                                     f"{', '.join(left[:5])}"]}
+    files.remove_empty(place.directory)
+    return {"removed": [str(place.directory), *removed], "left": []}
 
 
 def _refuse_orphans(place: Place) -> None:

@@ -12,6 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [[ ${1:-} != inside ]]; then
   [[ $EUID -eq 0 ]] || skip "sshd needs root"
   PATH=$PATH:/usr/sbin
+  "$here/../../../scripts/setup.sh" --deploy >&2 || skip "the packages named above are needed"
   for each in sshd ssh ssh-keygen ip java; do
     command -v "$each" > /dev/null || skip "there is no $each: scripts/setup.sh --deploy brings it"
   done
