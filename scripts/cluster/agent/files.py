@@ -9,7 +9,7 @@ from typing import Any, Optional
 Path = pathlib.Path
 
 
-def write(path: Path, content: "str | bytes", mode: int = 0o644) -> bool:
+def write(path: Path, content: "str | bytes", mode: int = 0o644, owner_of: Optional[Path] = None) -> bool:
     """Puts a file into place at once, with this mode from its first byte on. Returns whether that changed anything."""
     data = content.encode() if isinstance(content, str) else content
     if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o7777 == mode:
@@ -23,10 +23,10 @@ def write(path: Path, content: "str | bytes", mode: int = 0o644) -> bool:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        give_to_owner(partial, owner_of)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
-    give_to_owner(path)
     return True
 
 
@@ -42,7 +42,7 @@ def read_json(path: Path) -> Optional[Any]:
         return None
 
 
-def make_directory(path: Path, mode: int) -> bool:
+def make_directory(path: Path, mode: int, owner_of: Optional[Path] = None) -> bool:
     """Makes a directory and those above it. Returns whether it was missing; one that is there keeps its mode."""
     if path.is_dir():
         return False
@@ -52,17 +52,17 @@ def make_directory(path: Path, mode: int) -> bool:
     path.mkdir(parents=True, exist_ok=True)
     os.chmod(path, mode)
     for made in reversed(missing):
-        give_to_owner(made)
+        give_to_owner(made, owner_of)
     return True
 
 
-def give_to_owner(path: Path) -> None:
-    """What root makes belongs to the owner of the directory above, so that nodes may run as that user."""
+def give_to_owner(path: Path, owner_of: Optional[Path] = None) -> None:
+    """What root makes belongs to the owner of another path, or of the directory above: nodes may run as that user."""
     if os.geteuid() != 0:
         return
-    above = path.parent.stat()
-    if above.st_uid != 0 and not above.st_mode & 0o1000:  # not in a directory for everybody, such as /tmp
-        os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
+    owner = (owner_of or path.parent).stat()
+    if owner.st_uid != 0 and not owner.st_mode & 0o1000:  # not in a directory for everybody, such as /tmp
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def sha256(path: Path) -> str:

@@ -28,13 +28,13 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     done = ["install directory"] if place.claim() else []
     if _unpack(place, package):
         done.append(f"package {package['name']}")
-    done += _directories(arguments["directories"])
+    done += _directories(place, arguments["directories"])
     handed_out = dict(place.deployed().get("handed_out", {}))
     for secret in arguments["secrets"]:
         path = pathlib.Path(secret["path"])
         if not path.exists() or str(path) in handed_out:
             handed_out[str(path)] = hashlib.sha256(secret["text"].encode()).hexdigest()
-        if files.write(path, secret["text"], 0o600):
+        if files.write(path, secret["text"], 0o600, place.directory):
             done.append(f"{secret['what']} '{path}'")
     if files.write(place.file, arguments["file_text"]):
         done.append("cluster file")
@@ -127,11 +127,11 @@ def _check_version(top: pathlib.Path, package: "dict[str, Any]") -> None:
         raise Trouble(f"the package is named '{package['name']}', but its program says '{said}'", 2)
 
 
-def _directories(wanted: "list[str]") -> "list[str]":
+def _directories(place: Place, wanted: "list[str]") -> "list[str]":
     done = []
     for each in wanted:
         try:
-            if files.make_directory(pathlib.Path(each), 0o700):
+            if files.make_directory(pathlib.Path(each), 0o700, place.directory):
                 done.append(f"directory '{each}'")
         except OSError as error:
             raise Trouble(f"directory '{each}' cannot be made: {error}") from error

@@ -1,5 +1,6 @@
 """Services under supervisors of our own, for hosts without systemd. systemd.py has the same functions."""
 
+import pathlib
 import signal
 import subprocess
 import sys
@@ -26,19 +27,23 @@ def start(place: Place, name: str, job: "dict[str, Any]") -> str:
         return "runs already, without a supervisor: 'restart' gives it one"
     files.make_directory(directory, 0o755)
     files.write_json(directory / "job.json", job)
-    (directory / "state.json").unlink(missing_ok=True)
     with open(directory / "supervisor.out", "wb") as output:
         command = [sys.executable, "-B", "-m", "agent.supervisor", str(directory)]
         process = subprocess.Popen(command, cwd=place.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                                    start_new_session=True, umask=0o022)
     until = time.monotonic() + 10
-    while not (directory / "state.json").exists():
+    while not _has_begun(directory, process.pid):
         if process.poll() is not None or time.monotonic() > until:
             said = (directory / "supervisor.out").read_text(errors="replace").strip()
             raise Trouble(f"the supervisor of {name} does not begin: "
                           f"{said.splitlines()[-1] if said else 'it says nothing'}")
         time.sleep(0.01)
     return "started"
+
+
+def _has_begun(directory: pathlib.Path, supervisor: int) -> bool:
+    state = files.read_json(directory / "state.json") or {}
+    return state.get("supervisor", {}).get("pid") == supervisor
 
 
 def stop(place: Place, name: str) -> str:

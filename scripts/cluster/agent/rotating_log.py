@@ -27,7 +27,7 @@ class RotatingLog:
             self.file.write(data)
             self.file.flush()
         except OSError:  # a full disk: the node goes on, and so does its supervisor
-            pass
+            self.file = None
 
     def feed(self, data: bytes) -> "list[str]":
         """Takes output as it comes. Returns the lines that are whole now, which have been written."""

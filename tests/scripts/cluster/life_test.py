@@ -96,6 +96,21 @@ class Life(Rig):
         self.assertIn("without a supervisor", self.must(0, "start"))
         self.assertIn("ended, without a supervisor", self.must(0, "stop"))
 
+    def test_all_that_is_left_of_crashed_nodes_is_wiped(self):
+        self.write_file(defaults='data_directory = "data"\nreliable_directory = "rings"\nlog_directories = ["a", "b"]')
+        self.must(0, "deploy", f"--package={self.package}")
+        self.must(0, "start")
+        for node in ("node-1", "node-2", "node-3"):
+            state = json.loads((self.folder / f"trial.installed/services/{node}/state.json").read_text())
+            for who in ("supervisor", "process"):
+                os.kill(state[who]["pid"], signal.SIGKILL)
+        self.assertEqual(self.must(1, "status").count("dead: ended"), 3)
+        self.assertTrue(list((self.folder / "rings/node-2").glob("granary-*/ring-*")))
+        self.must(0, "wipe", "--yes")
+        left = [path for name in ("data", "rings", "a", "b") for path in (self.folder / name).rglob("*")]
+        self.assertEqual([path for path in left if path.is_file()], [])
+        self.must(0, "start")
+
     def test_bench_on_one_host(self):
         self.write_file(defaults="")
         self.must(0, "deploy", f"--package={self.package}")
