@@ -16,10 +16,11 @@ from .errors import UsageError
 
 # Keys whose values are paths, which count from the file's folder.
 PATHS = {"cluster": ("run_directory", "key_file"), "membership": ("password_file",), "clock": ("pmc_socket",),
-         "node": ("data_directory", "reliable_directory", "log_directories", "install_directory")}
+         "node": ("data_directory", "reliable_directory", "log_directories", "install_directory", "http_token_file")}
 # In [defaults] they are the directories above all nodes' own.
 OF_EACH_NODE = ("data_directory", "reliable_directory", "log_directories")
-TEXTS = ("host", "address", "ssh_host", "ssh_user", "install_directory", "data_directory", "reliable_directory", "http")
+TEXTS = ("host", "address", "ssh_host", "ssh_user", "install_directory", "data_directory", "reliable_directory", "http",
+         "http_token_file")
 HEADING = """Written by scripts/cluster.sh deploy from {file}.
 Its paths are absolute, since they counted from that file's folder. Change that file, and deploy again."""
 
@@ -35,6 +36,7 @@ class Node:
     reliable_directory: str
     log_directories: "tuple[str, ...]"
     http: str
+    http_token_file: str
 
     @property
     def service(self) -> str:
@@ -158,7 +160,8 @@ class _Reader:
         own = {key: values[key] if key in table else _below(values[key], number)
                for key in OF_EACH_NODE if key in values}
         entry.nodes.append(Node(id=number, host=texts["host"] or "localhost", address=texts["address"],
-                                http=texts["http"], data_directory=own.get("data_directory", ""),
+                                http=texts["http"], http_token_file=texts["http_token_file"],
+                                data_directory=own.get("data_directory", ""),
                                 reliable_directory=own.get("reliable_directory", ""),
                                 log_directories=tuple(own.get("log_directories", []))))
 

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Optional
 
-from . import own, systemd, zookeeper
+from . import own, page, systemd, zookeeper
 from .place import Place
 from .trouble import Trouble
 
@@ -132,24 +132,14 @@ def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     return {"services": found, "deployed": deployed, "board": board(place, arguments.get("patience_s", 0.8))}
 
 
-def node_says(http: "Optional[str]", found: "dict[str, Any]") -> str:
-    """One word on what the node itself tells: from its status page if it has one, else from what it has printed."""
-    page = status_page(http) if http and found["pid"] else None
-    if page is not None:
-        return str(page.get("state", page.get("status", "answers")))
+def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:
+    """In a few words what the node itself tells: on its page if it has one, else by what it has printed."""
+    document = page.ask(http["address"], http["token_file"]) if http and found["pid"] else None
+    if document is not None:
+        return page.in_short(document)
     if found["serves"]:
         return "serves"
     return "not yet serving" if found["pid"] else ""
-
-
-def status_page(http: str) -> "Optional[dict[str, Any]]":
-    import urllib.request  # only where it is needed, as loading it takes longer than all else here
-
-    try:
-        with urllib.request.urlopen(f"http://{http}/status.json", timeout=0.5) as answer:
-            return json.load(answer)
-    except (OSError, ValueError):
-        return None
 
 
 def board(place: Place, patience_s: float) -> "dict[str, Any]":

@@ -53,10 +53,12 @@ def deploy(session: Session) -> None:
 
 
 def _secrets(session: Session) -> "list[dict[str, str]]":
-    """The cluster key and ZooKeeper's password, which hosts get with mode 0600."""
+    """The cluster key, ZooKeeper's password, tokens for HTTP: hosts get them with mode 0600."""
     found = []
     inventory = session.inventory
-    for what, path in (("cluster key", inventory.key_file), ("ZooKeeper's password", inventory.password_file)):
+    tokens = {("token for HTTP", node.http_token_file) for node in inventory.nodes}
+    for what, path in [("cluster key", inventory.key_file), ("ZooKeeper's password", inventory.password_file),
+                       *sorted(tokens)]:
         if not path:
             continue
         try:

@@ -11,7 +11,8 @@ from ..table import aligned
 
 def status(session: Session) -> int:
     """Exit code 0 if all nodes serve, 1 if some do not, 3 if a host cannot be asked."""
-    http = {node.service: node.http for node in session.inventory.nodes if node.http}
+    http = {node.service: {"address": node.http, "token_file": node.http_token_file}
+            for node in session.inventory.nodes if node.http}
     found = session.on_all("status", lambda host: host.call("status", {"http": http}))
     all_serve = all(_ready(each) for result in found.values() for each in result["services"].values())
     if session.flags.json:

@@ -1,5 +1,6 @@
-"""Our own supervisor, with small programs in place of nodes."""
+"""Our own supervisor, with small programs in place of nodes; and what a node tells by HTTP."""
 
+import http.server
 import json
 import os
 import pathlib
@@ -8,12 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 from rig import ROOT
 
-from cluster.agent import processes
+from cluster.agent import page, processes
 
 
 class Supervisor(unittest.TestCase):
@@ -131,6 +133,31 @@ class Processes(unittest.TestCase):
             self.assertTrue(processes.send(who, signal.SIGKILL))
             self.assertTrue(processes.await_end(who, 10))
             self.assertFalse(processes.send(who, signal.SIGKILL))
+
+
+class Page(unittest.TestCase):
+    def test_a_node_is_asked_with_its_token(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                allowed = self.path == "/node.json" and self.headers.get("Authorization") == "Bearer secret"
+                self.send_response(200 if allowed else 401)
+                self.end_headers()
+                document = {"stage": "serving", "transactions": {"commits_per_second": 12345.6}}
+                self.wfile.write(json.dumps(document).encode())
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server, tempfile.NamedTemporaryFile("w") as token:
+            token.write("secret\n")
+            token.flush()
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            port = server.server_port
+            self.assertEqual(page.in_short(page.ask(str(port), token.name)), "serving, 12,346 commits/s")
+            self.assertEqual(page.ask(f"0.0.0.0:{port}", token.name)["stage"], "serving")
+            self.assertIsNone(page.ask(str(port), ""))
+            server.shutdown()
+        self.assertIsNone(page.ask(str(port), ""))
 
 
 if __name__ == "__main__":

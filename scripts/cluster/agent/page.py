@@ -1,0 +1,33 @@
+"""What a node tells of itself by HTTP: /node.json, where the cluster file gives it an address (`http`)."""
+
+import json
+import pathlib
+from typing import Any, Optional
+
+PATIENCE_S = 0.5
+
+
+def ask(http: str, token_file: str) -> "Optional[dict[str, Any]]":
+    """The node's own document; None if it does not answer. A node that listens everywhere is asked here."""
+    import urllib.request  # only where it is needed, since loading it takes longer than all else of a call
+
+    host, _, port = http.rpartition(":")
+    if host in ("", "0.0.0.0", "[::]"):
+        host = "127.0.0.1"
+    try:
+        headers = {"Authorization": f"Bearer {pathlib.Path(token_file).read_text().strip()}"} if token_file else {}
+        request = urllib.request.Request(f"http://{host}:{port}/node.json", headers=headers)
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE_S) as answer:
+            document = json.load(answer)
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def in_short(document: "dict[str, Any]") -> str:
+    """Its stage, and how much it does: "serving, 120,000 commits/s"."""
+    stage = str(document.get("stage", "answers"))
+    if document.get("why_not_ready"):
+        return f"{stage}: {document['why_not_ready']}"
+    rate = document.get("transactions", {}).get("commits_per_second")
+    return stage if rate is None else f"{stage}, {rate:,.0f} commits/s"
