@@ -47,7 +47,8 @@ def _host(place: Place) -> "dict[str, Any]":
 def _said(place: Place, words: "list[str]", patience_s: float) -> "tuple[int, str]":
     try:
         done = subprocess.run([str(place.program()), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=patience_s, check=False)
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=patience_s, check=False,
+                              **place.run_as())
         return done.returncode, done.stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         return -1, str(error)

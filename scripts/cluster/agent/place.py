@@ -73,6 +73,13 @@ class Place:
     def program(self) -> pathlib.Path:
         return self.current / "bin" / "granary"
 
+    def run_as(self) -> "dict[str, Any]":
+        """What subprocess needs to run a program as the owner of the install directory: nothing unless we are root."""
+        owner = self.directory.stat()
+        if os.geteuid() != 0 or owner.st_uid == 0:
+            return {}
+        return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
+
     def version_of(self, program: str) -> str:
         """The name of the version that a running program is of; its path if it is none of ours."""
         versions = os.path.realpath(self.versions)

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from typing import Any, Optional
 
+from . import files
 from .channel import tell
 from .place import Place
 
@@ -23,11 +24,13 @@ def run(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """
     place.require()
     with tempfile.TemporaryDirectory(prefix="granary-run-") as folder:
+        files.give_to_owner(pathlib.Path(folder), place.directory)
         for name, content in arguments.get("inputs", {}).items():
-            (pathlib.Path(folder) / name).write_bytes(base64.b64decode(content))
+            files.write(pathlib.Path(folder) / name, base64.b64decode(content))
         words = [word.replace("{FOLDER}", folder).replace("{FILE}", str(place.file)) for word in arguments["words"]]
         process = subprocess.Popen([str(place.program()), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, errors="replace", cwd=place.directory)
+                                   stderr=subprocess.PIPE, text=True, errors="replace", cwd=place.directory,
+                                   **place.run_as())
         ending = _end_with_caller(process)
         readers = [threading.Thread(target=_pass_on, args=(process.stdout, "out")),
                    threading.Thread(target=_pass_on, args=(process.stderr, "err"))]

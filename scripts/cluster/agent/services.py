@@ -150,7 +150,7 @@ def board(place: Place, patience_s: float) -> "dict[str, Any]":
     command = [str(place.program()), "cluster", "check", str(place.file), f"--id={nodes[0]}", "--json"]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience_s,
-                              check=False)
+                              check=False, **place.run_as())
         findings = json.loads(done.stdout)["findings"]
     except (subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
         return {"members": [], "owed": [], "unknown": f"no answer: {type(error).__name__}"}

@@ -35,6 +35,15 @@ def raise_limits() -> None:
             resource.setrlimit(limit, (hard, hard))
 
 
+def become_owner_of(directory: pathlib.Path) -> None:
+    """Root gives up its rights for those of the user whom the cluster's files belong to."""
+    owner = directory.stat()
+    if os.geteuid() == 0 and owner.st_uid != 0:
+        os.setgroups([])
+        os.setgid(owner.st_gid)
+        os.setuid(owner.st_uid)
+
+
 def describe_end(code: int) -> str:
     """As "exit code 3" or "SIGKILL"."""
     if code >= 0:
@@ -178,13 +187,14 @@ class Supervisor:
 
 def main(directory: str) -> int:
     path = pathlib.Path(directory)
+    raise_limits()
+    become_owner_of(path)
     lock = os.open(path / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         print(f"another supervisor has '{directory}'", file=sys.stderr)
         return 3
-    raise_limits()
     Supervisor(path).run()
     return 0
 

@@ -111,6 +111,28 @@ class Life(Rig):
         self.assertEqual([path for path in left if path.is_file()], [])
         self.must(0, "start")
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_nodes_run_as_the_owner_of_the_install_directory(self):
+        self.write_file('key_file = "key"')
+        self.folder.chmod(0o755)
+        nobody = 65534
+        installed, key = self.folder / "trial.installed", self.folder / "key"
+        installed.mkdir()
+        (self.folder / "data").mkdir()
+        key.write_text("ab" * 32)
+        key.chmod(0o600)
+        for path in (installed, key, self.folder / "data"):
+            os.chown(path, nobody, nobody)
+        self.must(0, "deploy", f"--package={self.package}")
+        self.must(0, "start")
+        self.must(0, "status")
+        for each in self.status().values():
+            self.assertEqual(os.stat(f"/proc/{each['pid']}").st_uid, nobody)
+        for path in (self.folder / "run", self.folder / "data/node-1/MEMBER", installed / "services/node-1/log"):
+            self.assertEqual(path.stat().st_uid, nobody, path)
+        self.must(0, "check")
+        self.must(0, "stop")
+
     def test_bench_on_one_host(self):
         self.write_file(defaults="")
         self.must(0, "deploy", f"--package={self.package}")
