@@ -9,7 +9,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def boot_id() -> str:
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+    with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
         return file.read().strip()
 
 
@@ -64,7 +64,7 @@ def await_end(who: "dict[str, Any]", seconds: float) -> bool:
 
 def up_since(who: "dict[str, Any]") -> float:
     """When it began, in seconds of the epoch."""
-    with open("/proc/uptime", encoding="ascii") as file:
+    with open("/proc/uptime", encoding="utf-8") as file:
         booted = time.time() - float(file.read().split()[0])
     return booted + who["ticks"] / TICKS
 

@@ -96,7 +96,7 @@ class Rig(unittest.TestCase):
         began = time.monotonic()
         done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT,
-                              text=True, env=os.environ | self.environment, timeout=180, check=False)
+                              text=True, env=os.environ | {"PYTHON": sys.executable} | self.environment, timeout=180, check=False)
         if os.environ.get('TIMES'):
             print(f'{time.monotonic() - began:6.2f} s', words, flush=True)
         return done.returncode, done.stdout
