@@ -94,9 +94,9 @@ class Rig(unittest.TestCase):
         """The exit code, and all that was said."""
         command = [SCRIPT, *words[:1], f"--cluster={self.file}", *self.flags, *words[1:]]
         began = time.monotonic()
+        environment = os.environ | {"PYTHON": sys.executable} | self.environment
         done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT,
-                              text=True, env=os.environ | {"PYTHON": sys.executable} | self.environment, timeout=180, check=False)
+                              stderr=subprocess.STDOUT, text=True, env=environment, timeout=180, check=False)
         if os.environ.get('TIMES'):
             print(f'{time.monotonic() - began:6.2f} s', words, flush=True)
         return done.returncode, done.stdout
