@@ -1,38 +1,83 @@
-# What other projects get: one static library of all layers that the public headers need (0 to 8), those headers, and a
-# package to find them with: find_package(granary), target granary::granary.
+# What `cmake --install` copies. In it, the library of all layers that the public headers need, once shared and once as an archive,
+# and a package of each kind to find it with: find_package(granary) and pkg-config (docs/decisions/shared-library.md).
+#
+# Components: command, library, development, notices (the license and the changelog, which Debian packages have in other places).
 
 include(CMakePackageConfigHelpers)
 include(GranaryPlainArchive)
 
-set(GRANARY_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/granary)
+set(GRANARY_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/granary)
+set(GRANARY_ABI ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})  # before 1.0 a minor version may change the interface
 
-add_library(granary_library STATIC)
-add_library(granary::granary ALIAS granary_library)
-set_target_properties(granary_library PROPERTIES OUTPUT_NAME granary EXPORT_NAME granary)
-target_compile_features(granary_library PUBLIC cxx_std_20)
-target_include_directories(granary_library INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(granary_library PUBLIC Threads::Threads)
+add_library(granary_shared SHARED)
+add_library(granary_static STATIC)
+set_target_properties(granary_shared PROPERTIES EXPORT_NAME granary VERSION ${PROJECT_VERSION} SOVERSION ${GRANARY_ABI})
+set_target_properties(granary_static PROPERTIES EXPORT_NAME granary_static)
+set(GRANARY_PRIVATE_LIBRARIES "")  # what the archive's users have to link as well, as names for the linker
 foreach(library ${GRANARY_LIBRARIES})
   get_target_property(layer granary_${library} GRANARY_LAYER)
   if(layer LESS GRANARY_PROGRAM_LAYER)
     get_target_property(links granary_${library} GRANARY_LINKS)
-    target_sources(granary_library PRIVATE $<TARGET_OBJECTS:granary_${library}>)
-    target_link_libraries(granary_library PRIVATE ${links})
+    foreach(target granary_shared granary_static)
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:granary_${library}>)
+    endforeach()
+    target_link_libraries(granary_shared PRIVATE ${links})
+    foreach(link ${links})
+      string(REGEX REPLACE "^.*/lib|[.](so|a)$|::.*$" "" name "${link}")
+      list(APPEND GRANARY_PRIVATE_LIBRARIES ${name})
+    endforeach()
   endif()
 endforeach()
+list(REMOVE_DUPLICATES GRANARY_PRIVATE_LIBRARIES)
+list(REMOVE_ITEM GRANARY_PRIVATE_LIBRARIES nlohmann_json)  # headers only
+target_link_libraries(granary_static PRIVATE Threads::Threads ${GRANARY_PRIVATE_LIBRARIES})
+foreach(target granary_shared granary_static)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME granary LINKER_LANGUAGE CXX)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
 
-if(GRANARY_LTO)
-  granary_plain_archive(granary_library)
+# The script hides what the standard library's templates would export in spite of hidden visibility, and names the version.
+set(GRANARY_SYMBOLS ${PROJECT_SOURCE_DIR}/packaging/symbols.map)
+configure_file(${GRANARY_SYMBOLS}.in ${PROJECT_BINARY_DIR}/symbols.map @ONLY)
+target_link_options(granary_shared PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/symbols.map -Wl,--as-needed)
+set_target_properties(granary_shared PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/symbols.map)
+if(NOT GRANARY_SANITIZE)  # whose functions are in the program
+  target_link_options(granary_shared PRIVATE -Wl,-z,defs)
 endif()
-add_dependencies(granary_package granary_command granary_library)
+if(GRANARY_LTO)
+  target_link_options(granary_shared PRIVATE -flto=auto -O3)
+  granary_plain_archive(granary_static)
+endif()
+add_dependencies(granary_package granary_command granary_shared granary_static)
 
-install(TARGETS granary_library EXPORT granary ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/granary DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
-install(EXPORT granary NAMESPACE granary:: DESTINATION ${GRANARY_PACKAGE_DIR} FILE granaryTargets.cmake)
+install(TARGETS granary_shared EXPORT granary_shared
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+install(TARGETS granary_static EXPORT granary_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/granary DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+        FILES_MATCHING PATTERN *.h)
+foreach(kind shared static)
+  install(EXPORT granary_${kind} NAMESPACE granary:: FILE granary_${kind}.cmake DESTINATION ${GRANARY_CMAKE_DIR}
+          COMPONENT development)
+endforeach()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/granaryConfig.cmake.in ${PROJECT_BINARY_DIR}/granaryConfig.cmake
-                              INSTALL_DESTINATION ${GRANARY_PACKAGE_DIR})
+                              INSTALL_DESTINATION ${GRANARY_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/granaryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/granaryConfig.cmake ${PROJECT_BINARY_DIR}/granaryConfigVersion.cmake
-        DESTINATION ${GRANARY_PACKAGE_DIR})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${GRANARY_CMAKE_DIR} COMPONENT development)
+
+list(TRANSFORM GRANARY_PRIVATE_LIBRARIES PREPEND -l OUTPUT_VARIABLE GRANARY_PRIVATE_FLAGS)
+list(JOIN GRANARY_PRIVATE_FLAGS " " GRANARY_PRIVATE_FLAGS)
+string(REGEX REPLACE "[^/]+" ".." GRANARY_PC_TO_PREFIX ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name granary granary-static)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endforeach()
+
+install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT notices)
+# Scripts that work with an installed command.
+set(scripts ${CMAKE_INSTALL_DATADIR}/granary/scripts)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/cluster.sh DESTINATION ${scripts} COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/cluster DESTINATION ${scripts} COMPONENT command FILES_MATCHING PATTERN *.py)

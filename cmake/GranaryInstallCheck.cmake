@@ -5,11 +5,11 @@
 add_custom_target(granary_package)
 
 string(CONFIGURE [[
-  foreach(file "$<TARGET_FILE:granary_command>" "$<TARGET_FILE:granary_library>")
+  foreach(file "$<TARGET_FILE:granary_command>" "$<TARGET_FILE:granary_shared>" "$<TARGET_FILE:granary_static>")
     if(NOT EXISTS "${file}")
       message(FATAL_ERROR "'${file}' has not been built, so nothing has been installed. "
                           "Build first: cmake --build '@PROJECT_BINARY_DIR@' --target granary_package")
     endif()
   endforeach()
 ]] check @ONLY)
-install(CODE "${check}")
+install(CODE "${check}" ALL_COMPONENTS)

@@ -19,6 +19,8 @@ function(granary_library)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                               $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(${target} PUBLIC Threads::Threads ${LIB_LINKS})
+  # What the shared library offers is marked with GRANARY_EXPORT (include/granary/export.h).
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(GRANARY_LTO)
     # Fat objects: programs of ours link across units; whoever links the installed library need not.
     target_compile_options(${target} PRIVATE -flto -ffat-lto-objects)

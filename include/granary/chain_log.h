@@ -12,11 +12,12 @@
 #include <vector>
 
 #include <granary/database.h>
+#include <granary/export.h>
 
 namespace granary {
 
 /// Thread-safe, but for open().
-class ChainLog {
+class GRANARY_EXPORT ChainLog {
  public:
   /// A call that has begun.
   struct Call {

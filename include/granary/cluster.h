@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <granary/database.h>
+#include <granary/export.h>
 #include <granary/procedure.h>
 
 namespace granary {
@@ -124,7 +125,7 @@ struct NodeRecovery {
 };
 
 /// Short lower-case names for logs: "waiting", "settling", "adopting", "given_up", "recovered".
-std::string_view name(NodeRecovery::Phase phase);
+GRANARY_EXPORT std::string_view name(NodeRecovery::Phase phase);
 
 namespace db {
 class ClusterNode;
@@ -132,7 +133,7 @@ class ClusterThread;
 }  // namespace db
 
 /// A worker of a cluster's node (granary::Worker), used by the thread that registered it. It must go before its Cluster does.
-class ClusterWorker {
+class GRANARY_EXPORT ClusterWorker {
  public:
   /// For Cluster::register_worker().
   ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread);
@@ -193,7 +194,7 @@ class ClusterWorker {
 
 /// This process's node. What comes up to start(), start() itself, barrier() and leave() are one thread's at a time; the rest, after
 /// start(), is thread-safe.
-class Cluster {
+class GRANARY_EXPORT Cluster {
  public:
   /// Reads the cluster file, becomes a member, opens the node's database. kFailedPrecondition if the cluster runs with another
   /// file or another version. kUnavailable if its membership cannot be reached. If other nodes serve, this one comes back to them, once

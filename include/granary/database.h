@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <granary/export.h>
 #include <granary/function_ref.h>
 #include <granary/limits.h>
 #include <granary/options.h>
@@ -63,7 +64,7 @@ struct [[nodiscard]] RunResult {
 /// time; the first begin() or run() after registration or attach_thread() binds it to the calling thread.
 /// It must go before its database does: a Database that is destroyed while workers are registered names them on standard error and
 /// ends the program.
-class Worker {
+class GRANARY_EXPORT Worker {
  public:
   Worker() = default;
   Worker(Worker&& other) noexcept;
@@ -153,7 +154,7 @@ struct RecoveryReport {
 
 /// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for resize(),
 /// step() and close(), which say what they need; transactions are the workers'.
-class Database {
+class GRANARY_EXPORT Database {
  public:
   /// With Options::directory: recovers what is there, tables and indexes included.
   static Result<std::unique_ptr<Database>> open(const Options& options);
@@ -240,6 +241,6 @@ class Database {
 };
 
 /// "0.1.0 (commit abc1234, release)".
-std::string version();
+GRANARY_EXPORT std::string version();
 
 }  // namespace granary

@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include <granary/export.h>
+
 namespace granary {
 
 enum class NoticeSeverity : std::uint8_t {
@@ -47,10 +49,10 @@ struct Notice {
 using NoticeSink = std::function<void(const Notice&)>;
 
 /// Prints the notice as one line on stderr, "granary: ..." or "granary: warning: ...". The library does so where there is no sink.
-void print_notice(const Notice& notice) noexcept;
+GRANARY_EXPORT void print_notice(const Notice& notice) noexcept;
 
 /// Short lower-case names for logs, e.g. "warning", "open_transaction".
-std::string_view name(NoticeSeverity severity);
-std::string_view name(NoticeTopic topic);
+GRANARY_EXPORT std::string_view name(NoticeSeverity severity);
+GRANARY_EXPORT std::string_view name(NoticeTopic topic);
 
 }  // namespace granary

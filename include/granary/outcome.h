@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <granary/export.h>
+
 namespace granary {
 
 /// What an operation of a transaction did. Everything but kOk, kNotFound and kAlreadyExists leaves
@@ -64,15 +66,15 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
 inline constexpr std::size_t kAbortReasons = 25;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
-std::string_view name(AbortReason reason);
+GRANARY_EXPORT std::string_view name(AbortReason reason);
 /// One sentence: what happened and what usually helps.
-std::string_view meaning(AbortReason reason);
+GRANARY_EXPORT std::string_view meaning(AbortReason reason);
 /// Short lower-case name, e.g. "not_found".
-std::string_view name(Outcome outcome);
+GRANARY_EXPORT std::string_view name(Outcome outcome);
 
 /// True for aborts that a retry can mend (conflicts, and kNodeRecovering, which may take a while); false for kNone, kUser, kOutOfMemory,
 /// kUniqueViolation, kEpochsUsedUp, kLogEntryTooLarge, kLogFailed, kNodeUnreachable, kMessageTooLarge, kTooMuchUndelivered,
 /// kMembershipLost and kMisuse.
-bool is_retryable(AbortReason reason);
+GRANARY_EXPORT bool is_retryable(AbortReason reason);
 
 }  // namespace granary

@@ -24,6 +24,7 @@
 #include <granary/chain_log.h>
 #include <granary/database.h>
 #include <granary/declared_access.h>
+#include <granary/export.h>
 
 namespace granary {
 
@@ -36,7 +37,7 @@ struct Piece {
 
 /// Procedures by name. Fill it before workers call into it. call(), finish_left() and calls_left() are thread-safe, and may go on beside
 /// keep_chains(); the rest is one thread's, before them.
-class Procedures {
+class GRANARY_EXPORT Procedures {
   template <typename Args, typename Reply>
   struct Entry;
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include <granary/export.h>
+
 namespace granary {
 
 /// What kind of mistake or obstacle a Status reports.
@@ -41,7 +43,7 @@ class [[nodiscard]] Status {
 };
 
 /// Prints the status that stands in a value's place, on standard error, and ends the program (std::abort).
-[[noreturn]] void end_without_value(const Status& status);
+[[noreturn]] GRANARY_EXPORT void end_without_value(const Status& status);
 
 /// A value, or the Status that says why there is none. Look at ok() first: whoever takes the value of an error ends the program, in
 /// every build, with the error's message on standard error. So `Database::open(options).value()` is fine where a program could not go

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <granary/export.h>
 #include <granary/key.h>
 
 namespace granary {
@@ -19,7 +20,7 @@ class TableCore;
 /// A handle to one table of byte-string keys and values; small, copyable, valid while its Database lives. Using it afterwards, with
 /// another database included, is undefined.
 /// An empty handle makes every operation report Outcome::kUnknownTable.
-class Table {
+class GRANARY_EXPORT Table {
  public:
   Table() = default;
   explicit operator bool() const { return core_ != nullptr; }
@@ -105,7 +106,7 @@ struct IndexOptions {
 
 /// A handle to a secondary index (Silo 4.7): a table that maps secondary keys to primary keys and that
 /// every put, insert, update and remove on its table keeps in step, within the same transaction. Valid as a Table is.
-class Index {
+class GRANARY_EXPORT Index {
  public:
   Index() = default;
   explicit operator bool() const { return core_ != nullptr; }

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <granary/export.h>
 #include <granary/function_ref.h>
 #include <granary/key.h>
 #include <granary/limits.h>
@@ -90,7 +91,7 @@ struct Declared {
 
 /// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it, and so does the end of its
 /// worker. An open one must not outlive its database, not even to be dropped; one that has ended may.
-class Transaction {
+class GRANARY_EXPORT Transaction {
  public:
   Transaction() = default;
   Transaction(Transaction&& other) noexcept
@@ -216,7 +217,7 @@ class Transaction {
 /// Never aborts and never disturbs writers, however long it runs; it only keeps old versions alive. Serializable, not strict: it
 /// does not see what committed after its snapshot. Move-only; used by its worker's thread only. An open one must not outlive its
 /// database, not even to be dropped; a finished one may.
-class Snapshot {
+class GRANARY_EXPORT Snapshot {
  public:
   Snapshot() = default;
   Snapshot(Snapshot&& other) noexcept : context_(std::exchange(other.context_, nullptr)), serial_(other.serial_) {}

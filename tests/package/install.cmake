@@ -1,41 +1,35 @@
 # Script: SOURCE (Granary's), configured and not built, must refuse to be installed and leave no prefix. Then the project fat_objects/.
 
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 file(REMOVE_RECURSE ${WORK})
-
-function(run)
-  execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
-  set(output "${output}" PARENT_SCOPE)
-  set(result ${result} PARENT_SCOPE)
-endfunction()
-
-function(must_run)
-  run(${ARGV})
-  if(NOT result EQUAL 0)
-    list(JOIN ARGV " " command)
-    message(FATAL_ERROR "${command}\nended with ${result}:\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
 
 set(configure -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release)
 must_run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/granary ${configure} -DGRANARY_BUILD_TESTS=OFF -DGRANARY_LTO=ON)
-run(${CMAKE_COMMAND} --install ${WORK}/granary --prefix ${WORK}/prefix)
-string(REGEX REPLACE "[ \n]+" " " said "${output}")  # CMake wraps messages
-if(result EQUAL 0 OR NOT said MATCHES "granary' has not been built, so nothing has been installed.*--target granary_package")
-  message(FATAL_ERROR "installing what was not built ended with ${result}:\n${output}")
-endif()
-if(EXISTS ${WORK}/prefix)
-  file(GLOB_RECURSE left ${WORK}/prefix/*)
-  message(FATAL_ERROR "installing what was not built has left: ${left}")
-endif()
+# refuses_to_install(<flag of cmake --install>...)
+function(refuses_to_install)
+  run(${CMAKE_COMMAND} --install ${WORK}/granary --prefix ${WORK}/prefix ${ARGV})
+  string(REGEX REPLACE "[ \n]+" " " said "${output}")  # CMake wraps messages
+  if(result EQUAL 0 OR NOT said MATCHES "granary' has not been built, so nothing has been installed.*--target granary_package")
+    message(FATAL_ERROR "installing what was not built (${ARGV}) ended with ${result}:\n${output}")
+  endif()
+  if(EXISTS ${WORK}/prefix)
+    file(GLOB_RECURSE left ${WORK}/prefix/*)
+    message(FATAL_ERROR "installing what was not built (${ARGV}) has left: ${left}")
+  endif()
+endfunction()
+refuses_to_install()
+refuses_to_install(--component development)
 
 if(GENERATOR STREQUAL "Ninja" AND COMPILER_ID STREQUAL "GNU")
-  must_run(${CMAKE_COMMAND} --build ${WORK}/granary --target granary_library -- -n -v)
+  must_run(${CMAKE_COMMAND} --build ${WORK}/granary --target granary_static -- -n -v)
   if(NOT output MATCHES "objcopy[^\n]*--remove-section=.gnu.lto_[^\n]*libgranary[.]a")
     message(FATAL_ERROR "the release's library is not made a plain archive")
   endif()
 endif()
-must_run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/fat_objects -B ${WORK}/fat_objects ${configure}
+# It has another name here, since tests/CMakeLists.txt takes each folder with a CMakeLists.txt for one of tests.
+file(COPY ${CMAKE_CURRENT_LIST_DIR}/fat_objects DESTINATION ${WORK}/source)
+file(RENAME ${WORK}/source/fat_objects/project.cmake ${WORK}/source/fat_objects/CMakeLists.txt)
+must_run(${CMAKE_COMMAND} -S ${WORK}/source/fat_objects -B ${WORK}/fat_objects ${configure}
          -DCMAKE_MODULE_PATH=${SOURCE}/cmake)
 must_run(${CMAKE_COMMAND} --build ${WORK}/fat_objects)
 must_run(readelf --sections --wide ${WORK}/fat_objects/libfat.a)
