@@ -6,6 +6,14 @@
 include(CMakePackageConfigHelpers)
 include(GranaryPlainArchive)
 
+# granary_compressed_file(<file> <name>): <name> in packaging/ of the build folder, the file through gzip.
+function(granary_compressed_file file name)
+  set(output ${PROJECT_BINARY_DIR}/packaging/${name})
+  add_custom_command(OUTPUT ${output} COMMAND gzip -9nc ${file} > ${output} DEPENDS ${file})
+  add_custom_target(granary_${name} DEPENDS ${output})
+  add_dependencies(granary_package granary_${name})
+endfunction()
+
 set(GRANARY_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/granary)
 set(GRANARY_ABI ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})  # before 1.0 a minor version may change the interface
 
@@ -74,6 +82,10 @@ foreach(name granary granary-static)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()
 
+granary_compressed_file(${PROJECT_SOURCE_DIR}/packaging/granary.1 granary.1.gz)
+install(FILES ${PROJECT_BINARY_DIR}/packaging/granary.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/completion.bash RENAME granary COMPONENT command
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT notices)

@@ -5,7 +5,8 @@
 add_custom_target(granary_package)
 
 string(CONFIGURE [[
-  foreach(file "$<TARGET_FILE:granary_command>" "$<TARGET_FILE:granary_shared>" "$<TARGET_FILE:granary_static>")
+  foreach(file "$<TARGET_FILE:granary_command>" "$<TARGET_FILE:granary_shared>" "$<TARGET_FILE:granary_static>"
+               "@PROJECT_BINARY_DIR@/packaging/granary.1.gz")
     if(NOT EXISTS "${file}")
       message(FATAL_ERROR "'${file}' has not been built, so nothing has been installed. "
                           "Build first: cmake --build '@PROJECT_BINARY_DIR@' --target granary_package")

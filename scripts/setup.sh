@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
 #
-#   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper | --deploy]
+#   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper | --deploy | --package]
 #
 # --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh; --fuzz: also clang 16 with
 # libFuzzer, for scripts/fuzz.sh; --verbs: also an emulator and RDMA tools, for scripts/verbs_vm.sh; --zookeeper: also a
 # ZooKeeper server, for scripts/zookeeper.sh; --deploy: also an ssh client and server and systemd's checks, for the tests
-# of scripts/cluster.sh.
+# of scripts/cluster.sh; --package: also what builds and tests packages (the target `package`, tests/package).
 
 set -euo pipefail
 
@@ -22,7 +22,8 @@ case ${1:-} in
                       rdma-core ibverbs-providers ibverbs-utils perftest rdmacm-utils) ;;
   --zookeeper) packages+=(zookeeper) ;;
   --deploy) packages+=(openssh-client openssh-server systemd zookeeper) ;;
-  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs, --zookeeper, --deploy or nothing" >&2; exit 2 ;;
+  --package) packages+=(dpkg-dev file pkg-config lintian mmdebstrap) ;;
+  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs, --zookeeper, --deploy, --package or nothing" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then

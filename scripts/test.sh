@@ -95,6 +95,9 @@ if [[ $full == yes ]]; then
   slow=(-LE verbs) sanitized_unit=(-LE verbs) sanitized_stress=(-LE verbs) targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
 fi
 
+if [[ $full == yes ]]; then
+  scripts/setup.sh --package || echo "without lintian and mmdebstrap: tests of packages are skipped"
+fi
 build check all && suite "whole suite (release with checks)" check "${slow[@]}"
 heading "virtual machines"
 if scripts/setup.sh --verbs && scripts/verbs_vm/kernel.sh > /dev/null; then

@@ -1,0 +1,15 @@
+# Read by CPack once for each kind of package, CPACK_GENERATOR.
+
+if(CPACK_GENERATOR STREQUAL DEB)
+  set(CPACK_COMPONENTS_ALL command command_papers library library_papers development development_papers)
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # else it comes before that of each package
+elseif(CPACK_GENERATOR STREQUAL TGZ)
+  set(CPACK_COMPONENTS_ALL command notices archive)
+  set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+  set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+  set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+  set(CPACK_PACKAGE_FILE_NAME granary-${CPACK_PACKAGE_VERSION}-linux-x86_64)
+  set(CPACK_ARCHIVE_FILE_NAME ${CPACK_PACKAGE_FILE_NAME})
+  set(CPACK_PACKAGE_CHECKSUM SHA256)
+endif()
