@@ -2,23 +2,23 @@
 // A log-linear histogram in the manner of HdrHistogram: fixed memory, every value within 0.4 % of what is
 // reported for it, recording in a few instructions.
 //
-// Values below 256 have a bucket each; above, each power of two is cut into 128 buckets. Values beyond
-// kMaxValue count in the last bucket; minimum, maximum and sum are exact.
+// Values below 256 have a bucket each; above, each power of two is cut into 128 buckets (src/base/log_linear.h). Values
+// beyond kMaxValue count in the last bucket; minimum, maximum and sum are exact.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "src/base/log_linear.h"
+
 namespace granary::bench {
 
 class Histogram {
  public:
-  static constexpr unsigned kSubBits = 7;
-  static constexpr unsigned kValueBits = 44;
-  static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << kValueBits) - 1;
-  static constexpr std::size_t kBuckets = (kValueBits - kSubBits + 1) << kSubBits;
+  using Buckets = base::LogLinear<7, 44>;
+  static constexpr std::uint64_t kMaxValue = Buckets::kMaxValue;
+  static constexpr std::size_t kBuckets = Buckets::kBuckets;
 
   void record(std::uint64_t value, std::uint64_t times = 1) {
     counts_[bucket_of(value)] += times;
@@ -49,19 +49,9 @@ class Histogram {
     }
   }
 
-  static constexpr std::size_t bucket_of(std::uint64_t value) {
-    if (value > kMaxValue) value = kMaxValue;
-    const unsigned top_bit = 63u - static_cast<unsigned>(std::countl_zero(value | (std::uint64_t{1} << kSubBits)));
-    const unsigned shift = top_bit - kSubBits;
-    return (static_cast<std::size_t>(shift) << kSubBits) + static_cast<std::size_t>(value >> shift);
-  }
-  /// Smallest and largest value that count in a bucket.
-  static constexpr std::uint64_t bucket_low(std::size_t bucket) {
-    const std::size_t octave = bucket >> kSubBits;
-    const std::size_t shift = octave == 0 ? 0 : octave - 1;
-    return static_cast<std::uint64_t>(bucket - (shift << kSubBits)) << shift;
-  }
-  static constexpr std::uint64_t bucket_high(std::size_t bucket) { return bucket_low(bucket + 1) - 1; }
+  static constexpr std::size_t bucket_of(std::uint64_t value) { return Buckets::bucket_of(value); }
+  static constexpr std::uint64_t bucket_low(std::size_t bucket) { return Buckets::bucket_low(bucket); }
+  static constexpr std::uint64_t bucket_high(std::size_t bucket) { return Buckets::bucket_high(bucket); }
 
  private:
   std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(kBuckets);  ///< 38 KiB, too much for a stack

@@ -113,6 +113,18 @@ struct HtmStatistics {
   std::uint64_t others = 0;
 };
 
+/// How long transactions have taken that committed, from begin to the end of the commit, without the attempts before: of one in 64, which
+/// are chosen like random ones.
+struct CommitLatencies {
+  struct Bucket {
+    std::uint64_t most_ns;  ///< so long or shorter, and longer than the bucket before
+    std::uint64_t count;
+  };
+  std::uint64_t samples = 0;
+  double seconds = 0;                ///< sum of the samples
+  std::vector<Bucket> buckets = {};  ///< those that counted something, ascending; each 1/8 of a power of two wide
+};
+
 /// Counters since open, summed over workers; read without stopping them.
 struct Statistics {
   std::uint64_t commits = 0;
@@ -121,20 +133,30 @@ struct Statistics {
   std::uint64_t records_bytes = 0;                    ///< in use by records and versions, after slab rounding
   std::uint64_t index_bytes = 0;                      ///< in use by index nodes, and by main headers of hash tables
   std::uint64_t reserved_bytes = 0;                   ///< cut from the region for slabs
+  std::uint64_t limit_bytes = 0;                      ///< the most that the database may reserve
   std::uint64_t version_bytes = 0;                    ///< of records_bytes: old versions kept for snapshots
   std::uint64_t garbage_items = 0;                    ///< waiting for their reclamation epoch
   std::uint64_t versions_created = 0;
+  CommitLatencies commit_latencies;
   HtmStatistics htm;
   std::uint64_t epoch = 0;
-  std::uint64_t stalled_ticks = 0;  ///< epoch periods in a row that a transaction has held the epoch back
-  std::uint64_t durable_epoch = 0;  ///< D; 0 without a log, and so are the following
-  std::uint64_t log_bytes = 0;      ///< written to log files
-  std::uint64_t log_entries = 0;    ///< transactions among them
+  std::uint64_t epoch_thread_silence_us = 0;  ///< since the thread that advances epochs came round; 0 if there is none
+  std::uint64_t stalled_ticks = 0;            ///< epoch periods in a row that a transaction has held the epoch back
+  std::uint64_t durable_epoch = 0;            ///< D; 0 without a log, and so are the following
+  std::uint64_t log_bytes = 0;                ///< written to log files
+  std::uint64_t log_entries = 0;              ///< transactions among them
   std::uint64_t log_syncs = 0;
+  std::uint64_t log_segments = 0;      ///< files of the log that no checkpoint has made needless yet
   std::uint64_t ring_waits = 0;        ///< commits that had to wait because the worker's ring was full
+  std::uint64_t ring_bytes = 0;        ///< of all rings
+  std::uint64_t ring_held_bytes = 0;   ///< of these, what waits to be synced
+  double ring_fullest = 0;             ///< the share of the fullest ring that waits to be synced
   std::uint64_t checkpoints = 0;       ///< taken
   std::uint64_t checkpoint_bytes = 0;  ///< written to their files
   double checkpoint_seconds = 0;       ///< during which one was in progress, up to now
+  bool checkpoint_in_progress = false;
+  double checkpoint_age_s =
+      -1;  ///< since the last one was installed; negative if none was since the database was opened
 };
 
 /// What opening a directory found and did.

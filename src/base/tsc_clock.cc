@@ -54,4 +54,23 @@ TscClock TscClock::calibrated(unsigned calibration_ms) {
   return TscClock(true, static_cast<double>(end.ns - start.ns) / static_cast<double>(end.ticks - start.ticks));
 }
 
+TickMeter::TickMeter() : counter_(counter_is_invariant()) {
+  if (!counter_) return;
+  const Reading now = read_both();
+  from_ticks_ = now.ticks;
+  from_ns_ = now.ns;
+}
+
+double TickMeter::nanoseconds_per_tick() const {
+  constexpr std::uint64_t kLongEnough_ns = 10'000'000;
+  if (!counter_) return 1.0;
+  if (const double known = rate_.load(std::memory_order_relaxed); known != 0) return known;
+  const Reading now = read_both();
+  if (now.ticks <= from_ticks_ || now.ns <= from_ns_) return 1.0;
+  const double rate = static_cast<double>(now.ns - from_ns_) / static_cast<double>(now.ticks - from_ticks_);
+  double unknown = 0;
+  if (now.ns - from_ns_ < kLongEnough_ns) return rate;
+  return rate_.compare_exchange_strong(unknown, rate, std::memory_order_relaxed) ? rate : unknown;
+}
+
 }  // namespace granary::base

@@ -16,6 +16,7 @@
 #include "kvstore/common/node_memory.h"
 #include "src/base/cache_line.h"
 #include "src/base/soft_time.h"
+#include "src/base/tsc_clock.h"
 #include "src/base/waiter.h"
 #include "src/cc/index.h"
 #include "src/epoch/epoch.h"
@@ -63,6 +64,7 @@ struct Shared {
   /// The cluster's, by which leases on shared records end; none: they never do. Set before there are workers.
   const base::SoftTime* time = nullptr;
   MemoryRelief relief = {};
+  const base::TickMeter meter = {};  ///< by which transactions are timed
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };

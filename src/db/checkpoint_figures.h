@@ -39,6 +39,7 @@ class CheckpointFigures {
   void installed() {
     const std::lock_guard lock(mutex_);
     ++count_;
+    installed_ = Clock::now();
   }
 
   void add_to(Statistics* statistics) const {
@@ -47,6 +48,8 @@ class CheckpointFigures {
     statistics->checkpoints += count_;
     statistics->checkpoint_bytes += bytes_;
     statistics->checkpoint_seconds += std::chrono::duration<double>(past_ + present).count();
+    statistics->checkpoint_in_progress = began_.has_value();
+    if (installed_) statistics->checkpoint_age_s = std::chrono::duration<double>(Clock::now() - *installed_).count();
   }
 
  private:
@@ -55,7 +58,8 @@ class CheckpointFigures {
   mutable std::mutex mutex_;  // guards what follows
   std::uint64_t count_ = 0, bytes_ = 0;
   Clock::duration past_{};
-  std::optional<Clock::time_point> began_;  // of the one in progress
+  std::optional<Clock::time_point> began_;      // of the one in progress
+  std::optional<Clock::time_point> installed_;  // when the last one was
 };
 
 }  // namespace granary::db

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "src/base/notice.h"
+#include "src/base/tsc_clock.h"
 #include "src/cc/protocols.h"
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
@@ -114,7 +115,9 @@ void Engine::start() {
   const unsigned parts = epochs_.in_cluster() ? kPublishings : 1;
   const auto period = std::chrono::microseconds(std::uint64_t{1000} * options_.epoch_ms / parts);
   const auto first = std::chrono::steady_clock::now() + period;
+  turned_us_.store(base::monotonic_us(), std::memory_order_relaxed);
   epoch_thread_.emplace(first, [this, parts, period, part = 0U, next = first]() mutable {
+    turned_us_.store(base::monotonic_us(), std::memory_order_relaxed);
     if (++part % parts == 0) {
       step();
     } else {
@@ -154,6 +157,7 @@ Status Engine::close() {
   // A node's epochs are told to the others until the last moment, as theirs stand still without.
   checkpoint_thread_.reset();
   epoch_thread_.reset();
+  turned_us_.store(0, std::memory_order_relaxed);
   if (storage_ == nullptr || shared_.log == nullptr) return {};
   // No transaction is open: the epoch of the last one is complete now.
   if (epochs_.in_cluster()) {
@@ -237,10 +241,13 @@ Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) cons
 }
 
 Status Engine::log_status() const {
+  if (shared_.log != nullptr && shared_.log->durable().failed()) failure_told_.store(true, std::memory_order_relaxed);
+  return seen_log_status();
+}
+
+Status Engine::seen_log_status() const {
   if (shared_.log == nullptr) return {};
-  if (!shared_.log->durable().failed()) return shared_.log->stall();
-  failure_told_.store(true, std::memory_order_relaxed);
-  return shared_.log->durable().cause();
+  return shared_.log->durable().failed() ? shared_.log->durable().cause() : shared_.log->stall();
 }
 
 const RecoveryReport& Engine::recovery_report() const {

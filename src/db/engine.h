@@ -62,6 +62,8 @@ class Engine {
   std::uint64_t released_epoch() const;
   Status wait_released(std::uint64_t epoch, std::uint64_t timeout_us) const;
   Status log_status() const;
+  /// The same for those who only look: nobody counts as told of a failure by it.
+  Status seen_log_status() const;
   /// Waits at most so long for another checkpoint, and then until this one's epoch is durable.
   Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us);
   const RecoveryReport& recovery_report() const;
@@ -117,6 +119,8 @@ class Engine {
   /// log_status() told why, from any thread; the destructor then does not.
   mutable std::atomic<bool> failure_told_{false};
   bool closed_ = false;
+  /// When epoch_thread_ last began a turn; 0 if there is no such thread. Relaxed: for statistics.
+  std::atomic<std::uint64_t> turned_us_{0};
   std::optional<base::PeriodicThread> epoch_thread_;
   std::optional<base::PeriodicThread> checkpoint_thread_;
 };

@@ -157,6 +157,7 @@ LogStatistics Log::statistics() const {
     sum.bytes += counters.bytes.load(std::memory_order_relaxed);
     sum.entries += counters.entries.load(std::memory_order_relaxed);
     sum.syncs += counters.syncs.load(std::memory_order_relaxed);
+    sum.segments += logger->segments();
   }
   return sum;
 }

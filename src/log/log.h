@@ -37,6 +37,7 @@ struct LogOptions {
 
 struct LogStatistics {
   std::uint64_t bytes = 0, entries = 0, syncs = 0;
+  std::uint64_t segments = 0;  ///< there are, those being written included
 };
 
 class Log {

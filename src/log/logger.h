@@ -64,6 +64,11 @@ class Logger {
   /// Removes the finished segments before `sequence`. Thread-safe.
   Status remove_before(std::uint64_t sequence);
   const LoggerCounters& counters() const { return counters_; }
+  /// How many segments there are, that being written included. Thread-safe.
+  std::uint64_t segments() const {
+    const std::lock_guard lock(mutex_);
+    return finished_.size() + 1;
+  }
   /// For how long the device has left this logger's call unanswered; 0 while there is none. Thread-safe.
   std::uint64_t silent_us() const;
   const std::string& directory() const { return options_.directory; }
@@ -112,8 +117,8 @@ class Logger {
   SegmentSpace space_;
   const epoch::EpochManager& epochs_;
   DurableEpoch& durable_;
-  std::mutex removing_;  // held by remove_before(); taken before mutex_, which is not held while the device works
-  std::mutex mutex_;     // guards what follows
+  std::mutex removing_;       // held by remove_before(); taken before mutex_, which is not held while the device works
+  mutable std::mutex mutex_;  // guards what follows
   std::vector<Ring*> rings_;
   std::vector<Finished> finished_;
   std::uint64_t unfinished_ = 0;  // the segment that follows them

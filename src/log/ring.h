@@ -91,6 +91,12 @@ class Ring {
   /// Under the log's lock. Relaxed: read by another process, after this one's end.
   void note_rings(std::uint32_t count) { header_->rings.store(count, std::memory_order_relaxed); }
 
+  /// How many bytes wait to be synced. Any thread.
+  std::uint64_t fill() const {
+    const std::uint64_t head = header_->head.load(std::memory_order_acquire);
+    return header_->tail.load(std::memory_order_acquire) - head;
+  }
+
   // --- the worker ---
   /// True if `bytes` (≤ capacity) may be written at the tail now.
   bool has_room(std::uint64_t bytes) {

@@ -16,7 +16,9 @@ std::uint64_t Context::begin() {
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
     configuration_ = fence->number();
   worker_.lending().await_return();
-  return ++serial_;
+  if (CommitLatencies::samples(++serial_)) [[unlikely]]
+    began_ticks_ = worker_.shared().meter.ticks();
+  return serial_;
 }
 
 inline void Context::release(bool over) {
@@ -69,6 +71,8 @@ CommitResult Context::commit(std::uint64_t serial) {
     if (outcome.reason == AbortReason::kNone) [[likely]] {
       release(/*over=*/true);
       worker_.counters().count_commit();
+      if (CommitLatencies::samples(serial)) [[unlikely]]
+        worker_.latencies().record(worker_.shared().meter.ticks() - began_ticks_);
       break;
     }
     if (again || !may_try_again(outcome.reason)) {

@@ -105,6 +105,7 @@ class Context final : private Life {
   AbortReason doom_ = AbortReason::kNone;
   std::uint64_t configuration_ = 0;  // noted by begin(), in a cluster
   epoch::Epoch epoch_ = 0;           // e_w of the open transaction
+  std::uint64_t began_ticks_ = 0;    // when that began, if its time is taken (CommitLatencies::samples)
   Execution execution_;
   SnapshotContext snapshot_;
 };

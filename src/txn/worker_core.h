@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/cc/worker_state.h"
+#include "src/txn/commit_latencies.h"
 #include "src/txn/lending.h"
 #include "src/txn/worker_counters.h"
 #include "src/txn/worker_slots.h"
@@ -84,6 +85,7 @@ class WorkerCore {
   const WorkerSlots& slots() const { return slots_; }
   Lending& lending() { return lending_; }
   WorkerCounters& counters() { return counters_; }
+  CommitLatencies& latencies() { return latencies_; }
 
   /// Pseudo-random bits for back-off jitter.
   std::uint64_t random();
@@ -105,6 +107,7 @@ class WorkerCore {
   std::vector<std::unique_ptr<Context>> contexts_;
   std::atomic<Context*> first_context_{nullptr};  // set once by the owner (release), read by strangers (acquire)
   WorkerCounters counters_;
+  CommitLatencies latencies_;
 };
 
 }  // namespace granary::txn

@@ -22,6 +22,17 @@ void expect_true_to_time(const TscClock& clock) {
 TEST(TscClock, KeepsPaceWithTheWallClock) { expect_true_to_time(TscClock::calibrated()); }
 TEST(TscClock, FallbackKeepsPaceAsWell) { expect_true_to_time(TscClock::fallback()); }
 
+TEST(TickMeter, KeepsPaceWithTheWallClock) {
+  const TickMeter meter;
+  EXPECT_GT(meter.nanoseconds_per_tick(), 0) << "also at once";
+  const std::uint64_t wall_start = monotonic_ns(), start = meter.ticks();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::uint64_t wall = monotonic_ns() - wall_start, ticks = meter.ticks() - start;
+  const double rate = meter.nanoseconds_per_tick();
+  EXPECT_NEAR(static_cast<double>(ticks) * rate / static_cast<double>(wall), 1.0, 0.02);
+  EXPECT_EQ(meter.nanoseconds_per_tick(), rate) << "it stays what it was once it is known";
+}
+
 TEST(BuildInfo, NamesVersionCommitAndType) {
   EXPECT_FALSE(build_info().version.empty());
   EXPECT_FALSE(build_info().commit.empty());

@@ -1,0 +1,43 @@
+#pragma once
+// How long the transactions of one worker took, from begin to the end of the commit: of one in kSampled that committed. Counted in ticks of the
+// database's TickMeter, since a conversion costs more than the rest.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "src/base/cache_line.h"
+#include "src/base/log_linear.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::txn {
+
+/// Written by the worker only (plain relaxed stores), read by statistics; on cache lines of its own.
+class alignas(base::kCacheLine) CommitLatencies {
+ public:
+  /// Each value is within 6 % of what is told of it; more than two hours of ticks count as that.
+  using Buckets = base::LogLinear<3, 44>;
+  static constexpr std::uint64_t kSampled = 64;
+
+  /// Whether the transaction of this serial is one whose time is taken. They are spread like random ones, so that an application that does
+  /// different things in turn is seen as a whole.
+  static constexpr bool samples(std::uint64_t serial) {
+    constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+    return serial * kGoldenRatio < ~std::uint64_t{0} / kSampled;
+  }
+
+  void record(std::uint64_t ticks) {
+    cc::bump(counts_[Buckets::bucket_of(ticks)], std::uint64_t{1});
+    cc::bump(sum_, ticks);
+  }
+
+  std::uint64_t count(std::size_t bucket) const { return counts_[bucket].load(std::memory_order_relaxed); }
+  std::uint64_t sum_ticks() const { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> sum_{0};
+  std::array<std::atomic<std::uint64_t>, Buckets::kBuckets> counts_{};
+};
+
+}  // namespace granary::txn
