@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "cluster_config/http_address.h"
+
 namespace granary::cluster_config {
 namespace {
 
@@ -80,11 +82,14 @@ void check_hosts(const ClusterConfig& config, Problems& problems) {
 }  // namespace
 
 void check_nodes(const ClusterConfig& config, Problems& problems) {
-  Owners ids("id", problems), places("the address", problems), directories("the directory", problems);
+  Owners ids("id", problems), places("the address", problems), directories("the directory", problems),
+      http("the address for http", problems);
   for (const NodeConfig& node : config.nodes) {
     if (node.id != 0) ids.take(std::to_string(node.id), node);
     if (!node.address.empty()) places.take(fmt::format("{} port {}", node.address, node.port), node);
     check_directories(node, directories);
+    if (const auto address = http_address_of(node.http); address)
+      http.take(fmt::format("{} port {} of {}", address->ip, address->port, node.host), node);
   }
   if (!config.nodes.empty()) check_hosts(config, problems);
 }

@@ -60,6 +60,8 @@ struct NodeConfig {
   std::string data_directory = {};  ///< empty: nothing survives the processes
   std::vector<std::string> log_directories = {};
   std::string reliable_directory = {};
+  std::string http = {};             ///< where it tells of itself, as "127.0.0.1:9461" (http_address.h); empty: nowhere
+  std::string http_token_file = {};  ///< holds what whoever asks has to show; empty: nothing has to be shown
   // The last four are for scripts/cluster.sh, which installs nodes and starts them. A node itself does not use them.
   std::string ssh_host = {};  ///< how ssh reaches the node's host; empty: by `host`
   std::string ssh_user = {};  ///< empty: as ssh decides

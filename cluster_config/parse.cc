@@ -1,10 +1,12 @@
 #include "cluster_config/parse.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "cluster_config/checks.h"
+#include "cluster_config/http_address.h"
 #include "cluster_config/keys.h"
 #include "cluster_config/section.h"
 
@@ -136,6 +138,21 @@ void Parser::read_nodes() {
             [](const NodeConfig& a, const NodeConfig& b) { return a.id < b.id; });
 }
 
+/// Whoever reaches an address of the network has to show a token.
+void check_http(Section& section, const NodeConfig& node) {
+  if (node.http.empty()) return;
+  const std::optional<HttpAddress> address = http_address_of(node.http);
+  if (!address) {
+    section.complain("http", fmt::format(" = \"{}\": expected an IP address and a port, as \"127.0.0.1:9461\", "
+                                         "\"[::1]:9461\", or \"9461\" for a port of this host only",
+                                         node.http));
+  } else if (!address->loopback() && node.http_token_file.empty()) {
+    section.complain("http", fmt::format(" = \"{}\" is reached by other hosts, so whoever asks has to show a token: "
+                                         "make one by 'granary cluster key FILE', and name it by http_token_file",
+                                         node.http));
+  }
+}
+
 NodeConfig Parser::read_node(Section& section) {
   NodeConfig node;
   node.line = section.line();
@@ -145,6 +162,7 @@ NodeConfig Parser::read_node(Section& section) {
   if (traits(config_.provider).addresses) section.require<&NodeConfig::address>();
   if (!node.address.empty() && !is_own_address(node.address))
     section.complain("address", fmt::format(" = \"{}\": expected the IP address of one host", node.address));
+  check_http(section, node);
   // A directory of the defaults is that above all nodes' own.
   const std::string own = fmt::format("/node-{}", node.id);
   if (section.is_default("data_directory")) node.data_directory += own;
