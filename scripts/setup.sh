@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
 #
-#   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper | --deploy | --package]
+#   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper | --deploy | --package | --watch]
 #
 # --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh; --fuzz: also clang 16 with
 # libFuzzer, for scripts/fuzz.sh; --verbs: also an emulator and RDMA tools, for scripts/verbs_vm.sh; --zookeeper: also a
 # ZooKeeper server, for scripts/zookeeper.sh; --deploy: also an ssh client and server and systemd's checks, for the tests
-# of scripts/cluster.sh; --package: also what builds and tests packages (the target `package`, tests/package).
+# of scripts/cluster.sh; --package: also what builds and tests packages (the target `package`, tests/package); --watch:
+# also promtool and a browser, for tests/watch.
 
 set -euo pipefail
 
 packages=(g++ cmake ninja-build ccache git ca-certificates python3
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
-          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-context-dev libibverbs-dev librdmacm-dev
-          libtomlplusplus-dev libsodium-dev libzookeeper-mt-dev spin linuxptp iproute2)
+          liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-dev libboost-context-dev libibverbs-dev
+          librdmacm-dev libtomlplusplus-dev libsodium-dev libzookeeper-mt-dev spin linuxptp iproute2)
 case ${1:-} in
   '') ;;
   --tools) packages+=(clang-format-16 clang-tidy-16) ;;
@@ -23,7 +24,11 @@ case ${1:-} in
   --zookeeper) packages+=(zookeeper) ;;
   --deploy) packages+=(openssh-client openssh-server systemd zookeeper) ;;
   --package) packages+=(dpkg-dev file pkg-config lintian mmdebstrap) ;;
-  *) echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs, --zookeeper, --deploy, --package or nothing" >&2; exit 2 ;;
+  --watch) packages+=(prometheus chromium fonts-dejavu-core) ;;
+  *)
+    echo "setup.sh: unknown argument '$1'; it takes --tools, --fuzz, --verbs, --zookeeper, --deploy, --package, --watch or nothing" >&2
+    exit 2
+    ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then
@@ -57,5 +62,9 @@ quietly() {
     exit 3
   fi
 }
+if [[ ${1:-} == --watch ]] && command -v systemctl > /dev/null; then
+  # promtool comes with a server that Debian would start; nobody here needs it.
+  "${as_root[@]}" systemctl mask prometheus.service > /dev/null 2>&1 || true
+fi
 quietly apt-get update
 quietly apt-get install -y --no-install-recommends "${missing[@]}"

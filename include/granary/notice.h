@@ -40,6 +40,9 @@ struct Notice {
   std::string text = {};                    ///< for people; one line
   std::optional<std::uint16_t> node = {};   ///< of a cluster, if the notice is about a certain one
   std::optional<std::uint64_t> epoch = {};  ///< in which it happened, if it is about epochs
+  // Of a node of a cluster that tells, once it is a member.
+  std::optional<std::uint32_t> generation = {};     ///< counts its lives
+  std::optional<std::uint64_t> configuration = {};  ///< the version of the newest configuration that it knows
 };
 
 /// Takes notices. Any thread of the library may call it, several at once, and so may the calls that open, join, close and leave, and those of procedures, until

@@ -31,6 +31,8 @@ Procedures& Cluster::procedures() { return node_->procedures(); }
 Status Cluster::start() { return node_->start(); }
 Status Cluster::barrier() { return node_->peers().barrier(); }
 bool Cluster::rejoined() const { return node_->rejoined(); }
+std::uint32_t Cluster::generation() const { return node_->generation(); }
+std::uint64_t Cluster::configuration() const { return node_->configuration(); }
 const std::string& Cluster::start_id() const { return node_->start_id(); }
 Result<std::unique_ptr<ClusterWorker>> Cluster::register_worker() {
   auto thread = node_->threads().register_worker();

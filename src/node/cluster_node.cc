@@ -32,7 +32,7 @@ std::vector<NodeNumber> all_of(const ClusterConfig& config) {
 }  // namespace
 
 ClusterNode::ClusterNode(const ClusterOptions& options, ClusterConfig config)
-    : options_(options),
+    : options_(with_life(options)),
       config_(std::move(config)),
       own_(*config_.find(options.node)),
       ids_(all_of(config_)),
@@ -40,6 +40,18 @@ ClusterNode::ClusterNode(const ClusterOptions& options, ClusterConfig config)
               .nodes = static_cast<rdma::NodeId>(ids_.size()),
               .ids = ids_,
               .workers = asking_workers(config_)} {}
+
+ClusterOptions ClusterNode::with_life(ClusterOptions options) const {
+  options.database.notices = [this, sink = options.database.notices](const Notice& notice) {
+    Notice full = notice;
+    if (const membership::Generation generation = told_generation_.load(std::memory_order_relaxed); generation != 0) {
+      full.generation = generation;
+      full.configuration = told_configuration_.load(std::memory_order_relaxed);
+    }
+    base::tell(sink, full);
+  };
+  return options;
+}
 
 ClusterNode::~ClusterNode() {
   if (const Status left = leave(); !left.ok())
@@ -53,6 +65,7 @@ void ClusterNode::tell(NoticeSeverity severity, NoticeTopic topic, std::string t
 
 Status ClusterNode::leave() {
   start_watch_.end();
+  enter(watch::Stage::kLeaving);
   // A node that was told to give up has stopped its membership, and is to end it.
   const bool member = membership_ != nullptr && !left_ && (membership_->status().ok() || start_watch_.gives_up());
   if (recoverer_) recoverer_->stop();

@@ -31,6 +31,8 @@
 #include "src/node/start_watch.h"
 #include "src/node/survivor.h"
 #include "src/memory/region.h"
+#include "src/watch/node_report.h"
+#include "src/watch/service.h"
 
 namespace granary::db {
 
@@ -52,6 +54,8 @@ class ClusterNode {
 
   Status start();
   bool rejoined() const { return membership_->rejoined(); }
+  std::uint32_t generation() const { return membership_->generation(); }
+  std::uint64_t configuration() const { return membership_->configuration()->version; }
   const std::string& start_id() const { return start_id_; }
   Result<RunResult> call(ClusterThread& worker, NodeNumber node, std::string_view procedure, std::string_view args,
                          std::string& reply);
@@ -64,6 +68,14 @@ class ClusterNode {
 
  private:
   ClusterNode(const ClusterOptions& options, cluster_config::ClusterConfig config);
+  /// The options with a sink that adds to each notice which life of the node tells it.
+  ClusterOptions with_life(ClusterOptions options) const;
+
+  // What the node tells of itself by HTTP, called by the service's thread.
+  watch::NodeReport report() const;
+  void report_membership(watch::NodeReport& report) const;
+  void report_database(watch::NodeReport& report) const;
+  void enter(watch::Stage stage);
 
   // Joining and starting, step by step.
   Status join();
@@ -107,6 +119,9 @@ class ClusterNode {
   std::function<bool(rdma::NodeId)> come_back_predicate() const;
   Status end_membership();
 
+  // Written by become_member() and the membership's thread, read by whoever tells a notice; relaxed, since each is a value of its own.
+  std::atomic<membership::Generation> told_generation_{0};  ///< 0 before the node is a member
+  std::atomic<std::uint64_t> told_configuration_{0};
   const ClusterOptions options_;
   const cluster_config::ClusterConfig config_;
   const cluster_config::NodeConfig& own_;
@@ -150,6 +165,10 @@ class ClusterNode {
   std::unique_ptr<CallWorkers> call_workers_;
   bool left_ = false;     ///< leave() has ended the membership
   std::string start_id_;  ///< written by start(); empty until the node has started
+
+  mutable std::mutex stage_mutex_;               ///< guards stage_
+  watch::Stage stage_ = watch::Stage::kJoining;  ///< what it needs is there before it is entered
+  std::unique_ptr<watch::Service> watch_;        ///< goes first: it looks at all of the above; none without an address
 };
 
 }  // namespace granary::db

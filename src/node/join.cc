@@ -14,6 +14,7 @@
 #include "src/node/cluster_node.h"
 #include "src/node/cluster_protocol.h"
 #include "src/node/node_fabric.h"
+#include "src/node/node_watch.h"
 #include "src/node/prepare_directories.h"
 #include "src/db/engine.h"
 #include "src/cluster/cluster_epoch/member.h"
@@ -117,9 +118,19 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
 
 Status ClusterNode::join() {
   Status status = run_on(own_.cpus);
-  if (status.ok()) status = become_member();
-  if (status.ok()) status = open_database();
-  return status.ok() ? open_fabric() : status;
+  if (!status.ok()) return status;
+  auto watch = watch_node(config_, own_, [this] { return report(); });
+  status = become_member();
+  // If the node runs already, that is why its address is in use, and what is to be told.
+  if (status.ok() && !watch.ok())
+    status = {watch.status().code(), fmt::format("node {}: {}", own_.id, watch.status().message())};
+  if (!status.ok()) return status;
+  watch_ = std::move(watch).value();
+  enter(watch::Stage::kRecovering);
+  status = open_database();
+  if (status.ok()) status = open_fabric();
+  if (status.ok()) enter(watch::Stage::kStarting);
+  return status;
 }
 
 /// `status` of a step, unless the node was told to give up: then whatever else ended the step has followed from that.
@@ -150,6 +161,8 @@ Status ClusterNode::become_member() {
   auto joined = membership::Membership::join(std::move(board).value(), std::move(options), std::move(listener));
   if (!joined.ok()) return joined.status();
   membership_ = std::move(joined).value();
+  told_configuration_.store(membership_->configuration()->version, std::memory_order_relaxed);
+  told_generation_.store(membership_->generation(), std::memory_order_relaxed);
   start_watch_.on_give_up([this] { membership_->stop(); });  // which ends whatever waits for other nodes
   peers_.emplace(options_, config_, *membership_);
   // It takes its time to load its data, while the others look whether it is alive.

@@ -30,6 +30,7 @@ std::string start_id_of(const Configuration& configuration) {
 
 /// Called by the membership's thread, after the fence has moved.
 void ClusterNode::follow(const Configuration& configuration) {
+  told_configuration_.store(configuration.version, std::memory_order_relaxed);
   recoveries_.follow(configuration);
   const std::lock_guard lock(survivor_mutex_);
   if (survivor_ != nullptr) survivor_->follow(configuration);
@@ -38,7 +39,10 @@ void ClusterNode::follow(const Configuration& configuration) {
 Status ClusterNode::start() {
   if (!start_id_.empty()) return Status(StatusCode::kFailedPrecondition, "the node has started already");
   Status started = or_given_up(start_serving());
-  if (started.ok()) start_watch_.end();
+  if (started.ok()) {
+    start_watch_.end();
+    enter(watch::Stage::kServing);
+  }
   return started;
 }
 

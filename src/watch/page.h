@@ -1,0 +1,17 @@
+#pragma once
+// The files of the page with charts (src/watch/page/), which are compiled in.
+
+#include <span>
+#include <string_view>
+
+namespace granary::watch {
+
+struct PageFile {
+  std::string_view path;  ///< of the request: "/page.js"
+  std::string_view content_type;
+  std::string_view text;
+};
+
+std::span<const PageFile> page_files();
+
+}  // namespace granary::watch
