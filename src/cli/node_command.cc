@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -17,7 +16,7 @@
 #include "cluster_config/membership/life.h"
 #include "recovery/settle.h"
 #include "src/base/directory.h"
-#include "src/base/print.h"
+#include "src/cli/node_log.h"
 #include "src/cli/tool.h"
 #include "src/node/cluster_options.h"
 
@@ -35,16 +34,16 @@ std::uint64_t now_ns() {
 bench::ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
 
 /// Serves until it is told to stop, or is no member any more.
-Status serve(Cluster& cluster, const bench::StopSignals& signals) {
-  base::print("node {} of {} serves\n", cluster.node(), cluster.nodes().size());
-  std::fflush(stdout);
+Status serve(Cluster& cluster, const bench::StopSignals& signals, const NodeLog& log) {
+  log.say(fmt::format("node {} of {} serves", cluster.node(), cluster.nodes().size()), &cluster);
   while (cluster.status().ok() && !signals.wait_until(now_ns() + kLook_ns)) {
   }
   return cluster.status().ok() ? cluster.leave() : cluster.status();
 }
 
 /// One life of the node: it joins, starts, serves and leaves. Its directory is free when this returns. `served_ns`: for how long it served.
-Status live(const ClusterOptions& options, const bench::StopSignals& signals, std::uint64_t& served_ns) {
+Status live(const ClusterOptions& options, const bench::StopSignals& signals, const NodeLog& log,
+            std::uint64_t& served_ns) {
   auto cluster = Cluster::join(options);
   if (!cluster.ok()) return cluster.status();
   if (Status status = (*cluster)->start(); !status.ok()) {
@@ -52,17 +51,17 @@ Status live(const ClusterOptions& options, const bench::StopSignals& signals, st
     return signals.requested() && !left.ok() ? left : status;
   }
   const std::uint64_t from_ns = now_ns();
-  Status status = serve(**cluster, signals);
+  Status status = serve(**cluster, signals, log);
   served_ns = now_ns() - from_ns;
-  if (status.ok()) base::print("node {} has left\n", (*cluster)->node());
+  if (status.ok()) log.say(fmt::format("node {} has left", (*cluster)->node()), cluster->get());
   return status;
 }
 
 /// Whether the life has ended because the node was told to stop, in order. One that had not served by then says so.
-bool ended_as_told(const Status& ended, NodeNumber node, const bench::StopSignals& signals) {
+bool ended_as_told(const Status& ended, NodeNumber node, const bench::StopSignals& signals, const NodeLog& log) {
   if (ended.ok()) return true;
   if (!signals.requested() || ended.code() != StatusCode::kUnavailable) return false;
-  base::print("node {} has left before it served\n", node);
+  log.say(fmt::format("node {} has left before it served", node));
   return true;
 }
 
@@ -75,20 +74,20 @@ bool may_pass(const Status& status) {
 /// How a node that has lost its membership starts again by itself. Waits double, so that the nodes of a cluster that have all lost theirs find each other.
 class Rejoining {
  public:
-  Rejoining(std::uint64_t most, bool has_data) : most_(most), has_data_(has_data) {}
+  Rejoining(std::uint64_t most, bool has_data, const NodeLog& log) : most_(most), has_data_(has_data), log_(log) {}
 
   /// Waits before the next life and returns true; or says why there is none, and returns false.
   bool go_on(NodeNumber node, const Status& ended, std::uint64_t served_ns, const bench::StopSignals& signals) {
     if (served_ns >= kServedLong_ns) tries_ = 0;
     const std::string why = refusal(ended);
     if (!why.empty()) {
-      base::print(stderr, "granary: node {} does not start again by itself: {}\n", node, why);
+      log_.warn(fmt::format("node {} does not start again by itself: {}", node, why));
       return false;
     }
     const std::uint64_t pause_s = std::min(std::uint64_t{1} << tries_, kLongestPause_s);
     ++tries_;
-    base::print(stderr, "granary: node {} starts again with its data in {} s (try {} of {}), after: {}\n", node,
-                pause_s, tries_, most_, ended.message());
+    log_.warn(fmt::format("node {} starts again with its data in {} s (try {} of {}), after: {}", node, pause_s, tries_,
+                          most_, ended.message()));
     return !signals.wait_until(now_ns() + pause_s * 1'000'000'000);
   }
 
@@ -106,6 +105,7 @@ class Rejoining {
 
   const std::uint64_t most_;
   const bool has_data_;
+  const NodeLog& log_;
   std::uint64_t tries_ = 0;
 };
 
@@ -148,15 +148,17 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   bench::StopSignals signals;
   signals.ask_first(true);
   options.give_up = [&signals] { return signals.requested(); };
+  const NodeLog log(flags.text("log_format") == "json" ? LogFormat::kJson : LogFormat::kText, options.node);
+  options.database.notices = [&log](const Notice& notice) { log.tell(notice); };
   std::uint64_t served_ns = 0;
-  Status ended = live(options, signals, served_ns);
-  if (ended_as_told(ended, options.node, signals)) return bench::ExitCode::kOk;
+  Status ended = live(options, signals, log, served_ns);
+  if (ended_as_told(ended, options.node, signals, log)) return bench::ExitCode::kOk;
   if (ended.code() != StatusCode::kMembershipLost) return refuse(ended);
   options.database.salvage = false;  // that was for what had been there before
-  Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data_directory(options));
+  Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data_directory(options), log);
   while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
-    ended = live(options, signals, served_ns);
-    if (ended_as_told(ended, options.node, signals)) return bench::ExitCode::kOk;
+    ended = live(options, signals, log, served_ns);
+    if (ended_as_told(ended, options.node, signals, log)) return bench::ExitCode::kOk;
   }
   // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
   const bench::ExitCode code = bench::exit_code_of(ended);
@@ -187,6 +189,10 @@ const Tool& node_tool() {
            bench::integer_flag("rejoin", 8, 0, 1000, "",
                                "How often in a row a node with a data_directory starts again by itself when it has "
                                "lost its membership; 0: it ends with exit code 6 at once."),
+           bench::choice_flag(
+               "log_format", "text", {"text", "json"},
+               "What the node tells, one line each: as text, or as JSON objects with time, severity, topic, "
+               "node, generation, configuration and text."),
            bench::switch_flag("moved", false,
                               "The node's data_directory was moved to another file system and is not where it "
                               "was: its log rings, and log directories that stayed, are still its own."),

@@ -36,6 +36,7 @@ const Tool& rings_tool();
 const Tool& cluster_check_tool();
 const Tool& cluster_key_tool();
 const Tool& node_tool();
+const Tool& top_tool();
 
 /// In the order in which help lists them.
 const std::vector<const Tool*>& tools();

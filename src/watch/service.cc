@@ -31,7 +31,7 @@ class NodeService final : public Service {
     if (!server.ok()) return server.status();
     server_ = std::move(server).value();
     constexpr std::uint32_t kSecond_ms = 1000;
-    server_->every(kSecond_ms, [this] { meter_.take(options_.look(), base::monotonic_us()); });
+    server_->every(kSecond_ms, [this] { meter_.take(report(), base::monotonic_us()); });
     server_->start();
     return {};
   }
@@ -44,17 +44,34 @@ class NodeService final : public Service {
     const auto file = std::ranges::find(files, request.path, &PageFile::path);
     if (file != files.end())
       return respond({.content_type = std::string(file->content_type), .body = std::string(file->text)});
-    if (request.path == "/healthz") return respond(verdict(request, why_stuck(options_.look())));
-    if (request.path == "/readyz") return respond(verdict(request, why_not_ready(options_.look())));
+    if (request.path == "/healthz") return respond(verdict(request, why_stuck(report())));
+    if (request.path == "/readyz") return respond(verdict(request, why_not_ready(report())));
     const bool known = request.path == "/metrics" || request.path == "/node.json" || request.path == "/status.json";
     if (!known)
       return respond({.status = 404, .body = "there is /, /metrics, /status.json, /node.json, /healthz, /readyz\n"});
     if (!request.authorized)
       return respond({.status = 401, .body = "show the token: the header 'Authorization: Bearer TOKEN'\n"});
     if (request.path == "/status.json") return answer_for_all(std::move(respond));
-    const NodeReport report = options_.look();
-    if (request.path == "/metrics") return respond({.content_type = kMetricsType, .body = metrics_of(report)});
-    respond({.content_type = kJsonType, .body = text_of(node_document(report, meter_.rates()))});
+    if (request.path == "/metrics") return respond({.content_type = kMetricsType, .body = metrics()});
+    respond({.content_type = kJsonType, .body = text_of(node_document(report(), meter_.rates()))});
+  }
+
+  /// The node as it was a moment ago at most: whoever asks all the time costs no more than this.
+  const NodeReport& report() {
+    constexpr std::uint64_t kMoment_us = 100'000;
+    const std::uint64_t now_us = base::monotonic_us();
+    if (looked_us_ == 0 || now_us - looked_us_ >= kMoment_us) {
+      report_ = options_.look();
+      looked_us_ = now_us;
+      metrics_.clear();
+    }
+    return report_;
+  }
+
+  const std::string& metrics() {
+    const NodeReport& now = report();
+    if (metrics_.empty()) metrics_ = metrics_of(now);
+    return metrics_;
   }
 
   /// Load balancers have no token: they learn whether, and not why.
@@ -81,7 +98,7 @@ class NodeService final : public Service {
 
   void give_document(std::vector<http::Fetched> fetched) {
     const std::vector<http::Respond> waiting = std::exchange(waiting_, {});  // also if memory is short below
-    const NodeReport own = options_.look();
+    const NodeReport& own = report();
     std::vector<NodeAnswer> answers;
     auto next = fetched.begin();
     for (const Peer& peer : options_.peers) {
@@ -109,6 +126,9 @@ class NodeService final : public Service {
   }
 
   const ServiceOptions options_;
+  NodeReport report_;
+  std::uint64_t looked_us_ = 0;  ///< when report_ was made; 0: never
+  std::string metrics_;          ///< of report_; empty: not made yet
   RateMeter meter_;
   std::vector<http::Respond> waiting_;  ///< for the document
   std::string document_;

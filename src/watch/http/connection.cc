@@ -1,6 +1,8 @@
 #include "src/watch/http/connection.h"
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -49,6 +51,7 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, ServerParts& parts)
 void Connection::read() {
   parser_.emplace();
   parser_->header_limit(parts_.limits.header_bytes);
+  parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // none is read: refusal() says so
   stream_.expires_after(milliseconds(parts_.limits.idle_ms));
   beast::http::async_read_header(stream_, buffer_, *parser_,
                                  [self = shared_from_this()](error_code error, std::size_t) { self->handle(error); });

@@ -66,11 +66,21 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     stream_.expires_at(until_);
     beast::http::async_write(stream_, request_, [self = shared_from_this()](error_code failed, std::size_t) {
       if (failed) return self->fail("ask", failed);
-      self->read();
+      self->read_head();
     });
   }
 
-  void read() {
+  /// By itself, because Beast 1.74 forgets that a body is too long when it reads head and body at once.
+  void read_head() {
+    stream_.expires_at(until_);
+    beast::http::async_read_header(stream_, buffer_, parser_,
+                                   [self = shared_from_this()](error_code failed, std::size_t) {
+                                     if (failed) return self->fail("read the answer", failed);
+                                     self->read_body();
+                                   });
+  }
+
+  void read_body() {
     stream_.expires_at(until_);
     beast::http::async_read(stream_, buffer_, parser_, [self = shared_from_this()](error_code failed, std::size_t) {
       if (failed) return self->fail("read the answer", failed);

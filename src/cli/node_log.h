@@ -1,0 +1,37 @@
+#pragma once
+// What `granary node` says of itself, one line each: as text for people, or as JSON objects for whatever collects logs.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <granary/cluster.h>
+
+namespace granary::cli {
+
+enum class LogFormat : std::uint8_t { kText, kJson };
+
+/// "2026-11-24T10:42:07.123Z", of CLOCK_REALTIME.
+std::string utc_time(std::uint64_t unix_ms);
+
+/// The notice as a line, with a line end. `node`: that which tells it.
+std::string notice_line(LogFormat format, NodeNumber node, const Notice& notice, std::uint64_t unix_ms);
+
+/// Thread-safe: a line is written by one call.
+class NodeLog {
+ public:
+  NodeLog(LogFormat format, NodeNumber node) : format_(format), node_(node) {}
+
+  /// A line on standard error.
+  void tell(const Notice& notice) const;
+  /// A step of the node's life, which scripts wait for: on standard output, in text without a time. `cluster`: nullptr if the node has none.
+  void say(const std::string& text, const Cluster* cluster = nullptr) const;
+  /// Why the node does not go on, or how it does: on standard error.
+  void warn(const std::string& text) const;
+
+ private:
+  const LogFormat format_;
+  const NodeNumber node_;
+};
+
+}  // namespace granary::cli
