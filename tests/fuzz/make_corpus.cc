@@ -20,11 +20,13 @@
 #include "src/log/lock_ahead.h"
 #include "src/log/ring.h"
 #include "src/record/state_word.h"
+#include "src/watch/node_document.h"
 #include "tests/cluster/messages/samples.h"
 #include "tests/recovery/segment_builder.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/watch/reports.h"
 
 namespace granary {
 namespace {
@@ -34,12 +36,12 @@ using recovery::checkpoint::BlockBuffer;
 using recovery::checkpoint::PartitionFile;
 using tests::FaultFiles;
 
-constexpr char kAsItIs = 0, kMended = 1;  // the first byte of an input, for every target
+constexpr char kAsItIs = 0, kMended = 1;  // the first byte of an input; for http: to a server, from a node
 
 class Corpus {
  public:
   explicit Corpus(fs::path directory) : directory_(std::move(directory)) {
-    for (const char* const target : {"segment", "manifest", "checkpoint", "ring", "locks", "message"}) {
+    for (const char* const target : {"segment", "manifest", "checkpoint", "ring", "locks", "message", "http"}) {
       fs::create_directories(directory_ / target);
       for (const auto& entry : fs::directory_iterator(directory_ / target)) {
         if (!entry.path().filename().string().starts_with("found-")) fs::remove(entry.path());
@@ -194,6 +196,18 @@ void add_messages(const Corpus& corpus) {
   });
 }
 
+void add_http(const Corpus& corpus) {
+  const std::string end = " HTTP/1.1\r\nHost: 127.0.0.1:9461\r\n";
+  corpus.add("http", "get", kAsItIs, "GET /metrics?a=b" + end + "Accept: text/plain\r\nConnection: close\r\n\r\n");
+  corpus.add("http", "head", kAsItIs, "HEAD /status.json" + end + "Authorization: Bearer token\r\n\r\n");
+  corpus.add("http", "two", kAsItIs, "GET /a" + end + "\r\nGET /b" + end + "Content-Length: 1\r\n\r\nx");
+  watch::NodeReport report = watch::tests::serving(2);
+  corpus.add("http", "serving", kMended, watch::text_of(watch::node_document(report, {.seconds = 1, .commits = 5})));
+  watch::tests::kill(report, 3, 2);
+  report.log_trouble = "the device is full";
+  corpus.add("http", "trouble", kMended, watch::text_of(watch::node_document(report, {})));
+}
+
 void make(const Corpus& corpus) {
   add_segments(corpus, LogCompression::kNone, "plain");
   add_segments(corpus, LogCompression::kLz4, "lz4");
@@ -203,6 +217,7 @@ void make(const Corpus& corpus) {
   for (const int transactions : {0, 4}) add_ring(corpus, transactions);
   for (const int transactions : {0, 1, 2}) add_locks(corpus, transactions);
   add_messages(corpus);
+  add_http(corpus);
 }
 
 }  // namespace
