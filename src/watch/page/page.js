@@ -81,17 +81,18 @@ function niceTop(most) {
   for (const step of [1, 1.5, 2, 3, 4, 5, 7.5, 10]) if (step * power >= most) return step * power;
   return most;
 }
-function x(at) {
-  const span = kSamples * kPeriodMs;
-  return kWidth - kRight - ((samples[samples.length - 1].at - at) / span) * (kWidth - kLeft - kRight);
-}
+const newest = () => samples[samples.length - 1].at;
+/// The time that the charts show: as much as there is, at least half a minute, three minutes at most.
+const span = () => Math.max(30000, Math.min(kSamples * kPeriodMs, newest() - samples[0].at));
+const x = (at) => kWidth - kRight - ((newest() - at) / span()) * (kWidth - kLeft - kRight);
+
 function timeAxis(svg) {
-  for (const minutes of [0, 1, 2, 3]) {
-    const at = samples[samples.length - 1].at - minutes * 60000;
-    const place = x(at);
-    if (place < kLeft - 1) continue;
-    const anchor = minutes === 0 ? "end" : minutes === 3 ? "start" : "middle";
-    svg.append(drawn("text", { x: place, y: kHeight - 4, "text-anchor": anchor }, minutes === 0 ? "now" : "−" + minutes + " min"));
+  const step = [10, 20, 30, 60].find((each) => span() / 1000 / each <= 4) || 60;
+  for (let back = 0; back * 1000 <= span(); back += step) {
+    const place = x(newest() - back * 1000);
+    const anchor = back === 0 ? "end" : place < kLeft + 16 ? "start" : "middle";
+    const label = back === 0 ? "now" : "−" + (back < 60 || back % 60 !== 0 ? back + " s" : back / 60 + " min");
+    svg.append(drawn("text", { x: place, y: kHeight - 4, "text-anchor": anchor }, label));
   }
 }
 
