@@ -12,7 +12,10 @@ from . import files, services, zookeeper
 from .place import Place
 from .trouble import Trouble
 
-OURS = re.compile(r"(MANIFEST|MEMBER|OWNER)(\..*)?|LOCK|checkpoint-.*|log-g\d+-l\d+-s\d+\.glog|spare-l.*|ring-\d+")
+# A creation that was killed leaves its file with ".new" at the end.
+OURS = re.compile(
+    r"(MANIFEST|MEMBER|OWNER)(\..*)?|LOCK|checkpoint-.*|spare-l.*|(log-g\d+-l\d+-s\d+\.glog|ring-\d+)(\.new)?"
+)
 RUN_FILES = re.compile(r"node-\d+\.(sock|lock)|recovery|membership")
 DEFAULT_RINGS = "/dev/shm"
 
