@@ -82,6 +82,7 @@ Machine describe_machine() {
   machine.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   if (machine.governor.empty()) machine.governor = "none";
   machine.transparent_huge_pages = chosen(first_line("/sys/kernel/mm/transparent_hugepage/enabled"));
+  machine.shared_huge_pages = chosen(first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
   machine.huge_pages_total = meminfo("HugePages_Total");
   machine.huge_pages_free = meminfo("HugePages_Free");
   return machine;

@@ -14,6 +14,7 @@ struct Machine {
   std::string kernel;
   std::string governor;  ///< of the first core; "none" where frequency is not ours to see
   std::string transparent_huge_pages;
+  std::string shared_huge_pages;                            ///< the same of shared memory, which a database's memory is
   std::uint64_t huge_pages_total = 0, huge_pages_free = 0;  ///< reserved 2 MiB pages
 };
 

@@ -24,6 +24,7 @@ struct PortFacts {
   bool active = false;
   bool infiniband = false;  ///< the link layer; otherwise Ethernet
   std::uint32_t message_bytes = 0;
+  std::uint32_t mtu_bytes = 0;  ///< of a packet's payload
   std::vector<GidFacts> gids;
 };
 

@@ -38,6 +38,7 @@ std::vector<PortFacts> list_ports(ibv_context* context, std::uint8_t count) {
     port.active = attributes.state == IBV_PORT_ACTIVE;
     port.infiniband = attributes.link_layer == IBV_LINK_LAYER_INFINIBAND;
     port.message_bytes = attributes.max_msg_sz;
+    port.mtu_bytes = 128U << attributes.active_mtu;  // IBV_MTU_256 is 1
     for (const ibv_gid_entry& gid : gids) {
       if (gid.port_num != number) continue;
       port.gids.push_back({static_cast<int>(gid.gid_index), gid.gid_type == IBV_GID_TYPE_ROCE_V2, ip_address(gid.gid)});

@@ -1,8 +1,5 @@
 // `granary cluster check FILE` and `granary cluster key FILE`.
 
-#include <algorithm>
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,12 +8,8 @@
 #include "cluster_config/load.h"
 #include "src/base/build_info.h"
 #include "src/base/print.h"
-#include "src/cli/cluster_check/directory_checks.h"
-#include "src/cli/cluster_check/machine_checks.h"
-#include "src/cli/cluster_check/member_checks.h"
-#include "src/cli/cluster_check/service_checks.h"
+#include "src/cli/cluster_here.h"
 #include "src/cli/tool.h"
-#include "src/node/cluster_protocol.h"
 
 namespace granary::cli {
 namespace {
@@ -24,29 +17,6 @@ namespace {
 using cluster_check::Findings;
 using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
-
-void append(Findings& findings, Findings more) {
-  findings.insert(findings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-Findings findings_of(const ClusterConfig& config, const std::vector<NodeConfig>& here,
-                     const cluster_check::Machine& machine) {
-  Findings findings = cluster_check::check_directories(config, here);
-  if (here.empty()) {
-    findings.push_back(
-        {.subject = "nodes",
-         .verdict = cluster_check::Verdict::kWarning,
-         .found = "none of the file's runs on this host",
-         .mend = fmt::format("'host = \"{}\"' makes a node one of it; or give --id", machine.host_name)});
-  } else {
-    append(findings, cluster_check::check_machine(config, here, machine));
-  }
-  Findings services = cluster_check::check_services(config);
-  const bool board_answers = !cluster_check::any_bad(services);
-  append(findings, std::move(services));
-  if (board_answers) append(findings, cluster_check::check_members(config, db::cluster_protocol()));
-  return findings;
-}
 
 bench::ExitCode show(const ClusterConfig& config, const std::vector<NodeConfig>& here, const Findings& findings,
                      bool as_json) {
@@ -75,22 +45,10 @@ bench::ExitCode show(const ClusterConfig& config, const std::vector<NodeConfig>&
 }
 
 bench::ExitCode check(const std::string& file, const bench::FlagValues& flags) {
-  cluster_config::Problems problems(file);
-  const auto config = cluster_config::examine(file, problems);
-  if (!config.ok()) return bench::refuse(bench::exit_code_of(config.status()), config.status().message());
-  if (!problems.empty()) {
-    for (const std::string& line : problems.lines()) base::print(stderr, "granary: {}\n", line);
-    return bench::ExitCode::kUsage;
-  }
-  const cluster_check::Machine machine = cluster_check::this_machine(traits(config->provider).devices);
-  std::vector<NodeConfig> here = cluster_check::nodes_here(*config, machine);
-  if (const std::uint64_t id = flags.integer("id"); id != 0) {
-    const NodeConfig* const node = config->find(static_cast<std::uint16_t>(id));
-    if (node == nullptr)
-      return bench::refuse(bench::ExitCode::kUsage, fmt::format("--id={}: '{}' has no such node", id, file));
-    here = {*node};
-  }
-  return show(*config, here, findings_of(*config, here, machine), flags.enabled("json"));
+  ClusterHere cluster;
+  const auto code = read_cluster(file, static_cast<std::uint16_t>(flags.integer("id")), cluster);
+  if (code != bench::ExitCode::kOk) return code;
+  return show(cluster.config, cluster.here, findings_of(cluster), flags.enabled("json"));
 }
 
 bench::ExitCode make_key(const std::string& file, const bench::FlagValues&) {

@@ -35,6 +35,7 @@ const Tool& backup_tool();
 const Tool& rings_tool();
 const Tool& cluster_check_tool();
 const Tool& cluster_key_tool();
+const Tool& doctor_tool();
 const Tool& node_tool();
 const Tool& top_tool();
 

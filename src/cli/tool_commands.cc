@@ -8,7 +8,7 @@ const std::vector<const Tool*>& tools() {
   static const std::vector<const Tool*> all{
       &log_stat_tool(),    &log_dump_tool(), &log_verify_tool(), &checkpoint_verify_tool(),
       &recover_tool(),     &backup_tool(),   &rings_tool(),      &cluster_check_tool(),
-      &cluster_key_tool(), &node_tool(),     &top_tool()};
+      &cluster_key_tool(), &doctor_tool(),   &node_tool(),       &top_tool()};
   return all;
 }
 

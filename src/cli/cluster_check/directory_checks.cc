@@ -50,16 +50,9 @@ Finding check_run_directory(const std::string& path) {
   return finding;
 }
 
-/// The directory itself, or the lowest above it that is there.
-std::filesystem::path existing(std::filesystem::path path) {
-  std::error_code none;
-  while (!std::filesystem::exists(path, none) && path.has_relative_path()) path = path.parent_path();
-  return path;
-}
-
 Finding check_directory(const NodeConfig& node, const std::string& path) {
   Finding finding{.subject = fmt::format("directory of {}", node.id), .found = path};
-  const std::string there = existing(path).string();
+  const std::string there = existing_directory(path);
   std::error_code none;
   if (!std::filesystem::is_directory(there, none) || ::access(there.c_str(), R_OK | W_OK | X_OK) != 0) {
     finding.verdict = Verdict::kBad;
@@ -82,6 +75,13 @@ Finding check_data(const ClusterConfig& config, const NodeConfig& node) {
 }
 
 }  // namespace
+
+std::string existing_directory(const std::string& directory) {
+  std::filesystem::path path = directory;
+  std::error_code none;
+  while (!std::filesystem::exists(path, none) && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
 
 Findings check_directories(const ClusterConfig& config, std::span<const NodeConfig> here) {
   Findings findings{check_key(config), check_run_directory(config.run_directory)};

@@ -6,7 +6,6 @@
 #include <netinet/ip_icmp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,46 +13,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 
+#include "src/cli/cluster_check/socket.h"
+
 namespace granary::cluster_check {
 namespace {
-
-class Socket {
- public:
-  Socket(int family, int type, int protocol) : fd_(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol)) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int get() const { return fd_; }
-  bool wait(short events, int timeout_ms) const {
-    pollfd poll{fd_, events, 0};
-    return ::poll(&poll, 1, timeout_ms) > 0;
-  }
-
- private:
-  const int fd_;
-};
-
-using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-AddressList look_up(const std::string& host, const char* port) {
-  addrinfo* found = nullptr;
-  const addrinfo hints{.ai_flags = 0,
-                       .ai_family = AF_UNSPEC,
-                       .ai_socktype = SOCK_STREAM,
-                       .ai_protocol = 0,
-                       .ai_addrlen = 0,
-                       .ai_addr = nullptr,
-                       .ai_canonname = nullptr,
-                       .ai_next = nullptr};
-  if (::getaddrinfo(host.c_str(), port, &hints, &found) != 0) found = nullptr;
-  return {found, ::freeaddrinfo};
-}
 
 /// Of ICMP echoes. ping_group_range lets groups have sockets for them, by default none, not even root's; who may open raw sockets, as root
 /// may, needs no such leave.

@@ -1,6 +1,7 @@
 #include "src/cli/cluster_check/finding.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@ namespace {
 const char* name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kGood: return "ok";
+    case Verdict::kNote: return "note";
     case Verdict::kWarning: return "warning";
     case Verdict::kBad: break;
   }
@@ -17,6 +19,10 @@ const char* name(Verdict verdict) {
 }
 
 }  // namespace
+
+void append(Findings& findings, Findings more) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 
 bool any_bad(std::span<const Finding> findings) {
   return std::any_of(findings.begin(), findings.end(), [](const Finding& one) { return one.verdict == Verdict::kBad; });

@@ -1,5 +1,5 @@
 #pragma once
-// What `granary cluster check` finds, and how it is shown.
+// What `granary cluster check` and `granary doctor` find, and how it is shown.
 
 #include <span>
 #include <string>
@@ -9,16 +9,23 @@
 
 namespace granary::cluster_check {
 
-enum class Verdict { kGood, kWarning, kBad };
+enum class Verdict {
+  kGood,
+  kNote,     ///< worth knowing; nothing is wrong
+  kWarning,  ///< works, but slower or with less protection
+  kBad,
+};
 
 struct Finding {
   std::string subject;  ///< "huge pages"
   Verdict verdict = Verdict::kGood;
   std::string found = {};
-  std::string mend = {};  ///< what to do about it; empty if kGood
+  std::string mend = {};  ///< what to do about it; empty if kGood, and may be if kNote
 };
 
 using Findings = std::vector<Finding>;
+
+void append(Findings& findings, Findings more);
 
 /// Whether a node would not start, or would not be let in.
 bool any_bad(std::span<const Finding> findings);

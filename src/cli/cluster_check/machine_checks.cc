@@ -59,7 +59,7 @@ Finding check_lock_limit(Nodes here, const Machine& machine) {
                               machine.lock_limit_bytes / kMiB, needed / kMiB);
   if (machine.lock_limit_bytes <= needed) {
     finding.verdict = Verdict::kBad;
-    finding.mend = "'memlock unlimited' in /etc/security/limits.d, then log in again (docs/rdma.md)";
+    finding.mend = kMendLockLimit;
   }
   return finding;
 }

@@ -108,9 +108,7 @@ Findings check_services(const ClusterConfig& config) {
   if (traits(config.provider).addresses) {
     for (const NodeConfig& node : config.nodes) findings.push_back(check_host(node));
   }
-  if (config.membership.kind == cluster_config::MembershipKind::kZookeeper) {
-    for (Finding& finding : check_zookeeper(config)) findings.push_back(std::move(finding));
-  }
+  if (config.membership.kind == cluster_config::MembershipKind::kZookeeper) append(findings, check_zookeeper(config));
   return findings;
 }
 

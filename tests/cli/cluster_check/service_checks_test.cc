@@ -2,15 +2,14 @@
 
 #include "src/cli/cluster_check/service_checks.h"
 
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <thread>
 
 #include <gmock/gmock.h>
 
 #include "src/cli/cluster_check/echo.h"
+#include "tests/cli/cluster_check/port.h"
 
 namespace granary::cluster_check {
 namespace {
@@ -18,48 +17,9 @@ namespace {
 using cluster_config::ClusterConfig;
 using testing::HasSubstr;
 
-/// A TCP port of this host. What connects is told `answer`; without one, it is refused.
-class Port {
- public:
-  explicit Port(std::string answer)
-      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-        answer_(std::move(answer)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
-    place_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    if (answer_.empty()) return;
-    EXPECT_EQ(::listen(fd_, 8), 0);
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~Port() {
-    ::shutdown(fd_, SHUT_RDWR);
-    if (thread_.joinable()) thread_.join();
-    ::close(fd_);
-  }
-  const std::string& place() const { return place_; }
-
- private:
-  void serve() {
-    for (int guest; (guest = ::accept(fd_, nullptr, nullptr)) >= 0; ::close(guest)) {
-      char question[4];
-      EXPECT_EQ(::recv(guest, question, sizeof question, MSG_WAITALL), 4);
-      EXPECT_EQ(::send(guest, answer_.data(), answer_.size(), MSG_NOSIGNAL), static_cast<ssize_t>(answer_.size()));
-    }
-  }
-
-  const int fd_;
-  const std::string answer_;
-  std::string place_;
-  std::thread thread_;
-};
-
 TEST(ServiceChecks, AMajorityOfZooKeepersServersIsEnough) {
-  const Port one("Zookeeper version: 3.8.0\n"), two("Zookeeper version: 3.8.0\n"), down("");
-  const Port waiting("This ZooKeeper instance is not currently serving requests\n"), other("220 mail\n");
+  const tests::Port one("Zookeeper version: 3.8.0\n"), two("Zookeeper version: 3.8.0\n"), down("");
+  const tests::Port waiting("This ZooKeeper instance is not currently serving requests\n"), other("220 mail\n");
   ClusterConfig config;
   config.membership.kind = cluster_config::MembershipKind::kZookeeper;
   config.membership.servers = {one.place(), down.place(), two.place()};
