@@ -21,8 +21,8 @@ using cluster_check::Verdict;
 
 constexpr std::size_t kEchoes = 100;
 constexpr double kSlowMedian_us = 1000;
-/// The clock of a cluster reports no bound above this, and then there are no leases (docs/clock.md).
-constexpr double kGreatestDifference_us = 200'000;
+/// Hosts whose clocks are kept by NTP or PTP differ by far less.
+constexpr double kGreatestDifference_us = 100'000;
 
 double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
 
