@@ -89,10 +89,10 @@ if command -v clang-format-16 > /dev/null; then
   check "format (clang-format-16)" scripts/format.sh --check
 fi
 
-slow=(-LE 'slow|verbs') sanitized_unit=(-L unit -LE 'slow|once') sanitized_stress=(-L stress -LE 'slow|once')
+slow=(-LE 'slow|verbs') verbs=(-L verbs -LE slow) sanitized_unit=(-L unit -LE 'slow|once') sanitized_stress=(-L stress -LE 'slow|once')
 targets_asan=(tests_unit) targets_tsan=(tests_stress) fuzz_seconds=5
 if [[ $full == yes ]]; then
-  slow=(-LE verbs) sanitized_unit=(-LE verbs) sanitized_stress=(-LE verbs) targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
+  slow=(-LE verbs) verbs=(-L verbs) sanitized_unit=(-LE verbs) sanitized_stress=(-LE verbs) targets_asan=(all) targets_tsan=(all) fuzz_seconds=300
 fi
 
 if [[ $full == yes ]]; then
@@ -101,7 +101,7 @@ fi
 build check all && suite "whole suite (release with checks)" check "${slow[@]}"
 heading "virtual machines"
 if scripts/setup.sh --verbs && scripts/verbs_vm/kernel.sh > /dev/null; then
-  suite "verbs (Soft-RoCE in virtual machines)" check -L verbs
+  suite "verbs (Soft-RoCE in virtual machines)" check "${verbs[@]}"
 else
   echo "skipped: the packages for virtual machines with Soft-RoCE cannot be had"
   note "verbs" 0 0 1

@@ -127,6 +127,13 @@ class SystemFiles final : public FileSystem {
   Result<std::unique_ptr<File>> open_reserved(const std::string& path) override {
     return DirectFile::open_reserved(path);
   }
+  Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) override {
+    auto file = open_with(path, O_WRONLY, "open");
+    if (!file.ok()) return file;
+    const int descriptor = static_cast<SystemFile&>(**file).descriptor();
+    if (::lseek(descriptor, static_cast<off_t>(offset), SEEK_SET) < 0) return failed("go to an offset of", path);
+    return file;
+  }
   Result<std::unique_ptr<File>> open(const std::string& path) override { return open_with(path, O_RDONLY, "open"); }
 
   Result<std::unique_ptr<File>> lock(const std::string& path) override {

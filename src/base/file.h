@@ -51,6 +51,8 @@ class FileSystem {
   virtual Status reserve(const std::string& path, std::uint64_t bytes) = 0;
   /// Such a file, which nobody has written to, to append from its start on, as with create_direct().
   virtual Result<std::unique_ptr<File>> open_reserved(const std::string& path) = 0;
+  /// An existing file, to write over: append() begins at `offset`, which is not behind its end. What is not written over stays as it is.
+  virtual Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) = 0;
   /// An existing file, to read; kNotFound if there is none.
   virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
   /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if another

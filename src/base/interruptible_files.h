@@ -23,6 +23,9 @@ class InterruptibleFiles final : public FileSystem {
   Result<std::unique_ptr<File>> create_direct(const std::string& path) override { return below_.create_direct(path); }
   Status reserve(const std::string& path, std::uint64_t bytes) override { return below_.reserve(path, bytes); }
   Result<std::unique_ptr<File>> open_reserved(const std::string& path) override { return below_.open_reserved(path); }
+  Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) override {
+    return below_.open_at(path, offset);
+  }
   Result<std::unique_ptr<File>> open(const std::string& path) override;
   Result<std::unique_ptr<File>> lock(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override { return below_.rename(from, to); }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cluster_config/membership/life.h"
+#include "recovery/segment_end.h"
 #include "src/base/directory.h"
 #include "src/base/test_hooks.h"
 #include "src/db/member_file.h"
@@ -198,25 +199,13 @@ Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
   generation.segments.resize(generation.loggers);
   for (const recovery::LogSegment& segment : scan.segments) {
     if (!segment.running || (!is_last(scan, segment) && segment.faults.empty())) continue;
-    log::Position end{segment.name.sequence, 0};
-    if (const Status settled = settle_end(segment, end); !settled.ok()) return settled;
+    log::Position end{segment.name.sequence, segment.end};
+    if (const Status written = recovery::rewrite_end(files_, recovery_.log(), segment, end.offset); !written.ok())
+      return written;
     // What is lost makes a checkpoint necessary, and nothing of this generation is wanted after that.
     if (scan.losses.empty() && is_last(scan, segment)) generation.segments[segment.name.logger].end = end;
   }
   return {};
-}
-
-/// Writes a segment anew, without its torn tail: if a sync of it failed, the system may show bytes that the device
-/// never got, and count them as clean. Only a logger's last one can hold such, and the name of the last one in the one before: a segment is
-/// synced before the next one begins.
-Status Storage::settle_end(const recovery::LogSegment& segment, log::Position& end) {
-  auto bytes = base::read_file(files_, segment.path);
-  if (!bytes.ok()) return bytes.status();
-  for (const recovery::DroppedTail& tail : recovery_.log().scan.tails) {
-    if (tail.path == segment.path) bytes->resize(std::min<std::size_t>(bytes->size(), tail.offset));
-  }
-  end.offset = std::min<std::uint64_t>(segment.end, bytes->size());
-  return base::replace_file(files_, segment.path, *bytes);
 }
 
 /// The log is whole so far, and whatever is cut off from it later is missed. A node that has ended in order is not asked how far its log

@@ -58,7 +58,6 @@ class Storage {
   Result<std::unique_ptr<log::Log>> open_log(const recovery::Generation& generation, const epoch::EpochManager& epochs,
                                              Ended ended);
   Status end_generation(recovery::Generation& generation, bool agreed);
-  Status settle_end(const recovery::LogSegment& segment, log::Position& end);
   Status note_clean_end();
 
   const Options options_;

@@ -225,6 +225,24 @@ TEST(DatabaseFaults, ADiskThatFillsUpAndIsGivenRoomAgain) {
   }
 }
 
+// A sync failed, so the system shows bytes of the log that the device never got. The next process finds them, names them in its manifest,
+// and then the lights go out.
+TEST(DatabaseFaults, WhatTheDeviceNeverGotIsWrittenOnceMore) {
+  for (const std::uint64_t seed : seeds(scaled(20))) {
+    SCOPED_TRACE(seed);
+    CrashRig rig(seed);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+    rig.act(100);
+    rig.files().plan({.call = FileCall::kSync, .nth = seed % 3, .path = "log-g", .pages_lost = true});
+    for (int i = 0; i < 1000 && rig.database().log_status().ok(); ++i) rig.act(20);
+    ASSERT_EQ(rig.database().log_status().code(), StatusCode::kIoError);
+    rig.crash(Crash::kProcess);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+    rig.crash(Crash::kPowerLoss);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+  }
+}
+
 TEST(DatabaseFaults, AFailedLogTellsThoseWhoWait) {
   CrashRig rig(3);
   ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));

@@ -37,11 +37,12 @@ class FaultFile final : public base::File {
  public:
   enum class Use : std::uint8_t { kAppend, kRead, kLock };
 
-  FaultFile(std::shared_ptr<Disk> disk, std::shared_ptr<Inode> inode, std::string path, Use use)
+  FaultFile(std::shared_ptr<Disk> disk, std::shared_ptr<Inode> inode, std::string path, Use use, std::size_t at)
       : disk_(std::move(disk)),
         inode_(std::move(inode)),
         path_(std::move(path)),
-        use_(use) {}
+        use_(use),
+        at_(at) {}
   ~FaultFile() override {
     if (use_ != Use::kLock) return;
     const std::lock_guard lock(disk_->mutex);
@@ -95,21 +96,21 @@ class FaultFile final : public base::File {
   const std::shared_ptr<Inode> inode_;
   const std::string path_;
   const Use use_;
-  std::size_t at_ = 0;  // where append() goes on
+  std::size_t at_;  // where append() goes on
 };
 
 std::unique_ptr<base::File> file(std::shared_ptr<Disk> disk, std::shared_ptr<Inode> inode, const std::string& path,
-                                 FaultFile::Use use) {
-  return std::make_unique<FaultFile>(std::move(disk), std::move(inode), path, use);
+                                 FaultFile::Use use, std::size_t at = 0) {
+  return std::make_unique<FaultFile>(std::move(disk), std::move(inode), path, use, at);
 }
 
 Result<std::unique_ptr<base::File>> open_file(const std::shared_ptr<Disk>& disk, const std::string& path,
-                                              FaultFile::Use use) {
+                                              FaultFile::Use use, std::size_t at = 0) {
   std::unique_lock<std::mutex> lock;
   if (const auto fault = disk->begin(FileCall::kOpen, path, lock)) return failure(fault->code, "open", path);
-  const auto at = disk->names.find(path);
-  if (at == disk->names.end()) return failure(StatusCode::kNotFound, "open", path);
-  return file(disk, at->second, path, use);
+  const auto found = disk->names.find(path);
+  if (found == disk->names.end()) return failure(StatusCode::kNotFound, "open", path);
+  return file(disk, found->second, path, use, at);
 }
 
 }  // namespace
@@ -205,6 +206,11 @@ Status FaultFiles::reserve(const std::string& path, std::uint64_t bytes) {
 Result<std::unique_ptr<base::File>> FaultFiles::open_reserved(const std::string& path) {
   if (disk_->passes_through(path)) return base::system_files().open_reserved(path);
   return open_file(disk_, path, FaultFile::Use::kAppend);
+}
+
+Result<std::unique_ptr<base::File>> FaultFiles::open_at(const std::string& path, std::uint64_t offset) {
+  if (disk_->passes_through(path)) return base::system_files().open_at(path, offset);
+  return open_file(disk_, path, FaultFile::Use::kAppend, offset);
 }
 
 Result<std::unique_ptr<base::File>> FaultFiles::open(const std::string& path) {

@@ -23,6 +23,9 @@ class HostFiles final : public base::FileSystem {
   Result<std::unique_ptr<base::File>> open_reserved(const std::string& path) override {
     return at(path).open_reserved(path);
   }
+  Result<std::unique_ptr<base::File>> open_at(const std::string& path, std::uint64_t offset) override {
+    return at(path).open_at(path, offset);
+  }
   Result<std::unique_ptr<base::File>> open(const std::string& path) override { return at(path).open(path); }
   Result<std::unique_ptr<base::File>> lock(const std::string& path) override { return at(path).lock(path); }
   Status rename(const std::string& from, const std::string& to) override { return at(to).rename(from, to); }

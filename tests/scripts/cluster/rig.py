@@ -67,10 +67,17 @@ def package_directory(package):
 
 
 class Rig(unittest.TestCase):
-    """Each test has a directory of its own, and what it has started has ended when it is over."""
+    """Each test has a directory of its own, and what it has started has ended when it is over. PACKAGE names a package
+    that has been made already.
+    """
+
+    patience = 180  # seconds a command may take
 
     @classmethod
     def setUpClass(cls):
+        if "PACKAGE" in os.environ:
+            cls.package = pathlib.Path(os.environ["PACKAGE"])
+            return
         cls.packages = pathlib.Path(tempfile.mkdtemp(prefix="granary-package-"))
         cls.addClassCleanup(shutil.rmtree, cls.packages)
         cls.package = make_package(cls.packages)
@@ -96,7 +103,8 @@ class Rig(unittest.TestCase):
         began = time.monotonic()
         environment = os.environ | {"PYTHON": sys.executable} | self.environment
         done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, env=environment, timeout=180, check=False)
+                              stderr=subprocess.STDOUT, text=True, env=environment, timeout=self.patience,
+                              check=False)
         if os.environ.get('TIMES'):
             print(f'{time.monotonic() - began:6.2f} s', words, flush=True)
         return done.returncode, done.stdout

@@ -1,0 +1,62 @@
+#include "recovery/segment_end.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "src/base/test_hooks.h"
+
+namespace granary::recovery {
+namespace {
+
+/// Up to where the segment is on the device for certain; 0 if no ring says. All that a logger drained before is synced together, so the
+/// farthest of its rings' positions counts.
+std::uint64_t synced_until(const SurvivingRings& rings, const SegmentName& name) {
+  std::uint64_t until = 0;
+  for (const auto& ring : rings.rings) {
+    const log::Position position = ring->position();
+    if (ring->header().logger == name.logger && position.sequence == name.sequence)
+      until = std::max(until, position.offset);
+  }
+  return until;
+}
+
+const DroppedTail* tail_of(const LogScan& scan, const std::string& path) {
+  const auto found = std::ranges::find(scan.tails, path, &DroppedTail::path);
+  return found == scan.tails.end() ? nullptr : &*found;
+}
+
+/// Only a logger's last segment can have such bytes, and the name of the last one in the one before: a segment is synced before the next one
+/// begins.
+Status rewrite_whole(base::FileSystem& files, const std::string& path, const DroppedTail* tail) {
+  auto bytes = base::read_file(files, path);
+  if (!bytes.ok()) return bytes.status();
+  if (tail != nullptr) bytes->resize(std::min<std::size_t>(bytes->size(), tail->offset));
+  return base::replace_file(files, path, *bytes);
+}
+
+Status rewrite_from(base::FileSystem& files, const std::string& path, std::uint64_t begin, std::uint64_t end) {
+  auto readable = files.open(path);
+  if (!readable.ok()) return readable.status();
+  std::string bytes(end - begin, '\0');
+  const auto got = (*readable)->read_at(begin, bytes);
+  if (!got.ok()) return got.status();
+  bytes.resize(*got);
+  auto file = files.open_at(path, begin);
+  if (!file.ok()) return file.status();
+  if (const Status written = (*file)->append(bytes); !written.ok()) return written;
+  return (*file)->sync();
+}
+
+}  // namespace
+
+Status rewrite_end(base::FileSystem& files, const LogSurvey& survey, const LogSegment& segment, std::uint64_t end) {
+  const DroppedTail* const tail = tail_of(survey.scan, segment.path);
+  const std::uint64_t synced = synced_until(survey.rings, segment.name);
+  if (base::injected("count-end-as-synced")) return {};
+  if (synced == 0 || synced > end || tail != nullptr || !segment.faults.empty())
+    return rewrite_whole(files, segment.path, tail);
+  return rewrite_from(files, segment.path, synced, end);
+}
+
+}  // namespace granary::recovery

@@ -1,0 +1,104 @@
+"""Two hosts that share neither files nor memory, by ssh, with RDMA between them (Soft-RoCE); two_machines.sh makes them.
+
+Not covered: leases, for which the hosts need clocks that agree (tests/node/two_hosts.sh has them).
+"""
+
+import json
+import pathlib
+import subprocess
+import time
+import unittest
+import urllib.request
+
+from rig import Rig
+
+FILE = """\
+[cluster]
+name = "pair"
+provider = "verbs"
+swap_stores = "tolerated"
+run_directory = "/run/granary"
+key_file = "/etc/granary-pair.key"
+[membership]
+kind = "zookeeper"
+servers = ["10.77.0.1:2181"]
+chroot = "/pair"
+session_timeout_ms = 20000
+[clock]
+kind = "none"
+[defaults]
+workers = 1
+memory = "128MiB"
+data_directory = "/dev/shm/data"
+reliable_directory = "/dev/shm/rings"
+install_directory = "/opt/pair"
+ssh_user = "root"
+http_token_file = "/etc/granary-pair.token"
+"""
+NODE = """\
+[[node]]
+id = {0}
+host = "10.77.0.{0}"
+address = "10.77.0.{0}"
+http = "10.77.0.{0}:9100"
+"""
+
+
+class TwoMachines(Rig):
+    patience = 400
+
+    def setUp(self):
+        super().setUp()
+        self.file.write_text(FILE + NODE.format(1) + NODE.format(2))
+        secret = "umask 077; head -c 32 /dev/urandom | od -An -tx1 -w32 | tr -d ' \\n' > "
+        for each in ("key", "token"):
+            subprocess.run(secret + f"/etc/granary-pair.{each}", shell=True, check=True)
+        self.flags = ["--ssh_config=/tmp/machine/ssh_config"]
+
+    def test_from_deploy_to_down(self):
+        self.must(0, "check", "--accept-new")
+        self.must(0, "deploy", f"--package={self.package}", "--with-zookeeper")
+        self.must(0, "start", "--timeout=300")
+        self.assertEqual(self.must(0, "status").count("serves"), 2)
+        self.assertEqual(self.document()["cluster"]["nodes_ready"], 2)
+        self.must(0, "kill", "2")
+        self.serve_again(300)
+        self.assertEqual(self.must(0, "restart", "--rolling").count("restarted; serves"), 2)
+        self.must(0, "stop")
+        for name, flags in (("smallbank", ["--accounts=1000", "--distributed_percent=50"]),
+                            ("tpcc", ["--items=1000", "--customers=100", "--cross_warehouse_percent=10"])):
+            with self.subTest(name):
+                self.bench(name, *flags)
+        self.must(0, "collect", self.folder / "collected")
+        self.assertTrue((self.folder / "collected/10.77.0.2/node-2/log").exists())
+        self.must(0, "wipe", "--yes")
+        self.must(0, "down", "--yes")
+
+    @staticmethod
+    def document():
+        token = pathlib.Path("/etc/granary-pair.token").read_text(encoding="utf-8")
+        page = urllib.request.Request("http://10.77.0.1:9100/status.json", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(page, timeout=60) as answer:
+            return json.load(answer)
+
+    def serve_again(self, seconds):
+        """Its supervisor starts the node that was killed."""
+        until = time.monotonic() + seconds
+        said = ""
+        while time.monotonic() < until:
+            code, said = self.call("status")
+            if code == 0 and said.count("serves") == 2:
+                return
+            time.sleep(2)
+        self.fail(said)
+
+    def bench(self, name, *flags):
+        report = self.folder / f"{name}.json"
+        said = self.must(0, "bench", name, *flags, "--workers=1", "--seconds=5", "--warmup=2", f"--json={report}")
+        self.assertIn("conditions hold", said)
+        self.assertEqual(len(json.loads(report.read_text())["granary"]["machines"]), 2)
+        print(said, flush=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
