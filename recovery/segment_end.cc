@@ -35,13 +35,19 @@ Status rewrite_whole(base::FileSystem& files, const std::string& path, const Dro
   return base::replace_file(files, path, *bytes);
 }
 
-Status rewrite_from(base::FileSystem& files, const std::string& path, std::uint64_t begin, std::uint64_t end) {
+/// What stands from `begin` to `end`, and zeros over all behind that is none, in one go.
+Status rewrite_from(base::FileSystem& files, const std::string& path, std::uint64_t begin, std::uint64_t end,
+                    bool torn) {
   auto readable = files.open(path);
   if (!readable.ok()) return readable.status();
-  std::string bytes(end - begin, '\0');
+  const auto size = torn ? (*readable)->size() : Result<std::uint64_t>(end);
+  if (!size.ok()) return size.status();
+  std::string bytes(*size - begin, '\0');
   const auto got = (*readable)->read_at(begin, bytes);
   if (!got.ok()) return got.status();
-  bytes.resize(*got);
+  const std::size_t last = bytes.find_last_not_of('\0');
+  bytes.resize(std::max<std::uint64_t>(end - begin, last == std::string::npos ? 0 : last + 1));
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(end - begin), bytes.end(), '\0');
   auto file = files.open_at(path, begin);
   if (!file.ok()) return file.status();
   if (const Status written = (*file)->append(bytes); !written.ok()) return written;
@@ -54,9 +60,11 @@ Status rewrite_end(base::FileSystem& files, const LogSurvey& survey, const LogSe
   const DroppedTail* const tail = tail_of(survey.scan, segment.path);
   const std::uint64_t synced = synced_until(survey.rings, segment.name);
   if (base::injected("count-end-as-synced")) return {};
-  if (synced == 0 || synced > end || tail != nullptr || !segment.faults.empty())
+  const bool torn = tail != nullptr;
+  const std::size_t known_faults = torn ? 1 : 0;  // the torn tail itself
+  if (synced == 0 || synced > end || segment.faults.size() > known_faults)
     return rewrite_whole(files, segment.path, tail);
-  return rewrite_from(files, segment.path, synced, end);
+  return rewrite_from(files, segment.path, synced, end, torn);
 }
 
 }  // namespace granary::recovery

@@ -14,8 +14,8 @@ namespace granary::recovery {
 /// system may show bytes that the device never got, and count them as clean. So they are written once more.
 ///
 /// Where a ring of the logger says how far the log had been synced (docs/decisions/rings-until-synced.md), only what stands behind that is
-/// written. Else, or if the segment has a torn tail, all of it is, without the tail. A crash meanwhile leaves what was there, or the same
-/// bytes.
+/// written, with zeros over a torn tail: a crash meanwhile leaves, byte by byte, the same, and the tail or less of it. Else all of it is
+/// replaced, and ends where the tail began.
 Status rewrite_end(base::FileSystem& files, const LogSurvey& survey, const LogSegment& segment, std::uint64_t end);
 
 }  // namespace granary::recovery

@@ -78,10 +78,27 @@ TEST_F(SegmentEnd, BehindWhatARingSaysIsWrittenOnceMore) {
 }
 
 TEST_F(SegmentEnd, ATornTailIsTakenAway) {
-  add_ring(0, 1, {3, synced_.size()});
+  segment_.faults.emplace_back();
   survey_.scan.tails.push_back({.path = segment_.path, .offset = 7000, .bytes = 1000, .cause = "torn"});
   ASSERT_TRUE(rewrite_end(files_, survey_, segment_, 7000).ok());
   EXPECT_EQ(after_power_loss(), whole().substr(0, 7000));
+}
+
+TEST_F(SegmentEnd, ATornTailBehindARingsPositionBecomesZeros) {
+  add_ring(0, 1, {3, synced_.size()});
+  segment_.faults.emplace_back();
+  survey_.scan.tails.push_back({.path = segment_.path, .offset = 7000, .bytes = 1000, .cause = "torn"});
+  ASSERT_TRUE(rewrite_end(files_, survey_, segment_, 7000).ok());
+  EXPECT_EQ(after_power_loss(), whole().substr(0, 7000) + std::string(1000, '\0'));
+}
+
+TEST_F(SegmentEnd, OfADamagedSegmentIsReplaced) {
+  add_ring(0, 1, {3, synced_.size()});
+  segment_.faults.emplace_back();
+  const std::uint64_t renamed = files_.calls(FileCall::kRename);
+  ASSERT_TRUE(rewrite_end(files_, survey_, segment_, segment_.end).ok());
+  EXPECT_EQ(after_power_loss(), whole());
+  EXPECT_EQ(files_.calls(FileCall::kRename), renamed + 1);
 }
 
 TEST_F(SegmentEnd, ACrashMeanwhileLeavesWhatWasSynced) {
