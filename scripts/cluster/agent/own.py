@@ -25,7 +25,7 @@ def start(place: Place, name: str, job: "dict[str, Any]") -> str:
         return "runs already"
     if found["pid"]:
         return "runs already, without a supervisor: 'restart' gives it one"
-    files.make_directory(directory, 0o755)
+    files.make_directory(directory, 0o755, place.directory)  # the folder above may still be root's: another thread makes it
     files.write_json(directory / "job.json", job)
     with open(directory / "supervisor.out", "wb") as output:
         command = [sys.executable, "-B", "-m", "agent.supervisor", str(directory)]

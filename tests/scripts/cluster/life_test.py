@@ -124,6 +124,7 @@ class Life(Rig):
         for path in (installed, key, self.folder / "data"):
             os.chown(path, nobody, nobody)
         self.must(0, "deploy", f"--package={self.package}")
+        (installed / "services").mkdir()  # root's, as for a moment when nodes are started at the same time
         self.must(0, "start")
         self.must(0, "status")
         for each in self.status().values():
