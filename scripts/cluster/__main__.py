@@ -1,5 +1,6 @@
 """cluster.sh: reads the command line, does one command, shows what happened where."""
 
+import os
 import sys
 
 if sys.version_info < (3, 11):
@@ -36,7 +37,8 @@ def main() -> int:
         print(f"cluster.sh: {error}", file=sys.stderr)
         return error.code
     except KeyboardInterrupt:
-        return 130
+        sys.stdout.flush()
+        os._exit(130)  # at once: threads may wait for hosts that have nothing to say
     except BrokenPipeError:
         close_standard_output()
         return 3

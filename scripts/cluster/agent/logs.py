@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import threading
 import time
 from typing import Iterator, Optional, TextIO
 
@@ -65,5 +66,21 @@ def show_journal(name: str, count: int, following: bool) -> None:
                f"--lines={count}"]
     with subprocess.Popen(command + (["--follow"] if following else []), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, errors="replace") as process:
-        for line in process.stdout:
-            tell({"line": line.rstrip("\n"), "service": name})
+        if following:
+            threading.Thread(target=_end_with_caller, args=(process,), daemon=True).start()
+        try:
+            for line in process.stdout:
+                tell({"line": line.rstrip("\n"), "service": name})
+        finally:
+            process.terminate()
+
+
+def _end_with_caller(process: subprocess.Popen) -> None:
+    """Ends a process that may be silent for long once nobody reads any more what we tell."""
+    while process.poll() is None:
+        try:
+            tell({"alive": True})
+        except OSError:
+            process.terminate()
+            return
+        time.sleep(0.5)

@@ -1,5 +1,5 @@
-"""Nodes as units of systemd. There is none here: a systemctl of ours does what the unit says, and systemd-analyze
-judges the unit.
+"""Nodes as units of systemd, of which a systemctl of ours does what the unit says, and systemd-analyze judges the unit.
+real_systemd_test.py has the real one, where that can be had.
 """
 
 import os
