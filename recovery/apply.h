@@ -3,7 +3,7 @@
 // in which writes come and however many threads bring them. A removal is such a write, too: it leaves an absent record,
 // so that older values that come later, perhaps from another log, find that they are older; remove_absents() takes those out.
 //
-// A record is changed under its lock bit, as by a commit (src/cc/silo/install.cc), but there are no readers, snapshots
+// A record is changed under its lock bit, as by a commit (src/cc/install.cc), but there are no readers, snapshots
 // or old versions to care for, nor other nodes: these are let in later.
 
 #include <array>

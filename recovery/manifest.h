@@ -41,7 +41,8 @@ struct Generation {
   std::uint32_t life = 0;  ///< of the cluster's node that began it; 0: of none
   /// By logger. Empty: all of them, from the first on, as far as the log itself tells.
   std::vector<SegmentRange> segments = {};
-  log::Stamp stamp = 0;  ///< which its segments and rings have
+  log::Stamp stamp = 0;           ///< which its segments and rings have
+  std::string protocol = "silo";  ///< Options::protocol of its transactions
 
   SegmentRange range(std::uint32_t logger) const { return segments.empty() ? SegmentRange() : segments[logger]; }
 };

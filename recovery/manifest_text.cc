@@ -1,12 +1,10 @@
-// Writes and reads the manifest. Reading trusts nothing (I26): each field must be there, of its type and in its range, and no other.
-// The first mistake is kept with its place ("generations[2].cut") and makes the whole manifest damaged.
+// Writes and reads the manifest. Reading trusts nothing (checked_fields.h); a mistake makes the whole manifest damaged.
 
 #include "recovery/manifest_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -14,21 +12,18 @@
 
 #include <granary/limits.h>
 
+#include "recovery/checked_fields.h"
 #include "recovery/checked_text.h"
+#include "src/cc/protocols.h"
 #include "src/record/tid.h"
 #include "src/txn/index_key.h"
 
 namespace granary::recovery {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-
-/// The words that stand for an enum's values.
-template <typename Enum>
-using Words = std::span<const std::pair<Enum, std::string_view>>;
 
 constexpr std::pair<IndexPart::Source, std::string_view> kSourceWords[] = {
     {IndexPart::Source::kKey, "key"},
@@ -79,6 +74,7 @@ ordered_json generation_json(const Generation& generation) {
                       {"loggers", generation.loggers},
                       {"first_epoch", generation.first_epoch}};
   if (generation.life != 0) out["life"] = generation.life;
+  if (generation.protocol != Generation().protocol) out["protocol"] = generation.protocol;
   if (generation.cut) {
     out["cut"] = *generation.cut;
     out["durable"] = generation.durable;
@@ -102,127 +98,6 @@ ordered_json table_json(const TableEntry& table) {
 }
 
 // --- reading ---
-
-/// Keeps the first complaint.
-struct Complaint {
-  std::string what;
-  void add(std::string cause) {
-    if (what.empty()) what = std::move(cause);
-  }
-};
-
-/// One JSON object that must hold exactly the fields it is asked for.
-class Fields {
- public:
-  Fields(const json& object, std::string place, Complaint& complaint)
-      : object_(object),
-        place_(std::move(place)),
-        complaint_(complaint) {
-    if (!object.is_object()) complaint_.add(fmt::format("{} is a {}; expected an object", place_, object.type_name()));
-  }
-
-  bool has(const char* name) const { return object_.is_object() && object_.contains(name); }
-
-  std::uint64_t number(const char* name, std::uint64_t greatest, std::uint64_t least = 0) {
-    const json* const value = take(name);
-    if (value == nullptr) return least;
-    if (!value->is_number_unsigned()) return wrong(name, *value, "a whole number"), least;
-    const auto found = value->get<std::uint64_t>();
-    if (found >= least && found <= greatest) return found;
-    complaint_.add(fmt::format("{} is {}; expected {} to {}", place(name), found, least, greatest));
-    return least;
-  }
-
-  std::uint32_t small_number(const char* name, std::uint64_t greatest, std::uint64_t least = 0) {
-    return static_cast<std::uint32_t>(number(name, greatest, least));
-  }
-
-  bool flag(const char* name) {
-    const json* const value = take(name);
-    if (value == nullptr) return false;
-    if (!value->is_boolean()) return wrong(name, *value, "true or false"), false;
-    return value->get<bool>();
-  }
-
-  std::string bytes(const char* name) {
-    const json* const value = take(name);
-    return value == nullptr ? std::string() : bytes_of(*value, place(name));
-  }
-
-  log::Stamp stamp() {
-    const std::string text = bytes("stamp");
-    log::Stamp found = 0;
-    std::from_chars(text.data(), text.data() + text.size(), found, 16);
-    if (found == 0 || log::stamp_text(found) != text)
-      complaint_.add(
-          fmt::format("{} is \"{}\"; expected 16 hexadecimal digits, not all 0", place("stamp"), escape(text)));
-    return found;
-  }
-
-  template <typename Enum>
-  Enum word(const char* name, Words<Enum> words) {
-    const std::string found = bytes(name);
-    for (const auto& [value, word] : words) {
-      if (word == found) return value;
-    }
-    complaint_.add(fmt::format("{} is \"{}\", which means nothing", place(name), escape(found)));
-    return words.front().first;
-  }
-
-  /// Calls `each(element, its place)` for the elements of an array.
-  template <typename Each>
-  void array(const char* name, Each&& each) {
-    const json* const value = take(name);
-    if (value == nullptr) return;
-    if (!value->is_array()) return wrong(name, *value, "an array");
-    for (std::size_t i = 0; i < value->size(); ++i) each((*value)[i], fmt::format("{}[{}]", place(name), i));
-  }
-
-  /// Calls `with(value, its place)`.
-  template <typename With>
-  void object(const char* name, With&& with) {
-    if (const json* const value = take(name)) with(*value, place(name));
-  }
-
-  std::string bytes_of(const json& value, const std::string& where) {
-    if (!value.is_string()) {
-      complaint_.add(fmt::format("{} is a {}; expected a string", where, value.type_name()));
-      return {};
-    }
-    auto bytes = unescape(value.get_ref<const std::string&>());
-    if (!bytes) complaint_.add(fmt::format("{} is no escaped byte string", where));
-    return std::move(bytes).value_or(std::string());
-  }
-
-  /// Complains of members that nobody asked for.
-  void end() {
-    if (object_.is_object() && object_.size() != taken_)
-      complaint_.add(fmt::format("{} has {} fields; expected {}", place_, object_.size(), taken_));
-  }
-
- private:
-  std::string place(const char* name) const { return place_ == "it" ? name : place_ + "." + name; }
-
-  const json* take(const char* name) {
-    if (!object_.is_object()) return nullptr;
-    const auto found = object_.find(name);
-    if (found == object_.end()) {
-      complaint_.add(fmt::format("{} is missing", place(name)));
-      return nullptr;
-    }
-    ++taken_;
-    return &*found;
-  }
-
-  void wrong(const char* name, const json& value, std::string_view expected) {
-    complaint_.add(fmt::format("{} is a {}; expected {}", place(name), value.type_name(), expected));
-  }
-
-  const json& object_;
-  const std::string place_;
-  Complaint& complaint_;
-  std::size_t taken_ = 0;
-};
 
 log::DatabaseId parse_id(const std::string& text, const char* field, Complaint& complaint) {
   const auto id = id_of(text);
@@ -266,6 +141,10 @@ Generation parse_generation(const json& value, const std::string& place, Complai
   generation.loggers = fields.small_number("loggers", kMaxLoggers, 1);
   generation.first_epoch = fields.number("first_epoch", record::kMaxEpoch, 1);
   if (fields.has("life")) generation.life = fields.small_number("life", std::numeric_limits<std::uint32_t>::max(), 1);
+  if (fields.has("protocol")) generation.protocol = fields.bytes("protocol");
+  if (!cc::Protocols::number_of(generation.protocol))
+    complaint.add(
+        fmt::format("{}.protocol is \"{}\", which this release does not know", place, escape(generation.protocol)));
   if (fields.has("cut")) {
     generation.cut = fields.number("cut", record::kMaxEpoch);
     generation.durable = fields.number("durable", record::kMaxEpoch);

@@ -7,6 +7,7 @@
 #include "src/base/private_directory.h"
 #include "recovery/entry_check.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/protocols.h"
 #include "src/log/format.h"
 #include "src/record/tid.h"
 
@@ -51,9 +52,9 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                   end.path, end.position.offset, cause, scan.durable)};
 }
 
-/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes, and the TIDs of a
-/// worker ascend (I1). A ring that is otherwise is damaged.
-Status check_entries(const RingEntries& ring, const std::string& directory) {
+/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a worker ascend (I1), or
+/// at least their epochs, as the protocol has it. A ring that is otherwise is damaged.
+Status check_entries(const RingEntries& ring, const std::string& directory, bool tids_ascend) {
   const auto damaged = [&](std::uint64_t at, std::string_view cause) {
     return Status(StatusCode::kDamaged, fmt::format("the log ring '{}/{}' is damaged at {} bytes behind its head: {}",
                                                     directory, ring.name, at, cause));
@@ -62,8 +63,10 @@ Status check_entries(const RingEntries& ring, const std::string& directory) {
   Entry entry;
   record::TidWord last = 0;
   for (std::uint64_t at = 0; entries.next(&entry); at = entries.offset()) {
-    if (entry.header.tid() <= last) return damaged(at, "its TID is not greater than the one before");
-    last = entry.header.tid();
+    const record::TidWord tid = entry.header.tid();
+    if (tids_ascend ? tid <= last : record::epoch_of(tid) < record::epoch_of(last))
+      return damaged(at, "its TID is not greater than the one before");
+    last = tid;
     log::WriteReader writes(entry.body);
     for (log::Write write; writes.next(&write);) continue;
     if (writes.malformed()) return damaged(at, "a transaction whose writes are malformed");
@@ -74,8 +77,10 @@ Status check_entries(const RingEntries& ring, const std::string& directory) {
 Result<SurvivingRings> whole_rings(const Manifest& manifest, const Settled& settled) {
   auto rings = settled.rings();
   if (!rings.ok()) return rings;
+  const auto protocol = cc::Protocols::number_of(manifest.generations.back().protocol);
+  const bool tids_ascend = !protocol || cc::abilities_of(*protocol).in_real_time;
   for (const RingEntries& ring : rings->entries()) {
-    if (const Status whole = check_entries(ring, manifest.reliable_directory); !whole.ok()) return whole;
+    if (const Status whole = check_entries(ring, manifest.reliable_directory, tids_ascend); !whole.ok()) return whole;
   }
   return rings;
 }

@@ -13,6 +13,7 @@
 #include "bench/harness/rendezvous.h"
 #include "cluster_config/load.h"
 #include "src/base/options_table.h"
+#include "src/db/options_check.h"
 #include "src/node/cluster_options.h"
 
 namespace granary::bench {
@@ -212,11 +213,23 @@ void add_cluster_flags(const BenchCommand& command, std::vector<Flag>& flags) {
   flags.push_back(
       text_flag("reports", "", "a,b",
                 "For 'granary cluster merge': what the nodes have left (--json), in the order of their ids."));
-  flags.push_back(choice_flag("protocol", "occ", {kProtocolNames.begin(), kProtocolNames.end()},
-                              "In a cluster: occ, optimistic; lease_2pl, what a transaction reads in one go is locked "
-                              "or leased first; two_pc_tcp, a baseline by two-phase commit over TCP."));
   flags.push_back(
       flag_of("read_lock", option::row<&ClusterOptions::read_lock>(), unset, "Only with --protocol=lease_2pl."));
+}
+
+/// The default's name says what runs on one node; across nodes the same is called occ.
+Flag protocol_flag(const BenchCommand& command) {
+  std::vector<std::string> names = db::protocol_names();
+  std::string help =
+      "How transactions are kept apart: silo; tictoc, which computes their order from what they have read.";
+  if (command.on_nodes) {
+    names.insert(names.end(), kProtocolNames.begin(), kProtocolNames.end());
+    help +=
+        " Across nodes: silo, also called occ; lease_2pl, what a transaction reads in one go is locked or leased "
+        "first; two_pc_tcp, "
+        "a baseline by two-phase commit over TCP.";
+  }
+  return choice_flag("protocol", names.front(), names, help);
 }
 
 }  // namespace
@@ -237,6 +250,7 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                                   ? "Checks the data after the run; a failed check ends in exit code 1. On a cluster, "
                                     "the default is true."
                                   : "Checks the data after the run; a failed check ends in exit code 1."));
+  if (command.on_nodes || command.variants.has(Variant::kNoSnapshots)) flags.push_back(protocol_flag(command));
   if (!command.variants.empty()) flags.push_back(text_flag("variant", "", "a,b", variant_help(command.variants)));
   flags.push_back(choice_flag("durability", "none", {"none", "tmpfs", "disk"},
                               "Logs: none; tmpfs: to files in memory, which survive the process; disk: to --directory, "
@@ -260,11 +274,24 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   return flags;
 }
 
+namespace {
+
+bool in_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
+
+}  // namespace
+
+/// On one node it is Options::protocol, and only that; across nodes its default is that of the database.
 Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags) {
-  if (!flags.declared("protocol")) return Protocol::kOcc;
+  if (!flags.declared("protocol") || !flags.given("protocol")) return Protocol::kOcc;
   const std::string& text = flags.text("protocol");
-  if (flags.given("protocol") && flags.text("cluster").empty())
-    return Status(StatusCode::kInvalidArgument, "--protocol: there are no other nodes; see 'granary cluster'");
+  const std::vector<std::string> own = db::protocol_names();
+  if (!in_cluster(flags)) {
+    if (std::find(own.begin(), own.end(), text) != own.end()) return Protocol::kOcc;
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("--protocol={}: there are no other nodes; expected {}; see 'granary cluster'", text,
+                              fmt::join(own, " or ")));
+  }
+  if (text == own.front()) return Protocol::kOcc;
   for (const Protocol protocol : command.protocols) {
     if (name(protocol) == text) return protocol;
   }
@@ -304,6 +331,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;
+  if (flags.declared("protocol") && !in_cluster(flags)) options.protocol = flags.text("protocol");
   if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
   return settings;
 }

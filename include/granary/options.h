@@ -125,7 +125,10 @@ struct Options {
   /// malloc instead of per-worker slabs. Only to measure (Fig. 11): what the database holds when it closes is freed
   /// only with the process.
   bool simple_allocator = false;
-  /// Concurrency control: how transactions read, validate and commit. "silo" is the one there is (Silo 4.4 to 4.7).
+  /// Concurrency control: how transactions read, validate and commit. "silo" (Silo 4.4 to 4.7), or "tictoc" (SIGMOD 2016), which aborts
+  /// less where transactions contend, and keeps real time only between epochs: what begins after another's release is behind it, what
+  /// begins after its commit need not be. "tictoc" has no shared tables, no HTM regions and no cluster. Another opening of a directory may
+  /// choose another one. docs/protocols.md compares them.
   std::string protocol = "silo";
   TidSource tid_source = TidSource::kDecentralized;
   /// Try to commit in one hardware transaction, without locks; with locks if it aborts again and again. What really runs

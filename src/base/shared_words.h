@@ -44,6 +44,12 @@ inline bool compare_exchange_word(std::uint64_t* word, std::uint64_t expected, s
                                                                        std::memory_order_relaxed);
 }
 
+/// Sets bits, and returns the word as it was. Acquire and release (a full fence on x86-64).
+inline std::uint64_t fetch_or_word(std::uint64_t* word, std::uint64_t bits) {
+  const lines::Store seen(word);
+  return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_acq_rel);
+}
+
 /// Two neighbouring words; acquire_loads() must follow before what depends on their order. Not under ThreadSanitizer.
 inline __m128i load_two_words(const void* words) { return _mm_loadu_si128(static_cast<const __m128i*>(words)); }
 /// Two neighbouring words; a release store must follow. Not under ThreadSanitizer.

@@ -13,6 +13,12 @@ namespace {
 constexpr KnownBug kBugs[] = {
     {"skip-read-validation", "commit does not compare the TIDs it read"},
     {"skip-own-lock-check", "validation takes a record locked by another transaction as unchanged"},
+    {"tictoc-no-freeze", "a TicToc writer does not freeze the rts of what it overwrites"},
+    {"tictoc-ignores-rts", "a TicToc writer takes a time at which others have read what it overwrites"},
+    {"tictoc-no-floor", "a TicToc transaction may be serial in an earlier epoch"},
+    {"tictoc-ignores-node-times", "a TicToc insert takes a time at which others have missed the key"},
+    {"tictoc-extends-blindly", "TicToc raises an rts without looking whether the version is still the latest"},
+    {"tictoc-forgets-absence", "an absent record leaves its index while its absence counts in the present epoch"},
     {"skip-node-validation", "commit does not check the node set: phantoms"},
     {"read-data-before-version", "a read copies the value before it loads the TID word, and does not check again"},
     {"unlock-without-new-tid", "a committed write leaves the old TID"},

@@ -16,10 +16,12 @@ namespace granary::cc {
 using record::Record;
 using record::TidWord;
 
-/// A record and the unlocked TID word that was seen there. Absent records are in the set, too.
+/// A record and the unlocked TID word that was seen there, with its version's rts if the protocol has one (StableRead). Absent records are
+/// in the set, too.
 struct ReadEntry {
   Record* record;
   TidWord tid;
+  TidWord rts = 0;
 };
 
 struct WriteEntry {

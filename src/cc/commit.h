@@ -33,7 +33,7 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   const auto stamp = [&] { return here.stamp(epoch, there.greatest_tid()); };
   if (const AbortReason no = Here::kStampsFirst ? stamp() : AbortReason::kNone; failed(no)) [[unlikely]]
     return end(no);
-  if (const AbortReason no = here.validate(); failed(no)) [[unlikely]]
+  if (const AbortReason no = here.validate(epoch); failed(no)) [[unlikely]]
     return end(no);
   reach(kPoints.validated);
   if constexpr (!Here::kWrites) return {.reason = right.refused(), .epoch = epoch};
@@ -48,7 +48,7 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   reach(kPoints.prepared);
   if (const AbortReason no = right.refused(); failed(no)) [[unlikely]]
     return end(no);
-  base::invariant("I1", record::epoch_of(here.tid()) == epoch);
+  base::invariant("I1", record::epoch_of(here.tid()) == epoch && (Here::kStampsFirst || here.tid() > worker.last_tid));
   Decision decision(writes, worker, here.tid(), there.part());
   if (const AbortReason no = here.install(decision); failed(no)) [[unlikely]]
     return end(no);
@@ -64,11 +64,13 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
 [[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker, There& there,
                                               const TheRight& right) {
   const LoggedWrites writes{access.writes.entries(), there.writes()};
-  if (worker.region != nullptr && !access.writes.empty()) [[unlikely]] {
-    if (const base::LeaseEnd held = there.held_until(); held.end_us != 0) {
-      Region<P> region(access, worker, held);
-      const CommitOutcome outcome = take_steps(region, there, writes, worker, right);
-      if (!region.in_vain()) return outcome;
+  if constexpr (CommitsInRegion<P>) {
+    if (worker.region != nullptr && !access.writes.empty()) [[unlikely]] {
+      if (const base::LeaseEnd held = there.held_until(); held.end_us != 0) {
+        Region<P> region(access, worker, held);
+        const CommitOutcome outcome = take_steps(region, there, writes, worker, right);
+        if (!region.in_vain()) return outcome;
+      }
     }
   }
   Here<P> here(access, worker);
@@ -90,7 +92,7 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const
   }
   if (const AbortReason no = there.lock(); failed(no)) [[unlikely]]
     return {.reason = no};
-  ReadHere<P> reads(access);
+  ReadHere<P> reads(access, worker);
   const CommitOutcome outcome = writes ? commit_writes<P>(access, worker, there, right)
                                        : take_steps(reads, there, {access.writes.entries()}, worker, right);
   if (failed(outcome.reason)) there.release();

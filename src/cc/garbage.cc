@@ -39,6 +39,10 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   }
   base::debug_invariant("I3", [&] { return expected == absent.tid && record::is_absent(expected); });
   base::sync_point("gc.locked");
+  if (!may_leave_index(*record, worker)) {
+    record->unlock_unchanged();
+    return keep_for_later(worker, absent);
+  }
   // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
   record::end_life(*record, absent.key);
   absent.index->remove(absent.key, found.value, worker.nodes);

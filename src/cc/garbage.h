@@ -21,6 +21,9 @@ void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
 /// Registers a record that the index no longer leads to.
 void register_unhooked(WorkerState& worker, Record* record);
 
+/// Whether the protocol lets an absent record go that the caller has locked (Protocol::may_leave_index).
+bool may_leave_index(Record& record, const WorkerState& worker);
+
 /// What every abort owes: registers the placeholders that the transaction put into indexes (Silo 4.5).
 void abandon(AccessSet& access, WorkerState& worker);
 

@@ -41,9 +41,9 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhe
   {
     T::kStampsFirst
   } -> std::convertible_to<bool>;  // stamp() comes before validate(), and not behind prepare() elsewhere
-  { T::points(true) } -> std::same_as<CommitPoints>;  // whether other nodes take part
-  { here.lock() } -> std::same_as<AbortReason>;       // claims what will be written
-  { here.validate() } -> std::same_as<AbortReason>;   // what was read is as it was, and nobody else's
+  { T::points(true) } -> std::same_as<CommitPoints>;      // whether other nodes take part
+  { here.lock() } -> std::same_as<AbortReason>;           // claims what will be written
+  { here.validate(epoch) } -> std::same_as<AbortReason>;  // what was read is as it was, and nobody else's
   {
     here.stamp(epoch, elsewhere)
   } -> std::same_as<AbortReason>;                           // chooses tid(); `elsewhere`: the greatest TID there (I1)

@@ -3,6 +3,7 @@
 // commit (commit.h) and its participants here (here/, region/) are templates over it. A guest is a folder with such a class and one line in
 // src/cc/protocols.h.
 
+#include <algorithm>
 #include <concepts>
 #include <span>
 #include <string_view>
@@ -31,11 +32,18 @@ class Claims {
   const std::vector<LockEntry>& locks_;
 };
 
+/// Where a transaction stands in the serial order.
+struct Moment {
+  epoch::Epoch epoch = 0;  ///< E, read behind the last lock and before anything is validated
+  TidWord stamp =
+      0;  ///< of a protocol that stamps first: its TID, or, if it only reads, the time at which its reads hold
+};
+
 /// All functions are static, and called by the worker's thread within an epoch.
 template <typename P>
 concept Protocol =
     requires(Record& record, std::span<char> buffer, const ReadEntry& read, WriteEntry& write, AccessSet& access,
-             WorkerState& worker, const Claims& claims, TidWord tid, epoch::Epoch epoch) {
+             WorkerState& worker, const Claims& claims, const Moment& moment, TidWord tid, epoch::Epoch epoch) {
       /// kName is what Options::protocol calls it.
       { P::kName } -> std::convertible_to<std::string_view>;
       /// kStampsFirst is true if the records of this node are checked against the transaction's stamp, which is then chosen before they
@@ -49,9 +57,8 @@ concept Protocol =
       /// Claims a record that will be written, waiting a bounded while; and gives it back unchanged.
       { P::claim(record, worker) } -> std::same_as<AbortReason>;
       { P::give_back(record) } -> std::same_as<void>;
-      /// Whether what was read of a local or a shared record still holds, at the serialization point.
-      { P::check_local(read, claims) } -> std::same_as<AbortReason>;
-      { P::check_shared(read, claims) } -> std::same_as<AbortReason>;
+      /// Whether what was read of a local record still holds, at the serialization point.
+      { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
       /// The transaction's TID in the epoch: greater than all that it has read or overwrites (`tid`: at other nodes), I1. 0: there is none
       /// left, for the reason that no_stamp() tells.
       { P::stamp(access, worker, epoch, tid) } -> std::same_as<TidWord>;
@@ -61,9 +68,31 @@ concept Protocol =
       { P::unprepare(write, worker) } -> std::same_as<void>;
       /// Changes a claimed, prepared record, and gives it back. Cannot fail.
       { P::install(write, worker, tid, epoch) } -> std::same_as<void>;
+      /// Whether an absent record, whose lock bit the caller has, may leave its index now. True: no transaction can commit any more as
+      /// one that has seen the absence at a later time.
+      { P::may_leave_index(record, worker) } -> std::same_as<bool>;
+    };
 
-      /// The same without claims, for an HTM region. Before it: the word that the region must find, false if it would be in vain; and all
-      /// that can be prepared for that word.
+/// What a protocol adds that stamps first.
+template <typename P>
+concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment) {
+  /// The time of a transaction that only reads, at which the versions that it has seen were the latest.
+  { P::stamp_reads(access) } -> std::same_as<TidWord>;
+  /// Called before the versions of the node set are compared.
+  { P::before_nodes(worker, moment) } -> std::same_as<void>;
+};
+
+/// A protocol that also knows shared records, which other nodes reach: whether what was read of one still holds.
+template <typename P>
+concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Claims& claims) {
+  { P::check_shared(read, claims) } -> std::same_as<AbortReason>;
+};
+
+/// A protocol that commits in an HTM region, too, without claims.
+template <typename P>
+concept CommitsInRegion =
+    Protocol<P> && requires(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch epoch) {
+      /// Before it: the word that the region must find, false if it would be in vain; and all that can be prepared for that word.
       { P::plan(write, worker, tid) } -> std::same_as<bool>;
       { P::prepare_in_place(write, worker, epoch, tid) } -> std::same_as<bool>;
       /// Behind it, for the old word: what is left to the garbage collection.

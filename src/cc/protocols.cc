@@ -25,8 +25,15 @@ CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, Remote
   });
 }
 
-AbortReason validate(const AccessSet& access, const WorkerState& worker) {
-  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> { return validate<P>(access); });
+AbortReason validate(const AccessSet& access, WorkerState& worker) {
+  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> {
+    return validate<P>(access, moment_of_reads<P>(access, worker.shared.epochs.current()), worker);
+  });
+}
+
+bool may_leave_index(Record& record, const WorkerState& worker) {
+  return Protocols::with(worker.shared.settings.protocol,
+                         [&]<Protocol P> { return P::may_leave_index(record, worker); });
 }
 
 }  // namespace granary::cc

@@ -13,6 +13,7 @@
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
 #include "src/cc/silo/silo.h"
+#include "src/cc/tictoc/tictoc.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc {
@@ -39,7 +40,22 @@ struct Registry {
 };
 
 /// The registry of this build has all guests. The first is the default.
-using Protocols = Registry<silo::Silo>;
+using Protocols = Registry<silo::Silo, tictoc::TicToc>;
+
+/// What the protocol with this number can do besides transactions of local tables, which all can.
+struct Abilities {
+  bool reaches_shared = false;     ///< shared tables, so nodes of a cluster
+  bool commits_in_region = false;  ///< HTM regions
+  /// Who begins when another has committed is serial behind it, and has a greater TID if both are of one worker. Otherwise only epochs
+  /// are in that order.
+  bool in_real_time = false;
+};
+inline Abilities abilities_of(std::uint8_t protocol) {
+  return Protocols::with(protocol, []<Protocol P> {
+    return Abilities{
+        .reaches_shared = ReachesShared<P>, .commits_in_region = CommitsInRegion<P>, .in_real_time = !P::kStampsFirst};
+  });
+}
 
 /// These read a record, or look at it, as the worker's protocol does (Protocol::read, Protocol::look).
 inline record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
@@ -61,6 +77,6 @@ CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right&
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
 
 /// Returns whether the reads would pass now, for reporting an error only if it was seen in a consistent state.
-AbortReason validate(const AccessSet& access, const WorkerState& worker);
+AbortReason validate(const AccessSet& access, WorkerState& worker);
 
 }  // namespace granary::cc

@@ -19,6 +19,7 @@
 #include "src/base/tsc_clock.h"
 #include "src/base/waiter.h"
 #include "src/cc/index.h"
+#include "src/cc/node_times.h"
 #include "src/epoch/epoch.h"
 #include "src/epoch/limbo.h"
 #include "src/log/log.h"
@@ -65,6 +66,7 @@ struct Shared {
   const base::SoftTime* time = nullptr;
   MemoryRelief relief = {};
   const base::TickMeter meter = {};  ///< by which transactions are timed
+  NodeTimes node_times = {};
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
@@ -112,7 +114,11 @@ struct WorkerState {
       : shared(shared_state),
         waiter(&shared_state.waiter),
         slabs(shared_state.slabs),
-        nodes(slabs, shared_state.epochs) {}
+        nodes(slabs, shared_state.epochs),
+        node_time(shared_state.node_times.take()) {}
+  ~WorkerState() { shared.node_times.give_back(node_time); }
+  WorkerState(const WorkerState&) = delete;
+  WorkerState& operator=(const WorkerState&) = delete;
 
   Shared& shared;
   /// Of a worker of a cluster: cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by who
@@ -126,6 +132,7 @@ struct WorkerState {
   epoch::LimboList<AbsentRecord> absents;  ///< by epoch of the deletion (snapshot reclamation)
   epoch::LimboList<AbsentRecord> unborn;   ///< placeholders of aborted inserts (tree reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
+  NodeTimes::Word& node_time;              ///< for protocols that need it; this worker's
   TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
   std::unique_ptr<htm::Region> region;     ///< where commits are tried first, if there is HTM
   std::vector<TidWord> planned_words;      ///< of the commit in a region: the TID words of what it will overwrite

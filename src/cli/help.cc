@@ -83,6 +83,7 @@ std::string general_help() {
       "granary: an in-memory transaction system, what to measure it with, and what looks after its files\n\n"
       "  granary help                     this text\n"
       "  granary help bench               the benchmarks there are\n"
+      "  granary help protocols           concurrency control: what each protocol promises, and when to take it\n"
       "  granary help options             all options of databases, tables and nodes; keys of the cluster file\n"
       "  granary bench NAME [flags]       runs one\n"
       "  granary bench NAME --help        its flags, with units, ranges, defaults and examples\n";
@@ -111,6 +112,22 @@ std::string options_help() {
          option_list<ClusterConfig>("Keys of the cluster file, [cluster]") +
          option_list<MembershipConfig>("[membership]") + option_list<ClockConfig>("[clock]") +
          option_list<NodeConfig>("[[node]], and [defaults] of all nodes");
+}
+
+std::string protocols_help() {
+  return "Concurrency control of a database: Options::protocol, --protocol=NAME of a benchmark on one node.\n\n"
+         "  silo     (default) strictly serializable. A transaction commits if what it has read is still the latest.\n"
+         "           Take it unless you know better; across nodes (where it is called occ); with HTM.\n"
+         "  tictoc   serializable; strictly so for results that are shown when they are released. A transaction may "
+         "commit\n"
+         "           before others that have overwritten what it has read.\n"
+         "           Take it where many transactions read what others write. Not for clusters, shared tables and "
+         "HTM.\n\n"
+         "Across nodes --protocol=NAME says how records of other nodes are used:\n\n"
+         "  occ        (default) validated at the end, locked only to be written.\n"
+         "  lease_2pl  locked or leased before the transaction goes on, as far as it knows them before.\n"
+         "  two_pc_tcp two-phase commit over TCP, a baseline of the benchmarks.\n\n"
+         "docs/protocols.md has each protocol's steps and the files that take them.\n";
 }
 
 std::string tool_group_help(const std::vector<const Tool*>& tools) {

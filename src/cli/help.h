@@ -12,6 +12,7 @@ namespace granary::cli {
 std::string general_help();
 std::string bench_help();
 std::string options_help();
+std::string protocols_help();
 std::string command_help(const bench::BenchCommand& command);
 /// Of `granary log`: the tools of one group. Of a single one: its flags.
 std::string tool_group_help(const std::vector<const Tool*>& tools);

@@ -156,10 +156,11 @@ ExitCode help(const Words& topic) {
   const Words rest(topic.begin() + 1, topic.end());
   if (topic[0] == "bench") return help_on_bench(rest, bench_help);
   if (topic[0] == "options" && rest.empty()) return show(options_help());
+  if (topic[0] == "protocols" && rest.empty()) return show(protocols_help());
   if (const ClusterBench* const named = cluster_bench_of(topic[0], rest))
     return help_on_bench(Words(rest.begin() + 1, rest.end()), named->help);
   if (const auto group = tools_of(topic[0]); !group.empty()) return help_on_tool(group, rest);
-  return unknown_word("topic", topic[0], first_words({"options"}));
+  return unknown_word("topic", topic[0], first_words({"options", "protocols"}));
 }
 
 ExitCode run(const Words& words) {

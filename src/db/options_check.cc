@@ -14,12 +14,30 @@
 
 namespace granary::db {
 
-Status check_options(const Options& options) {
-  if (const Status checked = option::check("Options::", options); !checked.ok()) return checked;
-  if (!cc::Protocols::number_of(options.protocol)) {
+namespace {
+
+/// Refuses what the protocol cannot do, before anything is made for it.
+Status check_protocol(const Options& options) {
+  const auto number = cc::Protocols::number_of(options.protocol);
+  if (!number) {
     return {StatusCode::kInvalidArgument, fmt::format("Options::protocol is '{}'; expected {}", options.protocol,
                                                       fmt::join(cc::Protocols::kNames, " or "))};
   }
+  const auto refuse = [&](std::string_view why) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("Options::protocol is '{}', {}", options.protocol, why));
+  };
+  if (options.htm != Htm::kOff && !cc::abilities_of(*number).commits_in_region)
+    return refuse("which does not commit in HTM regions: leave Options::htm off");
+  if (options.tid_source == TidSource::kGlobal && options.protocol != Options().protocol)
+    return refuse("which computes its TIDs from what a transaction has read: Options::tid_source cannot be kGlobal");
+  return {};
+}
+
+}  // namespace
+
+Status check_options(const Options& options) {
+  if (const Status checked = option::check("Options::", options); !checked.ok()) return checked;
+  if (const Status checked = check_protocol(options); !checked.ok()) return checked;
   if (options.directory.empty() && (!options.log_directories.empty() || !options.reliable_directory.empty())) {
     return {StatusCode::kInvalidArgument,
             "Options::log_directories and reliable_directory need Options::directory, which is empty (memory only)"};
@@ -47,6 +65,9 @@ Status check_shared(std::string_view table, const TableOptions& wanted, const Op
     return refuse(
         fmt::format("max_value_bytes is {}; expected 1 to {}: every record gets room for so much and never moves",
                     wanted.max_value_bytes, kMaxSharedValueBytes));
+  if (!reaches_shared_tables(options))
+    return refuse(
+        fmt::format("Options::protocol is '{}', which does not reach records of other nodes", options.protocol));
   if (options.simple_allocator)
     return refuse("Options::simple_allocator is on, but other nodes reach only what lies in the database's own region");
   if (!options.overwrite_in_place)
@@ -55,6 +76,20 @@ Status check_shared(std::string_view table, const TableOptions& wanted, const Op
 }
 
 }  // namespace
+
+std::vector<std::string> protocol_names() { return {cc::Protocols::kNames.begin(), cc::Protocols::kNames.end()}; }
+
+namespace {
+
+cc::Abilities abilities_of(const Options& options) {
+  const auto number = cc::Protocols::number_of(options.protocol);
+  return number ? cc::abilities_of(*number) : cc::Abilities();
+}
+
+}  // namespace
+
+bool reaches_shared_tables(const Options& options) { return abilities_of(options).reaches_shared; }
+bool keeps_real_time(const Options& options) { return abilities_of(options).in_real_time; }
 
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options) {
   if (const Status checked = option::check(owner(table), wanted); !checked.ok()) return checked;

@@ -2,7 +2,9 @@
 // Checks of options. Their ranges: src/base/options_table.h, src/db/table_options.h.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <granary/options.h>
 #include <granary/status.h>
@@ -12,6 +14,15 @@ namespace granary::db {
 
 /// kInvalidArgument naming the field, its value and its range; ok if all are in range.
 Status check_options(const Options& options);
+
+/// What Options::protocol may be; the default first.
+std::vector<std::string> protocol_names();
+
+/// Whether a database with these options can have shared tables, so be a node of a cluster.
+bool reaches_shared_tables(const Options& options);
+
+/// Whether a transaction is always serial behind those that had committed when it began, and not only behind those that were released.
+bool keeps_real_time(const Options& options);
 
 /// Checks a table's options in the same way, and that a database with these options can have such a table.
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options);

@@ -125,7 +125,8 @@ recovery::Generation Storage::next_generation(const epoch::EpochManager& epochs,
                             .first_epoch = epochs.current(),
                             .cut = {},
                             .life = part_.life,
-                            .stamp = log::new_stamp()};
+                            .stamp = log::new_stamp(),
+                            .protocol = options_.protocol};
   next.segments.resize(options_.loggers);
   if (ended != Ended::kNo) {
     next.cut = epochs.current();

@@ -17,6 +17,7 @@
 #include "src/node/node_watch.h"
 #include "src/node/prepare_directories.h"
 #include "src/db/engine.h"
+#include "src/db/options_check.h"
 #include "src/cluster/cluster_epoch/member.h"
 #include "src/cluster/record_access/regions.h"
 
@@ -100,6 +101,12 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
     return Status(StatusCode::kInvalidArgument,
                   "Options::htm is kSim, which does not see what other nodes do to this one's memory; a cluster takes "
                   "kOff, kAuto or kRtm");
+  }
+  if (!reaches_shared_tables(options.database)) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("Options::protocol is '{}', which does not reach records of other nodes; a cluster takes '{}'",
+                    options.database.protocol, Options().protocol));
   }
   Recoveries visited;
   for (;;) {

@@ -28,6 +28,7 @@ struct StableRead {
   ReadState state = ReadState::kBusy;
   TidWord tid = 0;       ///< the version that was seen, unlocked; valid unless kBusy
   std::size_t size = 0;  ///< the value's size, if kValue or kTooSmall
+  TidWord rts = 0;       ///< until when the version was seen to be valid, where the protocol knows (src/record/rts.h)
 };
 
 /// One attempt; kBusy if a writer was there.

@@ -10,10 +10,10 @@ namespace granary::txn {
 using cc::Record;
 using record::ReadState;
 
-Outcome LocalAccess::note_read(Record* record, cc::TidWord tid) {
+Outcome LocalAccess::note_read(Record* record, const record::StableRead& seen) {
   if (access_.reads.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  access_.reads.push_back({record, tid});
+  access_.reads.push_back({record, seen.tid, seen.rts});
   return Outcome::kOk;
 }
 
@@ -51,7 +51,7 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    const Outcome noted = note_read(record, seen.tid);
+    const Outcome noted = note_read(record, seen);
     if (noted != Outcome::kOk) [[unlikely]]
       return {noted, 0};
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};

@@ -30,7 +30,7 @@ TEST(BadOptions, EachIsRefusedByName) {
   expect_error(open([](Options& o) { o.prefault_bytes = std::uint64_t{1} << 50; }), StatusCode::kResourceExhausted,
                "prefault_bytes");
   expect_error(open([](Options& o) { o.protocol = "two_pl"; }), kInvalid,
-               "Options::protocol is 'two_pl'; expected silo");
+               "Options::protocol is 'two_pl'; expected silo or tictoc");
   expect_error(open([](Options& o) { o.log_directories = {"/tmp"}; }), kInvalid, "need Options::directory");
 }
 

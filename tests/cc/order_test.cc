@@ -31,7 +31,7 @@ struct ToldHere {
   TidWord stamped = 0;
 
   AbortReason lock() { return story.step("lock"); }
-  AbortReason validate() { return story.step("validate"); }
+  AbortReason validate(epoch::Epoch) { return story.step("validate"); }
   AbortReason stamp(epoch::Epoch epoch, TidWord) {
     stamped = record::make_tid(epoch, 1);
     return story.step("stamp");

@@ -205,6 +205,9 @@ TEST(Usage, HelpOfTheClusterNamesAllItsCommands) {
 
 /// Each with name, range, unit, default and what it is, as the tables of rows have them (src/base/option.h).
 TEST(Usage, HelpOfOptionsTellsAll) {
+  const Ran protocols = granary("help protocols");
+  EXPECT_EQ(protocols.exit_code, 0);
+  EXPECT_NE(protocols.out.find("tictoc"), std::string::npos);
   const Ran options = granary("help options");
   EXPECT_EQ(options.exit_code, 0) << options.err;
   for (const char* told :

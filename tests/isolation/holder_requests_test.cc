@@ -21,7 +21,7 @@ using cc::Kept;
 
 constexpr std::uint32_t kMaxValue = 200;
 
-class HolderRequests : public testing::Test {
+class HolderRequests : WithSharedTables, public testing::Test {
  protected:
   HolderRequests() {
     db_.put(table_, "x", kOld);

@@ -18,7 +18,7 @@ Options region_options(const HtmSimulation& simulation = {}) {
   return options;
 }
 
-class RegionCommit : public testing::Test {
+class RegionCommit : WithRegions, public testing::Test {
  protected:
   void SetUp() override {
     if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";

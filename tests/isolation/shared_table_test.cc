@@ -38,6 +38,7 @@ TEST_P(SharedTables, ARecordAtRestIsWholeWhateverHappenedToIt) {
 }
 
 TEST(SharedMemory, TheRegionIsAMemoryFileIfAskedFor) {
+  const WithSharedTables able;
   for (const bool shared : {false, true}) {
     Options options = manual_options();
     options.shared_memory = shared;

@@ -11,7 +11,7 @@
 
 namespace granary::tests {
 
-class SharedTables : public Isolation {
+class SharedTables : WithSharedTables, public Isolation {
  protected:
   static constexpr std::uint32_t kMaxValue = 2000;
 

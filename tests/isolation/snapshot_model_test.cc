@@ -121,8 +121,12 @@ class Model {
 class SnapshotModel : public testing::TestWithParam<const char*> {};
 
 TEST_P(SnapshotModel, AgreesWithTheMapOfEachEpoch) {
-  Options options = manual_options();
   const std::string_view variant = GetParam();
+  std::optional<WithSharedTables> shared;
+  if (variant == "SharedTable") shared.emplace();
+  std::optional<WithGlobalTids> global;
+  if (variant == "GlobalTids") global.emplace();
+  Options options = manual_options();
   TableOptions table;
   if (variant == "SharedTable") table = {.max_value_bytes = 3000, .shared = true};
   if (variant == "Replacing") options.overwrite_in_place = false;

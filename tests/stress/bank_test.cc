@@ -1,5 +1,6 @@
 // Transfers keep the sum: what transactions, scans and snapshots see always adds up, in the middle of everything.
 
+#include <optional>
 #include <random>
 
 #include "tests/support/threads.h"
@@ -63,8 +64,10 @@ struct Bank {
 class BankStress : public testing::TestWithParam<const char*> {};
 
 TEST_P(BankStress, EverySumIsTheSame) {
-  Options options = stress_options();
   const std::string_view variant = GetParam();
+  std::optional<WithGlobalTids> global;
+  if (variant == "GlobalTids") global.emplace();
+  Options options = stress_options();
   if (variant == "Replacing") options.overwrite_in_place = false;
   if (variant == "GlobalTids") options.tid_source = TidSource::kGlobal;
   if (variant == "SimpleAllocator") options.simple_allocator = true;

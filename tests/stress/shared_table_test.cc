@@ -32,7 +32,7 @@ std::uint64_t count_of(std::string_view value) {
   return count;
 }
 
-class SharedTableStress : public testing::TestWithParam<IndexKind> {
+class SharedTableStress : WithSharedTables, public testing::TestWithParam<IndexKind> {
  protected:
   SharedTableStress() : database_(Database::open(stress_options()).value()) {
     counters_ =

@@ -13,14 +13,19 @@ namespace {
 
 class NextProtocol final : public testing::EmptyTestEventListener {
   void OnTestIterationStart(const testing::UnitTest& /*tests*/, int iteration) override {
-    asked_protocol = cc::Protocols::kNames[static_cast<std::size_t>(iteration) % cc::Protocols::kNames.size()];
-    std::printf("protocol: %s\n", asked_protocol.c_str());
+    asked_protocol = protocols_in_turn[static_cast<std::size_t>(iteration) % protocols_in_turn.size()];
+    std::printf("protocol: %s\n", asked_protocol.name.c_str());
   }
 };
 
 [[maybe_unused]] const bool each_in_turn = [] {
   testing::UnitTest::GetInstance()->listeners().Append(new NextProtocol);
-  protocols_in_turn = cc::Protocols::kNames.size();
+  protocols_in_turn.clear();
+  for (std::size_t i = 0; i < cc::Protocols::kNames.size(); ++i) {
+    const cc::Abilities abilities = cc::abilities_of(static_cast<std::uint8_t>(i));
+    protocols_in_turn.push_back({std::string(cc::Protocols::kNames[i]), abilities.reaches_shared,
+                                 abilities.commits_in_region, abilities.in_real_time});
+  }
   return true;
 }();
 

@@ -2,16 +2,52 @@
 // The concurrency-control protocol of a test program's databases: the default one, or, in programs that have every_protocol.cc among
 // their sources, each guest of the registry (src/cc/protocols.h) in turn.
 
-#include <cstddef>
 #include <string>
+#include <vector>
 
 #include <granary/options.h>
 
 namespace granary::tests {
 
-inline std::string asked_protocol = Options().protocol;  // written between tests only
-inline std::size_t protocols_in_turn = 1;                // written before main(), which repeats all tests so often
+/// A protocol that all tests of the program are run with.
+struct TestedProtocol {
+  std::string name;
+  bool reaches_shared = true;
+  bool commits_in_region = true;
+  bool in_real_time = true;  ///< within an epoch, too: who begins when another has committed is serial behind it
+};
 
-inline void set_protocol(Options& options) { options.protocol = asked_protocol; }
+inline TestedProtocol asked_protocol{Options().protocol};  // written between tests only
+// Written before main(), which leaves out what cannot do what the program's arguments ask for, and repeats all tests for each.
+inline std::vector<TestedProtocol> protocols_in_turn{asked_protocol};
+
+/// While one lives, databases have the default protocol if the asked one cannot do something: for tests of what not every protocol can.
+/// Made before the database.
+class DefaultProtocolUnless {
+ public:
+  explicit DefaultProtocolUnless(bool able) : asked_(asked_protocol) {
+    if (!able) asked_protocol = {Options().protocol};
+  }
+  ~DefaultProtocolUnless() { asked_protocol = asked_; }
+  DefaultProtocolUnless(const DefaultProtocolUnless&) = delete;
+  DefaultProtocolUnless& operator=(const DefaultProtocolUnless&) = delete;
+
+ private:
+  const TestedProtocol asked_;
+};
+class WithSharedTables : DefaultProtocolUnless {
+ public:
+  WithSharedTables() : DefaultProtocolUnless(asked_protocol.reaches_shared) {}
+};
+class WithGlobalTids : DefaultProtocolUnless {
+ public:
+  WithGlobalTids() : DefaultProtocolUnless(asked_protocol.in_real_time) {}
+};
+class WithRegions : DefaultProtocolUnless {
+ public:
+  WithRegions() : DefaultProtocolUnless(asked_protocol.commits_in_region) {}
+};
+
+inline void set_protocol(Options& options) { options.protocol = asked_protocol.name; }
 
 }  // namespace granary::tests

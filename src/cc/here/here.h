@@ -23,31 +23,50 @@ inline AbortReason validate_nodes(const AccessSet& access) {
 }
 
 /// With reads of both kinds. By itself, so that the way of transactions that read local records only stays short.
-template <Protocol P>
-[[gnu::noinline]] AbortReason validate_both_kinds(const AccessSet& access) {
+template <ReachesShared P>
+[[gnu::noinline]] AbortReason validate_reads_of_both_kinds(const AccessSet& access, const Moment& moment,
+                                                           const WorkerState& worker) {
   const Claims claims(access.locks);
   for (const ReadEntry& read : access.reads) {
     const AbortReason reason =
-        record::is_shared(read.record) ? P::check_shared(read, claims) : P::check_local(read, claims);
+        record::is_shared(read.record) ? P::check_shared(read, claims) : P::check_local(read, claims, moment, worker);
     if (failed(reason)) return reason;
   }
-  return validate_nodes(access);
+  return AbortReason::kNone;
+}
+
+template <Protocol P>
+AbortReason validate_reads(const AccessSet& access, const Moment& moment, const WorkerState& worker) {
+  if (base::injected("skip-read-validation")) return AbortReason::kNone;
+  const Claims claims(access.locks);
+  for (const ReadEntry& read : access.reads) {
+    if constexpr (ReachesShared<P>) {
+      if (record::is_shared(read.record)) [[unlikely]]
+        return validate_reads_of_both_kinds<P>(access, moment, worker);
+    }
+    const AbortReason reason = P::check_local(read, claims, moment, worker);
+    if (failed(reason)) [[unlikely]]
+      return reason;
+  }
+  return AbortReason::kNone;
 }
 
 /// Whether all reads hold; a leaf or bucket, if its version is the one that was seen.
 template <Protocol P>
-AbortReason validate(const AccessSet& access) {
-  if (!base::injected("skip-read-validation")) {
-    const Claims claims(access.locks);
-    for (const ReadEntry& read : access.reads) {
-      if (record::is_shared(read.record)) [[unlikely]]
-        return validate_both_kinds<P>(access);
-      const AbortReason reason = P::check_local(read, claims);
-      if (failed(reason)) [[unlikely]]
-        return reason;
-    }
+AbortReason validate(const AccessSet& access, const Moment& moment, WorkerState& worker) {
+  if (const AbortReason no = validate_reads<P>(access, moment, worker); failed(no)) [[unlikely]]
+    return no;
+  if constexpr (StampsReads<P>) {
+    if (!access.nodes.empty()) P::before_nodes(worker, moment);
   }
   return validate_nodes(access);
+}
+
+/// The moment at which a transaction that only reads would commit, if it did now.
+template <Protocol P>
+Moment moment_of_reads(const AccessSet& access, epoch::Epoch epoch) {
+  if constexpr (StampsReads<P>) return {.epoch = epoch, .stamp = P::stamp_reads(access)};
+  return {.epoch = epoch};
 }
 
 /// A transaction that writes nothing, at no node: nothing is claimed.
@@ -61,10 +80,12 @@ class ReadHere {
                   : CommitPoints{.locked = "commit.locked", .validated = "commit.validated"};
   }
 
-  explicit ReadHere(const AccessSet& access) : access_(access) {}
+  ReadHere(const AccessSet& access, WorkerState& worker) : access_(access), worker_(worker) {}
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
-  AbortReason validate() const { return cc::validate<P>(access_); }
+  AbortReason validate(epoch::Epoch epoch) const {
+    return cc::validate<P>(access_, moment_of_reads<P>(access_, epoch), worker_);
+  }
   static constexpr AbortReason stamp(epoch::Epoch, TidWord) { return AbortReason::kNone; }
   static constexpr TidWord tid() { return 0; }
   static constexpr AbortReason prepare(epoch::Epoch) { return AbortReason::kNone; }
@@ -73,6 +94,7 @@ class ReadHere {
 
  private:
   const AccessSet& access_;
+  WorkerState& worker_;
 };
 
 template <Protocol P>
@@ -122,7 +144,9 @@ class Here {
     });
     return AbortReason::kNone;
   }
-  AbortReason validate() const { return cc::validate<P>(access_); }
+  AbortReason validate(epoch::Epoch epoch) const {
+    return cc::validate<P>(access_, {.epoch = epoch, .stamp = tid_}, worker_);
+  }
   AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
     return tid_ == 0 ? P::no_stamp(epoch) : AbortReason::kNone;

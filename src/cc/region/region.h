@@ -16,7 +16,7 @@
 
 namespace granary::cc {
 
-template <Protocol P>
+template <CommitsInRegion P>
 class Region {
  public:
   static constexpr bool kWrites = true;
@@ -40,7 +40,7 @@ class Region {
   bool in_vain() const { return in_vain_; }
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
-  static constexpr AbortReason validate() { return AbortReason::kNone; }  // in the region
+  static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // in the region
   /// Notes the words of what will be overwritten first. If one is locked or was replaced, then to wait, or the reason to abort, is the
   /// business of the commit with locks.
   AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {

@@ -7,17 +7,11 @@
 #include "src/base/soft_time.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
+#include "src/cc/install.h"
 #include "src/record/shared_change.h"
 #include "src/record/shared_lock.h"
 
 namespace granary::cc::silo {
-
-/// The TID word that a write leaves; `old` is the one it overwrites, unlocked.
-inline TidWord installed_word(const WriteEntry& write, TidWord old, TidWord tid) {
-  const TidWord absent = write.remove ? record::kAbsent : 0;
-  if (base::injected("unlock-without-new-tid") && !record::is_absent(old)) return old | absent;
-  return tid | record::kLatest | absent;
-}
 
 /// What is asked of a shared record besides: in a region all is of one moment, so the order of I2 and I4 does not matter, and
 /// another node that takes the state while it runs makes it abort.

@@ -9,6 +9,8 @@
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
+#include "src/cc/install.h"
+#include "src/cc/lock_record.h"
 #include "src/cc/protocol.h"
 #include "src/cc/region/verdicts.h"
 #include "src/cc/silo/install_in_region.h"
@@ -31,22 +33,15 @@ struct Silo {
     return record::read_record_tid(record, *worker.waiter);
   }
 
-  /// Takes the record's lock bit, waiting a bounded while.
   static AbortReason claim(Record& record, const WorkerState& worker) {
     if (record::is_shared(&record)) [[unlikely]]
       return claim_shared(record::shared_of(record), worker);
-    for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
-      const TidWord word = record.tid();
-      if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
-      if (!record::is_locked(word) && record.try_lock(word)) return AbortReason::kNone;
-      worker.waiter->pause(turn);
-    }
-    return AbortReason::kWriteLocked;
+    return lock_record(record, worker);
   }
   static void give_back(Record& record) { record.unlock_unchanged(); }
 
   /// A record passes if its TID is the one that was read and nobody else holds its lock (Silo 4.4, phase 2).
-  static AbortReason check_local(const ReadEntry& read, const Claims& claims) {
+  static AbortReason check_local(const ReadEntry& read, const Claims& claims, const Moment&, const WorkerState&) {
     base::debug_invariant("I14", [&] { return !record::is_locked(read.tid); });
     const TidWord word = read.record->tid();
     if (word == read.tid) [[likely]]
@@ -67,9 +62,15 @@ struct Silo {
   }
   static AbortReason no_stamp(epoch::Epoch epoch) { return no_tid_left(epoch); }
 
-  static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period);
-  static void unprepare(WriteEntry& write, WorkerState& worker);
-  static void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period);
+  static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
+    return cc::prepare(write, worker, period);
+  }
+  static void unprepare(WriteEntry& write, WorkerState& worker) { cc::unprepare(write, worker); }
+  static void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
+    cc::install(write, worker, tid, period);
+  }
+
+  static constexpr bool may_leave_index(const Record&, const WorkerState&) { return true; }
 
   static bool plan(const WriteEntry& write, const WorkerState& worker, TidWord& word) {
     word = write.record->tid();
@@ -78,8 +79,12 @@ struct Silo {
            record::is_free_for_owner(record::shared_of(*write.record).state(), worker.shared.time);
   }
   /// Also copies the old version that snapshots may need. False, too, if the record must be replaced in its index.
-  static bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word);
-  static void installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord old, TidWord tid);
+  static bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word) {
+    return cc::prepare_in_place(write, worker, period, word);
+  }
+  static void installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord old, TidWord tid) {
+    cc::installed_in_region(write, worker, old, tid);
+  }
 
   // Inside a region.
   template <typename Memory>
@@ -115,6 +120,6 @@ struct Silo {
   /// The same for a record that another node may hold. A lease is not waited for here, where others may wait for what is locked.
   static AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker);
 };
-static_assert(Protocol<Silo>);
+static_assert(Protocol<Silo> && ReachesShared<Silo> && CommitsInRegion<Silo>);
 
 }  // namespace granary::cc::silo

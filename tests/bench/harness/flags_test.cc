@@ -32,7 +32,7 @@ TEST(Flags, SayWhatTheyAllow) {
 Result<Protocol> protocol(std::vector<Protocol> of_command, const std::string& cluster, const std::string& text) {
   FlagValues flags;
   flags.set("cluster", {.kind = FlagKind::kText, .text = cluster});
-  flags.set("protocol", {.kind = FlagKind::kChoice, .given = !text.empty(), .text = text.empty() ? "occ" : text});
+  flags.set("protocol", {.kind = FlagKind::kChoice, .given = !text.empty(), .text = text.empty() ? "silo" : text});
   return protocol_from({.name = "bank", .protocols = std::move(of_command)}, flags);
 }
 
@@ -47,6 +47,8 @@ TEST(Protocols, AreThoseOfTheCommand) {
 TEST(Protocols, AreForOtherNodes) {
   EXPECT_EQ(protocol({Protocol::kOcc, Protocol::kLease2pl}, "", "lease_2pl").status().code(),
             StatusCode::kInvalidArgument);
+  EXPECT_EQ(protocol({Protocol::kOcc}, "", "tictoc").value(), Protocol::kOcc) << "which is the database's";
+  EXPECT_EQ(protocol({Protocol::kOcc}, "c.toml", "tictoc").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(protocol_from({.name = "kv"}, FlagValues()).value(), Protocol::kOcc);
 }
 

@@ -1,6 +1,6 @@
 // Phase 3 of the commit: makes a write visible. Everything that can fail is done in prepare().
 
-#include "src/cc/silo/silo.h"
+#include "src/cc/install.h"
 
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
@@ -9,7 +9,7 @@
 #include "src/cc/versions.h"
 #include "src/record/shared_change.h"
 
-namespace granary::cc::silo {
+namespace granary::cc {
 namespace {
 
 memory::Urgency urgency(const WriteEntry& write) {
@@ -51,14 +51,15 @@ void overwrite(WriteEntry& write, TidWord new_word) {
 void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_word, bool keep_old) {
   Record& from = *write.record;
   Record& to = *write.replacement;
-  base::store_word(&to.size_word, write.remove ? 0 : write.value.size());
+  const std::uint64_t above_size = base::load_word(&from.size_word) & ~record::kSizeMask;  // TicToc's rts
+  base::store_word(&to.size_word, above_size | (write.remove ? 0 : write.value.size()));
   if (!write.remove) base::copy_to_shared(to.value_words(), write.value.data(), write.value.size());
   to.set_previous(keep_old ? &from : from.previous());
   to.store_tid(new_word);
   const bool replaced = write.index->replace(write.key, record::value_of(&from), record::value_of(&to));
   base::always_check(replaced, "a locked latest record is the one its index leads to");
   // Readers that still hold the old record find it no longer latest and look the key up again.
-  from.store_tid(old & ~(record::kLocked | record::kLatest));
+  from.store_tid(record::superseded(old));
   if (keep_old) {
     register_version(worker, record::epoch_of(new_word), &from);
   } else {
@@ -69,7 +70,7 @@ void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_wo
 /// Fills the room for the old version that prepare() took with the record as it is, and `old`, its TID word. False if
 /// the record has outgrown the room, which happens only if it is not locked.
 bool keep_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
-  return cc::copy_version(*write.record, write.key.size(), old, *write.version, worker);
+  return copy_version(*write.record, write.key.size(), old, *write.version, worker);
 }
 
 /// Registers what a write that overwrote its record leaves for the garbage collection: the old version, the absent record.
@@ -92,8 +93,8 @@ void check_install(const WriteEntry& write, const WorkerState& worker, TidWord n
 
 }  // namespace
 
-void Silo::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
-  const TidWord old = write.record->tid(std::memory_order_relaxed) & ~record::kLocked;
+void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
+  const TidWord old = record::unlocked(write.record->tid(std::memory_order_relaxed));
   const TidWord new_word = installed_word(write, old, tid);
   check_install(write, worker, new_word, period);
   if (write.replacement != nullptr) {
@@ -111,7 +112,7 @@ void Silo::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::E
   register_garbage(write, worker, new_word);
 }
 
-bool Silo::prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
+bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
   const bool in_place = worker.shared.settings.overwrite_in_place;
   const TidWord old = write.record->tid(std::memory_order_relaxed);
   const bool replace_it = !fits_in_place(worker, write) || (!in_place && !record::is_absent(old));
@@ -122,20 +123,20 @@ bool Silo::prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) 
   return !snapshots_may_need(worker, old, period) || prepare_version(write, worker);
 }
 
-void Silo::unprepare(WriteEntry& write, WorkerState& worker) {
+void unprepare(WriteEntry& write, WorkerState& worker) {
   for (Record** taken : {&write.version, &write.replacement}) {
     if (*taken != nullptr) worker.slabs.free(memory::SlabKind::kRecord, *taken);
     *taken = nullptr;
   }
 }
 
-bool Silo::prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word) {
+bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word) {
   if (!prepare(write, worker, period) || write.replacement != nullptr) return false;
   return write.version == nullptr || keep_version(write, worker, word);
 }
 
-void Silo::installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord old, TidWord tid) {
+void installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord old, TidWord tid) {
   register_garbage(write, worker, installed_word(write, old, tid));
 }
 
-}  // namespace granary::cc::silo
+}  // namespace granary::cc

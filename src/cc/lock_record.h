@@ -1,0 +1,20 @@
+#pragma once
+// The lock bit of a local record, for protocols that claim records by it.
+
+#include "src/base/waiter.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc {
+
+/// Takes the record's lock bit, waiting a bounded while.
+inline AbortReason lock_record(Record& record, const WorkerState& worker) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const TidWord word = record.tid();
+    if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
+    if (!record::is_locked(word) && record.try_lock(word)) return AbortReason::kNone;
+    worker.waiter->pause(turn);
+  }
+  return AbortReason::kWriteLocked;
+}
+
+}  // namespace granary::cc

@@ -1,0 +1,94 @@
+// How TicToc reads and claims a record.
+
+#include "src/base/check.h"
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/lock_record.h"
+#include "src/cc/tictoc/tictoc.h"
+
+namespace granary::cc::tictoc {
+namespace {
+
+using record::ReadState;
+using record::StableRead;
+
+/// Until when the version is valid whose TID word was seen before, and will be found unlocked and unchanged behind this: the order is that of
+/// make_valid(). Without an rts it is valid until (E, 0) at least, as whoever overwrites it has yet to read E, and his time is behind that.
+TidWord valid_until(const Record& record, const epoch::EpochManager& epochs, std::uint64_t* size_word) {
+  *size_word = base::load_word(&record.size_word);
+  const epoch::Epoch epoch = epochs.current();
+  return std::max(record::rts_of(*size_word, epoch), record::make_tid(epoch, 0));
+}
+
+/// One attempt at copying (`copy`) or only looking; kBusy if a writer was there.
+StableRead try_read(const Record& record, std::span<char> buffer, bool copy, const epoch::EpochManager& epochs) {
+  const TidWord before = record.tid();
+  if (record::is_locked(before)) return {};
+  if (!record::is_latest(before)) return {.state = ReadState::kReplaced, .tid = before};
+  std::uint64_t size_word = 0;
+  const TidWord rts = std::max(record::tid_of(before), valid_until(record, epochs, &size_word));
+  const std::size_t size = size_word & record::kSizeMask;
+  ReadState state = record::is_absent(before) ? ReadState::kMissing : ReadState::kValue;
+  if (copy && state == ReadState::kValue) {
+    if (size > buffer.size()) state = ReadState::kTooSmall;
+    if (size <= buffer.size()) base::copy_from_shared(buffer.data(), record.value_words(), size);
+    base::sync_point("read.copied");
+  }
+  if (record.tid() != before) return {};
+  return {.state = state, .tid = before, .size = size, .rts = rts};
+}
+
+StableRead read_in_turns(const Record& record, std::span<char> buffer, bool copy, const WorkerState& worker) {
+  StableRead seen = try_read(record, buffer, copy, worker.shared.epochs);
+  for (std::uint32_t turn = 0; seen.state == ReadState::kBusy && turn < base::kBoundedPauses; ++turn) {
+    worker.waiter->pause(turn);
+    seen = try_read(record, buffer, copy, worker.shared.epochs);
+  }
+  return seen;
+}
+
+}  // namespace
+
+StableRead TicToc::read(const Record& record, std::size_t /*key_bytes*/, std::span<char> buffer,
+                        const WorkerState& worker) {
+  return read_in_turns(record, buffer, /*copy=*/true, worker);
+}
+
+StableRead TicToc::look(const Record& record, const WorkerState& worker) {
+  return read_in_turns(record, {}, /*copy=*/false, worker);
+}
+
+/// The fetch-or comes behind the lock: nobody raises the rts from then on, so what stamp() finds in the word is the last.
+AbortReason TicToc::claim(Record& record, const WorkerState& worker) {
+  const AbortReason reason = lock_record(record, worker);
+  if (reason != AbortReason::kNone) return reason;
+  if (!base::injected("tictoc-no-freeze")) base::fetch_or_word(&record.size_word, record::kFrozen);
+  return AbortReason::kNone;
+}
+
+void TicToc::give_back(Record& record) {
+  const std::uint64_t word = base::load_word(&record.size_word);
+  base::store_word(&record.size_word, word & ~record::kFrozen);
+  record.unlock_unchanged();
+}
+
+/// The new word is not frozen, but the lock bit stays until the new TID is stored: who sees the one sees the other, and raises nothing.
+void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
+  std::uint64_t& size_word = write.record->size_word;
+  base::debug_invariant("I28",
+                        [&] { return tid > record::rts_of(base::load_word(&size_word), record::epoch_of(tid)); });
+  base::store_word(&size_word, record::with_rts(base::load_word(&size_word), tid));
+  cc::install(write, worker, tid, period);
+}
+
+/// Whoever saw the absence at a time of this epoch relies on it that no insert gets an earlier time. A record that comes into this place
+/// would begin with no rts, so this one stays until the epoch is over. It stays frozen when it goes.
+bool TicToc::may_leave_index(Record& record, const WorkerState& worker) {
+  const std::uint64_t word = base::fetch_or_word(&record.size_word, record::kFrozen);
+  const epoch::Epoch epoch = worker.shared.epochs.current();
+  if (record::epoch_of(record::rts_of(word, epoch)) < epoch || base::injected("tictoc-forgets-absence")) return true;
+  base::store_word(&record.size_word, word);
+  return false;
+}
+
+}  // namespace granary::cc::tictoc

@@ -1,0 +1,63 @@
+#pragma once
+// TicToc (SIGMOD 2016): a transaction's place in the serial order is computed from the versions that it has read and overwrites, as a
+// guest of src/cc/protocol.h. A version's wts is its TID; its rts is beside its size (src/record/rts.h). A transaction may commit before
+// another one that has overwritten what it read, if the version was valid until its own time.
+//
+// Times are TIDs, and within an epoch only: a transaction that writes has a TID of the epoch E that it reads behind its last lock, so snapshots
+// and durable epochs are those of Silo (the paper's section 3.7 has batches for that). What has not been written since is valid until
+// (E, 0) without anybody saying so: readers of old versions write no shared memory, as in Silo.
+
+#include <span>
+#include <string_view>
+
+#include "src/cc/access_set.h"
+#include "src/cc/install.h"
+#include "src/cc/node_times.h"
+#include "src/cc/protocol.h"
+#include "src/cc/silo/stamp.h"
+#include "src/cc/worker_state.h"
+#include "src/record/rts.h"
+
+namespace granary::cc::tictoc {
+
+struct TicToc {
+  static constexpr std::string_view kName = "tictoc";
+  static constexpr bool kStampsFirst = true;
+
+  static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
+                                 const WorkerState& worker);
+  static record::StableRead look(const Record& record, const WorkerState& worker);
+
+  /// Takes the lock bit and freezes the rts.
+  static AbortReason claim(Record& record, const WorkerState& worker);
+  static void give_back(Record& record);
+
+  /// Whether the version that was read is valid until the moment, or could be made so (the paper's Algorithm 5).
+  static AbortReason check_local(const ReadEntry& read, const Claims& claims, const Moment& moment,
+                                 const WorkerState& worker) {
+    if (read.rts >= moment.stamp) return AbortReason::kNone;
+    return make_valid(read, claims, moment, worker);
+  }
+
+  /// Algorithm 2, lines 6 to 13.
+  static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere);
+  static TidWord stamp_reads(const AccessSet& access);
+  static AbortReason no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
+  static void before_nodes(WorkerState& worker, const Moment& moment) {
+    if (moment.stamp > record::make_tid(moment.epoch, 0)) NodeTimes::raise(worker.node_time, moment.stamp);
+  }
+
+  static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
+    return cc::prepare(write, worker, period);
+  }
+  static void unprepare(WriteEntry& write, WorkerState& worker) { cc::unprepare(write, worker); }
+  static void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period);
+  static bool may_leave_index(Record& record, const WorkerState& worker);
+
+ private:
+  static AbortReason make_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
+                                const WorkerState& worker);
+};
+static_assert(Protocol<TicToc> && StampsReads<TicToc>);
+
+}  // namespace granary::cc::tictoc

@@ -1,0 +1,82 @@
+// TicToc's commit time and the validation for it (SIGMOD 2016, section 3.2).
+
+#include <algorithm>
+
+#include "src/base/check.h"
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/tictoc/tictoc.h"
+
+namespace granary::cc::tictoc {
+namespace {
+
+constexpr TidWord kOne = record::make_tid(0, 1);
+
+/// How much further than needed the rts of a version of an earlier epoch is raised, so that the next readers find it raised. Writers of
+/// such records, which are few, jump over it. It stays in the epoch.
+constexpr TidWord kSlack = record::make_tid(0, 64);
+
+TidWord raised(TidWord wts, TidWord stamp, epoch::Epoch epoch) {
+  if (record::epoch_of(wts) == epoch) return stamp;
+  const TidWord last = record::make_tid(epoch, record::kMaxSequence);
+  return last - stamp < kSlack ? last : stamp + kSlack;
+}
+
+TidWord greatest_read(const AccessSet& access) {
+  TidWord greatest = 0;
+  for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
+  return greatest;
+}
+
+/// The least time at which a claimed record may be overwritten. Its rts is frozen, and E was read behind that.
+TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epoch epoch) {
+  const TidWord wts = record::tid_of(write.record->tid(std::memory_order_relaxed));
+  TidWord before = wts;
+  if (!base::injected("tictoc-ignores-rts"))
+    before = std::max(before, record::rts_of(base::load_word(&write.record->size_word), epoch));
+  if (wts == 0 && !base::injected("tictoc-ignores-node-times"))
+    before = std::max(before, worker.shared.node_times.greatest());
+  return before + kOne;
+}
+
+}  // namespace
+
+/// The floor (E, 1) keeps epochs in the serial order in both directions: with a time of an earlier epoch, a transaction could be serial
+/// before one that a snapshot, or a durable epoch, does not include.
+TidWord TicToc::stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
+  if (epoch >= epoch::kLastEpoch) return 0;
+  TidWord stamp = std::max(greatest_read(access), record::tid_of(elsewhere));
+  if (!base::injected("tictoc-no-floor")) stamp = std::max(stamp, record::make_tid(epoch, 1));
+  for (const WriteEntry& write : access.writes.entries()) stamp = std::max(stamp, least_for(write, worker, epoch));
+  if (base::injected("tictoc-no-floor") && record::epoch_of(stamp) < epoch) return stamp;
+  return record::epoch_of(stamp) == epoch ? stamp : 0;
+}
+
+TidWord TicToc::stamp_reads(const AccessSet& access) { return greatest_read(access); }
+
+/// Order: the rts, E, and then the TID word. An unlocked word with the wanted TID shows that the rts was that version's, and that whoever
+/// freezes it later reads E later, too. The compare-and-swap fails if a writer has frozen the word since, and a writer that freezes it
+/// behind that finds the new rts.
+AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
+                               const WorkerState& worker) {
+  std::uint64_t* const size_word = &read.record->size_word;
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const std::uint64_t word = base::load_word(size_word);
+    const epoch::Epoch epoch = worker.shared.epochs.current();
+    const TidWord tid = read.record->tid();
+    if (!base::injected("tictoc-extends-blindly")) {
+      if (record::unlocked(tid) != read.tid) return AbortReason::kReadChanged;
+      if (record::is_locked(tid)) return claims.has(read.record) ? AbortReason::kNone : AbortReason::kReadLocked;
+    }
+    // Nobody overwrites it before (E, 1), E being at least the transaction's.
+    if (moment.stamp <= record::make_tid(moment.epoch, 0)) return AbortReason::kNone;
+    if (record::rts_of(word, epoch) >= moment.stamp) return AbortReason::kNone;
+    if (record::is_frozen(word)) return AbortReason::kReadLocked;
+    base::sync_point("tictoc.extending");
+    const TidWord rts = raised(record::tid_of(read.tid), moment.stamp, moment.epoch);
+    if (base::compare_exchange_word(size_word, word, record::with_rts(word, rts))) return AbortReason::kNone;
+  }
+  return AbortReason::kReadLocked;
+}
+
+}  // namespace granary::cc::tictoc

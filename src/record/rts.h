@@ -1,0 +1,51 @@
+#pragma once
+// Until when a version of a local record is known to be valid: TicToc's rts (SIGMOD 2016, section 3), in the upper bits of the record's
+// size word, which only shared records use for something else.
+//
+//   63          52 51             25    24     23           0
+//  +--------------+-----------------+--------+--------------+
+//  |  epoch (12)  |  sequence (27)  | frozen |  size (24)   |
+//  +--------------+-----------------+--------+--------------+
+//
+// Who writes: a reader that commits raises the rts by a compare-and-swap of the word, unless it is frozen. Who holds the record's lock
+// freezes it first, so that no reader can raise it behind the writer's back, and stores a new word, not frozen, before the new TID word.
+//
+// The word has the low bits of the epoch only. It means the greatest epoch with these bits that is not after E, where a reader loads the
+// word, E, and then the TID word, which must be unlocked; and a writer reads E behind its freeze. So both give an old word, whose bits have
+// come round, the same meaning, or the writer is in a later epoch, and so behind the reader anyway.
+
+#include <cstdint>
+
+#include "src/record/record.h"
+#include "src/record/tid.h"
+
+namespace granary::record {
+
+inline constexpr unsigned kRtsEpochBits = 12;
+inline constexpr unsigned kRtsEpochShift = 64 - kRtsEpochBits;
+inline constexpr unsigned kRtsSequenceShift = kSizeBits + 1;
+inline constexpr std::uint64_t kRtsEpochs = std::uint64_t{1} << kRtsEpochBits;
+inline constexpr std::uint64_t kFrozen = std::uint64_t{1} << kSizeBits;
+static_assert(kRtsSequenceShift + kSequenceBits == kRtsEpochShift, "the fields tile the word");
+
+/// The bits above the size of a word whose rts is this TID, which is not frozen.
+constexpr std::uint64_t rts_bits(TidWord rts) {
+  return (epoch_of(rts) << kRtsEpochShift) | (sequence_of(rts) << kRtsSequenceShift);
+}
+constexpr std::uint64_t with_rts(std::uint64_t size_word, TidWord rts) {
+  return (size_word & kSizeMask) | rts_bits(rts);
+}
+constexpr bool is_frozen(std::uint64_t size_word) { return (size_word & kFrozen) != 0; }
+
+/// How many epochs before `epoch` the word's is, as far as its bits tell.
+constexpr std::uint64_t epochs_before(std::uint64_t size_word, std::uint64_t epoch) {
+  return (epoch - (size_word >> kRtsEpochShift)) & (kRtsEpochs - 1);
+}
+/// The rts, if it is not after this epoch.
+constexpr TidWord rts_of(std::uint64_t size_word, std::uint64_t epoch) {
+  const std::uint64_t before = epochs_before(size_word, epoch);
+  const TidWord sequence = ((size_word >> kRtsSequenceShift) << kStatusBits) & kSequenceMask;
+  return before <= epoch ? make_tid(epoch - before, 0) | sequence : 0;
+}
+
+}  // namespace granary::record
