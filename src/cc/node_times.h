@@ -21,7 +21,7 @@ namespace granary::cc {
 
 class NodeTimes {
  public:
-  /// Written by the worker that has taken it, read by all.
+  /// One worker's word: the worker that has taken it writes it, and all workers read it.
   struct alignas(base::kCacheLine) Word {
     std::atomic<record::TidWord> greatest{0};
     Word* next = nullptr;  // set before the word can be found
@@ -46,13 +46,13 @@ class NodeTimes {
     first_.store(word, std::memory_order_release);
     return *word;
   }
-  /// The word keeps its value, which is true still.
+  /// Takes a word back. It keeps its value, which is still true.
   void give_back(Word& word) {
     const std::lock_guard lock(mutex_);
     word.taken = false;
   }
 
-  /// By the worker that has the word, before it looks at its leaves.
+  /// Raises the word to this time. The worker that has the word calls it before it looks at its leaves.
   static void raise(Word& word, record::TidWord time) {
     if (word.greatest.load(std::memory_order_relaxed) < time) word.greatest.exchange(time, std::memory_order_seq_cst);
   }

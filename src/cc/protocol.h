@@ -73,7 +73,7 @@ concept Protocol =
       { P::may_leave_index(record, worker) } -> std::same_as<bool>;
     };
 
-/// What a protocol adds that stamps first.
+/// A protocol that stamps first adds these functions.
 template <typename P>
 concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment) {
   /// The time of a transaction that only reads, at which the versions that it has seen were the latest.

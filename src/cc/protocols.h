@@ -42,14 +42,15 @@ struct Registry {
 /// The registry of this build has all guests. The first is the default.
 using Protocols = Registry<silo::Silo, tictoc::TicToc>;
 
-/// What the protocol with this number can do besides transactions of local tables, which all can.
+/// These tell what a protocol can do besides transactions of local tables, which all protocols can run.
 struct Abilities {
   bool reaches_shared = false;     ///< shared tables, so nodes of a cluster
   bool commits_in_region = false;  ///< HTM regions
-  /// Who begins when another has committed is serial behind it, and has a greater TID if both are of one worker. Otherwise only epochs
-  /// are in that order.
+  /// A transaction that begins when another one has committed is serial behind it, and has a greater TID if both are of one worker. If
+  /// this is false, only their epochs are in that order.
   bool in_real_time = false;
 };
+/// Returns the abilities of the protocol with this number.
 inline Abilities abilities_of(std::uint8_t protocol) {
   return Protocols::with(protocol, []<Protocol P> {
     return Abilities{

@@ -15,7 +15,7 @@ namespace granary::db {
 /// kInvalidArgument naming the field, its value and its range; ok if all are in range.
 Status check_options(const Options& options);
 
-/// What Options::protocol may be; the default first.
+/// Returns the names that Options::protocol may have; the default comes first.
 std::vector<std::string> protocol_names();
 
 /// Whether a database with these options can have shared tables, so be a node of a cluster.

@@ -7,8 +7,8 @@
 //  |  epoch (12)  |  sequence (27)  | frozen |  size (24)   |
 //  +--------------+-----------------+--------+--------------+
 //
-// Who writes: a reader that commits raises the rts by a compare-and-swap of the word, unless it is frozen. Who holds the record's lock
-// freezes it first, so that no reader can raise it behind the writer's back, and stores a new word, not frozen, before the new TID word.
+// Two kinds of threads write the word. A reader that commits raises the rts by a compare-and-swap, unless the word is frozen. The holder of
+// the record's lock freezes it first, so that no reader can raise it behind the writer's back, and stores a new word, not frozen, before the new TID word.
 //
 // The word has the low bits of the epoch only. It means the greatest epoch with these bits that is not after E, where a reader loads the
 // word, E, and then the TID word, which must be unlocked; and a writer reads E behind its freeze. So both give an old word, whose bits have

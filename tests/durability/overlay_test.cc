@@ -118,7 +118,7 @@ void Overlay::live(std::chrono::milliseconds time) {
   }
 }
 
-/// What the killed process left is what it has told of, or a key more.
+/// Checks that the killed process has left what it told of, or one key more, which it had no time to tell.
 void Overlay::see(bool rings_are_there) {
   const auto database = Database::open(options());
   ASSERT_TRUE(database.ok()) << database.status().message();

@@ -1,4 +1,4 @@
-// What TicToc allows that Silo does not, and what it must not allow. In most of these tests a reader R commits at a late time of its epoch,
+// These tests show what TicToc allows that Silo does not, and what it must not allow. In most of these tests a reader R commits at a late time of its epoch,
 // since it has read a record that was changed often; a writer W then changes what R saw, and must get a later time still. U tells whether
 // it did: it has seen what R overwrites as it was before, and what W wrote, so it is serial behind W and before R, which is before W.
 
@@ -24,8 +24,7 @@ class TicToc : public testing::Test {
   TicToc() {
     db_.put(table_, "x", "old");
     db_.put(table_, "gone", "old");
-    for (int i = 0; i < 5; ++i) db_.put(table_, "r", "old");
-    for (int i = 0; i < 100; ++i) db_.put(table_, "hot", std::to_string(i));
+    write_rows_of_this_epoch();
   }
 
   std::string get(Transaction& t, std::string_view key) {
@@ -40,6 +39,29 @@ class TicToc : public testing::Test {
     EXPECT_EQ(r.put(table_, "r", "new"), Outcome::kOk);
   }
   static bool commits(Transaction& t) { return t.commit().committed(); }
+
+  /// R has seen the key at a late time and commits. Then `meanwhile` happens, and W's change of the key, after which its value is "new".
+  void expect_writer_behind_reader(std::string_view key, FunctionRef<Outcome(Transaction&)> change,
+                                   FunctionRef<void()> meanwhile) {
+    Transaction u = db_.begin(), r = db_.begin(), w = db_.begin();
+    EXPECT_EQ(get(u, "r"), "old");
+    see_late(r, key);
+    EXPECT_TRUE(commits(r));
+    meanwhile();
+    EXPECT_EQ(change(w), Outcome::kOk);
+    EXPECT_TRUE(commits(w));
+    EXPECT_EQ(get(u, key), "new");
+    EXPECT_FALSE(commits(u));
+  }
+  void expect_insert_behind_miss(std::string_view key, FunctionRef<void()> meanwhile) {
+    expect_writer_behind_reader(
+        key, [&](Transaction& w) { return w.insert(table_, key, "new"); }, meanwhile);
+  }
+  /// The rows that R overwrites, and that make its time a late one, are written in the present epoch.
+  void write_rows_of_this_epoch() {
+    for (int i = 0; i < 5; ++i) db_.put(table_, "r", "old");
+    for (int i = 0; i < 100; ++i) db_.put(table_, "hot", std::to_string(i));
+  }
 
   ManualDatabase db_{4, tictoc_options()};
   Table table_ = db_->create_table("rows").value();
@@ -64,14 +86,8 @@ TEST_F(TicToc, ReadsOldVersionsOfOneTime) {
 }
 
 TEST_F(TicToc, AWriterIsBehindThoseWhoHaveReadWhatItOverwrites) {
-  Transaction u = db_.begin(), r = db_.begin(), w = db_.begin();
-  EXPECT_EQ(get(u, "r"), "old");
-  see_late(r, "x");
-  EXPECT_TRUE(commits(r));
-  EXPECT_EQ(w.put(table_, "x", "new"), Outcome::kOk);
-  EXPECT_TRUE(commits(w));
-  EXPECT_EQ(get(u, "x"), "new");
-  EXPECT_FALSE(commits(u));
+  expect_writer_behind_reader(
+      "x", [&](Transaction& w) { return w.put(table_, "x", "new"); }, [] {});
 }
 
 TEST_F(TicToc, AVersionThatWasOverwrittenIsNotExtended) {
@@ -84,14 +100,7 @@ TEST_F(TicToc, AVersionThatWasOverwrittenIsNotExtended) {
 }
 
 TEST_F(TicToc, AnInsertIsBehindThoseWhoHaveMissedItsKey) {
-  Transaction u = db_.begin(), r = db_.begin(), w = db_.begin();
-  EXPECT_EQ(get(u, "r"), "old");
-  see_late(r, "k");
-  EXPECT_TRUE(commits(r));
-  EXPECT_EQ(w.insert(table_, "k", "new"), Outcome::kOk);
-  EXPECT_TRUE(commits(w));
-  EXPECT_EQ(get(u, "k"), "new");
-  EXPECT_FALSE(commits(u));
+  expect_insert_behind_miss("k", [] {});
 }
 
 /// The deletion's garbage is another worker's, which frees it only when it is told to.
@@ -102,37 +111,19 @@ TEST_F(TicToc, AnAbsenceCountsUntilItsEpochIsOver) {
   EXPECT_TRUE(commits(removal));
   db_.pass_snapshot_period();
   db_.pass_snapshot_period();
-  for (int i = 0; i < 5; ++i) db_.put(table_, "r", "old");
-  for (int i = 0; i < 100; ++i) db_.put(table_, "hot", std::to_string(i));
-  Transaction u = db_.begin(), r = db_.begin(), w = db_.begin();
-  EXPECT_EQ(get(u, "r"), "old");
-  see_late(r, "gone");
-  EXPECT_TRUE(commits(r));
-  remover.collect_garbage();
-  EXPECT_EQ(w.insert(table_, "gone", "new"), Outcome::kOk);
-  EXPECT_TRUE(commits(w));
-  EXPECT_EQ(get(u, "gone"), "new");
-  EXPECT_FALSE(commits(u));
+  write_rows_of_this_epoch();
+  expect_insert_behind_miss("gone", [&] { remover.collect_garbage(); });
 }
 
-/// The same of a key that an aborted insert has put into the index.
+/// A placeholder that an aborted insert has left in the index is missed like a deleted record, and must stay as long.
 TEST_F(TicToc, AMissOfAPlaceholderCountsUntilItsEpochIsOver) {
   Worker inserter = db_->register_worker().value();
   Transaction given_up = inserter.begin();
   EXPECT_EQ(given_up.insert(table_, "never", "old"), Outcome::kOk);
   given_up.abort();
   db_.pass_epochs(4);
-  for (int i = 0; i < 5; ++i) db_.put(table_, "r", "old");
-  for (int i = 0; i < 100; ++i) db_.put(table_, "hot", std::to_string(i));
-  Transaction u = db_.begin(), r = db_.begin(), w = db_.begin();
-  EXPECT_EQ(get(u, "r"), "old");
-  see_late(r, "never");
-  EXPECT_TRUE(commits(r));
-  inserter.collect_garbage();
-  EXPECT_EQ(w.insert(table_, "never", "new"), Outcome::kOk);
-  EXPECT_TRUE(commits(w));
-  EXPECT_EQ(get(u, "never"), "new");
-  EXPECT_FALSE(commits(u));
+  write_rows_of_this_epoch();
+  expect_insert_behind_miss("never", [&] { inserter.collect_garbage(); });
 }
 
 TEST_F(TicToc, WhatWasDeletedLeavesTheIndexInTheEnd) {

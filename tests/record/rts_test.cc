@@ -1,4 +1,4 @@
-// What the upper bits of a local record's size word mean (src/record/rts.h).
+// These tests pin down what the upper bits of a local record's size word mean (src/record/rts.h).
 
 #include <gtest/gtest.h>
 

@@ -81,8 +81,8 @@ void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
   cc::install(write, worker, tid, period);
 }
 
-/// Whoever saw the absence at a time of this epoch relies on it that no insert gets an earlier time. A record that comes into this place
-/// would begin with no rts, so this one stays until the epoch is over. It stays frozen when it goes.
+/// A transaction that has seen the absence at a time of this epoch relies on it that no insert gets an earlier time. A new record of the key
+/// would begin without an rts, so the absent one stays until the epoch is over. It stays frozen when it goes, so that nobody raises its rts.
 bool TicToc::may_leave_index(Record& record, const WorkerState& worker) {
   const std::uint64_t word = base::fetch_or_word(&record.size_word, record::kFrozen);
   const epoch::Epoch epoch = worker.shared.epochs.current();
