@@ -16,8 +16,8 @@ namespace granary::cc {
 using record::Record;
 using record::TidWord;
 
-/// A record and the unlocked TID word that was seen there, with its version's rts if the protocol has one (StableRead). Absent records are
-/// in the set, too.
+/// A record and the unlocked TID word that was seen there, with the time until which the version was seen to be valid, its rts, if the protocol has
+/// one (src/record/rts.h). Absent records are in the set, too.
 struct ReadEntry {
   Record* record;
   TidWord tid;

@@ -41,37 +41,38 @@ struct Moment {
 
 /// All functions are static, and called by the worker's thread within an epoch.
 template <typename P>
-concept Protocol =
-    requires(Record& record, std::span<char> buffer, const ReadEntry& read, WriteEntry& write, AccessSet& access,
-             WorkerState& worker, const Claims& claims, const Moment& moment, TidWord tid, epoch::Epoch epoch) {
-      /// kName is what Options::protocol calls it.
-      { P::kName } -> std::convertible_to<std::string_view>;
-      /// kStampsFirst is true if the records of this node are checked against the transaction's stamp, which is then chosen before they
-      /// are validated (TicToc). Otherwise the stamp is chosen as late as it can be.
-      { P::kStampsFirst } -> std::convertible_to<bool>;
+concept Protocol = requires(Record& record, std::span<char> buffer, const ReadEntry& read, WriteEntry& write,
+                            AccessSet& access, WorkerState& worker, const Claims& claims, const Moment& moment,
+                            TidWord tid, TidWord& rts, epoch::Epoch epoch) {
+  /// kName is what Options::protocol calls it.
+  { P::kName } -> std::convertible_to<std::string_view>;
+  /// kStampsFirst is true if the records of this node are checked against the transaction's stamp, which is then chosen before they
+  /// are validated (TicToc). Otherwise the stamp is chosen as late as it can be.
+  { P::kStampsFirst } -> std::convertible_to<bool>;
 
-      /// Copies the latest version of a record, whose key has so many bytes, or only looks at it. The TID word that was seen is what the
-      /// transaction remembers (ReadEntry). Waits a bounded while for whoever changes the record.
-      { P::read(record, tid, buffer, worker) } -> std::same_as<record::StableRead>;
-      { P::look(record, worker) } -> std::same_as<record::StableRead>;
-      /// Claims a record that will be written, waiting a bounded while; and gives it back unchanged.
-      { P::claim(record, worker) } -> std::same_as<AbortReason>;
-      { P::give_back(record) } -> std::same_as<void>;
-      /// Whether what was read of a local record still holds, at the serialization point.
-      { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
-      /// The transaction's TID in the epoch: greater than all that it has read or overwrites (`tid`: at other nodes), I1. 0: there is none
-      /// left, for the reason that no_stamp() tells.
-      { P::stamp(access, worker, epoch, tid) } -> std::same_as<TidWord>;
-      { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
-      /// Takes what a change of a claimed record needs, in this snapshot period. False: there is no memory, and some may have been taken.
-      { P::prepare(write, worker, epoch) } -> std::same_as<bool>;
-      { P::unprepare(write, worker) } -> std::same_as<void>;
-      /// Changes a claimed, prepared record, and gives it back. Cannot fail.
-      { P::install(write, worker, tid, epoch) } -> std::same_as<void>;
-      /// Whether an absent record, whose lock bit the caller has, may leave its index now. True: no transaction can commit any more as
-      /// one that has seen the absence at a later time.
-      { P::may_leave_index(record, worker) } -> std::same_as<bool>;
-    };
+  /// Copies the latest version of a record, whose key has so many bytes, or only looks at it. The TID word that was seen is what the
+  /// transaction remembers, with the version's rts, which a protocol that has none leaves alone (ReadEntry). Waits a bounded while for
+  /// whoever changes the record.
+  { P::read(record, tid, buffer, worker, rts) } -> std::same_as<record::StableRead>;
+  { P::look(record, worker, rts) } -> std::same_as<record::StableRead>;
+  /// Claims a record that will be written, waiting a bounded while; and gives it back unchanged.
+  { P::claim(record, worker) } -> std::same_as<AbortReason>;
+  { P::give_back(record) } -> std::same_as<void>;
+  /// Whether what was read of a local record still holds, at the serialization point.
+  { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
+  /// The transaction's TID in the epoch: greater than all that it has read or overwrites (`tid`: at other nodes), I1. 0: there is none
+  /// left, for the reason that no_stamp() tells.
+  { P::stamp(access, worker, epoch, tid) } -> std::same_as<TidWord>;
+  { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
+  /// Takes what a change of a claimed record needs, in this snapshot period. False: there is no memory, and some may have been taken.
+  { P::prepare(write, worker, epoch) } -> std::same_as<bool>;
+  { P::unprepare(write, worker) } -> std::same_as<void>;
+  /// Changes a claimed, prepared record, and gives it back. Cannot fail.
+  { P::install(write, worker, tid, epoch) } -> std::same_as<void>;
+  /// Whether an absent record, whose lock bit the caller has, may leave its index now. True: no transaction can commit any more as
+  /// one that has seen the absence at a later time.
+  { P::may_leave_index(record, worker) } -> std::same_as<bool>;
+};
 
 /// A protocol that stamps first adds these functions.
 template <typename P>

@@ -5,35 +5,34 @@
 namespace granary::cc {
 
 CommitOutcome commit(AccessSet& access, WorkerState& worker) {
-  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> {
+  return Protocols::with(worker.protocol, [&]<Protocol P> {
     Nowhere nowhere;
     return commit<P>(access, worker, nowhere, EveryRight());
   });
 }
 
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right) {
-  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> {
+  return Protocols::with(worker.protocol, [&]<Protocol P> {
     Nowhere nowhere;
     return commit<P>(access, worker, nowhere, right);
   });
 }
 
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right) {
-  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> {
+  return Protocols::with(worker.protocol, [&]<Protocol P> {
     Elsewhere elsewhere(remote, access, worker);
     return commit<P>(access, worker, elsewhere, right);
   });
 }
 
 AbortReason validate(const AccessSet& access, WorkerState& worker) {
-  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> {
+  return Protocols::with(worker.protocol, [&]<Protocol P> {
     return validate<P>(access, moment_of_reads<P>(access, worker.shared.epochs.current()), worker);
   });
 }
 
 bool may_leave_index(Record& record, const WorkerState& worker) {
-  return Protocols::with(worker.shared.settings.protocol,
-                         [&]<Protocol P> { return P::may_leave_index(record, worker); });
+  return Protocols::with(worker.protocol, [&]<Protocol P> { return P::may_leave_index(record, worker); });
 }
 
 }  // namespace granary::cc

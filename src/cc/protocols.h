@@ -60,12 +60,11 @@ inline Abilities abilities_of(std::uint8_t protocol) {
 
 /// These read a record, or look at it, as the worker's protocol does (Protocol::read, Protocol::look).
 inline record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
-                               const WorkerState& worker) {
-  return Protocols::with(worker.shared.settings.protocol,
-                         [&]<Protocol P> { return P::read(record, key_bytes, buffer, worker); });
+                               const WorkerState& worker, TidWord& rts) {
+  return Protocols::with(worker.protocol, [&]<Protocol P> { return P::read(record, key_bytes, buffer, worker, rts); });
 }
-inline record::StableRead look(const Record& record, const WorkerState& worker) {
-  return Protocols::with(worker.shared.settings.protocol, [&]<Protocol P> { return P::look(record, worker); });
+inline record::StableRead look(const Record& record, const WorkerState& worker, TidWord& rts) {
+  return Protocols::with(worker.protocol, [&]<Protocol P> { return P::look(record, worker, rts); });
 }
 
 /// Commits a transaction of a database that is no node of a cluster, or aborts it (commit.h).

@@ -112,6 +112,7 @@ struct AbsentRecord {
 struct WorkerState {
   explicit WorkerState(Shared& shared_state)
       : shared(shared_state),
+        protocol(shared_state.settings.protocol),
         waiter(&shared_state.waiter),
         slabs(shared_state.slabs),
         nodes(slabs, shared_state.epochs),
@@ -121,6 +122,7 @@ struct WorkerState {
   WorkerState& operator=(const WorkerState&) = delete;
 
   Shared& shared;
+  const std::uint8_t protocol;  ///< Settings::protocol, where each read finds it
   /// Of a worker of a cluster: cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by who
   /// gives the worker its reach; none, or empty: no node comes back while others serve.
   const std::function<bool(membership::NodeId)>* comes_back = nullptr;

@@ -7,11 +7,11 @@ namespace {
 
 StableRead copy_version(const Record& version, char* buffer, std::size_t room) {
   const TidWord tid = version.tid();
-  if (is_absent(tid)) return {ReadState::kMissing, tid, 0};
-  const std::size_t size = version.size();
-  if (size > room) return {ReadState::kTooSmall, tid, size};
+  if (is_absent(tid)) return {tid, ReadState::kMissing};
+  const auto size = static_cast<std::uint32_t>(version.size());
+  if (size > room) return {tid, ReadState::kTooSmall, size};
   base::copy_from_shared(buffer, version.value_words(), size);
-  return {ReadState::kValue, tid, size};
+  return {tid, ReadState::kValue, size};
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, 
     base::debug_invariant("I16", [&] { return older == nullptr || tid_of(older->tid()) <= tid_of(version->tid()); });
     version = older;
   }
-  return version == nullptr ? StableRead{ReadState::kMissing, 0, 0} : copy_version(*version, buffer, room);
+  return version == nullptr ? StableRead{0, ReadState::kMissing} : copy_version(*version, buffer, room);
 }
 
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,

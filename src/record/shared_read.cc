@@ -12,20 +12,20 @@ using base::injected;
 StableRead try_copy(const SharedRecord& record, std::size_t key_bytes, TidWord before, char* buffer, std::size_t room) {
   if (is_x_locked(record.state())) return {};
   base::sync_point("read.looked");
-  const std::size_t size = record.head.size();
+  const auto size = static_cast<std::uint32_t>(record.head.size());
   const bool fits = size <= room;
   if (fits) base::copy_from_shared(buffer, value_words(record, key_bytes), size);
   base::sync_point("read.copied");
   if (is_x_locked(record.state()) && !injected("read-ignores-late-lock")) return {};
   if (record.head.tid() != before) return {};
-  return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
+  return {before, fits ? ReadState::kValue : ReadState::kTooSmall, size};
 }
 
 StableRead try_read_shared(const SharedRecord& record, std::size_t key_bytes, char* buffer, std::size_t room) {
   const TidWord before = record.head.tid();
-  if (!is_latest(before)) return {ReadState::kReplaced, before, 0};
+  if (!is_latest(before)) return {before, ReadState::kReplaced};
   if (is_locked(before)) return {};
-  if (is_absent(before)) return is_x_locked(record.state()) ? StableRead{} : StableRead{ReadState::kMissing, before, 0};
+  if (is_absent(before)) return is_x_locked(record.state()) ? StableRead{} : StableRead{before, ReadState::kMissing};
   return try_copy(record, key_bytes, before, buffer, room);
 }
 
@@ -50,9 +50,9 @@ StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, char* 
 StableRead read_shared_tid(const SharedRecord& record, base::Waiter& waiter) {
   return wait_for(waiter, [&]() -> StableRead {
     const TidWord word = record.head.tid();
-    if (!is_latest(word)) return {ReadState::kReplaced, word, 0};
+    if (!is_latest(word)) return {word, ReadState::kReplaced};
     if (is_locked(word) || is_x_locked(record.state())) return {};
-    return {is_absent(word) ? ReadState::kMissing : ReadState::kValue, word, 0};
+    return {word, is_absent(word) ? ReadState::kMissing : ReadState::kValue};
   });
 }
 
@@ -66,7 +66,7 @@ StableRead read_shared_snapshot(const SharedRecord& record, std::size_t key_byte
     // at again since a holder stores it before its unlock: both can have happened before the look at the state.
     if (is_absent(before)) {
       const bool settled = !is_x_locked(record.state()) && record.head.tid() == before;
-      return settled ? StableRead{ReadState::kMissing, before, 0} : StableRead{};
+      return settled ? StableRead{before, ReadState::kMissing} : StableRead{};
     }
     return try_copy(record, key_bytes, before, buffer, room);
   });

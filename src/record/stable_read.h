@@ -16,7 +16,7 @@
 
 namespace granary::record {
 
-enum class ReadState : std::uint8_t {
+enum class ReadState : std::uint32_t {
   kValue,     ///< the value was copied
   kMissing,   ///< the record is absent: deleted, or not born yet
   kReplaced,  ///< no longer the latest: look the key up again
@@ -24,11 +24,11 @@ enum class ReadState : std::uint8_t {
   kTooSmall,  ///< the buffer is smaller than the value; nothing was copied
 };
 
+/// Two words, so that it is returned in registers.
 struct StableRead {
+  TidWord tid = 0;  ///< the version that was seen, unlocked; valid unless kBusy
   ReadState state = ReadState::kBusy;
-  TidWord tid = 0;       ///< the version that was seen, unlocked; valid unless kBusy
-  std::size_t size = 0;  ///< the value's size, if kValue or kTooSmall
-  TidWord rts = 0;       ///< until when the version was seen to be valid, where the protocol knows (src/record/rts.h)
+  std::uint32_t size = 0;  ///< the value's bytes, if kValue or kTooSmall
 };
 
 /// One attempt; kBusy if a writer was there.
@@ -41,10 +41,10 @@ inline StableRead try_read(const Record& record, char* buffer, std::size_t room)
   if (is_locked(before)) [[unlikely]]
     return {};
   if (!is_latest(before)) [[unlikely]]
-    return {ReadState::kReplaced, before, 0};
+    return {before, ReadState::kReplaced};
   if (is_absent(before)) [[unlikely]]
-    return {ReadState::kMissing, before, 0};
-  const std::size_t size = record.size();
+    return {before, ReadState::kMissing};
+  const auto size = static_cast<std::uint32_t>(record.size());
   const bool fits = size <= room;
   if (fits && !base::injected("read-data-before-version")) {
     std::size_t copied = size;
@@ -54,7 +54,7 @@ inline StableRead try_read(const Record& record, char* buffer, std::size_t room)
   }
   if (record.tid() != before && !base::injected("read-data-before-version")) [[unlikely]]
     return {};
-  return {fits ? ReadState::kValue : ReadState::kTooSmall, before, size};
+  return {before, fits ? ReadState::kValue : ReadState::kTooSmall, size};
 }
 
 /// Attempts after pauses, until one succeeds or the bounded wait is over.
@@ -74,8 +74,8 @@ inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
       waiter.pause(turn);
       continue;
     }
-    if (!is_latest(word)) return {ReadState::kReplaced, word, 0};
-    return {is_absent(word) ? ReadState::kMissing : ReadState::kValue, word, 0};
+    if (!is_latest(word)) return {word, ReadState::kReplaced};
+    return {word, is_absent(word) ? ReadState::kMissing : ReadState::kValue};
   }
   return {};
 }

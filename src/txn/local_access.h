@@ -12,7 +12,6 @@
 
 #include "src/base/arena.h"
 #include "src/cc/access_set.h"
-#include "src/record/stable_read.h"
 #include "src/txn/life.h"
 #include "src/txn/lookup_cache.h"
 #include "src/txn/table_core.h"
@@ -66,7 +65,7 @@ class LocalAccess {
   cc::Record* look_up(TableCore& table, std::string_view key);
   /// Reads `record`, or what has taken its place; keeps the read set. The transaction's own writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
-  Outcome note_read(cc::Record* record, const record::StableRead& seen);
+  Outcome note_read(const cc::ReadEntry& entry);
   Outcome note_node(cc::Place place, cc::Version version);
 
   // Writes (write.cc).

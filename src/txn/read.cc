@@ -10,10 +10,10 @@ namespace granary::txn {
 using cc::Record;
 using record::ReadState;
 
-Outcome LocalAccess::note_read(Record* record, const record::StableRead& seen) {
+Outcome LocalAccess::note_read(const cc::ReadEntry& entry) {
   if (access_.reads.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  access_.reads.push_back({record, seen.tid, seen.rts});
+  access_.reads.push_back(entry);
   return Outcome::kOk;
 }
 
@@ -44,14 +44,15 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     if (record == nullptr) return {Outcome::kNotFound, 0};
     if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
       return own->remove ? GetResult{Outcome::kNotFound, 0} : copy_out(own->value, buffer);
-    const record::StableRead seen = cc::read(*record, key.size(), buffer, worker_.state());
+    cc::TidWord rts = 0;
+    const record::StableRead seen = cc::read(*record, key.size(), buffer, worker_.state(), rts);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = lookups_.place(table.index(), key) = find(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    const Outcome noted = note_read(record, seen);
+    const Outcome noted = note_read({record, seen.tid, rts});
     if (noted != Outcome::kOk) [[unlikely]]
       return {noted, 0};
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};

@@ -86,7 +86,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
         // Who relies on the key's absence (an insert, or whoever may have looked for the key before) must notice another
         // transaction that commits to the placeholder first: the leaf's version will not tell.
         if (placed == Outcome::kOk && (expects_none || !access_.nodes.empty())) {
-          return note_read(access_.writes.entries().back().record, {.tid = record::kUnborn});
+          return note_read({access_.writes.entries().back().record, record::kUnborn});
         }
         if (placed != Outcome::kAlreadyExists) return placed;
       }
@@ -94,14 +94,15 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
     }
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, rule);
     if (rule.looks()) {
-      const record::StableRead seen = cc::look(*record, worker_.state());
+      cc::TidWord rts = 0;
+      const record::StableRead seen = cc::look(*record, worker_.state(), rts);
       if (seen.state == ReadState::kBusy) [[unlikely]]
         break;
       if (seen.state == ReadState::kReplaced) [[unlikely]] {
         record = nullptr;  // the key has another record by now, or none
         continue;
       }
-      const Outcome noted = note_read(record, seen);
+      const Outcome noted = note_read({record, seen.tid, rts});
       if (noted != Outcome::kOk) [[unlikely]]
         return noted;
       const Outcome outcome = rule.outcome(seen.state == ReadState::kValue);

@@ -26,10 +26,10 @@ struct Silo {
   static constexpr bool kStampsFirst = false;
 
   static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
-                                 const WorkerState& worker) {
+                                 const WorkerState& worker, TidWord& /*rts*/) {
     return record::read_record(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter);
   }
-  static record::StableRead look(const Record& record, const WorkerState& worker) {
+  static record::StableRead look(const Record& record, const WorkerState& worker, TidWord& /*rts*/) {
     return record::read_record_tid(record, *worker.waiter);
   }
 

@@ -21,13 +21,14 @@ TidWord valid_until(const Record& record, const epoch::EpochManager& epochs, std
 }
 
 /// One attempt at copying (`copy`) or only looking; kBusy if a writer was there.
-StableRead try_read(const Record& record, std::span<char> buffer, bool copy, const epoch::EpochManager& epochs) {
+StableRead try_read(const Record& record, std::span<char> buffer, bool copy, const epoch::EpochManager& epochs,
+                    TidWord& rts) {
   const TidWord before = record.tid();
   if (record::is_locked(before)) return {};
-  if (!record::is_latest(before)) return {.state = ReadState::kReplaced, .tid = before};
+  if (!record::is_latest(before)) return {before, ReadState::kReplaced};
   std::uint64_t size_word = 0;
-  const TidWord rts = std::max(record::tid_of(before), valid_until(record, epochs, &size_word));
-  const std::size_t size = size_word & record::kSizeMask;
+  rts = std::max(record::tid_of(before), valid_until(record, epochs, &size_word));
+  const auto size = static_cast<std::uint32_t>(size_word & record::kSizeMask);
   ReadState state = record::is_absent(before) ? ReadState::kMissing : ReadState::kValue;
   if (copy && state == ReadState::kValue) {
     if (size > buffer.size()) state = ReadState::kTooSmall;
@@ -35,14 +36,15 @@ StableRead try_read(const Record& record, std::span<char> buffer, bool copy, con
     base::sync_point("read.copied");
   }
   if (record.tid() != before) return {};
-  return {.state = state, .tid = before, .size = size, .rts = rts};
+  return {before, state, size};
 }
 
-StableRead read_in_turns(const Record& record, std::span<char> buffer, bool copy, const WorkerState& worker) {
-  StableRead seen = try_read(record, buffer, copy, worker.shared.epochs);
+StableRead read_in_turns(const Record& record, std::span<char> buffer, bool copy, const WorkerState& worker,
+                         TidWord& rts) {
+  StableRead seen = try_read(record, buffer, copy, worker.shared.epochs, rts);
   for (std::uint32_t turn = 0; seen.state == ReadState::kBusy && turn < base::kBoundedPauses; ++turn) {
     worker.waiter->pause(turn);
-    seen = try_read(record, buffer, copy, worker.shared.epochs);
+    seen = try_read(record, buffer, copy, worker.shared.epochs, rts);
   }
   return seen;
 }
@@ -50,12 +52,12 @@ StableRead read_in_turns(const Record& record, std::span<char> buffer, bool copy
 }  // namespace
 
 StableRead TicToc::read(const Record& record, std::size_t /*key_bytes*/, std::span<char> buffer,
-                        const WorkerState& worker) {
-  return read_in_turns(record, buffer, /*copy=*/true, worker);
+                        const WorkerState& worker, TidWord& rts) {
+  return read_in_turns(record, buffer, /*copy=*/true, worker, rts);
 }
 
-StableRead TicToc::look(const Record& record, const WorkerState& worker) {
-  return read_in_turns(record, {}, /*copy=*/false, worker);
+StableRead TicToc::look(const Record& record, const WorkerState& worker, TidWord& rts) {
+  return read_in_turns(record, {}, /*copy=*/false, worker, rts);
 }
 
 /// The fetch-or comes behind the lock: nobody raises the rts from then on, so what stamp() finds in the word is the last.

@@ -25,8 +25,8 @@ struct TicToc {
   static constexpr bool kStampsFirst = true;
 
   static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
-                                 const WorkerState& worker);
-  static record::StableRead look(const Record& record, const WorkerState& worker);
+                                 const WorkerState& worker, TidWord& rts);
+  static record::StableRead look(const Record& record, const WorkerState& worker, TidWord& rts);
 
   /// Takes the lock bit and freezes the rts.
   static AbortReason claim(Record& record, const WorkerState& worker);

@@ -91,8 +91,9 @@ Owner::Look Owner::look(const Record& record, std::string_view key, bool with_va
     seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
     return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
   }
+  record::TidWord rts = 0;
   const record::StableRead read =
-      with_value ? cc::read(record, key.size(), buffer_, worker_.state()) : cc::look(record, worker_.state());
+      with_value ? cc::read(record, key.size(), buffer_, worker_.state(), rts) : cc::look(record, worker_.state(), rts);
   if (read.state == ReadState::kReplaced) return Look::kReplaced;
   if (read.state == ReadState::kBusy)
     return cc::held_by_dead(&record, worker_.shared()) ? Look::kHeldByDead : Look::kBusy;
