@@ -10,6 +10,7 @@
 #include "bench/harness/workload.h"
 #include "bench/kv/store.h"
 #include "bench/ycsb/parameters.h"
+#include "bench/ycsb/requests.h"
 
 namespace granary::bench::ycsb {
 
@@ -38,6 +39,22 @@ class BareStore {
     template <typename Change>
     Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts&) {
       access_.modify(key, buffer, change);
+      return Ending::kCommitted;
+    }
+    /// One after the other: each is atomic by itself.
+    template <typename Change>
+    Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
+                   AbortCounts&) {
+      for (const Step& step : steps) {
+        const std::string_view key = step.key.view();
+        if (!step.writes()) {
+          access_.read(key, buffer);
+        } else if (step.reads(fields)) {
+          access_.modify(key, buffer, [&](std::span<char>) { return change(step); });
+        } else {
+          access_.update(key, change(step));
+        }
+      }
       return Ending::kCommitted;
     }
     template <typename Visit>

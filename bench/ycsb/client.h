@@ -1,8 +1,10 @@
 #pragma once
 // One worker's requests on a store; the same code for the engine and for the bare index.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -11,11 +13,15 @@
 
 namespace granary::bench::ycsb {
 
-/// Which transaction type each operation of a mix is reported as.
+/// Which transaction type each operation of a mix is reported as; all as one, if a transaction has several.
 struct TypeMap {
-  explicit TypeMap(const Mix& mix) {
+  explicit TypeMap(const Parameters& parameters) {
+    if (parameters.ops > 1) {
+      names.emplace_back("transaction");
+      return;
+    }
     for (std::size_t i = 0; i < kOperations; ++i) {
-      if (mix.shares[i] == 0) continue;
+      if (parameters.mix.shares[i] == 0) continue;
       type_of[i] = static_cast<std::uint8_t>(names.size());
       names.emplace_back(name(static_cast<Operation>(i)));
     }
@@ -39,11 +45,14 @@ class YcsbClient final : public store::StoreClient<Store> {
         requests_(parameters, zipf, keys, random_),
         additions_(additions),
         buffer_(parameters.value_bytes),
-        value_(parameters.value_bytes) {}
+        value_(parameters.value_bytes),
+        fields_(parameters.fields),
+        steps_(parameters.in_steps() ? parameters.ops : 0) {}
 
   ~YcsbClient() override { additions_.fetch_add(added_, std::memory_order_relaxed); }
 
   Request run_one() override {
+    if (!steps_.empty()) return run_steps();
     const Operation operation = requests_.next_operation();
     const std::uint8_t type = types_.type_of[static_cast<std::size_t>(operation)];
     return {type, run(operation, this->aborts(type))};
@@ -70,6 +79,29 @@ class YcsbClient final : public store::StoreClient<Store> {
         aborts);
   }
 
+  Request run_steps() {
+    requests_.next_steps(steps_);
+    const std::uint8_t type = types_.type_of[static_cast<std::size_t>(steps_.front().operation)];
+    const auto change = [this](const Step& step) { return changed(step); };
+    const Ending ending = session_->run_all(steps_, fields_, buffer_, change, this->aborts(type));
+    if (ending == Ending::kCommitted) {
+      added_ += static_cast<std::uint64_t>(std::count_if(steps_.begin(), steps_.end(), [](const Step& step) {
+        return step.operation == Operation::kReadModifyWrite;
+      }));
+    }
+    return {type, ending};
+  }
+
+  /// What the step writes; the record that it has read is in the buffer.
+  std::string_view changed(const Step& step) {
+    const bool adds = step.operation == Operation::kReadModifyWrite;
+    const std::uint64_t counter = adds ? counter_of(view(buffer_)) + 1 : ++writes_;
+    const std::size_t bytes = buffer_.size() / fields_;
+    if (fields_ > 1) std::memset(buffer_.data() + step.field * bytes, static_cast<int>(counter & 0x7f), bytes);
+    set_counter(buffer_.data(), buffer_.size(), counter);
+    return view(buffer_);
+  }
+
   Ending add_one(KeyBytes key, AbortCounts& aborts) {
     const auto change = [](std::span<char> value) {
       set_counter(value.data(), value.size(), counter_of({value.data(), value.size()}) + 1);
@@ -89,6 +121,8 @@ class YcsbClient final : public store::StoreClient<Store> {
   std::atomic<std::uint64_t>&
       additions_;  // added to once by each client at its end, read after all have ended; relaxed
   std::vector<char> buffer_, value_;
+  const std::uint32_t fields_;
+  std::vector<Step> steps_;  // of one transaction; empty if operations are run one by one
   std::uint64_t writes_ = 0, added_ = 0;
 };
 

@@ -12,6 +12,30 @@ namespace {
 
 constexpr std::uint64_t kLatencySample = 16;  // a request is so short that reading the clock each time would show
 
+/// Whether transactions of several operations, or records of several fields, make sense.
+Status check_steps(const Parameters& parameters) {
+  if (!parameters.in_steps()) return {};
+  const Mix& mix = parameters.mix;
+  if (mix.share(Operation::kInsert) + mix.share(Operation::kScan) != 0) {
+    return {
+        StatusCode::kInvalidArgument,
+        fmt::format("--mix={}: inserts and scans are transactions of one operation on whole records; leave out --ops "
+                    "and --fields, or use a mix without them",
+                    mix.name)};
+  }
+  if (parameters.value_bytes % parameters.fields != 0) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--fields={}: a value of {} bytes is not divided into so many fields of equal size",
+                        parameters.fields, parameters.value_bytes)};
+  }
+  if (parameters.keys < std::uint64_t{kKeysPerOp} * parameters.ops) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--keys={}: transactions of {} operations on distinct keys need at least {}", parameters.keys,
+                        parameters.ops, kKeysPerOp * parameters.ops)};
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
                                        const FlagValues& flags) {
   Parameters parameters = parameters_from(settings, flags);
@@ -24,6 +48,7 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
         fmt::format("--mix={}: keys of nodes are ranges of fixed size; in a cluster, use a mix without inserts",
                     parameters.mix.name));
   }
+  if (Status steps = check_steps(parameters); !steps.ok()) return steps;
   if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
@@ -51,9 +76,11 @@ const BenchCommand& ycsb_command() {
       .name = "ycsb",
       .summary = "reads, writes and scans of single records by key",
       .description =
-          "YCSB, one operation a transaction. The default is the Silo paper's variant: 80 % reads, 20 % "
-          "read-modify-writes of 100-byte values, uniform over the keys.",
+          "YCSB. The default is the Silo paper's variant: one operation a transaction, 80 % reads, 20 % "
+          "read-modify-writes of 100-byte values, uniform over the keys. The TicToc paper's has 16 operations a "
+          "transaction.",
       .examples = {"--workers=2 --seconds=30", "--mix=a --theta=0.9 --verify", "--keys=10000000 --load_order=random",
+                   "--mix=medium --workers=8 --protocol=tictoc",
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kKeyValue}),

@@ -1,10 +1,11 @@
 #pragma once
-// The YCSB operations as Granary transactions, one operation a transaction.
+// The YCSB operations as Granary transactions, one operation a transaction or several.
 
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bench/harness/fresh_database.h"
 #include "bench/harness/command.h"
@@ -12,6 +13,7 @@
 #include "bench/harness/workload.h"
 #include "bench/store/worker_session.h"
 #include "bench/ycsb/parameters.h"
+#include "bench/ycsb/requests.h"
 
 namespace granary::bench::ycsb {
 
@@ -46,6 +48,19 @@ class KeySession {
       if (declare(t, key, true) && t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
     });
   }
+  /// Runs the steps as one transaction. What a step reads goes to the buffer, and `change(step)` returns what it writes.
+  template <typename Change>
+  Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
+                 AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) {
+      if (!declare_all(t, steps)) return;
+      for (const Step& step : steps) {
+        const std::string_view key = step.key.view();
+        if (step.reads(fields) && !t.get(table_, key, buffer)) return;
+        if (step.writes() && t.update(table_, key, change(step)) != Outcome::kOk) return;
+      }
+    });
+  }
   /// Reads it; false if there is no such record.
   bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
     bool found = false;
@@ -67,6 +82,12 @@ class KeySession {
     const Declared declared{table_, key, write};
     return t.declare({&declared, 1}) == Outcome::kOk;
   }
+  bool declare_all(Transaction& t, std::span<const Step> steps) {
+    if (!declares_) return true;
+    declared_.clear();
+    for (const Step& step : steps) declared_.push_back({table_, step.key.view(), step.writes()});
+    return t.declare(declared_) == Outcome::kOk;
+  }
   template <typename Body>
   Ending run(AbortCounts& aborts, Body&& body) {
     return run_to_end(store::worker_of(held_), random_, aborts, body);
@@ -76,6 +97,7 @@ class KeySession {
   Table table_;
   base::Random random_;
   const bool declares_;
+  std::vector<Declared> declared_;
 };
 
 class EngineStore {

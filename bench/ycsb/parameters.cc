@@ -9,15 +9,18 @@ std::string_view name(Operation operation) {
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-const std::array<Mix, 7>& mixes() {
-  //                                         read update insert scan rmw
-  static constexpr std::array<Mix, 7> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
-                                              {"a", {50, 50, 0, 0, 0}, false, 0.99},
-                                              {"b", {95, 5, 0, 0, 0}, false, 0.99},
-                                              {"c", {100, 0, 0, 0, 0}, false, 0.99},
-                                              {"d", {95, 0, 5, 0, 0}, true, 0.99},
-                                              {"e", {0, 0, 5, 95, 0}, false, 0.99},
-                                              {"f", {50, 0, 0, 0, 50}, false, 0.99}}};
+const std::array<Mix, 10>& mixes() {
+  //                                          read update insert scan rmw
+  static constexpr std::array<Mix, 10> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
+                                               {"a", {50, 50, 0, 0, 0}, false, 0.99},
+                                               {"b", {95, 5, 0, 0, 0}, false, 0.99},
+                                               {"c", {100, 0, 0, 0, 0}, false, 0.99},
+                                               {"d", {95, 0, 5, 0, 0}, true, 0.99},
+                                               {"e", {0, 0, 5, 95, 0}, false, 0.99},
+                                               {"f", {50, 0, 0, 0, 50}, false, 0.99},
+                                               {"read_only", {100, 0, 0, 0, 0}, false, 0, true},
+                                               {"medium", {90, 0, 0, 0, 10}, false, 0.8, true},
+                                               {"high", {50, 0, 0, 0, 50}, false, 0.9, true}}};
   return kMixes;
 }
 
@@ -27,12 +30,25 @@ std::vector<Flag> parameter_flags() {
   return {
       choice_flag(
           "mix", "silo", names,
-          "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads."),
+          "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads; "
+          "read_only, medium, high: those of the TicToc paper, 16 operations on records of ten fields of 100 bytes, "
+          "with "
+          "0, 10 and 50 % read-modify-writes."),
       integer_flag("keys", 1'000'000, 1, 10'000'000'000, "keys",
                    "Records loaded, on each node of a cluster; 8-byte keys."),
-      integer_flag("value_bytes", 100, 16, kMaxValueBytes, "bytes", "Size of each value."),
-      real_flag("theta", 0, 0, 0.999, "",
-                "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and 0.99 for a to f."),
+      integer_flag("value_bytes", 100, 16, kMaxValueBytes, "bytes",
+                   "Size of each value; unless given, 1000 for the TicToc paper's mixes."),
+      integer_flag(
+          "fields", 1, 1, kMaxValueBytes, "fields",
+          "Fields of equal size in each value. With more than one, an update reads the record and writes one of "
+          "them. Unless given, 10 for the TicToc paper's mixes."),
+      integer_flag("ops", 1, 1, kMaxOps, "operations",
+                   "Operations in a transaction, each on another key; unless given, 16 for the TicToc paper's mixes. "
+                   "With more than one, no mix that inserts or scans."),
+      real_flag(
+          "theta", 0, 0, 0.999, "",
+          "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and read_only, 0.8 for medium, 0.9 for "
+          "high and 0.99 for a to f."),
       integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
       choice_flag("index", "ordered", {"ordered", "hash"}, "The index. Mix e scans, so it needs an ordered one."),
       real_flag("distributed_percent", 0, 0, 100, "percent",
@@ -47,7 +63,13 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
     if (mix.name == flags.text("mix")) parameters.mix = mix;
   }
   parameters.keys = flags.integer("keys");
-  parameters.value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes"));
+  const auto number = [&](const char* name, std::uint32_t of_tictoc) {
+    const bool default_of_mix = parameters.mix.tictoc && !flags.given(name);
+    return default_of_mix ? of_tictoc : static_cast<std::uint32_t>(flags.integer(name));
+  };
+  parameters.fields = number("fields", kFields);
+  parameters.value_bytes = number("value_bytes", kFields * kFieldBytes);
+  parameters.ops = number("ops", kOps);
   parameters.theta = flags.given("theta") ? flags.real("theta") : parameters.mix.default_theta;
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";

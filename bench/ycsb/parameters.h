@@ -24,17 +24,27 @@ struct Mix {
   std::array<std::uint32_t, kOperations> shares{};
   bool latest = false;       ///< keys are drawn by age, the newest most often (D)
   double default_theta = 0;  ///< skew unless --theta is given
+  bool tictoc =
+      false;  ///< of the TicToc paper: unless the flags are given, kOps operations on records of kFields fields
 
   std::uint32_t share(Operation operation) const { return shares[static_cast<std::size_t>(operation)]; }
 };
 
-/// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys.
-const std::array<Mix, 7>& mixes();
+/// The TicToc paper's transactions and records (section 5.1).
+inline constexpr std::uint32_t kOps = 16, kFields = 10, kFieldBytes = 100;
+/// A transaction draws distinct keys, among enough of them that it soon finds the next.
+inline constexpr std::uint32_t kMaxOps = 100, kKeysPerOp = 4;
+
+/// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys. "read_only", "medium" and "high"
+/// are the workloads of the TicToc paper (5.1).
+const std::array<Mix, 10>& mixes();
 
 struct Parameters {
   Mix mix;
   std::uint64_t keys = 1'000'000;
   std::uint32_t value_bytes = 100;
+  std::uint32_t fields = 1;  ///< of equal size, in each value: a change reads the record and writes one of them
+  std::uint32_t ops = 1;     ///< operations in a transaction, each on another key
   double theta = 0;
   std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;
@@ -43,6 +53,9 @@ struct Parameters {
   NodeShare share = {};    ///< each node has `keys` of its own
   std::uint64_t seed = 1;
 
+  std::uint32_t field_bytes() const { return value_bytes / fields; }
+  /// Whether a transaction is a list of steps, instead of one operation on whole records.
+  bool in_steps() const { return ops > 1 || fields > 1; }
   KeyRanges ranges() const { return {keys * share.nodes, share.nodes}; }
   std::uint64_t first_key() const { return ranges()[share.node].from; }
 };

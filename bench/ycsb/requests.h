@@ -1,9 +1,11 @@
 #pragma once
 // Which operation on which key comes next, and what values look like. The same for every store.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "bench/harness/zipf.h"
@@ -18,6 +20,7 @@ class KeyBytes {
  public:
   explicit KeyBytes(std::uint64_t number) : bytes_(__builtin_bswap64(number)) {}
   std::string_view view() const { return {reinterpret_cast<const char*>(&bytes_), sizeof bytes_}; }
+  bool operator==(const KeyBytes&) const = default;
   static std::uint64_t number(std::string_view key) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, key.data(), sizeof bytes);
@@ -43,6 +46,17 @@ inline void set_counter(char* value, std::size_t size, std::uint64_t counter) {
   std::memcpy(value + size - sizeof counter, &counter, sizeof counter);
 }
 
+/// One operation of a transaction.
+struct Step {
+  Operation operation = Operation::kRead;
+  KeyBytes key{0};
+  std::uint32_t field = 0;  ///< the one that it changes
+
+  bool writes() const { return operation != Operation::kRead; }
+  /// Whether it needs the record that is there.
+  bool reads(std::uint32_t fields) const { return operation != Operation::kUpdate || fields > 1; }
+};
+
 /// The keys there are, of this node: those loaded and, behind them, those inserted since. Shared by all clients.
 class KeySpace {
  public:
@@ -67,6 +81,7 @@ class Requests {
         latest_(parameters.mix.latest),
         distributed_(parameters.distributed),
         share_(parameters.share),
+        fields_(parameters.fields),
         scan_length_(parameters.scan_length) {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < kOperations; ++i) upto_[i] = sum += parameters.mix.shares[i];
@@ -88,6 +103,17 @@ class Requests {
     return share_.alone() ? key : key + keys_.loaded() * next_node();
   }
 
+  /// Fills `steps` with operations on distinct keys.
+  void next_steps(std::span<Step> steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps[i].operation = next_operation();
+      steps[i].field = static_cast<std::uint32_t>(random_.below(fields_));
+      do steps[i].key = KeyBytes(next_key());
+      while (std::any_of(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(i),
+                         [&](const Step& before) { return before.key == steps[i].key; }));
+    }
+  }
+
   std::size_t next_scan_length() { return 1 + random_.below(scan_length_); }
 
  private:
@@ -105,6 +131,7 @@ class Requests {
   const bool latest_;
   const double distributed_;
   const NodeShare share_;
+  const std::uint32_t fields_;
   const std::uint32_t scan_length_;
 };
 

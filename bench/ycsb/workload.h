@@ -26,7 +26,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
       : Base([=] { return Store::open(settings, parameters); }, parameters.share, parameters.seed),
         name_(std::move(name)),
         parameters_(parameters),
-        types_(parameters.mix),
+        types_(parameters),
         zipf_(parameters.keys, parameters.theta),
         keys_(parameters.keys) {}
 
@@ -45,6 +45,9 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
   std::vector<ExtraFigure> own_figures() const override {
     const double records = static_cast<double>(keys_.count());
     return {{"theta", parameters_.theta},
+            {"ops", static_cast<double>(parameters_.ops)},
+            {"fields", static_cast<double>(parameters_.fields)},
+            {"value_bytes", static_cast<double>(parameters_.value_bytes)},
             {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
             {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
   }

@@ -85,6 +85,15 @@ TEST(Run, AHashIndexRunsAndVerifies) {
   }
 }
 
+TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
+  for (const char* flags : {"--mix=high", "--mix=high --index=hash --protocol=tictoc", "--mix=f --ops=3",
+                            "--mix=a --fields=4", "--mix=medium --ops=5 --fields=1 --variant=key-value"}) {
+    const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --verify ") + flags + kTiny);
+    ASSERT_TRUE(json.is_object()) << flags;
+    EXPECT_TRUE(json["granary"]["repeats"][0]["verified"]) << flags;
+  }
+}
+
 TEST(Run, TpccWithHashTablesWhereNothingIsScanned) {
   const nlohmann::json json = json_of(
       "bench tpcc --index=mixed --items=200 --customers=30 --workers=2 --seconds=0.2 --warmup=0 --repeat=1 --verify "

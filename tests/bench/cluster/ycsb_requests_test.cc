@@ -1,5 +1,9 @@
 // Whose keys a node's YCSB clients ask for.
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "bench/ycsb/requests.h"
@@ -38,6 +42,36 @@ TEST(YcsbAlone, KeysAreTheFirst) {
   base::Random random(1);
   Requests requests(parameters, zipf, keys, random);
   for (int i = 0; i < 1000; ++i) EXPECT_LT(requests.next_key(), 10u);
+}
+
+TEST(YcsbSteps, AreOnDistinctKeysInTheSharesOfTheMix) {
+  constexpr int kTransactions = 2000;
+  const Parameters parameters{
+      .mix = *std::find_if(mixes().begin(), mixes().end(), [](const Mix& mix) { return mix.name == "high"; }),
+      .keys = kKeysPerOp * kOps,
+      .fields = kFields,
+      .ops = kOps,
+      .theta = 0.9};
+  const Zipf zipf(parameters.keys, parameters.theta);
+  const KeySpace keys(parameters.keys);
+  base::Random random(1);
+  Requests requests(parameters, zipf, keys, random);
+  std::vector<Step> steps(kOps);
+  int writes = 0;
+  std::set<std::uint32_t> fields;
+  for (int i = 0; i < kTransactions; ++i) {
+    requests.next_steps(steps);
+    std::set<std::uint64_t> seen;
+    for (const Step& step : steps) {
+      seen.insert(KeyBytes::number(step.key.view()));
+      fields.insert(step.field);
+      writes += step.writes() ? 1 : 0;
+    }
+    ASSERT_EQ(seen.size(), kOps);
+  }
+  EXPECT_NEAR(static_cast<double>(writes) / (kTransactions * kOps), 0.5, 0.02);
+  EXPECT_EQ(fields.size(), kFields);
+  EXPECT_EQ(*fields.rbegin(), kFields - 1);
 }
 
 }  // namespace
