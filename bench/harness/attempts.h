@@ -27,9 +27,10 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
 
 /// `body(Transaction&)` may run several times. A body that calls abort() ends the request as rolled back.
 template <typename Body>
-Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body) {
+Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body,
+                  const TransactionOptions& options = {}) {
   for (std::uint32_t attempt = 0;; ++attempt) {
-    Transaction transaction = worker.begin();
+    Transaction transaction = worker.begin(options);
     body(transaction);
     const AbortReason aborted = transaction.aborted();
     const AbortReason reason = aborted == AbortReason::kNone ? transaction.commit().reason : aborted;

@@ -30,6 +30,9 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"simple-allocator", "malloc instead of per-worker slabs"},
     {"small-records", "the log gets TIDs only; with --durability"},
     {"compress", "the log is compressed with LZ4, as --compress=lz4; with --durability"},
+    {"tictoc-no-wait", "with --protocol=tictoc: lets go and claims again rather than wait"},
+    {"tictoc-preempt", "with --protocol=tictoc: looks before the claims whether the reads can pass"},
+    {"tictoc-history", "with --protocol=tictoc: remembers when overwritten versions ended"},
 }};
 
 /// Pairs that cannot both hold.
@@ -69,7 +72,8 @@ VariantSet VariantSet::all() {
 
 VariantSet VariantSet::engine() {
   return {Variant::kMemSilo,      Variant::kGlobalTid,       Variant::kNoSnapshots,  Variant::kNoGc,
-          Variant::kNoOverwrites, Variant::kSimpleAllocator, Variant::kSmallRecords, Variant::kCompress};
+          Variant::kNoOverwrites, Variant::kSimpleAllocator, Variant::kSmallRecords, Variant::kCompress,
+          Variant::kTicTocNoWait, Variant::kTicTocPreempt,   Variant::kTicTocHistory};
 }
 
 std::vector<Variant> VariantSet::list() const {
@@ -118,6 +122,9 @@ void apply(VariantSet variants, Options& options) {
   if (variants.has(Variant::kNoOverwrites)) options.overwrite_in_place = false;
   if (variants.has(Variant::kSimpleAllocator)) options.simple_allocator = true;
   if (variants.has(Variant::kSmallRecords)) options.small_log_records = true;
+  if (variants.has(Variant::kTicTocNoWait)) options.tictoc_no_wait = true;
+  if (variants.has(Variant::kTicTocPreempt)) options.tictoc_preempt = true;
+  if (variants.has(Variant::kTicTocHistory)) options.tictoc_history = true;
   if (variants.has(Variant::kCompress)) options.log_compression = LogCompression::kLz4;
 }
 

@@ -26,8 +26,11 @@ enum class Variant : std::uint8_t {
   kSimpleAllocator,   ///< malloc instead of per-worker slabs
   kSmallRecords,      ///< the log gets TIDs only
   kCompress,          ///< the log is compressed (LZ4)
+  kTicTocNoWait,      ///< tictoc lets go and claims again rather than wait
+  kTicTocPreempt,     ///< tictoc looks before the claims whether the reads can pass
+  kTicTocHistory,     ///< tictoc remembers when overwritten versions ended
 };
-inline constexpr std::size_t kVariants = 12;
+inline constexpr std::size_t kVariants = 15;
 
 std::string_view name(Variant variant);
 std::string_view meaning(Variant variant);

@@ -42,6 +42,12 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
   if (settings.share.nodes == 1 && parameters.distributed > 0)
     return Status(StatusCode::kInvalidArgument,
                   "--distributed_percent: there are no other nodes; see 'granary cluster'");
+  if (parameters.isolation != Isolation::kSerializable && (bare || !settings.share.alone())) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("--isolation={}: {}; leave the flag out", flags.text("isolation"),
+                              bare ? "the bare index has no transactions"
+                                   : "on a node of a cluster every transaction is serializable"));
+  }
   if (!settings.share.alone() && parameters.mix.share(Operation::kInsert) != 0) {
     return Status(
         StatusCode::kInvalidArgument,

@@ -22,11 +22,13 @@ namespace granary::bench::ycsb {
 template <typename Held>
 class KeySession {
  public:
-  KeySession(Held held, Table table, base::Random random, bool declares = false)
+  KeySession(Held held, Table table, base::Random random, bool declares = false,
+             const TransactionOptions& transactions = {})
       : held_(std::move(held)),
         table_(table),
         random_(random),
-        declares_(declares) {}
+        declares_(declares),
+        transactions_(transactions) {}
 
   Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
@@ -90,13 +92,14 @@ class KeySession {
   }
   template <typename Body>
   Ending run(AbortCounts& aborts, Body&& body) {
-    return run_to_end(store::worker_of(held_), random_, aborts, body);
+    return run_to_end(store::worker_of(held_), random_, aborts, body, transactions_);
   }
 
   Held held_;
   Table table_;
   base::Random random_;
   const bool declares_;
+  const TransactionOptions transactions_;
   std::vector<Declared> declared_;
 };
 
@@ -112,15 +115,19 @@ class EngineStore {
                                                 .index = parameters.hash ? IndexKind::kHash : IndexKind::kOrdered,
                                                 .expected_keys = parameters.keys});
     if (!table.ok()) return table.status();
-    return std::make_unique<EngineStore>(std::move(*database), *table);
+    return std::make_unique<EngineStore>(std::move(*database), *table, parameters.isolation);
   }
 
-  EngineStore(std::unique_ptr<Database> database, Table table) : database_(std::move(database)), table_(table) {}
+  EngineStore(std::unique_ptr<Database> database, Table table, Isolation isolation)
+      : database_(std::move(database)),
+        table_(table),
+        isolation_(isolation) {}
 
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed));
+    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed), /*declares=*/false,
+                                     TransactionOptions{.isolation = isolation_});
   }
   StoreFigures figures() const { return figures_of(*database_); }
   const Database* logged_database() const { return database_->options().directory.empty() ? nullptr : database_.get(); }
@@ -128,6 +135,7 @@ class EngineStore {
  private:
   std::unique_ptr<Database> database_;
   Table table_;
+  const Isolation isolation_;
 };
 
 }  // namespace granary::bench::ycsb

@@ -1,5 +1,7 @@
 #include "bench/ycsb/parameters.h"
 
+#include <utility>
+
 #include <granary/limits.h>
 
 namespace granary::bench::ycsb {
@@ -24,6 +26,15 @@ const std::array<Mix, 10>& mixes() {
   return kMixes;
 }
 
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Isolation>, 3> kLevels{
+    {{"serializable", Isolation::kSerializable},
+     {"snapshot", Isolation::kSnapshot},
+     {"repeatable_read", Isolation::kRepeatableRead}}};
+
+}  // namespace
+
 std::vector<Flag> parameter_flags() {
   std::vector<std::string> names;
   for (const Mix& mix : mixes()) names.emplace_back(mix.name);
@@ -45,6 +56,9 @@ std::vector<Flag> parameter_flags() {
       integer_flag("ops", 1, 1, kMaxOps, "operations",
                    "Operations in a transaction, each on another key; unless given, 16 for the TicToc paper's mixes. "
                    "With more than one, no mix that inserts or scans."),
+      choice_flag(
+          "isolation", "serializable", {"serializable", "snapshot", "repeatable_read"},
+          "Isolation level of all transactions; on a node of a cluster, and on the bare index, only the first."),
       real_flag(
           "theta", 0, 0, 0.999, "",
           "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and read_only, 0.8 for medium, 0.9 for "
@@ -70,6 +84,9 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   parameters.fields = number("fields", kFields);
   parameters.value_bytes = number("value_bytes", kFields * kFieldBytes);
   parameters.ops = number("ops", kOps);
+  for (const auto& [level, isolation] : kLevels) {
+    if (level == flags.text("isolation")) parameters.isolation = isolation;
+  }
   parameters.theta = flags.given("theta") ? flags.real("theta") : parameters.mix.default_theta;
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";

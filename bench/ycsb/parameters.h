@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <granary/isolation.h>
 #include <granary/status.h>
 
 #include "bench/harness/command.h"
@@ -45,6 +46,7 @@ struct Parameters {
   std::uint32_t value_bytes = 100;
   std::uint32_t fields = 1;  ///< of equal size, in each value: a change reads the record and writes one of them
   std::uint32_t ops = 1;     ///< operations in a transaction, each on another key
+  Isolation isolation = Isolation::kSerializable;
   double theta = 0;
   std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;

@@ -17,6 +17,7 @@
 
 #include <granary/export.h>
 #include <granary/function_ref.h>
+#include <granary/isolation.h>
 #include <granary/limits.h>
 #include <granary/options.h>
 #include <granary/outcome.h>
@@ -45,6 +46,7 @@ struct RetryPolicy {
   /// a cluster the right to commit, which goes while ZooKeeper is not reached. 0 = not at all. Memory that is full of garbage is waited
   /// for in any case, at most for two snapshot periods and a few epochs (Options::snapshot_epochs, epoch_ms), if that is all it takes.
   std::uint64_t patience_us = 0;
+  TransactionOptions transaction = {};  ///< of each attempt
 };
 
 /// How Worker::run() ended.
@@ -75,7 +77,7 @@ class GRANARY_EXPORT Worker {
 
   /// Begins a transaction. Several may be open at once (up to kMaxOpenTransactions; beyond, the returned one is
   /// already finished). If the worker belongs to another thread, every operation reports kWrongThread.
-  Transaction begin();
+  Transaction begin(const TransactionOptions& options = {});
   /// Begins a snapshot of about a second ago. Precondition: Options::snapshots.
   Snapshot snapshot();
 

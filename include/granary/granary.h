@@ -4,6 +4,7 @@
 #include <granary/chain_log.h>
 #include <granary/database.h>
 #include <granary/declared_access.h>
+#include <granary/isolation.h>
 #include <granary/key.h>
 #include <granary/limits.h>
 #include <granary/notice.h>

@@ -130,6 +130,13 @@ struct Options {
   /// begins after its commit need not be. "tictoc" has no shared tables, no HTM regions and no cluster. Another opening of a directory may
   /// choose another one. docs/protocols.md compares them.
   std::string protocol = "silo";
+  /// Optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3); without effect on other protocols. Abort, let go and claim again rather than wait
+  /// for a record that another one has claimed.
+  bool tictoc_no_wait = false;
+  /// Look before the claims whether the reads can pass at all.
+  bool tictoc_preempt = false;
+  /// Remember when overwritten versions ended, so that who has read one may still commit before that time.
+  bool tictoc_history = false;
   TidSource tid_source = TidSource::kDecentralized;
   /// Try to commit in one hardware transaction, without locks; with locks if it aborts again and again. What really runs
   /// is in Statistics. Off by default, as nobody has measured it yet.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <granary/isolation.h>
+
 #include "src/cc/index.h"
 #include "src/cc/node_set.h"
 #include "src/cc/place.h"
@@ -107,6 +109,7 @@ struct LockEntry {
 };
 
 struct AccessSet {
+  Isolation isolation = Isolation::kSerializable;  ///< the open transaction's, set when it begins
   std::vector<ReadEntry> reads;
   NodeSet<Place> nodes;
   WriteSet writes;

@@ -8,6 +8,7 @@
 #include "src/cc/decision.h"
 #include "src/cc/elsewhere/elsewhere.h"
 #include "src/cc/here/here.h"
+#include "src/cc/here/weaker.h"
 #include "src/cc/log_entry.h"
 #include "src/cc/participant.h"
 #include "src/cc/region/region.h"
@@ -97,6 +98,34 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const
                                        : take_steps(reads, there, {access.writes.entries()}, worker, right);
   if (failed(outcome.reason)) there.release();
   return outcome;
+}
+
+/// Commits or aborts a transaction below serializable. Its reads may be from different moments, or its writes may be behind them, so no
+/// HTM region, which is one moment, would be of any use.
+template <Protocol P, typename Here>
+CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
+  const LoggedWrites writes{access.writes.entries(), {}};
+  if (const AbortReason no = reserve_log(writes, worker); failed(no)) return {.reason = no};
+  Here here(access, worker);
+  Nowhere nowhere;
+  return take_steps(here, nowhere, writes, worker, EveryRight());
+}
+
+/// The same by its level. A transaction that only reads is at one moment, or looks at nothing again.
+template <Protocol P>
+[[gnu::noinline]] CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
+  const bool only_reads = access.writes.empty();
+  if (access.isolation == Isolation::kRepeatableRead) {
+    if (!only_reads) return commit_weaker<P, RepeatableReadHere<P>>(access, worker);
+    const epoch::Epoch epoch = worker.shared.epochs.current();
+    return {.reason = check_read_again(access), .epoch = epoch};
+  }
+  if (only_reads) {
+    Nowhere nowhere;
+    return commit<P>(access, worker, nowhere, EveryRight());
+  }
+  if constexpr (StampsReads<P>) return commit_weaker<P, TimedSnapshotHere<P>>(access, worker);
+  if constexpr (!StampsReads<P>) return commit_weaker<P, SnapshotHere<P>>(access, worker);
 }
 
 }  // namespace granary::cc

@@ -6,13 +6,13 @@
 
 namespace granary::cc {
 
-/// Takes the record's lock bit, waiting a bounded while.
-inline AbortReason lock_record(Record& record, const WorkerState& worker) {
-  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+/// Takes the record's lock bit, in so many attempts with pauses in between.
+inline AbortReason lock_record(Record& record, const WorkerState& worker, std::uint32_t turns = base::kBoundedPauses) {
+  for (std::uint32_t turn = 0; turn < turns; ++turn) {
     const TidWord word = record.tid();
     if (!record::is_latest(word)) return AbortReason::kRecordReplaced;
     if (!record::is_locked(word) && record.try_lock(word)) return AbortReason::kNone;
-    worker.waiter->pause(turn);
+    if (turn + 1 < turns) worker.waiter->pause(turn);
   }
   return AbortReason::kWriteLocked;
 }

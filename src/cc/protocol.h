@@ -79,6 +79,10 @@ template <typename P>
 concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment) {
   /// The time of a transaction that only reads, at which the versions that it has seen were the latest.
   { P::stamp_reads(access) } -> std::same_as<TidWord>;
+  /// Called before anything is claimed: a reason to give up at once.
+  { P::foresee(access, worker) } -> std::same_as<AbortReason>;
+  /// Called when a claim has failed and all have been given back, in the turns from 0 on: whether all shall be claimed anew.
+  { P::claims_again(AbortReason{}, worker, std::uint32_t{}) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
   { P::before_nodes(worker, moment) } -> std::same_as<void>;
 };

@@ -6,6 +6,8 @@ namespace granary::cc {
 
 CommitOutcome commit(AccessSet& access, WorkerState& worker) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
+    if (access.isolation != Isolation::kSerializable) [[unlikely]]
+      return commit_weaker<P>(access, worker);
     Nowhere nowhere;
     return commit<P>(access, worker, nowhere, EveryRight());
   });

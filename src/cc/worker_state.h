@@ -28,6 +28,10 @@
 
 namespace granary::cc {
 
+namespace tictoc {
+class VersionEnds;
+}
+
 using record::Record;
 using record::TidWord;
 
@@ -38,8 +42,10 @@ struct Settings {
   bool garbage_collection = true;
   bool overwrite_in_place = true;
   bool global_tids = false;
-  bool small_log_records = false;  ///< log TIDs only: to measure
-  std::uint32_t epoch_ms = 0;      ///< an epoch period; 0: epochs pass only when the application says so
+  bool claim_without_waiting = false;  ///< Options::tictoc_no_wait
+  bool look_before_claiming = false;   ///< Options::tictoc_preempt
+  bool small_log_records = false;      ///< log TIDs only: to measure
+  std::uint32_t epoch_ms = 0;          ///< an epoch period; 0: epochs pass only when the application says so
 };
 
 /// What the database has done about memory that is short, once in each epoch period while it is (db::MemoryRelief). Written by
@@ -67,6 +73,7 @@ struct Shared {
   MemoryRelief relief = {};
   const base::TickMeter meter = {};  ///< by which transactions are timed
   NodeTimes node_times = {};
+  tictoc::VersionEnds* version_ends = nullptr;  ///< of a database with Options::tictoc_history
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };

@@ -9,6 +9,7 @@
 #include "src/base/notice.h"
 #include "src/base/tsc_clock.h"
 #include "src/cc/protocols.h"
+#include "src/cc/tictoc/version_ends.h"
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
 #include "src/db/released.h"
@@ -87,17 +88,21 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                .max_open_epochs = options.max_open_epochs,
                .first_epoch = storage_ == nullptr ? 1 : storage_->recovery().first_epoch(),
                .control = control}),
+      version_ends_(options.tictoc_history ? std::make_unique<cc::tictoc::VersionEnds>() : nullptr),
       shared_{.settings = {.protocol = cc::Protocols::number_of(options.protocol).value(),
                            .snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,
                            .global_tids = options.tid_source == TidSource::kGlobal,
+                           .claim_without_waiting = options.tictoc_no_wait,
+                           .look_before_claiming = options.tictoc_preempt,
                            .small_log_records = options.small_log_records,
                            .epoch_ms = options.background == Background::kThreads ? options.epoch_ms : 0},
               .epochs = epochs_,
               .slabs = slabs_,
               .waiter = waiter_,
-              .htm = htm_->backend() == htm::Backend::kOff ? nullptr : htm_.get()},
+              .htm = htm_->backend() == htm::Backend::kOff ? nullptr : htm_.get(),
+              .version_ends = version_ends_.get()},
       schema_(options_, shared_, *region_, storage_ == nullptr ? nullptr : &storage_->manifest()),
       workers_(shared_, options.max_workers) {}
 

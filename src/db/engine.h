@@ -110,6 +110,7 @@ class Engine {
   memory::SlabPool slabs_;
   epoch::EpochManager epochs_;
   base::ThreadWaiter waiter_;
+  const std::unique_ptr<cc::tictoc::VersionEnds> version_ends_;  // none, unless Options::tictoc_history
   cc::Shared shared_;
   Schema schema_;
   Workers workers_;

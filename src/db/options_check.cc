@@ -26,6 +26,13 @@ Status check_protocol(const Options& options) {
   const auto refuse = [&](std::string_view why) {
     return Status(StatusCode::kInvalidArgument, fmt::format("Options::protocol is '{}', {}", options.protocol, why));
   };
+  for (const auto& [name, chosen] :
+       {std::pair("tictoc_no_wait", options.tictoc_no_wait), std::pair("tictoc_preempt", options.tictoc_preempt),
+        std::pair("tictoc_history", options.tictoc_history)}) {
+    if (chosen && options.protocol != cc::tictoc::TicToc::kName)
+      return refuse(
+          fmt::format("and Options::{} is on, which is an optimization of '{}'", name, cc::tictoc::TicToc::kName));
+  }
   if (options.htm != Htm::kOff && !cc::abilities_of(*number).commits_in_region)
     return refuse("which does not commit in HTM regions: leave Options::htm off");
   if (options.tid_source == TidSource::kGlobal && options.protocol != Options().protocol)

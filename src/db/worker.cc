@@ -47,7 +47,7 @@ Worker::~Worker() {
   if (core_ != nullptr) engine_->workers().give_back(core_);
 }
 
-Transaction Worker::begin() {
+Transaction Worker::begin(const TransactionOptions& options) {
   if (core_ == nullptr) [[unlikely]]
     return {};
   // From a wrong thread: a handle that every operation refuses, without touching the owner's state.
@@ -56,7 +56,7 @@ Transaction Worker::begin() {
   txn::Context* const context = context_for(*core_);
   if (context == nullptr) [[unlikely]]
     return {};
-  return {context, context->begin()};
+  return {context, context->begin(options)};
 }
 
 Snapshot Worker::snapshot() {
@@ -73,7 +73,7 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
   RunResult result;
   for (;;) {
     ++result.attempts;
-    Transaction transaction = begin();
+    Transaction transaction = begin(policy.transaction);
     body(transaction);
     result.reason = transaction.aborted();
     if (result.reason == AbortReason::kNone) {

@@ -8,10 +8,11 @@
 
 namespace granary::txn {
 
-std::uint64_t Context::begin() {
+std::uint64_t Context::begin(const TransactionOptions& options) {
   slot_.revoked.store(false, std::memory_order_relaxed);
   epoch_ = worker_.shared().epochs.enter(slot_);
   state_ = State::kOpen;
+  execution_.local().sets().isolation = options.isolation;
   doom_ = AbortReason::kNone;
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
     configuration_ = fence->number();

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include <granary/isolation.h>
 #include <granary/outcome.h>
 #include <granary/transaction.h>
 
@@ -46,7 +47,7 @@ class Context final : private Life {
   SnapshotContext& snapshot() { return snapshot_; }
 
   /// Opens a transaction and returns its serial.
-  std::uint64_t begin();
+  std::uint64_t begin(const TransactionOptions& options);
   GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
     const Outcome admitted = admit(serial, table, key);
     if (admitted != Outcome::kOk) [[unlikely]]

@@ -86,8 +86,10 @@ TEST(Run, AHashIndexRunsAndVerifies) {
 }
 
 TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
-  for (const char* flags : {"--mix=high", "--mix=high --index=hash --protocol=tictoc", "--mix=f --ops=3",
-                            "--mix=a --fields=4", "--mix=medium --ops=5 --fields=1 --variant=key-value"}) {
+  for (const char* flags :
+       {"--mix=high", "--mix=high --index=hash --protocol=tictoc", "--mix=f --ops=3", "--mix=a --fields=4",
+        "--mix=high --isolation=snapshot", "--mix=high --isolation=repeatable_read --protocol=tictoc",
+        "--mix=medium --ops=5 --fields=1 --variant=key-value"}) {
     const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --verify ") + flags + kTiny);
     ASSERT_TRUE(json.is_object()) << flags;
     EXPECT_TRUE(json["granary"]["repeats"][0]["verified"]) << flags;

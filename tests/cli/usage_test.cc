@@ -124,6 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --mix=e --ops=4", "--mix=e: inserts and scans are transactions of one operation"},
         Mistake{"bench ycsb --fields=7", "--fields=7: a value of 100 bytes is not divided into so many fields"},
         Mistake{"bench ycsb --mix=high --keys=50", "--keys=50: transactions of 16 operations on distinct keys need"},
+        Mistake{"bench kv --isolation=snapshot", "--isolation=snapshot: the bare index has no transactions"},
         Mistake{"bench ycsb --scan_length=5", "--scan_length: mix silo does not scan; use --mix=e"},
         Mistake{"bench tatp --distributed_percent=5",
                 "--distributed_percent: one partition has no others; use --partitions=2 or more"},

@@ -195,6 +195,13 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
 
 TEST(RandomInterleaving, IsSerializable) { expect_serializable(manual_options()); }
 
+TEST(RandomInterleaving, IsSerializableWithTicTocsOptimizations) {
+  if (asked_protocol.name != "tictoc") GTEST_SKIP() << "another protocol";
+  Options options = manual_options();
+  options.tictoc_no_wait = options.tictoc_preempt = options.tictoc_history = true;
+  expect_serializable(options);
+}
+
 TEST(RandomInterleaving, IsSerializableWithRegions) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
   const WithRegions able;

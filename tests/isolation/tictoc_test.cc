@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "src/base/test_hooks.h"
 #include "tests/isolation/isolation_test.h"
 #include "tests/support/at_sync_point.h"
 
@@ -21,7 +22,7 @@ Options tictoc_options() {
 
 class TicToc : public testing::Test {
  protected:
-  TicToc() {
+  explicit TicToc(const Options& options = tictoc_options()) : db_(4, options) {
     db_.put(table_, "x", "old");
     db_.put(table_, "gone", "old");
     write_rows_of_this_epoch();
@@ -63,7 +64,7 @@ class TicToc : public testing::Test {
     for (int i = 0; i < 100; ++i) db_.put(table_, "hot", std::to_string(i));
   }
 
-  ManualDatabase db_{4, tictoc_options()};
+  ManualDatabase db_;
   Table table_ = db_->create_table("rows").value();
 };
 
@@ -83,6 +84,107 @@ TEST_F(TicToc, ReadsOldVersionsOfOneTime) {
   db_.put(table_, "x", "new");
   EXPECT_EQ(get(reader, "r"), "old");
   EXPECT_TRUE(commits(reader)) << "both were the latest at the end of the epoch before";
+}
+
+// --- the optimizations of the paper's section 5 ---
+
+Options with(bool Options::*optimization) {
+  Options options = tictoc_options();
+  options.*optimization = true;
+  return options;
+}
+
+/// The paper's Figure 3. R extends the version that A has read to a late time, and W ends it behind that; A's own time is in between.
+class TicTocHistory : public TicToc {
+ protected:
+  explicit TicTocHistory(const Options& options = with(&Options::tictoc_history)) : TicToc(options) {
+    db_.put(table_, "x", "old");
+    for (int i = 0; i < 10; ++i) db_.put(table_, "mid", "1");
+  }
+  /// Whether A commits at the time of this key.
+  bool commits_at_time_of(std::string_view key) {
+    Transaction a = db_.begin(), r = db_.begin();
+    EXPECT_EQ(get(a, "x"), "old");
+    see_late(r, "x");
+    EXPECT_TRUE(commits(r));
+    db_.put(table_, "x", "new");
+    for (int i = 0; key == "later" && i < 200; ++i) db_.put(table_, key, "1");
+    get(a, key);
+    EXPECT_EQ(a.put(table_, "a", "1"), Outcome::kOk);
+    return commits(a);
+  }
+};
+class TicTocWithoutHistory : public TicTocHistory {
+ protected:
+  TicTocWithoutHistory() : TicTocHistory(tictoc_options()) {}
+};
+TEST_F(TicTocHistory, AReadHoldsUntilItsVersionEnded) { EXPECT_TRUE(commits_at_time_of("mid")); }
+TEST_F(TicTocHistory, AReadDoesNotHoldLonger) { EXPECT_FALSE(commits_at_time_of("later")); }
+TEST_F(TicTocWithoutHistory, ItIsNotKnownWhenAVersionEnded) { EXPECT_FALSE(commits_at_time_of("mid")); }
+
+/// How many records it has claimed that will fail because of what it has read.
+int claimed_in_vain(ManualDatabase& db, const Table& table) {
+  Transaction t = db.begin();
+  std::string value;
+  EXPECT_EQ(t.get(table, "x", value), Outcome::kOk);
+  db.put(table, "x", "new");
+  db.put(table, "y", "new");
+  EXPECT_EQ(t.get(table, "y", value), Outcome::kOk);
+  EXPECT_EQ(t.put(table, "a", "1"), Outcome::kOk);
+  int claimed = 0;
+  base::set_sync_hook([&](std::string_view point) { claimed += point == "commit.locked_one" ? 1 : 0; });
+  EXPECT_EQ(t.commit().reason, AbortReason::kReadChanged);
+  base::set_sync_hook({});
+  return claimed;
+}
+class TicTocPreempt : public TicToc {
+ protected:
+  TicTocPreempt() : TicToc(with(&Options::tictoc_preempt)) {}
+};
+TEST_F(TicTocPreempt, NothingIsClaimedInVain) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  EXPECT_EQ(claimed_in_vain(db_, table_), 0);
+}
+TEST_F(TicToc, TheReadsAreLookedAtBehindTheClaims) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  EXPECT_EQ(claimed_in_vain(db_, table_), 1);
+}
+
+/// While W holds a record, who wants two others and then this one lets the two go between its attempts, so that another may have them.
+class TicTocNoWait : public TicToc {
+ protected:
+  TicTocNoWait() : TicToc(with(&Options::tictoc_no_wait)) {}
+};
+TEST_F(TicTocNoWait, HoldsNothingWhileItWaits) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  for (const char* key : {"a", "b"}) db_.put(table_, key, "0");
+  Transaction w = db_.begin(), t = db_.begin();
+  EXPECT_EQ(w.put(table_, "b", "w"), Outcome::kOk);
+  EXPECT_EQ(t.put(table_, "a", "t"), Outcome::kOk);
+  EXPECT_EQ(t.put(table_, "b", "t"), Outcome::kOk);
+  int claims_of_a = 0;
+  bool waits = false;
+  base::set_sync_hook([&](std::string_view point) {
+    if (waits) {
+      claims_of_a += point == "commit.locked_one" ? 1 : 0;
+    } else if (point == "commit.locked") {
+      waits = true;
+      EXPECT_EQ(t.commit().reason, AbortReason::kWriteLocked);
+      waits = false;
+    }
+  });
+  EXPECT_TRUE(commits(w));
+  base::set_sync_hook({});
+  EXPECT_TRUE(claims_of_a == 0 || claims_of_a > 100) << "it claims a, if that comes first, in each of its attempts";
+}
+
+TEST_F(TicToc, OptimizationsAreRefusedWithAnotherProtocol) {
+  Options options = manual_options();
+  options.protocol = "silo";
+  options.tictoc_history = true;
+  const auto opened = Database::open(options);
+  EXPECT_EQ(opened.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(opened.status().message().find("tictoc_history"), std::string::npos) << opened.status().message();
 }
 
 TEST_F(TicToc, AWriterIsBehindThoseWhoHaveReadWhatItOverwrites) {

@@ -46,7 +46,7 @@ class ManualDatabase {
   }
 
   /// Begins a transaction of each worker in turn.
-  Transaction begin() { return worker(turn_++).begin(); }
+  Transaction begin(const TransactionOptions& options = {}) { return worker(turn_++).begin(options); }
   Snapshot snapshot() { return worker(turn_++).snapshot(); }
 
   /// Runs alone and must commit.

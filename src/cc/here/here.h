@@ -125,18 +125,15 @@ class Here {
   /// Claims in the order of addresses, so that transactions that wait for each other's claims never form a cycle. Of an abort none is left.
   [[gnu::always_inline]] AbortReason lock() {
     if (base::injected("install-before-locks")) install_unlocked();
+    if constexpr (StampsReads<P>) {
+      if (const AbortReason no = P::foresee(access_, worker_); failed(no)) return no;
+    }
     std::vector<LockEntry>& locks = access_.locks;
     for (WriteEntry& write : writes()) locks.push_back({write.record, &write});
     if (locks.size() > 1)
       std::sort(locks.begin(), locks.end(), [](const LockEntry& a, const LockEntry& b) { return a.record < b.record; });
-    for (std::size_t i = 0; i < locks.size(); ++i) {
-      const AbortReason reason = P::claim(*locks[i].record, worker_);
-      if (failed(reason)) [[unlikely]] {
-        give_back(i);
-        return reason;
-      }
-      base::sync_point("commit.locked_one");
-    }
+    if (const AbortReason no = claim_all_in_turns(); failed(no)) [[unlikely]]
+      return no;
     // Each record once: Claims, which validation asks, finds them by address.
     base::debug_invariant("I14", [&] {
       const auto wrong = [](const LockEntry& a, const LockEntry& b) { return a.record >= b.record; };
@@ -176,10 +173,37 @@ class Here {
     give_back(access_.locks.size());
   }
 
+ protected:
+  AccessSet& access_;
+  WorkerState& worker_;
+
  private:
   std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
   void give_back(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) P::give_back(*access_.locks[i].record);
+  }
+
+  [[gnu::always_inline]] AbortReason claim_all() {
+    const std::vector<LockEntry>& locks = access_.locks;
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+      const AbortReason reason = P::claim(*locks[i].record, worker_);
+      if (failed(reason)) [[unlikely]] {
+        give_back(i);
+        return reason;
+      }
+      base::sync_point("commit.locked_one");
+    }
+    return AbortReason::kNone;
+  }
+  [[gnu::always_inline]] AbortReason claim_all_in_turns() {
+    AbortReason reason = claim_all();
+    if constexpr (StampsReads<P>) {
+      for (std::uint32_t turn = 0; failed(reason) && P::claims_again(reason, worker_, turn); ++turn) {
+        worker_.waiter->pause(turn);
+        reason = claim_all();
+      }
+    }
+    return reason;
   }
 
   /// An injected bug: makes the first write visible before any lock is held.
@@ -190,8 +214,6 @@ class Here {
       base::copy_to_shared(write.record->value_words(), write.value.data(), write.value.size());
   }
 
-  AccessSet& access_;
-  WorkerState& worker_;
   TidWord tid_ = 0;
   std::size_t prepared_ = 0;  // writes
 };

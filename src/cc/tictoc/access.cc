@@ -5,6 +5,7 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/lock_record.h"
 #include "src/cc/tictoc/tictoc.h"
+#include "src/cc/tictoc/version_ends.h"
 
 namespace granary::cc::tictoc {
 namespace {
@@ -62,7 +63,8 @@ StableRead TicToc::look(const Record& record, const WorkerState& worker, TidWord
 
 /// The fetch-or comes behind the lock: nobody raises the rts from then on, so what stamp() finds in the word is the last.
 AbortReason TicToc::claim(Record& record, const WorkerState& worker) {
-  const AbortReason reason = lock_record(record, worker);
+  const bool waits = !worker.shared.settings.claim_without_waiting;
+  const AbortReason reason = lock_record(record, worker, waits ? base::kBoundedPauses : 1);
   if (reason != AbortReason::kNone) return reason;
   if (!base::injected("tictoc-no-freeze")) base::fetch_or_word(&record.size_word, record::kFrozen);
   return AbortReason::kNone;
@@ -80,6 +82,9 @@ void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
   base::debug_invariant("I28",
                         [&] { return tid > record::rts_of(base::load_word(&size_word), record::epoch_of(tid)); });
   base::store_word(&size_word, record::with_rts(base::load_word(&size_word), tid));
+  // Before the new version can be seen, so that who finds it finds this, too.
+  if (VersionEnds* const ends = worker.shared.version_ends; ends != nullptr)
+    ends->note(write.record, record::unlocked(write.record->tid(std::memory_order_relaxed)), tid);
   cc::install(write, worker, tid, period);
 }
 

@@ -28,8 +28,15 @@ struct TicToc {
                                  const WorkerState& worker, TidWord& rts);
   static record::StableRead look(const Record& record, const WorkerState& worker, TidWord& rts);
 
+  /// Why the transaction must fail, as far as that can be told before it claims anything (5.2); only if Options::tictoc_preempt.
+  static AbortReason foresee(const AccessSet& access, const WorkerState& worker);
   /// Takes the lock bit and freezes the rts.
   static AbortReason claim(Record& record, const WorkerState& worker);
+  /// After a claim that failed, when all have been given back: whether to claim all anew (5.1).
+  static bool claims_again(AbortReason reason, const WorkerState& worker, std::uint32_t turn) {
+    return reason == AbortReason::kWriteLocked && worker.shared.settings.claim_without_waiting &&
+           turn < base::kBoundedPauses;
+  }
   static void give_back(Record& record);
 
   /// Whether the version that was read is valid until the moment, or could be made so (the paper's Algorithm 5).

@@ -6,6 +6,7 @@
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/tictoc/tictoc.h"
+#include "src/cc/tictoc/version_ends.h"
 
 namespace granary::cc::tictoc {
 namespace {
@@ -39,7 +40,32 @@ TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epo
   return before + kOne;
 }
 
+/// Whether the version that was read is known to have been the latest until after the moment, though it is not any more.
+bool ended_behind(const ReadEntry& read, const Moment& moment, const WorkerState& worker) {
+  const VersionEnds* const ends = worker.shared.version_ends;
+  if (ends == nullptr) return false;
+  const TidWord end = ends->end_of(read.record, read.tid);
+  return end > moment.stamp || (end != 0 && base::injected("tictoc-any-end"));
+}
+
 }  // namespace
+
+/// What a write will need at least, by words that may still grow: the stamp is not before the moment that is reckoned here.
+AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) {
+  if (!worker.shared.settings.look_before_claiming || access.isolation != Isolation::kSerializable)
+    return AbortReason::kNone;
+  const epoch::Epoch epoch = worker.shared.epochs.current();
+  Moment moment{.epoch = epoch, .stamp = std::max(greatest_read(access), record::make_tid(epoch, 1))};
+  for (const WriteEntry& write : access.writes.entries()) {
+    const TidWord rts = record::rts_of(base::load_word(&write.record->size_word), epoch);
+    moment.stamp = std::max({moment.stamp, record::tid_of(write.record->tid()) + kOne, rts + kOne});
+  }
+  for (const ReadEntry& read : access.reads) {
+    if (read.rts >= moment.stamp || record::unlocked(read.record->tid()) == read.tid) continue;
+    if (!ended_behind(read, moment, worker)) return AbortReason::kReadChanged;
+  }
+  return AbortReason::kNone;
+}
 
 /// The floor (E, 1) keeps epochs in the serial order in both directions: with a time of an earlier epoch, a transaction could be serial
 /// before one that a snapshot, or a durable epoch, does not include.
@@ -65,7 +91,8 @@ AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, cons
     const epoch::Epoch epoch = worker.shared.epochs.current();
     const TidWord tid = read.record->tid();
     if (!base::injected("tictoc-extends-blindly")) {
-      if (record::unlocked(tid) != read.tid) return AbortReason::kReadChanged;
+      if (record::unlocked(tid) != read.tid)
+        return ended_behind(read, moment, worker) ? AbortReason::kNone : AbortReason::kReadChanged;
       if (record::is_locked(tid)) return claims.has(read.record) ? AbortReason::kNone : AbortReason::kReadLocked;
     }
     // Nobody overwrites it before (E, 1), E being at least the transaction's.
