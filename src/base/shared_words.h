@@ -50,6 +50,12 @@ inline std::uint64_t fetch_or_word(std::uint64_t* word, std::uint64_t bits) {
   return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_acq_rel);
 }
 
+/// Keeps only these bits. Release (a full fence on x86-64).
+inline void fetch_and_word(std::uint64_t* word, std::uint64_t bits) {
+  const lines::Store seen(word);
+  std::atomic_ref<std::uint64_t>(*word).fetch_and(bits, std::memory_order_acq_rel);
+}
+
 /// Two neighbouring words; acquire_loads() must follow before what depends on their order. Not under ThreadSanitizer.
 inline __m128i load_two_words(const void* words) { return _mm_loadu_si128(static_cast<const __m128i*>(words)); }
 /// Two neighbouring words; a release store must follow. Not under ThreadSanitizer.

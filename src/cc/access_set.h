@@ -108,12 +108,19 @@ struct LockEntry {
   WriteEntry* write;
 };
 
+/// What a transaction holds that locks records as it goes (two_pl/).
+struct HeldLocks {
+  std::uint64_t owner = 0;       ///< two_pl::OwnerSet, of one; 0 until the first lock
+  std::vector<Record*> records;  ///< each once
+};
+
 struct AccessSet {
   Isolation isolation = Isolation::kSerializable;  ///< the open transaction's, set when it begins
   std::vector<ReadEntry> reads;
   NodeSet<Place> nodes;
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< the commit's own: the writes sorted by record
+  HeldLocks held;                ///< given back behind the end, before clear()
 
   void clear() {
     reads.clear();

@@ -120,7 +120,7 @@ template <Protocol P>
     const epoch::Epoch epoch = worker.shared.epochs.current();
     return {.reason = check_read_again(access), .epoch = epoch};
   }
-  if (only_reads) {
+  if (only_reads || LocksRecords<P>) {
     Nowhere nowhere;
     return commit<P>(access, worker, nowhere, EveryRight());
   }

@@ -53,10 +53,10 @@ concept Protocol = requires(Record& record, std::span<char> buffer, const ReadEn
   /// Copies the latest version of a record, whose key has so many bytes, or only looks at it. The TID word that was seen is what the
   /// transaction remembers, with the version's rts, which a protocol that has none leaves alone (ReadEntry). Waits a bounded while for
   /// whoever changes the record.
-  { P::read(record, tid, buffer, worker, rts) } -> std::same_as<record::StableRead>;
-  { P::look(record, worker, rts) } -> std::same_as<record::StableRead>;
+  { P::read(record, tid, buffer, worker, access, rts) } -> std::same_as<record::StableRead>;
+  { P::look(record, worker, access, rts) } -> std::same_as<record::StableRead>;
   /// Claims a record that will be written, waiting a bounded while; and gives it back unchanged.
-  { P::claim(record, worker) } -> std::same_as<AbortReason>;
+  { P::claim(record, worker, access) } -> std::same_as<AbortReason>;
   { P::give_back(record) } -> std::same_as<void>;
   /// Whether what was read of a local record still holds, at the serialization point.
   { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
@@ -85,6 +85,13 @@ concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, Worke
   { P::claims_again(AbortReason{}, worker, std::uint32_t{}) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
   { P::before_nodes(worker, moment) } -> std::same_as<void>;
+};
+
+/// A protocol whose reads lock what they read, until the transaction ends.
+template <typename P>
+concept LocksRecords = Protocol<P> && requires(HeldLocks& held) {
+  /// Gives back all of it: called in the transaction's epoch, when nothing more can become of it.
+  { P::let_go(held) } -> std::same_as<void>;
 };
 
 /// A protocol that also knows shared records, which other nodes reach: whether what was read of one still holds.

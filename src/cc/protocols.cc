@@ -33,6 +33,18 @@ AbortReason validate(const AccessSet& access, WorkerState& worker) {
   });
 }
 
+void let_go(AccessSet& access, WorkerState& worker) {
+  Protocols::with(worker.protocol, [&]<Protocol P> {
+    if constexpr (LocksRecords<P>) P::let_go(access.held);
+  });
+}
+
+void retire_owner(AccessSet& access, WorkerState& worker) {
+  if (access.held.owner == 0) return;
+  worker.shared.owners.give_back(access.held.owner);
+  access.held.owner = 0;
+}
+
 bool may_leave_index(Record& record, const WorkerState& worker) {
   return Protocols::with(worker.protocol, [&]<Protocol P> { return P::may_leave_index(record, worker); });
 }

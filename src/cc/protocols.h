@@ -14,6 +14,7 @@
 #include "src/cc/protocol.h"
 #include "src/cc/silo/silo.h"
 #include "src/cc/tictoc/tictoc.h"
+#include "src/cc/two_pl/two_pl.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc {
@@ -40,7 +41,7 @@ struct Registry {
 };
 
 /// The registry of this build has all guests. The first is the default.
-using Protocols = Registry<silo::Silo, tictoc::TicToc>;
+using Protocols = Registry<silo::Silo, tictoc::TicToc, two_pl::NoWait, two_pl::DeadlockDetect>;
 
 /// These tell what a protocol can do besides transactions of local tables, which all protocols can run.
 struct Abilities {
@@ -49,23 +50,37 @@ struct Abilities {
   /// A transaction that begins when another one has committed is serial behind it, and has a greater TID if both are of one worker. If
   /// this is false, only their epochs are in that order.
   bool in_real_time = false;
+  bool locks_reads =
+      false;  ///< a record that is read cannot be written until the reader has ended, nor one that is written be read
+  std::uint32_t workers = 0;  ///< so many at most; 0: as many as there may be anyway
 };
 /// Returns the abilities of the protocol with this number.
 inline Abilities abilities_of(std::uint8_t protocol) {
   return Protocols::with(protocol, []<Protocol P> {
     return Abilities{
-        .reaches_shared = ReachesShared<P>, .commits_in_region = CommitsInRegion<P>, .in_real_time = !P::kStampsFirst};
+        .reaches_shared = ReachesShared<P>,
+        .commits_in_region = CommitsInRegion<P>,
+        .in_real_time = !P::kStampsFirst,
+        .locks_reads = LocksRecords<P>,
+        .workers = LocksRecords<P> ? two_pl::kOwners : 0,
+    };
   });
 }
 
 /// These read a record, or look at it, as the worker's protocol does (Protocol::read, Protocol::look).
-inline record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
-                               const WorkerState& worker, TidWord& rts) {
-  return Protocols::with(worker.protocol, [&]<Protocol P> { return P::read(record, key_bytes, buffer, worker, rts); });
+inline record::StableRead read(Record& record, std::size_t key_bytes, std::span<char> buffer, WorkerState& worker,
+                               AccessSet& access, TidWord& rts) {
+  return Protocols::with(worker.protocol,
+                         [&]<Protocol P> { return P::read(record, key_bytes, buffer, worker, access, rts); });
 }
-inline record::StableRead look(const Record& record, const WorkerState& worker, TidWord& rts) {
-  return Protocols::with(worker.protocol, [&]<Protocol P> { return P::look(record, worker, rts); });
+inline record::StableRead look(Record& record, WorkerState& worker, AccessSet& access, TidWord& rts) {
+  return Protocols::with(worker.protocol, [&]<Protocol P> { return P::look(record, worker, access, rts); });
 }
+
+/// Gives back the locks of a transaction that has ended, if its protocol locks what it reads.
+void let_go(AccessSet& access, WorkerState& worker);
+/// The same for good: the context will run no transaction for a while, and others may be owners of locks in its place.
+void retire_owner(AccessSet& access, WorkerState& worker);
 
 /// Commits a transaction of a database that is no node of a cluster, or aborts it (commit.h).
 CommitOutcome commit(AccessSet& access, WorkerState& worker);

@@ -20,6 +20,8 @@
 #include "src/base/waiter.h"
 #include "src/cc/index.h"
 #include "src/cc/node_times.h"
+#include "src/cc/timed_work.h"
+#include "src/cc/two_pl/owners.h"
 #include "src/epoch/epoch.h"
 #include "src/epoch/limbo.h"
 #include "src/log/log.h"
@@ -73,6 +75,7 @@ struct Shared {
   MemoryRelief relief = {};
   const base::TickMeter meter = {};  ///< by which transactions are timed
   NodeTimes node_times = {};
+  two_pl::Owners owners = {};
   tictoc::VersionEnds* version_ends = nullptr;  ///< of a database with Options::tictoc_history
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
@@ -133,7 +136,8 @@ struct WorkerState {
   /// Of a worker of a cluster: cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by who
   /// gives the worker its reach; none, or empty: no node comes back while others serve.
   const std::function<bool(membership::NodeId)>* comes_back = nullptr;
-  base::Waiter* waiter;  ///< how this worker waits: a worker of fibers lets the others run
+  TimedWork* timed = nullptr;  ///< none, unless somebody measures
+  base::Waiter* waiter;        ///< how this worker waits: a worker of fibers lets the others run
   memory::SlabCache slabs;
   NodeMemory nodes;
   log::Ring* ring = nullptr;               ///< this worker's, if there is a log

@@ -17,6 +17,12 @@
 namespace granary::db {
 namespace {
 
+/// How many workers there may be: fewer than the option says, if each must be told from the others in a record's lock.
+std::uint32_t most_workers(const Options& options) {
+  const std::uint32_t most = cc::abilities_of(cc::Protocols::number_of(options.protocol).value()).workers;
+  return most == 0 ? options.max_workers : std::min(most, options.max_workers);
+}
+
 /// The part of the memory limit that only deletions may use.
 constexpr std::uint64_t kReserveShare = 32;
 /// The part that is left of it while stored data are loaded, so that a full database that was opened can delete.
@@ -104,7 +110,7 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
               .htm = htm_->backend() == htm::Backend::kOff ? nullptr : htm_.get(),
               .version_ends = version_ends_.get()},
       schema_(options_, shared_, *region_, storage_ == nullptr ? nullptr : &storage_->manifest()),
-      workers_(shared_, options.max_workers) {}
+      workers_(shared_, most_workers(options)) {}
 
 Engine::~Engine() {
   const Status closed = close();

@@ -35,7 +35,7 @@ Status check_protocol(const Options& options) {
   }
   if (options.htm != Htm::kOff && !cc::abilities_of(*number).commits_in_region)
     return refuse("which does not commit in HTM regions: leave Options::htm off");
-  if (options.tid_source == TidSource::kGlobal && options.protocol != Options().protocol)
+  if (options.tid_source == TidSource::kGlobal && !cc::abilities_of(*number).in_real_time)
     return refuse("which computes its TIDs from what a transaction has read: Options::tid_source cannot be kGlobal");
   return {};
 }

@@ -17,8 +17,9 @@ Result<txn::WorkerCore*> Workers::take() {
     return worker;
   }
   if (all_.size() >= most_) {
-    return Status(StatusCode::kResourceExhausted,
-                  fmt::format("all {} workers are registered (Options::max_workers)", most_));
+    return Status(
+        StatusCode::kResourceExhausted,
+        fmt::format("all {} workers are registered (Options::max_workers, or what Options::protocol allows)", most_));
   }
   auto worker = std::make_unique<txn::WorkerCore>(static_cast<std::uint32_t>(all_.size()), shared_);
   if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;

@@ -23,6 +23,8 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
 }
 
 inline void Context::release(bool over) {
+  if (cc::AccessSet& access = execution_.local().sets(); !access.held.records.empty()) [[unlikely]]
+    cc::let_go(access, worker_.state());
   execution_.local().clear();
   RemoteAccess* const remote = execution_.remote();
   const bool untidy = remote != nullptr && remote->end(over);
@@ -132,6 +134,7 @@ void Context::end() {
     undo(/*over=*/true);
     worker_.counters().count_abort(AbortReason::kUser);
   }
+  cc::retire_owner(execution_.local().sets(), worker_.state());
   snapshot_.end();
   state_ = State::kIdle;
   ++serial_;  // handles that are still around find their transaction finished

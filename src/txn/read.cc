@@ -27,6 +27,7 @@ Outcome LocalAccess::note_node(cc::Place place, cc::Version version) {
 
 /// The record the tree has for the key; if none, the miss is noted in the node set (Silo 4.6).
 Record* LocalAccess::find(TableCore& table, std::string_view key) {
+  const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) [[unlikely]]
     access_.nodes.note(at.place, at.version);
@@ -45,7 +46,7 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
       return own->remove ? GetResult{Outcome::kNotFound, 0} : copy_out(own->value, buffer);
     cc::TidWord rts = 0;
-    const record::StableRead seen = cc::read(*record, key.size(), buffer, worker_.state(), rts);
+    const record::StableRead seen = cc::read(*record, key.size(), buffer, worker_.state(), access_, rts);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = lookups_.place(table.index(), key) = find(table, key);
       continue;
@@ -80,7 +81,10 @@ Outcome LocalAccess::get(TableCore& table, std::string_view key, std::string& va
 /// First all searches, then all reads: the misses on the records of one table overlap with the searches in the next.
 Outcome LocalAccess::get_together(const LocalGets& gets) {
   LocalGets::Found found;
-  gets.find(found);
+  {
+    const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
+    gets.find(found);
+  }
   const std::uint64_t serial = life_.serial();
   for (std::size_t i = 0; i < gets.size(); ++i) {
     MultiGet& get = gets[i];

@@ -39,6 +39,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
   for (bool made_room = false;; made_room = true) {
     if (Record* const record = table.make_record(state, key, value.size()); record != nullptr) [[likely]] {
       bool phantom = false;
+      const cc::IndexTime time(state.timed, state.shared.meter);
       const cc::Inserted result =
           table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()),
                                          [&](const auto& change) { phantom |= !access_.nodes.note_change(change); });
@@ -74,6 +75,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
     if (record == nullptr) {
       const bool expects_none = rule.if_there != Outcome::kOk;
       if (!expects_none) {
+        const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
         const cc::Lookup at = index.find(key);
         if (at.value == 0 && rule.if_missing != Outcome::kOk) {
           const Outcome noted = note_node(at.place, at.version);
@@ -95,7 +97,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, rule);
     if (rule.looks()) {
       cc::TidWord rts = 0;
-      const record::StableRead seen = cc::look(*record, worker_.state(), rts);
+      const record::StableRead seen = cc::look(*record, worker_.state(), access_, rts);
       if (seen.state == ReadState::kBusy) [[unlikely]]
         break;
       if (seen.state == ReadState::kReplaced) [[unlikely]] {

@@ -30,7 +30,7 @@ TEST(BadOptions, EachIsRefusedByName) {
   expect_error(open([](Options& o) { o.prefault_bytes = std::uint64_t{1} << 50; }), StatusCode::kResourceExhausted,
                "prefault_bytes");
   expect_error(open([](Options& o) { o.protocol = "two_pl"; }), kInvalid,
-               "Options::protocol is 'two_pl'; expected silo or tictoc");
+               "Options::protocol is 'two_pl'; expected silo or tictoc or no_wait or dl_detect");
   expect_error(open([](Options& o) { o.log_directories = {"/tmp"}; }), kInvalid, "need Options::directory");
 }
 

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -88,6 +89,9 @@ Options options_of(const Flags& flags) {
   Options options;
   options.directory = flags.text("directory");
   options.reliable_directory = flags.text("rings");
+  // Another one in each life: all write the same log, and open what another one has left.
+  constexpr std::array kProtocols{"silo", "tictoc", "no_wait", "dl_detect"};
+  options.protocol = kProtocols.at(flags.number("protocol", 0));
   options.loggers = static_cast<std::uint32_t>(flags.number("loggers", 1));
   options.ring_bytes = flags.number("ring_bytes", options.ring_bytes);
   options.log_segment_bytes = flags.number("segment_bytes", options.log_segment_bytes);

@@ -160,7 +160,7 @@ void Round::draw_options() {
   };
   const bool fills = mode_.strike == Strike::kFill;
   options_ = {number("row_bytes", fills ? 20000 : one_of({40, 2000, 2000})), number("in_flight", one_of({8, 64, 512})),
-              number("seed", random_.next() >> 8)};
+              number("seed", random_.next() >> 8), number("protocol", random_.below(4))};
   if (chance(0.5)) options_.push_back(number("checkpoint_us", one_of({200, 3000, 20000})));
   alone_ = defaults || loggers == 1;
   if (defaults) return;

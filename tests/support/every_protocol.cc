@@ -23,8 +23,11 @@ class NextProtocol final : public testing::EmptyTestEventListener {
   protocols_in_turn.clear();
   for (std::size_t i = 0; i < cc::Protocols::kNames.size(); ++i) {
     const cc::Abilities abilities = cc::abilities_of(static_cast<std::uint8_t>(i));
-    protocols_in_turn.push_back({std::string(cc::Protocols::kNames[i]), abilities.reaches_shared,
-                                 abilities.commits_in_region, abilities.in_real_time});
+    protocols_in_turn.push_back({.name = std::string(cc::Protocols::kNames[i]),
+                                 .reaches_shared = abilities.reaches_shared,
+                                 .commits_in_region = abilities.commits_in_region,
+                                 .locks_reads = abilities.locks_reads,
+                                 .in_real_time = abilities.in_real_time});
   }
   return true;
 }();

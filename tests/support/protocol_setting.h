@@ -14,12 +14,16 @@ struct TestedProtocol {
   std::string name;
   bool reaches_shared = true;
   bool commits_in_region = true;
+  bool locks_reads = false;
   bool in_real_time = true;  ///< within an epoch, too: who begins when another has committed is serial behind it
 };
 
 inline TestedProtocol asked_protocol{Options().protocol};  // written between tests only
 // Written before main(), which leaves out what cannot do what the program's arguments ask for, and repeats all tests for each.
 inline std::vector<TestedProtocol> protocols_in_turn{asked_protocol};
+
+/// Set by optimistic_only.cc, before main().
+inline bool optimistic_only = false;
 
 /// While one lives, databases have the default protocol if the asked one cannot do something: for tests of what not every protocol can.
 /// Made before the database.

@@ -186,7 +186,7 @@ class Here {
   [[gnu::always_inline]] AbortReason claim_all() {
     const std::vector<LockEntry>& locks = access_.locks;
     for (std::size_t i = 0; i < locks.size(); ++i) {
-      const AbortReason reason = P::claim(*locks[i].record, worker_);
+      const AbortReason reason = P::claim(*locks[i].record, worker_, access_);
       if (failed(reason)) [[unlikely]] {
         give_back(i);
         return reason;

@@ -26,14 +26,14 @@ struct Silo {
   static constexpr bool kStampsFirst = false;
 
   static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
-                                 const WorkerState& worker, TidWord& /*rts*/) {
+                                 const WorkerState& worker, AccessSet&, TidWord& /*rts*/) {
     return record::read_record(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter);
   }
-  static record::StableRead look(const Record& record, const WorkerState& worker, TidWord& /*rts*/) {
+  static record::StableRead look(const Record& record, const WorkerState& worker, AccessSet&, TidWord& /*rts*/) {
     return record::read_record_tid(record, *worker.waiter);
   }
 
-  static AbortReason claim(Record& record, const WorkerState& worker) {
+  static AbortReason claim(Record& record, const WorkerState& worker, AccessSet&) {
     if (record::is_shared(&record)) [[unlikely]]
       return claim_shared(record::shared_of(record), worker);
     return lock_record(record, worker);

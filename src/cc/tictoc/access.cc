@@ -53,16 +53,16 @@ StableRead read_in_turns(const Record& record, std::span<char> buffer, bool copy
 }  // namespace
 
 StableRead TicToc::read(const Record& record, std::size_t /*key_bytes*/, std::span<char> buffer,
-                        const WorkerState& worker, TidWord& rts) {
+                        const WorkerState& worker, AccessSet&, TidWord& rts) {
   return read_in_turns(record, buffer, /*copy=*/true, worker, rts);
 }
 
-StableRead TicToc::look(const Record& record, const WorkerState& worker, TidWord& rts) {
+StableRead TicToc::look(const Record& record, const WorkerState& worker, AccessSet&, TidWord& rts) {
   return read_in_turns(record, {}, /*copy=*/false, worker, rts);
 }
 
 /// The fetch-or comes behind the lock: nobody raises the rts from then on, so what stamp() finds in the word is the last.
-AbortReason TicToc::claim(Record& record, const WorkerState& worker) {
+AbortReason TicToc::claim(Record& record, const WorkerState& worker, AccessSet&) {
   const bool waits = !worker.shared.settings.claim_without_waiting;
   const AbortReason reason = lock_record(record, worker, waits ? base::kBoundedPauses : 1);
   if (reason != AbortReason::kNone) return reason;

@@ -25,13 +25,13 @@ struct TicToc {
   static constexpr bool kStampsFirst = true;
 
   static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
-                                 const WorkerState& worker, TidWord& rts);
-  static record::StableRead look(const Record& record, const WorkerState& worker, TidWord& rts);
+                                 const WorkerState& worker, AccessSet& access, TidWord& rts);
+  static record::StableRead look(const Record& record, const WorkerState& worker, AccessSet& access, TidWord& rts);
 
   /// Why the transaction must fail, as far as that can be told before it claims anything (5.2); only if Options::tictoc_preempt.
   static AbortReason foresee(const AccessSet& access, const WorkerState& worker);
   /// Takes the lock bit and freezes the rts.
-  static AbortReason claim(Record& record, const WorkerState& worker);
+  static AbortReason claim(Record& record, const WorkerState& worker, AccessSet& access);
   /// After a claim that failed, when all have been given back: whether to claim all anew (5.1).
   static bool claims_again(AbortReason reason, const WorkerState& worker, std::uint32_t turn) {
     return reason == AbortReason::kWriteLocked && worker.shared.settings.claim_without_waiting &&

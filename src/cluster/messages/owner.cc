@@ -82,7 +82,7 @@ TableDescription Owner::description(const txn::TableCore& table) const {
 }
 
 /// The incarnation comes first: it is raised only after `latest` was cleared, which the read behind it would see.
-Owner::Look Owner::look(const Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+Owner::Look Owner::look(Record& record, std::string_view key, bool with_value, SeenRecord& seen,
                         std::span<const std::uint64_t> held) {
   const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
   if (is_held(record, held)) {
@@ -92,8 +92,8 @@ Owner::Look Owner::look(const Record& record, std::string_view key, bool with_va
     return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
   }
   record::TidWord rts = 0;
-  const record::StableRead read =
-      with_value ? cc::read(record, key.size(), buffer_, worker_.state(), rts) : cc::look(record, worker_.state(), rts);
+  const record::StableRead read = with_value ? cc::read(record, key.size(), buffer_, worker_.state(), access_, rts)
+                                             : cc::look(record, worker_.state(), access_, rts);
   if (read.state == ReadState::kReplaced) return Look::kReplaced;
   if (read.state == ReadState::kBusy)
     return cc::held_by_dead(&record, worker_.shared()) ? Look::kHeldByDead : Look::kBusy;
@@ -133,7 +133,7 @@ Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table->index().find(request.key);
-    const Record* record = record::record_of(at.value);
+    Record* record = record::record_of(at.value);
     if (record == nullptr && !request.make) {
       answer.missed = node(at.place, at.version);
       return Verdict::kDone;

@@ -8,6 +8,7 @@
 
 #include "src/base/arena.h"
 #include "src/base/waiter.h"
+#include "src/cc/access_set.h"
 #include "src/cc/index.h"
 #include "src/cluster/messages/requests.h"
 #include "src/memory/region.h"
@@ -65,7 +66,7 @@ class Owner {
   /// kDone for what was seen.
   static Verdict verdict_on(Look look);
   /// `held`: as Scan::held.
-  Look look(const cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+  Look look(cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,
             std::span<const std::uint64_t> held = {});
   /// Looks the key up: a record (kSeen), or the place where it is missed (`seen.offset` is 0, and `missed` is told).
   Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
@@ -83,6 +84,7 @@ class Owner {
   base::BriefWaiter brief_;  ///< other nodes wait for answers, too
   std::string buffer_;       ///< for values that may still prove torn
   std::string value_;        ///< that a snapshot has seen
+  cc::AccessSet access_;     ///< of no transaction: what is read here is the asker's to remember
   base::Arena memory_;       ///< for the bytes of the present answer
 };
 

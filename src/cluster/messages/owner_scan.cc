@@ -43,7 +43,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
   }
 
   /// False if there is nothing (any more), or the scan must end.
-  bool see(const Record* record, ScanEntry& entry) {
+  bool see(Record* record, ScanEntry& entry) {
     const Owner::Look look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record, held_);
     if (look == Owner::Look::kSeen) return true;
     SeenNode missed;

@@ -1,0 +1,53 @@
+#pragma once
+// The lock of two-phase locking, in the size word of a local record: 24 bits of size, one bit for each owner that holds it, and one that says
+// that its only holder may write.
+//
+// While that last bit is set, only its holder changes the word, so it may store the size without an atomic instruction (install.cc).
+// Otherwise the word changes by atomic instructions alone. Taking the lock is an acquire, and giving it back a release: who holds it next
+// sees what the holder before has done.
+
+#include <cstdint>
+
+#include "src/base/shared_words.h"
+#include "src/cc/two_pl/owners.h"
+#include "src/record/record.h"
+
+namespace granary::cc::two_pl {
+
+inline constexpr std::uint64_t kAlone = std::uint64_t{1} << 63;
+static_assert(record::kSizeBits + kOwners == 63);
+
+enum class Kind : std::uint8_t { kShared, kExclusive };
+
+constexpr std::uint64_t bits_of(OwnerSet owners) { return owners << record::kSizeBits; }
+constexpr OwnerSet holders_of(std::uint64_t word) { return (word & ~kAlone) >> record::kSizeBits; }
+
+/// Whether the owner has what it wants already.
+constexpr bool holds(std::uint64_t word, OwnerSet owner, Kind wanted) {
+  return (holders_of(word) & owner) != 0 && (wanted == Kind::kShared || (word & kAlone) != 0);
+}
+
+/// Who must give the lock back before the owner can have it; nobody, if it may be had now.
+constexpr OwnerSet in_the_way(std::uint64_t word, OwnerSet owner, Kind wanted) {
+  return wanted == Kind::kShared && (word & kAlone) == 0 ? 0 : holders_of(word) & ~owner;
+}
+
+/// The word with the lock given to the owner, too. Precondition: nobody is in the way.
+constexpr std::uint64_t taken_by(std::uint64_t word, OwnerSet owner, Kind wanted) {
+  return word | bits_of(owner) | (wanted == Kind::kExclusive ? kAlone : 0);
+}
+
+/// Whether the lock is that of a record that leaves its index: exclusive, and nobody's.
+constexpr bool is_closed(std::uint64_t word) { return (word & kAlone) != 0 && holders_of(word) == 0; }
+
+/// Gives back what the owner holds.
+inline void let_go(record::Record& record, OwnerSet owner) {
+  const std::uint64_t word = base::load_word(&record.size_word);
+  if ((word & kAlone) != 0) {
+    base::store_word(&record.size_word, word & record::kSizeMask);
+  } else {
+    base::fetch_and_word(&record.size_word, ~bits_of(owner));
+  }
+}
+
+}  // namespace granary::cc::two_pl

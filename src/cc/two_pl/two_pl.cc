@@ -1,0 +1,127 @@
+#include "src/cc/two_pl/two_pl.h"
+
+#include "src/base/check.h"
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/lock_record.h"
+
+namespace granary::cc::two_pl {
+namespace {
+
+using record::ReadState;
+using record::StableRead;
+
+/// Pauses after which a wait ends whatever comes: its holder may be of the same thread.
+constexpr std::uint32_t kPatience = 16 * base::kBoundedPauses;
+
+/// One attempt. `word` is the lock as it was seen; kBusy means that somebody is in the way.
+enum class Attempt : std::uint8_t { kHeld, kTaken, kChanged, kBusy };
+Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& word) {
+  word = base::load_word(&record.size_word);
+  if (holds(word, owner, wanted)) return Attempt::kHeld;
+  if (is_closed(word) || (in_the_way(word, owner, wanted) != 0 && !base::injected("two-pl-shares-everything")))
+    return Attempt::kBusy;
+  const bool first = (holders_of(word) & owner) == 0;
+  if (!base::compare_exchange_word(&record.size_word, word, taken_by(word, owner, wanted))) return Attempt::kChanged;
+  return first ? Attempt::kTaken : Attempt::kHeld;
+}
+
+bool ensure_owner(WorkerState& worker, HeldLocks& held) {
+  if (held.owner == 0) held.owner = worker.shared.owners.take();
+  return held.owner != 0;
+}
+
+AbortReason refused(Kind wanted) {
+  return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
+}
+
+/// Attempts until one succeeds or `gives_up(turn, word)` holds.
+template <typename GivesUp>
+AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
+  if (!ensure_owner(worker, held)) return refused(wanted);
+  for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
+    std::uint64_t word = 0;
+    const Attempt attempt = try_lock(record, wanted, held.owner, word);
+    if (attempt == Attempt::kTaken) held.records.push_back(&record);
+    if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
+    if (attempt == Attempt::kChanged) continue;
+    // A record that has left its index, or has been replaced, is nobody's to lock; its reader looks the key up again.
+    if (!record::is_latest(record.tid())) return AbortReason::kNone;
+    if (gives_up(word)) break;
+    worker.waiter->pause(turn);
+  }
+  return refused(wanted);
+}
+
+}  // namespace
+
+AbortReason AbortsAtOnce::lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held) {
+  return lock_until(record, wanted, worker, held, [](std::uint64_t word) { return !is_closed(word); });
+}
+
+AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held) {
+  Owners& owners = worker.shared.owners;
+  bool waited = false;
+  const AbortReason reason = lock_until(record, wanted, worker, held, [&](std::uint64_t word) {
+    waited = true;
+    const bool circle = owners.waits_in_circle(held.owner, in_the_way(word, held.owner, wanted)) &&
+                        !base::injected("two-pl-ignores-deadlock");
+    if (circle) base::sync_point("two_pl.circle");
+    return circle;
+  });
+  if (waited) owners.waits_no_more(held.owner);
+  return reason;
+}
+
+/// Its lock keeps all away who would change the record, but for the garbage collection, which takes the lock bit of an absent one for a moment.
+StableRead Common::read_locked(const Record& record, std::span<char> buffer, bool copy, WorkerState& worker) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const TidWord tid = record.tid();
+    if (record::is_locked(tid)) {
+      worker.waiter->pause(turn);
+      continue;
+    }
+    if (!record::is_latest(tid)) return {tid, ReadState::kReplaced};
+    if (record::is_absent(tid)) return {tid, ReadState::kMissing};
+    const auto size = static_cast<std::uint32_t>(record.size());
+    if (!copy) return {tid, ReadState::kValue, size};
+    if (size > buffer.size()) return {tid, ReadState::kTooSmall, size};
+    base::copy_from_shared(buffer.data(), record.value_words(), size);
+    base::sync_point("read.copied");
+    base::debug_invariant("I29", [&] { return record::unlocked(record.tid()) == tid; });
+    return {tid, ReadState::kValue, size};
+  }
+  return {};
+}
+
+AbortReason Common::claim_locked(Record& record, const WorkerState& worker) { return lock_record(record, worker); }
+
+/// A record that takes another one's place has got its lock with its size; the transaction holds that of the one before.
+void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
+  Record* const replacement = write.replacement;
+  base::debug_invariant("I29", [&] { return (base::load_word(&write.record->size_word) & kAlone) != 0; });
+  cc::install(write, worker, tid, period);
+  if (replacement == nullptr) return;
+  std::uint64_t& size_word = replacement->size_word;
+  base::store_word(&size_word, base::load_word(&size_word) & record::kSizeMask);
+}
+
+/// Whoever has read the absence holds the lock, and must find the record there when it looks again. The closed lock stays with the record,
+/// which is nobody's any more.
+bool Common::may_leave_index(Record& record, const WorkerState&) {
+  const std::uint64_t word = base::load_word(&record.size_word);
+  if (base::injected("two-pl-forgets-absence")) return true;
+  return holders_of(word) == 0 && base::compare_exchange_word(&record.size_word, word, word | kAlone);
+}
+
+void Common::let_go_last(HeldLocks& held) {
+  two_pl::let_go(*held.records.back(), held.owner);
+  held.records.pop_back();
+}
+
+void Common::let_go(HeldLocks& held) {
+  for (Record* const record : held.records) two_pl::let_go(*record, held.owner);
+  held.records.clear();
+}
+
+}  // namespace granary::cc::two_pl

@@ -1,0 +1,67 @@
+// The lock of two-phase locking as a word, and who waits for whom.
+
+#include <gtest/gtest.h>
+
+#include "src/cc/two_pl/record_lock.h"
+
+namespace granary::cc::two_pl {
+namespace {
+
+constexpr OwnerSet kMe = 1, kOther = OwnerSet{1} << (kOwners - 1);
+constexpr std::uint64_t kSize = 1234;
+
+TEST(RecordLock, ReadersShareIt) {
+  const std::uint64_t one = taken_by(kSize, kMe, Kind::kShared);
+  EXPECT_EQ(in_the_way(one, kOther, Kind::kShared), 0u);
+  const std::uint64_t both = taken_by(one, kOther, Kind::kShared);
+  EXPECT_EQ(holders_of(both), kMe | kOther);
+  EXPECT_EQ(both & record::kSizeMask, kSize);
+  EXPECT_EQ(in_the_way(both, kMe, Kind::kExclusive), kOther);
+}
+
+TEST(RecordLock, AWriterIsAlone) {
+  const std::uint64_t mine = taken_by(taken_by(kSize, kMe, Kind::kShared), kMe, Kind::kExclusive);
+  EXPECT_TRUE(holds(mine, kMe, Kind::kExclusive));
+  EXPECT_TRUE(holds(mine, kMe, Kind::kShared));
+  EXPECT_FALSE(holds(mine, kOther, Kind::kShared));
+  EXPECT_EQ(in_the_way(mine, kOther, Kind::kShared), kMe);
+  EXPECT_EQ(in_the_way(mine, kMe, Kind::kExclusive), 0u);
+}
+
+TEST(RecordLock, GivenBackItIsAsBefore) {
+  record::Record record{};
+  record.size_word = taken_by(taken_by(kSize, kMe, Kind::kShared), kOther, Kind::kShared);
+  let_go(record, kMe);
+  EXPECT_EQ(holders_of(record.size_word), kOther);
+  record.size_word = taken_by(kSize, kOther, Kind::kExclusive);
+  let_go(record, kOther);
+  EXPECT_EQ(record.size_word, kSize);
+}
+
+TEST(Owners, AreDifferentAndComeBack) {
+  Owners owners;
+  OwnerSet all = 0;
+  for (std::uint32_t i = 0; i < kOwners; ++i) {
+    const OwnerSet one = owners.take();
+    ASSERT_NE(one, 0u);
+    EXPECT_EQ(all & one, 0u);
+    all |= one;
+  }
+  EXPECT_EQ(owners.take(), 0u);
+  owners.give_back(kMe);
+  EXPECT_EQ(owners.take(), kMe);
+}
+
+TEST(Owners, SeeCirclesOfAnyLength) {
+  Owners owners;
+  constexpr OwnerSet kA = 1, kB = 2, kC = 4, kD = 8;
+  EXPECT_FALSE(owners.waits_in_circle(kA, kB));
+  EXPECT_FALSE(owners.waits_in_circle(kB, kC | kD));
+  EXPECT_FALSE(owners.waits_in_circle(kD, 0));
+  EXPECT_TRUE(owners.waits_in_circle(kC, kD | kA));
+  owners.waits_no_more(kB);
+  EXPECT_FALSE(owners.waits_in_circle(kC, kD | kA));
+}
+
+}  // namespace
+}  // namespace granary::cc::two_pl

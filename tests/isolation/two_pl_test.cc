@@ -1,0 +1,225 @@
+// Two-phase locking: what is read or about to be written is locked until the end; who meets a lock aborts (no_wait), or waits unless that
+// would be for ever (dl_detect).
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/base/test_hooks.h"
+#include "tests/support/at_sync_point.h"
+#include "tests/support/manual_database.h"
+
+namespace granary::tests {
+namespace {
+
+Options locking_options(const std::string& protocol) {
+  Options options = manual_options();
+  options.protocol = protocol;
+  options.htm = Htm::kOff;
+  return options;
+}
+
+class TwoPhaseLocking : public testing::TestWithParam<const char*> {
+ protected:
+  TwoPhaseLocking() {
+    for (const char* key : {"x", "y", "gone"}) db_.put(table_, key, "old");
+  }
+
+  Outcome get(Transaction& t, std::string_view key) {
+    std::string value;
+    return t.get(table_, key, value);
+  }
+  static bool commits(Transaction& t) { return t.commit().committed(); }
+
+  ManualDatabase db_{4, locking_options(GetParam())};
+  Table table_ = db_->create_table("rows").value();
+};
+INSTANTIATE_TEST_SUITE_P(Both, TwoPhaseLocking, testing::Values("no_wait", "dl_detect"),
+                         [](const auto& made) { return std::string(made.param); });
+
+TEST_P(TwoPhaseLocking, WhatIsReadIsNotWrittenMeanwhile) {
+  Transaction reader = db_.begin(), other = db_.begin(), writer = db_.begin();
+  EXPECT_EQ(get(reader, "x"), Outcome::kOk);
+  EXPECT_EQ(get(other, "x"), Outcome::kOk) << "readers share the lock";
+  EXPECT_EQ(writer.put(table_, "x", "new"), Outcome::kOk);
+  EXPECT_EQ(writer.commit().reason, AbortReason::kWriteLocked);
+  EXPECT_TRUE(commits(reader));
+  EXPECT_TRUE(commits(other));
+  Transaction again = db_.begin();
+  EXPECT_EQ(again.put(table_, "x", "new"), Outcome::kOk);
+  EXPECT_TRUE(commits(again));
+}
+
+TEST_P(TwoPhaseLocking, WhatIsUpdatedIsNotReadMeanwhile) {
+  Transaction writer = db_.begin(), reader = db_.begin();
+  EXPECT_EQ(writer.update(table_, "x", "new"), Outcome::kOk);
+  EXPECT_EQ(get(reader, "x"), Outcome::kAborted);
+  EXPECT_EQ(reader.commit().reason, AbortReason::kRecordBusy);
+  EXPECT_TRUE(commits(writer));
+  EXPECT_EQ(db_.value(table_, "x"), "new");
+}
+
+TEST_P(TwoPhaseLocking, TheOnlyReaderMayWrite) {
+  Transaction t = db_.begin();
+  EXPECT_EQ(get(t, "x"), Outcome::kOk);
+  EXPECT_EQ(t.update(table_, "x", "new"), Outcome::kOk);
+  EXPECT_EQ(get(t, "x"), Outcome::kOk);
+  EXPECT_TRUE(commits(t));
+}
+
+TEST_P(TwoPhaseLocking, AnAbortGivesBackItsLocks) {
+  for (const bool dropped : {false, true}) {
+    {
+      Transaction t = db_.begin();
+      EXPECT_EQ(get(t, "x"), Outcome::kOk);
+      EXPECT_EQ(t.update(table_, "y", "never"), Outcome::kOk);
+      if (!dropped) t.abort();
+    }
+    Transaction writer = db_.begin();
+    EXPECT_EQ(writer.put(table_, "x", "new"), Outcome::kOk);
+    EXPECT_EQ(writer.update(table_, "y", "new"), Outcome::kOk);
+    EXPECT_TRUE(commits(writer));
+  }
+}
+
+/// A value that has outgrown its record moves; who waited for the old record finds the new one, which is nobody's.
+TEST_P(TwoPhaseLocking, ARecordThatMovesIsFreeAfterwards) {
+  for (std::size_t bytes : {std::size_t{10}, std::size_t{500}, std::size_t{5000}}) {
+    Transaction t = db_.begin();
+    EXPECT_EQ(t.update(table_, "x", std::string(bytes, 'x')), Outcome::kOk);
+    EXPECT_TRUE(commits(t));
+    Transaction reader = db_.begin();
+    EXPECT_EQ(get(reader, "x"), Outcome::kOk);
+    EXPECT_TRUE(commits(reader));
+  }
+}
+
+/// Who has read that a key is absent finds it so until it ends, though the garbage collection would take the absent record away. The
+/// deletion's garbage is another worker's, which frees it only when it is told to.
+TEST_P(TwoPhaseLocking, AnAbsenceThatWasReadStays) {
+  Worker remover = db_->register_worker().value();
+  Transaction removal = remover.begin();
+  EXPECT_EQ(removal.remove(table_, "gone"), Outcome::kOk);
+  EXPECT_TRUE(commits(removal));
+  db_.pass_snapshot_period();
+  db_.pass_snapshot_period();
+  Transaction reader = db_.begin();
+  EXPECT_EQ(get(reader, "gone"), Outcome::kNotFound);
+  remover.collect_garbage();
+  Transaction inserter = db_.begin();
+  const bool inserted = inserter.insert(table_, "gone", "new") == Outcome::kOk && commits(inserter);
+  const bool still = get(reader, "gone") == Outcome::kNotFound;
+  EXPECT_FALSE(inserted && commits(reader));
+  EXPECT_TRUE(still || !inserted);
+  reader.abort();
+}
+
+TEST_P(TwoPhaseLocking, RepeatableReadLocksNothingThatIsOnlyRead) {
+  Transaction reader = db_.begin({.isolation = Isolation::kRepeatableRead}), writer = db_.begin();
+  EXPECT_EQ(get(reader, "x"), Outcome::kOk);
+  for (const char* key : {"x", "y"}) EXPECT_EQ(writer.update(table_, key, "new"), Outcome::kOk);
+  EXPECT_TRUE(commits(writer));
+  EXPECT_EQ(get(reader, "y"), Outcome::kOk);
+  EXPECT_EQ(reader.put(table_, "z", "1"), Outcome::kOk);
+  EXPECT_TRUE(commits(reader)) << "read skew";
+}
+
+TEST_P(TwoPhaseLocking, RepeatableReadLosesNoUpdateAndSeesOneVersion) {
+  for (const bool writes : {true, false}) {
+    Transaction t = db_.begin({.isolation = Isolation::kRepeatableRead});
+    EXPECT_EQ(get(t, "x"), Outcome::kOk);
+    db_.put(table_, "x", "new");
+    EXPECT_EQ(writes ? t.put(table_, "x", "newer") : get(t, "x"), Outcome::kOk);
+    EXPECT_FALSE(commits(t)) << writes;
+  }
+}
+
+TEST_P(TwoPhaseLocking, ASnapshotIsSerializable) {
+  Transaction t1 = db_.begin({.isolation = Isolation::kSnapshot}), t2 = db_.begin({.isolation = Isolation::kSnapshot});
+  for (Transaction* t : {&t1, &t2}) {
+    EXPECT_EQ(get(*t, "x"), Outcome::kOk);
+    EXPECT_EQ(get(*t, "y"), Outcome::kOk);
+  }
+  EXPECT_EQ(t1.put(table_, "x", "1"), Outcome::kOk);
+  EXPECT_EQ(t2.put(table_, "y", "1"), Outcome::kOk);
+  EXPECT_FALSE(commits(t1)) << "t2 has read x, and holds it";
+  EXPECT_TRUE(commits(t2));
+}
+
+TEST_P(TwoPhaseLocking, NoMoreWorkersThanOwners) {
+  std::vector<Worker> workers;
+  for (;;) {
+    auto worker = db_->register_worker();
+    if (!worker.ok()) {
+      EXPECT_EQ(worker.status().code(), StatusCode::kResourceExhausted);
+      break;
+    }
+    workers.push_back(std::move(*worker));
+    ASSERT_LT(workers.size(), 100u);
+  }
+  Transaction t = workers.back().begin();
+  EXPECT_EQ(get(t, "x"), Outcome::kOk);
+  EXPECT_TRUE(commits(t));
+  workers.clear();
+  EXPECT_TRUE(db_->register_worker().ok());
+}
+
+/// Each of some threads updates a record of its own and then its neighbour's. Of those who wait for each other in a circle one must give way, and
+/// because it has seen the circle.
+void expect_circle_of(int size) {
+  Options options = locking_options("dl_detect");
+  options.background = Background::kThreads;
+  const auto database = Database::open(options).value();
+  const Table table = database->create_table("rows").value();
+  Worker loader = database->register_worker().value();
+  for (int i = 0; i < size; ++i)
+    ASSERT_TRUE(loader.run([&](Transaction& t) { EXPECT_EQ(t.put(table, std::to_string(i), "0"), Outcome::kOk); }));
+  std::atomic<int> ready{0}, committed{0}, circles{0};
+  std::vector<std::thread> threads;
+  for (int me = 0; me < size; ++me) {
+    threads.emplace_back([&, me] {
+      base::set_sync_hook([&](std::string_view point) { circles += point == "two_pl.circle" ? 1 : 0; });
+      {
+        Worker worker = database->register_worker().value();
+        Transaction t = worker.begin();
+        EXPECT_EQ(t.update(table, std::to_string(me), "1"), Outcome::kOk);
+        ready.fetch_add(1);
+        while (ready.load() < size) std::this_thread::yield();
+        const Outcome second = t.update(table, std::to_string((me + 1) % size), "1");
+        if (second == Outcome::kOk && t.commit().committed()) committed.fetch_add(1);
+      }
+      base::set_sync_hook({});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(committed.load(), size);
+  EXPECT_GE(circles.load(), base::kTestHooks ? 1 : 0);
+}
+TEST(DeadlockDetect, EndsACircleOfTwo) { expect_circle_of(2); }
+TEST(DeadlockDetect, EndsACircleOfThree) { expect_circle_of(3); }
+
+TEST(DeadlockDetect, WaitsForAHolderThatWaitsForNobody) {
+  Options options = locking_options("dl_detect");
+  options.background = Background::kThreads;
+  const auto database = Database::open(options).value();
+  const Table table = database->create_table("rows").value();
+  Worker first = database->register_worker().value();
+  ASSERT_TRUE(first.run([&](Transaction& t) { EXPECT_EQ(t.put(table, "a", "0"), Outcome::kOk); }));
+  Transaction holder = first.begin();
+  EXPECT_EQ(holder.update(table, "a", "1"), Outcome::kOk);
+  std::atomic<bool> begun{false};
+  std::thread waiter([&] {
+    Worker second = database->register_worker().value();
+    begun.store(true);
+    const RunResult done =
+        second.run([&](Transaction& t) { static_cast<void>(t.update(table, "a", "2")); }, {.max_attempts = 100});
+    EXPECT_TRUE(done) << name(done.reason);
+  });
+  while (!begun.load()) std::this_thread::yield();
+  EXPECT_TRUE(holder.commit().committed());
+  waiter.join();
+}
+
+}  // namespace
+}  // namespace granary::tests
