@@ -8,6 +8,7 @@
 
 #include <granary/granary.h>
 
+#include "bench/harness/breakdown.h"
 #include "bench/harness/workload.h"
 #include "src/base/cache_line.h"
 #include "src/base/random.h"
@@ -25,22 +26,46 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
     std::this_thread::yield();
 }
 
+/// Runs a request, timed if there is somebody to tell.
+template <typename Run>
+Ending timed_request(RequestTimes* times, Run&& run) {
+  if (times != nullptr) times->request_begins();
+  const Ending ending = run();
+  if (times != nullptr) times->request_ended();
+  return ending;
+}
+
+/// Runs one attempt, `attempt()`, and tells how it ended. It says itself when its commit begins.
+template <typename Attempt>
+CommitResult timed_attempt(RequestTimes* times, Attempt&& attempt) {
+  if (times != nullptr) times->attempt_begins();
+  const CommitResult done = attempt();
+  if (times != nullptr) times->attempt_ended(done);
+  return done;
+}
+
 /// `body(Transaction&)` may run several times. A body that calls abort() ends the request as rolled back.
 template <typename Body>
 Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body,
-                  const TransactionOptions& options = {}) {
-  for (std::uint32_t attempt = 0;; ++attempt) {
-    Transaction transaction = worker.begin(options);
-    body(transaction);
-    const AbortReason aborted = transaction.aborted();
-    const AbortReason reason = aborted == AbortReason::kNone ? transaction.commit().reason : aborted;
-    if (reason == AbortReason::kNone) [[likely]]
-      return Ending::kCommitted;
-    if (reason == AbortReason::kUser) return Ending::kRolledBack;
-    ++aborts[static_cast<std::size_t>(reason)];
-    if (!is_retryable(reason)) return Ending::kGaveUp;
-    back_off(random, attempt);
-  }
+                  const TransactionOptions& options = {}, RequestTimes* times = nullptr) {
+  return timed_request(times, [&] {
+    for (std::uint32_t attempt = 0;; ++attempt) {
+      const AbortReason reason = timed_attempt(times, [&]() -> CommitResult {
+                                   Transaction transaction = worker.begin(options);
+                                   body(transaction);
+                                   const AbortReason aborted = transaction.aborted();
+                                   if (aborted != AbortReason::kNone) return {.reason = aborted, .ticket = {}};
+                                   if (times != nullptr) times->commit_begins();
+                                   return transaction.commit();
+                                 }).reason;
+      if (reason == AbortReason::kNone) [[likely]]
+        return Ending::kCommitted;
+      if (reason == AbortReason::kUser) return Ending::kRolledBack;
+      ++aborts[static_cast<std::size_t>(reason)];
+      if (!is_retryable(reason)) return Ending::kGaveUp;
+      back_off(random, attempt);
+    }
+  });
 }
 
 }  // namespace granary::bench

@@ -27,6 +27,7 @@ struct Settings {
   std::uint32_t workers = 2;
   std::uint64_t seed = 1;
   bool verify = false;
+  bool breakdown = false;       ///< the time of requests is to be told by parts; of the engine on one node only
   ClusterOptions cluster = {};  ///< if `share` is not alone: the node to be; its database's options are `options`
   NodeShare share = {};
   Protocol protocol = Protocol::kOcc;
@@ -54,6 +55,7 @@ struct BenchCommand {
   std::vector<std::string> examples = {};              ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
   std::vector<Flag> flags = {};                        ///< its own; the common ones (common_flags()) come on top
   VariantSet variants = {};                            ///< that make sense here
+  bool breakdown = false;                              ///< its store can tell where time goes (--breakdown)
   bool on_nodes = false;                               ///< runs on the nodes of a cluster, too
   std::vector<Protocol> protocols = {Protocol::kOcc};  ///< that it can run there
   std::uint64_t latency_sample = 1;                    ///< default of --latency_sample

@@ -269,6 +269,11 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
   flags.push_back(
       integer_flag("latency_sample", command.latency_sample, 1, 1000000, "requests", "Times one request in so many."));
+  if (command.breakdown) {
+    flags.push_back(switch_flag("breakdown", false,
+                                "Tells where the time of transactions goes, from one request in 16, and how their "
+                                "commit times grow. On one node, with the engine."));
+  }
   flags.push_back(
       switch_flag("progress", true, "Prints a line a second while loading and running, on standard error."));
   return flags;
@@ -277,6 +282,23 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
 namespace {
 
 bool in_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
+
+}  // namespace
+
+namespace {
+
+/// Takes --breakdown, which needs the engine on this node alone.
+Status set_breakdown(const FlagValues& flags, Settings& settings) {
+  settings.breakdown = flags.declared("breakdown") && flags.enabled("breakdown");
+  if (!settings.breakdown) return {};
+  if (in_cluster(flags)) return {StatusCode::kInvalidArgument, "--breakdown: only one node alone can tell"};
+  for (const Variant variant : {Variant::kKeyValue, Variant::kPartitionedStore}) {
+    if (!settings.variants.has(variant)) continue;
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--breakdown: --variant={} has no transactions of the engine", name(variant))};
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -312,6 +334,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
     if (!variants.ok()) return variants.status();
     settings.variants = *variants;
   }
+  if (const Status told = set_breakdown(flags, settings); !told.ok()) return told;
   const std::size_t cpus = allowed_cpus().size();
   if (flags.text("pin") == "on" && settings.workers > cpus) {
     return Status(StatusCode::kInvalidArgument,

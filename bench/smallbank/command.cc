@@ -30,6 +30,7 @@ const BenchCommand& smallbank_command() {
                    "--accounts=1000 --hot_accounts_percent=1", "--partitions=2 --variant=partitioned-store"},
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit}),
+      .breakdown = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .latency_sample = kLatencySample,

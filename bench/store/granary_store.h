@@ -23,13 +23,16 @@ class GranaryStore {
 
   using Session = WorkerSession<Worker>;
 
-  static Result<std::unique_ptr<GranaryStore>> open(const Options& options, bool split) {
+  static Result<std::unique_ptr<GranaryStore>> open(const Options& options, bool split, bool breakdown = false) {
     Result<std::unique_ptr<Database>> database = bench::open_fresh(options);
     if (!database.ok()) return database.status();
-    return std::make_unique<GranaryStore>(std::move(*database), split);
+    return std::make_unique<GranaryStore>(std::move(*database), split, breakdown);
   }
 
-  GranaryStore(std::unique_ptr<Database> database, bool split) : database_(std::move(database)), split_(split) {}
+  GranaryStore(std::unique_ptr<Database> database, bool split, bool breakdown)
+      : database_(std::move(database)),
+        split_(split),
+        breakdown_(breakdown ? std::make_unique<Breakdown>() : nullptr) {}
 
   template <typename K, typename V>
   Result<TypedTable<K, V>> create_table(const std::string& name, std::uint32_t partition,
@@ -43,7 +46,11 @@ class GranaryStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265));
+    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265), /*declares=*/false,
+                                     breakdown_.get());
+  }
+  std::vector<ExtraFigure> extra_figures() {
+    return breakdown_ == nullptr ? std::vector<ExtraFigure>() : breakdown_->take_figures();
   }
   StoreFigures figures() const { return figures_of(*database_); }
   const Database* logged_database() const { return database_->options().directory.empty() ? nullptr : database_.get(); }
@@ -52,6 +59,7 @@ class GranaryStore {
  private:
   std::unique_ptr<Database> database_;
   const bool split_;
+  const std::unique_ptr<Breakdown> breakdown_;
 };
 
 static_assert(Store<GranaryStore>);

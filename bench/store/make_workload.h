@@ -27,7 +27,8 @@ Result<std::unique_ptr<Workload>> make_workload(const Settings& settings, const 
   if (settings.variants.has(Variant::kPartitionedStore))
     return on(OpenStore<PartitionedStore>([=] { return PartitionedStore::open(options, partitions); }));
   const bool split = settings.variants.has(Variant::kSplit);
-  return on(OpenStore<GranaryStore>([=] { return GranaryStore::open(options, split); }));
+  const bool breakdown = settings.breakdown;
+  return on(OpenStore<GranaryStore>([=] { return GranaryStore::open(options, split, breakdown); }));
 }
 
 }  // namespace granary::bench::store

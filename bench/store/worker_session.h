@@ -2,6 +2,7 @@
 // One thread's access to the engine: a worker, of a database or of a node of a cluster, and its retries.
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <granary/cluster.h>
@@ -19,31 +20,30 @@ inline Worker& worker_of(std::unique_ptr<ClusterWorker>& worker) { return worker
 template <typename Held>
 class WorkerSession {
  public:
-  WorkerSession(Held held, base::Random random, bool declares = false)
+  /// `breakdown`: where the time of requests is added up; none: nowhere.
+  WorkerSession(Held held, base::Random random, bool declares = false, Breakdown* breakdown = nullptr)
       : held_(std::move(held)),
         random_(random),
-        declares_(declares) {}
+        declares_(declares) {
+    if (breakdown != nullptr) times_.emplace(*breakdown, worker_of(held_));
+  }
 
   template <typename Body>
   Ending run(const Footprint&, AbortCounts& aborts, Body&& body) {
-    for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
-      granary::Transaction handle = worker_of(held_).begin();
-      GranaryTransaction transaction(handle, declares_);
-      const Verdict verdict = body(transaction);
-      // A doomed transaction's reads fail, and its body may take that for a reason of its own; it is tried again.
-      if (verdict == Verdict::kRollBack && handle.doom() == AbortReason::kNone) {
-        handle.abort();
-        return Ending::kRolledBack;
+    RequestTimes* const times = times_ ? &*times_ : nullptr;
+    return timed_request(times, [&] {
+      for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
+        const AbortReason reason = timed_attempt(times, [&] { return attempt_once(body, times); }).reason;
+        if (reason == AbortReason::kNone) [[likely]]
+          return Ending::kCommitted;
+        if (reason == AbortReason::kUser) return Ending::kRolledBack;
+        ++aborts[static_cast<std::size_t>(reason)];
+        // A node's recovery takes longer than clients wait that have other requests.
+        if (!is_retryable(reason) || reason == AbortReason::kNodeRecovering) return Ending::kGaveUp;
+        back_off(random_, attempt);
       }
-      const AbortReason reason = end(handle, verdict);
-      if (reason == AbortReason::kNone) [[likely]]
-        return Ending::kCommitted;
-      ++aborts[static_cast<std::size_t>(reason)];
-      // A node's recovery takes longer than clients wait that have other requests.
-      if (!is_retryable(reason) || reason == AbortReason::kNodeRecovering) return Ending::kGaveUp;
-      back_off(random_, attempt);
-    }
-    return Ending::kGaveUp;
+      return Ending::kGaveUp;
+    });
   }
 
   /// A snapshot does not abort; but where another node holds a record for long, it has to be tried again.
@@ -63,16 +63,25 @@ class WorkerSession {
   void collect() { worker_of(held_).collect_garbage(); }
 
  private:
-  /// Commits unless the body met something that does not fit together; then the reads cannot have been one state.
-  static AbortReason end(granary::Transaction& handle, Verdict verdict) {
-    if (verdict == Verdict::kCommit || handle.doom() != AbortReason::kNone) return handle.commit().reason;
+  /// Commits unless the body met something that does not fit together; then the reads cannot have been one state. kUser: the body wants
+  /// nothing of it. A doomed transaction's reads fail, and its body may take that for a reason of its own; it is tried again.
+  template <typename Body>
+  CommitResult attempt_once(Body&& body, RequestTimes* times) {
+    granary::Transaction handle = worker_of(held_).begin();
+    GranaryTransaction transaction(handle, declares_);
+    const Verdict verdict = body(transaction);
+    if (verdict == Verdict::kCommit || handle.doom() != AbortReason::kNone) {
+      if (times != nullptr) times->commit_begins();
+      return handle.commit();
+    }
     handle.abort();
-    return AbortReason::kReadChanged;
+    return {.reason = verdict == Verdict::kRollBack ? AbortReason::kUser : AbortReason::kReadChanged, .ticket = {}};
   }
 
   Held held_;
   base::Random random_;
   const bool declares_;
+  std::optional<RequestTimes> times_;  // behind what it looks at
 };
 
 }  // namespace granary::bench::store

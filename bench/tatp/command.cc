@@ -37,6 +37,7 @@ const BenchCommand& tatp_command() {
                           "Share of transactions on a subscriber of another partition."),
                 store::index_flag()},
       .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit}),
+      .breakdown = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .latency_sample = 16,  // transactions are short

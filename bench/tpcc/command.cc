@@ -54,6 +54,7 @@ const BenchCommand& tpcc_command() {
                    "--workers=2 --warehouses=1 --mix=50,0,0,0,50 --stock_level=transaction"},
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit, Variant::kFastIds}),
+      .breakdown = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .make = make,

@@ -90,6 +90,7 @@ const BenchCommand& ycsb_command() {
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kKeyValue}),
+      .breakdown = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .latency_sample = kLatencySample,

@@ -2,6 +2,7 @@
 // The YCSB operations as Granary transactions, one operation a transaction or several.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -23,12 +24,14 @@ template <typename Held>
 class KeySession {
  public:
   KeySession(Held held, Table table, base::Random random, bool declares = false,
-             const TransactionOptions& transactions = {})
+             const TransactionOptions& transactions = {}, Breakdown* breakdown = nullptr)
       : held_(std::move(held)),
         table_(table),
         random_(random),
         declares_(declares),
-        transactions_(transactions) {}
+        transactions_(transactions) {
+    if (breakdown != nullptr) times_.emplace(*breakdown, store::worker_of(held_));
+  }
 
   Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
@@ -92,7 +95,7 @@ class KeySession {
   }
   template <typename Body>
   Ending run(AbortCounts& aborts, Body&& body) {
-    return run_to_end(store::worker_of(held_), random_, aborts, body, transactions_);
+    return run_to_end(store::worker_of(held_), random_, aborts, body, transactions_, times_ ? &*times_ : nullptr);
   }
 
   Held held_;
@@ -101,6 +104,7 @@ class KeySession {
   const bool declares_;
   const TransactionOptions transactions_;
   std::vector<Declared> declared_;
+  std::optional<RequestTimes> times_;  // behind what it looks at
 };
 
 class EngineStore {
@@ -115,19 +119,23 @@ class EngineStore {
                                                 .index = parameters.hash ? IndexKind::kHash : IndexKind::kOrdered,
                                                 .expected_keys = parameters.keys});
     if (!table.ok()) return table.status();
-    return std::make_unique<EngineStore>(std::move(*database), *table, parameters.isolation);
+    return std::make_unique<EngineStore>(std::move(*database), *table, parameters.isolation, settings.breakdown);
   }
 
-  EngineStore(std::unique_ptr<Database> database, Table table, Isolation isolation)
+  EngineStore(std::unique_ptr<Database> database, Table table, Isolation isolation, bool breakdown)
       : database_(std::move(database)),
         table_(table),
-        isolation_(isolation) {}
+        isolation_(isolation),
+        breakdown_(breakdown ? std::make_unique<Breakdown>() : nullptr) {}
 
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
     return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed), /*declares=*/false,
-                                     TransactionOptions{.isolation = isolation_});
+                                     TransactionOptions{.isolation = isolation_}, breakdown_.get());
+  }
+  std::vector<ExtraFigure> extra_figures() {
+    return breakdown_ == nullptr ? std::vector<ExtraFigure>() : breakdown_->take_figures();
   }
   StoreFigures figures() const { return figures_of(*database_); }
   const Database* logged_database() const { return database_->options().directory.empty() ? nullptr : database_.get(); }
@@ -136,6 +144,7 @@ class EngineStore {
   std::unique_ptr<Database> database_;
   Table table_;
   const Isolation isolation_;
+  const std::unique_ptr<Breakdown> breakdown_;
 };
 
 }  // namespace granary::bench::ycsb

@@ -96,6 +96,27 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
   }
 }
 
+TEST(Run, ABreakdownAddsUpToAllOfTheTime) {
+  for (const char* command :
+       {"bench ycsb --mix=high --keys=2000 --protocol=tictoc", "bench tpcc --items=200 --customers=30 --workers=2"}) {
+    const nlohmann::json json =
+        json_of(std::string(command) + " --breakdown --seconds=0.3 --warmup=0 --repeat=2 --noprogress");
+    ASSERT_TRUE(json.is_object()) << command;
+    for (const nlohmann::json& repeat : json["granary"]["repeats"]) {
+      double sum = 0;
+      for (const auto& [name, value] : repeat["extra"].items()) {
+        if (!name.starts_with("time_")) continue;
+        EXPECT_GE(value.get<double>(), 0) << name;
+        sum += value.get<double>();
+      }
+      EXPECT_NEAR(sum, 100, 0.01) << command;
+      EXPECT_GT(repeat["extra"]["time_index_percent"].get<double>(), 1);
+      EXPECT_GT(repeat["extra"]["time_commit_percent"].get<double>(), 1);
+      EXPECT_GT(repeat["extra"]["commit_time_steps_per_transaction"].get<double>(), 0);
+    }
+  }
+}
+
 TEST(Run, TpccWithHashTablesWhereNothingIsScanned) {
   const nlohmann::json json = json_of(
       "bench tpcc --index=mixed --items=200 --customers=30 --workers=2 --seconds=0.2 --warmup=0 --repeat=1 --verify "

@@ -1,0 +1,103 @@
+#pragma once
+// Where the time of a run's transactions goes, and how their commit times grow (TicToc, SIGMOD 2016, Figures 7c, 9c and 11; --breakdown).
+// One request in kSampled is timed; the others run as ever, but for a look at their ticket.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <granary/database.h>
+
+#include "bench/harness/workload.h"
+#include "src/base/waiter.h"
+#include "src/cc/timed_work.h"
+
+namespace granary::bench {
+
+/// Ticks of sampled requests. Those of attempts that did not commit are all in `aborted`.
+struct TimeParts {
+  std::uint64_t index = 0;      ///< searching indexes
+  std::uint64_t execution = 0;  ///< the rest of what the bodies do
+  std::uint64_t commit = 0;
+  std::uint64_t waiting = 0;  ///< for others, in attempts that committed
+  std::uint64_t aborted = 0;
+  std::uint64_t back_off = 0;  ///< between attempts
+
+  std::uint64_t all() const { return index + execution + commit + waiting + aborted + back_off; }
+  void add(const TimeParts& more);
+};
+
+/// What committed transactions say about their times: the greatest sequence number of each epoch.
+struct CommitTimes {
+  std::uint64_t transactions = 0;
+  std::map<std::uint64_t, std::uint64_t> greatest;  ///< by epoch
+
+  void note(const Ticket& ticket);
+  void add(const CommitTimes& more);
+  /// How many steps the times took for each transaction: 1 if each had a time of its own.
+  double growth() const;
+};
+
+/// The sum over the sessions of a run. Thread-safe.
+class Breakdown {
+ public:
+  void add(const TimeParts& parts, const CommitTimes& times);
+  /// Shares in percent, and the growth, of what was added since the last call.
+  std::vector<ExtraFigure> take_figures();
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  TimeParts parts_;
+  CommitTimes times_;
+};
+
+/// One session's requests.
+class RequestTimes {
+ public:
+  RequestTimes(Breakdown& sum, Worker& worker);
+  ~RequestTimes();
+  RequestTimes(const RequestTimes&) = delete;
+  RequestTimes& operator=(const RequestTimes&) = delete;
+
+  // Called in this order; what comes between attempt_ended() and the next attempt_begins() is back-off.
+  void request_begins();
+  void attempt_begins();
+  void commit_begins();
+  /// `done`: how the commit ended, or one that failed if none was tried.
+  void attempt_ended(const CommitResult& done);
+  void request_ended();
+
+ private:
+  static constexpr std::uint64_t kSampled = 16;
+
+  class TimedWaiter final : public base::Waiter {
+   public:
+    TimedWaiter(base::Waiter& waits, cc::TimedWork& work, const base::TickMeter& meter)
+        : waits_(waits),
+          work_(work),
+          meter_(meter) {}
+    void pause(std::uint32_t turn) override;
+    void rest() override;
+
+   private:
+    base::Waiter& waits_;
+    cc::TimedWork& work_;
+    const base::TickMeter& meter_;
+  };
+
+  Breakdown& sum_;
+  txn::WorkerCore& worker_;
+  cc::TimedWork work_;
+  base::Waiter& waiter_;  // the worker's own
+  TimedWaiter timed_waiter_;
+  TimeParts parts_;
+  CommitTimes times_;
+  std::uint64_t requests_ = 0;
+  bool timing_ = false;
+  std::uint64_t last_ = 0;       // when the request began, or its last attempt ended
+  std::uint64_t attempt_ = 0;    // when the present attempt began
+  std::uint64_t execution_ = 0;  // of the present attempt, once its commit has begun
+};
+
+}  // namespace granary::bench
