@@ -29,7 +29,8 @@ KNOW_STATUS_BITS = ("src/record/", "src/cc/silo/")
 
 # The lowest layer that may include a public header. The vocabulary (values without behaviour) is for all.
 PUBLIC_HEADER_LAYER = {
-    "declared_access.h": 0, "function_ref.h": 0, "isolation.h": 0, "key.h": 0, "limits.h": 0, "notice.h": 0, "options.h": 0, "outcome.h": 0,
+    "declared_access.h": 0, "function_ref.h": 0, "isolation.h": 0, "key.h": 0, "limits.h": 0, "notice.h": 0,
+    "options.h": 0, "outcome.h": 0,
     "status.h": 0,
     "table.h": 5, "transaction.h": 5,
     "chain_log.h": 8, "cluster_statistics.h": 8, "database.h": 8, "cluster.h": 9, "procedure.h": 8, "granary.h": 8,

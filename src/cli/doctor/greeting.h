@@ -3,7 +3,8 @@
 //
 // Each side first sends a greeting, a line of text: the name, the number of this protocol, the number of the cluster
 // protocol (src/node/cluster_protocol.h), and the release. The one that connected sends first. Then it sends any number
-// of echoes, one at a time; the listener sends each back with its own times. Either side ends by closing.
+// of echoes, one at a time; the listener sends each back with its own times. An echo with the number kAskForPage asks for a page to READ
+// instead: the listener answers with a line (rdma_reads.h), and keeps the page until the peer closes. Either side ends by closing.
 
 #include <array>
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace granary::doctor {
 
 inline constexpr std::uint16_t kDefaultPort = 18'520;
-inline constexpr std::uint32_t kDoctorProtocol = 1;
+inline constexpr std::uint32_t kDoctorProtocol = 2;
 /// A greeting with its line end is no longer.
 inline constexpr std::size_t kLongestGreeting = 256;
 /// How long either side waits for the other's greeting, and then for all echoes.
@@ -41,6 +42,7 @@ struct Echo {
   std::uint64_t returned_ns = 0;  ///< by the listener
 };
 static_assert(sizeof(Echo) == 24);
+inline constexpr std::uint64_t kAskForPage = ~std::uint64_t{0};
 
 /// CLOCK_REALTIME in nanoseconds.
 std::uint64_t wall_clock_ns();

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "src/cli/doctor/greeting.h"
+#include "src/cli/doctor/rdma_reads.h"
 #include "src/cli/doctor/stream.h"
 
 namespace granary::doctor {
@@ -82,6 +83,10 @@ void answer_echoes(Stream& stream, Listener::Served& served) {
   for (; served.echoes < kMostEchoes; ++served.echoes) {
     Status status = stream.receive(bytes);
     if (status.code() == StatusCode::kNotFound) return;  // the peer is done
+    if (status.ok() && echo.number == kAskForPage) {
+      served.trouble = offer_page(stream);
+      return;
+    }
     echo.received_ns = wall_clock_ns();
     echo.returned_ns = wall_clock_ns();
     if (status.ok()) status = stream.send(bytes);

@@ -10,6 +10,7 @@
 
 #include "src/base/tsc_clock.h"
 #include "src/cli/doctor/greeting.h"
+#include "src/cli/doctor/rdma_reads.h"
 #include "src/cli/doctor/stream.h"
 
 namespace granary::doctor {
@@ -112,6 +113,8 @@ void check_echoes(Stream& stream, Findings& findings) {
   }
   findings.push_back(judge_round_trips(echoes));
   findings.push_back(judge_clocks(clock_difference(echoes)));
+  Echo ask{.number = kAskForPage};
+  if (stream.send({reinterpret_cast<const char*>(&ask), sizeof ask}).ok()) findings.push_back(check_reads(stream));
 }
 
 }  // namespace

@@ -49,11 +49,12 @@ TEST(PeerChecks, TwoDoctorsMeasureWhatIsBetweenThem) {
   EXPECT_EQ(served.trouble, "");
   EXPECT_EQ(served.echoes, 100u);
   EXPECT_FALSE(any_bad(findings)) << cluster_check::text_of(findings);
-  ASSERT_EQ(findings.size(), 4u);
+  ASSERT_EQ(findings.size(), 5u);
   EXPECT_EQ(findings[1].subject, "release");
   EXPECT_THAT(findings[1].found, HasSubstr("on both hosts"));
   EXPECT_THAT(findings[2].found, HasSubstr("TCP, 100 echoes: "));
   EXPECT_EQ(findings[3].subject, "clock difference");
+  EXPECT_EQ(findings[4].subject, "RDMA round trip");
 }
 
 TEST(PeerChecks, WhoeverIsNoDoctorIsNamed) {
