@@ -10,6 +10,7 @@
 
 #include "src/cc/index.h"
 #include "src/cc/node_set.h"
+#include "src/cc/node_times.h"
 #include "src/cc/place.h"
 #include "src/record/shared_record.h"
 
@@ -118,6 +119,7 @@ struct AccessSet {
   Isolation isolation = Isolation::kSerializable;  ///< the open transaction's, set when it begins
   std::vector<ReadEntry> reads;
   NodeSet<Place> nodes;
+  NodeTimes::Tables tables_of_nodes = 0;  ///< of the node set
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< the commit's own: the writes sorted by record
   HeldLocks held;                ///< given back behind the end, before clear()
@@ -125,6 +127,7 @@ struct AccessSet {
   void clear() {
     reads.clear();
     nodes.clear();
+    tables_of_nodes = 0;
     writes.clear();
     locks.clear();
   }

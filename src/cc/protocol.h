@@ -84,7 +84,7 @@ concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, Worke
   /// Called when a claim has failed and all have been given back, in the turns from 0 on: whether all shall be claimed anew.
   { P::claims_again(AbortReason{}, worker, std::uint32_t{}) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
-  { P::before_nodes(worker, moment) } -> std::same_as<void>;
+  { P::before_nodes(access, worker, moment) } -> std::same_as<void>;
 };
 
 /// A protocol whose reads lock what they read, until the transaction ends.

@@ -126,8 +126,8 @@ struct WorkerState {
         waiter(&shared_state.waiter),
         slabs(shared_state.slabs),
         nodes(slabs, shared_state.epochs),
-        node_time(shared_state.node_times.take()) {}
-  ~WorkerState() { shared.node_times.give_back(node_time); }
+        node_times(shared_state.node_times.take()) {}
+  ~WorkerState() { shared.node_times.give_back(node_times); }
   WorkerState(const WorkerState&) = delete;
   WorkerState& operator=(const WorkerState&) = delete;
 
@@ -145,7 +145,7 @@ struct WorkerState {
   epoch::LimboList<AbsentRecord> absents;  ///< by epoch of the deletion (snapshot reclamation)
   epoch::LimboList<AbsentRecord> unborn;   ///< placeholders of aborted inserts (tree reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
-  NodeTimes::Word& node_time;              ///< for protocols that need it; this worker's
+  NodeTimes::Words& node_times;            ///< for protocols that need it; this worker's
   TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
   std::unique_ptr<htm::Region> region;     ///< where commits are tried first, if there is HTM
   std::vector<TidWord> planned_words;      ///< of the commit in a region: the TID words of what it will overwrite

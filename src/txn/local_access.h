@@ -66,7 +66,12 @@ class LocalAccess {
   /// Reads `record`, or what has taken its place; keeps the read set. The transaction's own writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
   Outcome note_read(const cc::ReadEntry& entry);
-  Outcome note_node(cc::Place place, cc::Version version);
+  /// Keeps the node set. The first is for places that cannot be too many.
+  void note_place(const TableCore& table, cc::Place place, cc::Version version) {
+    access_.nodes.note(place, version);
+    access_.tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
+  }
+  Outcome note_node(const TableCore& table, cc::Place place, cc::Version version);
 
   // Writes (write.cc).
   Outcome write_own(cc::WriteEntry& own, std::string_view value, const WriteRule& rule);

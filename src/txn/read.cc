@@ -17,11 +17,11 @@ Outcome LocalAccess::note_read(const cc::ReadEntry& entry) {
   return Outcome::kOk;
 }
 
-Outcome LocalAccess::note_node(cc::Place place, cc::Version version) {
+Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Version version) {
   if (access_.nodes.is_last(place, version)) return Outcome::kOk;
   if (access_.nodes.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  access_.nodes.note(place, version);
+  note_place(table, place, version);
   return Outcome::kOk;
 }
 
@@ -30,7 +30,7 @@ Record* LocalAccess::find(TableCore& table, std::string_view key) {
   const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) [[unlikely]]
-    access_.nodes.note(at.place, at.version);
+    note_place(table, at.place, at.version);
   return record::record_of(at.value);
 }
 
@@ -91,7 +91,7 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
     TableCore& table = *get.table.core();
     Record* const record = record::record_of(found[i].value);
     if (record == nullptr) {
-      access_.nodes.note(found[i].place, found[i].version);
+      note_place(table, found[i].place, found[i].version);
     } else {
       lookups_.place(table.index(), get.key) = record;
     }

@@ -27,7 +27,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   ScanCursor& operator=(const ScanCursor&) = delete;
 
   void on_leaf(const kvstore::ordered::Leaf* leaf, kvstore::ordered::Version version) override {
-    const Outcome noted = access_.note_node(leaf, version);
+    const Outcome noted = access_.note_node(index_ == nullptr ? table_ : *index_, leaf, version);
     if (noted != Outcome::kOk) result_.outcome = noted;
   }
 

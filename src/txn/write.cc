@@ -78,7 +78,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
         const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
         const cc::Lookup at = index.find(key);
         if (at.value == 0 && rule.if_missing != Outcome::kOk) {
-          const Outcome noted = note_node(at.place, at.version);
+          const Outcome noted = note_node(table, at.place, at.version);
           return noted == Outcome::kOk ? rule.if_missing : noted;
         }
         record = record::record_of(at.value);

@@ -52,15 +52,19 @@ TEST(Owners, AreDifferentAndComeBack) {
   EXPECT_EQ(owners.take(), kMe);
 }
 
-TEST(Owners, SeeCirclesOfAnyLength) {
+TEST(Owners, OneOfACircleOfAnyLengthGivesWay) {
   Owners owners;
   constexpr OwnerSet kA = 1, kB = 2, kC = 4, kD = 8;
-  EXPECT_FALSE(owners.waits_in_circle(kA, kB));
-  EXPECT_FALSE(owners.waits_in_circle(kB, kC | kD));
-  EXPECT_FALSE(owners.waits_in_circle(kD, 0));
-  EXPECT_TRUE(owners.waits_in_circle(kC, kD | kA));
-  owners.waits_no_more(kB);
-  EXPECT_FALSE(owners.waits_in_circle(kC, kD | kA));
+  EXPECT_FALSE(owners.gives_way(kA, kB));
+  EXPECT_FALSE(owners.gives_way(kB, kC | kD));
+  EXPECT_FALSE(owners.gives_way(kD, 0)) << "it is waited for, but waits for nobody";
+  EXPECT_TRUE(owners.gives_way(kC, kD | kA));
+  EXPECT_FALSE(owners.gives_way(kA, kB)) << "of A, B and C the last gives way";
+  EXPECT_FALSE(owners.gives_way(kB, kC | kD));
+  owners.waits_no_more(kC);
+  EXPECT_FALSE(owners.gives_way(kA, kB));
+  EXPECT_FALSE(owners.gives_way(kD, kA));
+  EXPECT_TRUE(owners.gives_way(kD, kB)) << "which waits for D";
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ AbortReason validate(const AccessSet& access, const Moment& moment, WorkerState&
   if (const AbortReason no = validate_reads<P>(access, moment, worker); failed(no)) [[unlikely]]
     return no;
   if constexpr (StampsReads<P>) {
-    if (!access.nodes.empty()) P::before_nodes(worker, moment);
+    if (!access.nodes.empty()) P::before_nodes(access, worker, moment);
   }
   return validate_nodes(access);
 }

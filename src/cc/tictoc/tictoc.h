@@ -50,8 +50,9 @@ struct TicToc {
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere);
   static TidWord stamp_reads(const AccessSet& access);
   static AbortReason no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
-  static void before_nodes(WorkerState& worker, const Moment& moment) {
-    if (moment.stamp > record::make_tid(moment.epoch, 0)) NodeTimes::raise(worker.node_time, moment.stamp);
+  static void before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment) {
+    if (moment.stamp > record::make_tid(moment.epoch, 0))
+      NodeTimes::raise(worker.node_times, access.tables_of_nodes, moment.stamp);
   }
 
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {

@@ -36,7 +36,7 @@ TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epo
   if (!base::injected("tictoc-ignores-rts"))
     before = std::max(before, record::rts_of(base::load_word(&write.record->size_word), epoch));
   if (wts == 0 && !base::injected("tictoc-ignores-node-times"))
-    before = std::max(before, worker.shared.node_times.greatest());
+    before = std::max(before, worker.shared.node_times.greatest(write.table));
   return before + kOne;
 }
 

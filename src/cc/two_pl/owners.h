@@ -35,22 +35,20 @@ class Owners {
   /// Gives back an owner that holds nothing.
   void give_back(OwnerSet owner) { taken_.fetch_and(~owner, std::memory_order_acq_rel); }
 
-  /// Says for whom the owner waits, and tells whether one of these waits, over however many others, for the owner itself.
+  /// Says for whom the owner waits, and tells whether it must give way: if one of these waits, over however many others, for the owner
+  /// itself, and the owner is the last in order of all that are in that circle. So of a circle only one gives way.
   ///
   /// Each word is written by its owner and read by all, in one total order (seq_cst), and its owner looks at the others behind its own
   /// store, again and again while it waits. So of those who close a circle the last one to store sees it. A word that has become old
   /// meanwhile can only show a circle that has just been broken; then somebody aborts who need not have.
-  bool waits_in_circle(OwnerSet owner, OwnerSet holders) {
+  bool gives_way(OwnerSet owner, OwnerSet holders) {
     word_of(owner).store(holders, std::memory_order_seq_cst);
-    OwnerSet seen = 0, next = holders;
-    while (next != 0) {
-      const OwnerSet one = next & (~next + 1);
-      seen |= one;
-      const OwnerSet its = word_of(one).load(std::memory_order_seq_cst);
-      if ((its & owner) != 0) return true;
-      next = (next | its) & ~seen;
+    const OwnerSet reached = reached_from(holders);
+    if ((reached & owner) == 0) return false;
+    for (OwnerSet behind = reached & ~(owner | (owner - 1)); behind != 0; behind &= behind - 1) {
+      if ((reached_from(behind & (~behind + 1)) & owner) != 0) return false;
     }
-    return false;
+    return true;
   }
   void waits_no_more(OwnerSet owner) { word_of(owner).store(0, std::memory_order_release); }
 
@@ -59,6 +57,16 @@ class Owners {
   struct alignas(base::kCacheLine) Word {
     std::atomic<OwnerSet> waits_for{0};
   };
+  /// These, and all that they wait for, over however many others.
+  OwnerSet reached_from(OwnerSet owners) {
+    OwnerSet reached = 0;
+    for (OwnerSet next = owners; next != 0; next &= ~reached) {
+      const OwnerSet one = next & (~next + 1);
+      reached |= one;
+      next |= word_of(one).load(std::memory_order_seq_cst);
+    }
+    return reached;
+  }
   std::atomic<OwnerSet>& word_of(OwnerSet owner) {
     return words_[static_cast<std::size_t>(std::countr_zero(owner))].waits_for;
   }

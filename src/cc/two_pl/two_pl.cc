@@ -64,7 +64,7 @@ AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState
   bool waited = false;
   const AbortReason reason = lock_until(record, wanted, worker, held, [&](std::uint64_t word) {
     waited = true;
-    const bool circle = owners.waits_in_circle(held.owner, in_the_way(word, held.owner, wanted)) &&
+    const bool circle = owners.gives_way(held.owner, in_the_way(word, held.owner, wanted)) &&
                         !base::injected("two-pl-ignores-deadlock");
     if (circle) base::sync_point("two_pl.circle");
     return circle;
