@@ -127,7 +127,7 @@ struct Options {
   bool simple_allocator = false;
   /// Concurrency control: how transactions read, validate and commit. "silo" (Silo 4.4 to 4.7), or "tictoc" (SIGMOD 2016), which aborts
   /// less where transactions contend, and keeps real time only between epochs: what begins after another's release is behind it, what
-  /// begins after its commit need not be. "no_wait" and "dl_detect" are two-phase locking, to compare with, for at most 39 workers. All but
+  /// begins after its commit need not be. "no_wait" and "dl_detect" are two-phase locking, to compare with, for at most 38 workers. All but
   /// "silo" have no shared tables, no HTM regions and no cluster. Another opening of a directory may choose another one.
   /// docs/protocols.md compares them.
   std::string protocol = "silo";

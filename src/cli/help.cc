@@ -123,7 +123,7 @@ std::string protocols_help() {
          "           before others that have overwritten what it has read.\n"
          "           Take it where many transactions read what others write. Not for clusters, shared tables and "
          "HTM.\n"
-         "  no_wait  two-phase locking, strictly serializable: who meets a lock aborts. To compare with; at most 39 "
+         "  no_wait  two-phase locking, strictly serializable: who meets a lock aborts. To compare with; at most 38 "
          "workers,\n"
          "           not for clusters, shared tables and HTM.\n"
          "  dl_detect the same, but who meets a lock waits, unless its holders wait for him.\n\n"

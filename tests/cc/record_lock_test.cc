@@ -12,11 +12,12 @@ constexpr std::uint64_t kSize = 1234;
 
 TEST(RecordLock, ReadersShareIt) {
   const std::uint64_t one = taken_by(kSize, kMe, Kind::kShared);
-  EXPECT_EQ(in_the_way(one, kOther, Kind::kShared), 0u);
+  EXPECT_TRUE(may_have(one, kOther, Kind::kShared));
   const std::uint64_t both = taken_by(one, kOther, Kind::kShared);
   EXPECT_EQ(holders_of(both), kMe | kOther);
   EXPECT_EQ(both & record::kSizeMask, kSize);
-  EXPECT_EQ(in_the_way(both, kMe, Kind::kExclusive), kOther);
+  EXPECT_FALSE(may_have(both, kMe, Kind::kExclusive));
+  EXPECT_EQ(in_the_way(both, kMe), kOther);
 }
 
 TEST(RecordLock, AWriterIsAlone) {
@@ -24,8 +25,22 @@ TEST(RecordLock, AWriterIsAlone) {
   EXPECT_TRUE(holds(mine, kMe, Kind::kExclusive));
   EXPECT_TRUE(holds(mine, kMe, Kind::kShared));
   EXPECT_FALSE(holds(mine, kOther, Kind::kShared));
-  EXPECT_EQ(in_the_way(mine, kOther, Kind::kShared), kMe);
-  EXPECT_EQ(in_the_way(mine, kMe, Kind::kExclusive), 0u);
+  EXPECT_FALSE(may_have(mine, kOther, Kind::kShared));
+  EXPECT_EQ(in_the_way(mine, kOther), kMe);
+}
+
+TEST(RecordLock, AWriterThatWaitsKeepsNewReadersAway) {
+  record::Record record{};
+  record.size_word = taken_by(kSize, kMe, Kind::kShared);
+  set_wanted(record, true);
+  EXPECT_FALSE(may_have(record.size_word, kOther, Kind::kShared));
+  EXPECT_TRUE(may_have(record.size_word, kMe, Kind::kExclusive));
+  EXPECT_EQ(taken_by(record.size_word, kMe, Kind::kExclusive), taken_by(kSize, kMe, Kind::kExclusive));
+  set_wanted(record, false);
+  EXPECT_TRUE(may_have(record.size_word, kOther, Kind::kShared));
+  record.size_word = taken_by(kSize, kMe, Kind::kExclusive);
+  set_wanted(record, true);
+  EXPECT_EQ(record.size_word, taken_by(kSize, kMe, Kind::kExclusive)) << "which only the holder may change";
 }
 
 TEST(RecordLock, GivenBackItIsAsBefore) {

@@ -1,7 +1,7 @@
 #pragma once
 // Who may hold locks of two-phase locking, and who waits for whom.
 //
-// An owner is one of 39 bits, which a transaction's context takes for its first lock and keeps for those that follow. So a record's lock
+// An owner is one of 38 bits, which a transaction's context takes for its first lock and keeps for those that follow. So a record's lock
 // names its holders (record_lock.h), and who waits can say for whom, in one word.
 
 #include <array>
@@ -16,7 +16,7 @@ namespace granary::cc::two_pl {
 /// A set of owners, or one: bit i is owner i.
 using OwnerSet = std::uint64_t;
 
-inline constexpr std::uint32_t kOwners = 39;
+inline constexpr std::uint32_t kOwners = 38;
 
 class Owners {
  public:

@@ -19,7 +19,7 @@ enum class Attempt : std::uint8_t { kHeld, kTaken, kChanged, kBusy };
 Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& word) {
   word = base::load_word(&record.size_word);
   if (holds(word, owner, wanted)) return Attempt::kHeld;
-  if (is_closed(word) || (in_the_way(word, owner, wanted) != 0 && !base::injected("two-pl-shares-everything")))
+  if (is_closed(word) || (!may_have(word, owner, wanted) && !base::injected("two-pl-shares-everything")))
     return Attempt::kBusy;
   const bool first = (holders_of(word) & owner) == 0;
   if (!base::compare_exchange_word(&record.size_word, word, taken_by(word, owner, wanted))) return Attempt::kChanged;
@@ -64,12 +64,15 @@ AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState
   bool waited = false;
   const AbortReason reason = lock_until(record, wanted, worker, held, [&](std::uint64_t word) {
     waited = true;
-    const bool circle = owners.gives_way(held.owner, in_the_way(word, held.owner, wanted)) &&
-                        !base::injected("two-pl-ignores-deadlock");
+    if (wanted == Kind::kExclusive) set_wanted(record, true);
+    const bool circle =
+        owners.gives_way(held.owner, in_the_way(word, held.owner)) && !base::injected("two-pl-ignores-deadlock");
     if (circle) base::sync_point("two_pl.circle");
     return circle;
   });
-  if (waited) owners.waits_no_more(held.owner);
+  if (!waited) return reason;
+  owners.waits_no_more(held.owner);
+  if (reason != AbortReason::kNone && wanted == Kind::kExclusive) set_wanted(record, false);
   return reason;
 }
 
@@ -111,7 +114,8 @@ void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
 bool Common::may_leave_index(Record& record, const WorkerState&) {
   const std::uint64_t word = base::load_word(&record.size_word);
   if (base::injected("two-pl-forgets-absence")) return true;
-  return holders_of(word) == 0 && base::compare_exchange_word(&record.size_word, word, word | kAlone);
+  return holders_of(word) == 0 && (word & kAlone) == 0 &&
+         base::compare_exchange_word(&record.size_word, word, word | kAlone);
 }
 
 void Common::let_go_last(HeldLocks& held) {
