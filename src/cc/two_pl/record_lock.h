@@ -47,11 +47,14 @@ constexpr std::uint64_t taken_by(std::uint64_t word, OwnerSet owner, Kind wanted
 /// Whether the lock is that of a record that leaves its index: exclusive, and nobody's.
 constexpr bool is_closed(std::uint64_t word) { return (word & kAlone) != 0 && holders_of(word) == 0; }
 
-/// Says that an owner waits to be alone, or that it does not any more, unless somebody is alone. Others that wait say it again.
+/// Says that an owner waits to be alone, or that it does not any more, unless somebody is alone. Others that wait say it again; but if
+/// nobody did, and the bit stayed, no reader would ever come in.
 inline void set_wanted(record::Record& record, bool wanted) {
-  const std::uint64_t word = base::load_word(&record.size_word);
-  if ((word & kAlone) != 0 || ((word & kWanted) != 0) == wanted) return;
-  base::compare_exchange_word(&record.size_word, word, word ^ kWanted);
+  for (;;) {
+    const std::uint64_t word = base::load_word(&record.size_word);
+    if ((word & kAlone) != 0 || ((word & kWanted) != 0) == wanted) return;
+    if (base::compare_exchange_word(&record.size_word, word, word ^ kWanted)) return;
+  }
 }
 
 /// Gives back what the owner holds.
