@@ -1,5 +1,7 @@
 #include "bench/harness/json_report.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -172,6 +174,13 @@ Json ours(const ReportInput& input, std::size_t median) {
           {"repeats", repeats}};
 }
 
+/// As BenchBase and JDBC call it. What has no flag for it is serializable.
+std::string isolation_level(const FlagValues& flags) {
+  std::string level = flags.declared("isolation") ? flags.text("isolation") : "serializable";
+  std::transform(level.begin(), level.end(), level.begin(), [](unsigned char c) { return std::toupper(c); });
+  return "TRANSACTION_" + level;
+}
+
 }  // namespace
 
 Json repeat_json(const Measurement& run) {
@@ -224,7 +233,7 @@ Json json_report(const ReportInput& input) {
       {"Latency Distribution", benchbase_latency(median)},
       {"Measured Requests", total.finished()},
       {"Throughput (requests/second)", median.throughput()},
-      {"isolation", "TRANSACTION_SERIALIZABLE"},
+      {"isolation", isolation_level(input.flags)},
       {"scalefactor", input.scale_factor},
       {"terminals", input.settings.workers * input.nodes},
       {"granary", ours(input, median_index)}};

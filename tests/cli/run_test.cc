@@ -96,6 +96,15 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
   }
 }
 
+TEST(Run, TheReportNamesTheIsolationLevel) {
+  const auto level_of = [](const char* flags) {
+    const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 ") + flags + kTiny);
+    return json.is_object() ? json["isolation"].get<std::string>() : "";
+  };
+  EXPECT_EQ(level_of(""), "TRANSACTION_SERIALIZABLE");
+  EXPECT_EQ(level_of("--isolation=repeatable_read"), "TRANSACTION_REPEATABLE_READ");
+}
+
 TEST(Run, ABreakdownAddsUpToAllOfTheTime) {
   for (const char* command :
        {"bench ycsb --mix=high --keys=2000 --protocol=tictoc", "bench tpcc --items=200 --customers=30 --workers=2"}) {
