@@ -4,6 +4,7 @@ Not covered: leases, for which the hosts need clocks that agree (tests/node/two_
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -58,6 +59,7 @@ class TwoMachines(Rig):
 
     def test_from_deploy_to_down(self):
         self.must(0, "check", "--accept-new")
+        self.see_the_way_between()
         self.must(0, "deploy", f"--package={self.package}", "--with-zookeeper")
         self.must(0, "start", "--timeout=300")
         said = self.must(0, "status")
@@ -75,6 +77,21 @@ class TwoMachines(Rig):
         self.assertTrue((self.folder / "collected/10.77.0.2/node-2/log").exists())
         self.must(0, "wipe", "--yes")
         self.must(0, "down", "--yes")
+
+    def see_the_way_between(self):
+        """Doctors on both hosts, which also read each other's memory."""
+        program = os.environ["GRANARY"]
+        with subprocess.Popen(["ssh", "-F", "/tmp/machine/ssh_config", "10.77.0.2", program, "doctor", "--listen",
+                               "--timeout=120"]) as listener:
+            until = time.monotonic() + 100
+            said = ""
+            while "10.77.0.2 port 18520 answers" not in said and time.monotonic() < until:
+                time.sleep(2)
+                said = subprocess.run([program, "doctor", "--peer=10.77.0.2"], stdout=subprocess.PIPE, text=True,
+                                      check=False).stdout
+            listener.terminate()
+        print(said, flush=True)
+        self.assertRegex(said, r"RDMA round trip.* 1000 READs of 64 bytes from 10\.77\.0\.2: ")
 
     @staticmethod
     def document():
