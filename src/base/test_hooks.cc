@@ -23,6 +23,7 @@ constexpr KnownBug kBugs[] = {
     {"unrepeatable-read", "repeatable read may see two versions of one record"},
     {"snapshot-loses-updates", "snapshot isolation writes over a value that has changed since its moment"},
     {"snapshot-reads-unchecked", "snapshot isolation sees values of different moments"},
+    {"tictoc-rts-shrinks", "TicToc sets an rts to a transaction's time though it was greater"},
     {"tictoc-any-end", "TicToc believes an overwritten version valid at times at which it had ended"},
     {"two-pl-shares-everything", "two-phase locking gives a lock to whoever asks for it"},
     {"two-pl-ignores-deadlock", "two-phase locking does not look for deadlocks"},

@@ -192,6 +192,26 @@ TEST_F(TicToc, AWriterIsBehindThoseWhoHaveReadWhatItOverwrites) {
       "x", [&](Transaction& w) { return w.put(table_, "x", "new"); }, [] {});
 }
 
+/// Another reader, who has seen the key before R made it valid until late, makes it valid until an earlier time.
+class TicTocEarlyReader : public TicToc {
+ protected:
+  void expect_no_shrinking(std::string_view key, FunctionRef<Outcome(Transaction&)> change) {
+    for (int i = 0; i < 3; ++i) db_.put(table_, "mid", "1");  // before "r", which has been written five times
+    Transaction early = db_.begin();
+    get(early, key);
+    get(early, "mid");
+    EXPECT_EQ(early.put(table_, "e", "1"), Outcome::kOk);
+    expect_writer_behind_reader(key, change, [&] { EXPECT_TRUE(commits(early)); });
+  }
+};
+TEST_F(TicTocEarlyReader, DoesNotMakeARecordsTimeShrink) {
+  expect_no_shrinking("x", [&](Transaction& w) { return w.put(table_, "x", "new"); });
+}
+TEST_F(TicTocEarlyReader, DoesNotMakeAnAbsenceShrink) {
+  db_.remove(table_, "gone");
+  expect_no_shrinking("gone", [&](Transaction& w) { return w.insert(table_, "gone", "new"); });
+}
+
 TEST_F(TicToc, AVersionThatWasOverwrittenIsNotExtended) {
   Transaction r = db_.begin(), w = db_.begin();
   see_late(r, "x");

@@ -97,7 +97,8 @@ AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, cons
     }
     // Nobody overwrites it before (E, 1), E being at least the transaction's.
     if (moment.stamp <= record::make_tid(moment.epoch, 0)) return AbortReason::kNone;
-    if (record::rts_of(word, epoch) >= moment.stamp) return AbortReason::kNone;
+    const bool reaches = record::rts_of(word, epoch) >= moment.stamp;
+    if (reaches && !base::injected("tictoc-rts-shrinks")) return AbortReason::kNone;
     if (record::is_frozen(word)) return AbortReason::kReadLocked;
     base::sync_point("tictoc.extending");
     const TidWord rts = raised(record::tid_of(read.tid), moment.stamp, moment.epoch);
