@@ -292,7 +292,7 @@ Status set_breakdown(const FlagValues& flags, Settings& settings) {
   settings.breakdown = flags.declared("breakdown") && flags.enabled("breakdown");
   if (!settings.breakdown) return {};
   if (in_cluster(flags)) return {StatusCode::kInvalidArgument, "--breakdown: only one node alone can tell"};
-  for (const Variant variant : {Variant::kKeyValue, Variant::kPartitionedStore}) {
+  for (const Variant variant : {Variant::kKeyValue, Variant::kHekaton, Variant::kPartitionedStore}) {
     if (!settings.variants.has(variant)) continue;
     return {StatusCode::kInvalidArgument,
             fmt::format("--breakdown: --variant={} has no transactions of the engine", name(variant))};

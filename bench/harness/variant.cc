@@ -19,6 +19,7 @@ struct NamedVariant {
 
 constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"key-value", "the bare index, no transactions"},
+    {"hekaton", "another engine: Hekaton's optimistic transactions on several versions of a row"},
     {"memsilo", "the engine without a log (the default)"},
     {"global-tid", "TIDs from one shared counter"},
     {"partitioned-store", "single-threaded stores behind partition locks"},
@@ -37,6 +38,10 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
 
 /// Pairs that cannot both hold.
 constexpr std::pair<Variant, Variant> kContradictions[] = {
+    {Variant::kKeyValue, Variant::kHekaton},          {Variant::kHekaton, Variant::kMemSilo},
+    {Variant::kHekaton, Variant::kGlobalTid},         {Variant::kHekaton, Variant::kNoSnapshots},
+    {Variant::kHekaton, Variant::kNoOverwrites},      {Variant::kHekaton, Variant::kNoGc},
+    {Variant::kHekaton, Variant::kSmallRecords},      {Variant::kHekaton, Variant::kCompress},
     {Variant::kKeyValue, Variant::kMemSilo},          {Variant::kKeyValue, Variant::kGlobalTid},
     {Variant::kKeyValue, Variant::kPartitionedStore}, {Variant::kKeyValue, Variant::kSplit},
     {Variant::kKeyValue, Variant::kFastIds},          {Variant::kKeyValue, Variant::kNoSnapshots},

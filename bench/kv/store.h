@@ -47,6 +47,11 @@ class Access {
   bool update(std::string_view key, std::string_view value) {
     return modify(key, {}, [&](std::span<char>) { return value; });
   }
+  /// The record of a key, for who keeps something of its own in it; nullptr if there is none. Records are never removed.
+  record::Record* locate(std::string_view key) {
+    const Entered entered(*this);
+    return find(key);
+  }
   /// False if the key is there or memory has run out.
   bool insert(std::string_view key, std::string_view value);
   /// Visits at most `limit` keys in order, from the first one not below `from`; of an ordered index. `visit` gets key and

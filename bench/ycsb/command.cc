@@ -4,6 +4,7 @@
 #include "bench/ycsb/bare_store.h"
 #include "bench/ycsb/cluster_store.h"
 #include "bench/ycsb/engine_store.h"
+#include "bench/ycsb/hekaton_store.h"
 #include "bench/ycsb/workload.h"
 
 namespace granary::bench::ycsb {
@@ -39,6 +40,12 @@ Status check_steps(const Parameters& parameters) {
 Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
                                        const FlagValues& flags) {
   Parameters parameters = parameters_from(settings, flags);
+  const bool on_hekaton = settings.variants.has(Variant::kHekaton);
+  if (flags.given("timestamps") && !on_hekaton) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        "--timestamps: only --variant=hekaton takes timestamps from one place; add it, or leave the flag out");
+  }
   if (settings.share.nodes == 1 && parameters.distributed > 0)
     return Status(StatusCode::kInvalidArgument,
                   "--distributed_percent: there are no other nodes; see 'granary cluster'");
@@ -71,6 +78,21 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
     return Status(StatusCode::kInvalidArgument,
                   "--index=hash: mix e scans, which a hash index cannot; use --index=ordered");
   }
+  if (on_hekaton) {
+    parameters.stored_bytes = hekaton::Row::bytes_for(parameters.value_bytes);
+    if (parameters.stored_bytes > kMaxValueBytes) {
+      return Status(
+          StatusCode::kInvalidArgument,
+          fmt::format("--value_bytes={}: --variant=hekaton keeps {} versions of each, at most {} bytes in all",
+                      parameters.value_bytes, hekaton::Row::kVersions, kMaxValueBytes));
+    }
+    if (parameters.mix.share(Operation::kInsert) + parameters.mix.share(Operation::kScan) != 0) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("--variant=hekaton: mix {} inserts or scans, which it cannot; use another mix",
+                                parameters.mix.name));
+    }
+    return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<HekatonStore>>(name, settings, parameters));
+  }
   if (bare) return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<BareStore>>(name, settings, parameters));
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<EngineStore>>(name, settings, parameters));
 }
@@ -89,7 +111,7 @@ const BenchCommand& ycsb_command() {
                    "--mix=medium --workers=8 --protocol=tictoc",
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
-      .variants = VariantSet::engine().with({Variant::kKeyValue}),
+      .variants = VariantSet::engine().with({Variant::kKeyValue, Variant::kHekaton}),
       .breakdown = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},

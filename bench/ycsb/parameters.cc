@@ -1,5 +1,6 @@
 #include "bench/ycsb/parameters.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <granary/limits.h>
@@ -33,6 +34,12 @@ constexpr std::array<std::pair<std::string_view, Isolation>, 3> kLevels{
      {"snapshot", Isolation::kSnapshot},
      {"repeatable_read", Isolation::kRepeatableRead}}};
 
+constexpr std::array<std::pair<std::string_view, hekaton::TimestampSource>, 4> kSources{
+    {{"mutex", hekaton::TimestampSource::kMutex},
+     {"fetch_add", hekaton::TimestampSource::kFetchAdd},
+     {"hardware_clock", hekaton::TimestampSource::kHardwareClock},
+     {"local_clock", hekaton::TimestampSource::kLocalClock}}};
+
 }  // namespace
 
 std::vector<Flag> parameter_flags() {
@@ -56,6 +63,8 @@ std::vector<Flag> parameter_flags() {
       integer_flag("ops", 1, 1, kMaxOps, "operations",
                    "Operations in a transaction, each on another key; unless given, 16 for the TicToc paper's mixes. "
                    "With more than one, no mix that inserts or scans."),
+      choice_flag("timestamps", "fetch_add", {"mutex", "fetch_add", "hardware_clock", "local_clock"},
+                  "With --variant=hekaton: where timestamps come from."),
       choice_flag(
           "isolation", "serializable", {"serializable", "snapshot", "repeatable_read"},
           "Isolation level of all transactions; on a node of a cluster, and on the bare index, only the first."),
@@ -87,6 +96,9 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   for (const auto& [level, isolation] : kLevels) {
     if (level == flags.text("isolation")) parameters.isolation = isolation;
   }
+  for (const auto& [name, source] : kSources) {
+    if (name == flags.text("timestamps")) parameters.timestamps = source;
+  }
   parameters.theta = flags.given("theta") ? flags.real("theta") : parameters.mix.default_theta;
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";
@@ -99,7 +111,8 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
 
 std::uint64_t estimated_bytes(const Parameters& parameters) {
   constexpr std::uint64_t kHeader = 24, kGrain = 32, kIndexEntry = 32, kFixed = 16u << 20;
-  const std::uint64_t record = (kHeader + parameters.value_bytes + kGrain - 1) / kGrain * kGrain;
+  const std::uint64_t stored = std::max<std::uint64_t>(parameters.value_bytes, parameters.stored_bytes);
+  const std::uint64_t record = (kHeader + stored + kGrain - 1) / kGrain * kGrain;
   return parameters.keys * (record + kIndexEntry) + kFixed;
 }
 

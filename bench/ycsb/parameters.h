@@ -11,6 +11,7 @@
 #include <granary/status.h>
 
 #include "bench/harness/command.h"
+#include "bench/hekaton/timestamps.h"
 
 namespace granary::bench::ycsb {
 
@@ -44,9 +45,11 @@ struct Parameters {
   Mix mix;
   std::uint64_t keys = 1'000'000;
   std::uint32_t value_bytes = 100;
-  std::uint32_t fields = 1;  ///< of equal size, in each value: a change reads the record and writes one of them
-  std::uint32_t ops = 1;     ///< operations in a transaction, each on another key
+  std::size_t stored_bytes = 0;  ///< of a value with what its store keeps beside it; 0: the value alone
+  std::uint32_t fields = 1;      ///< of equal size, in each value: a change reads the record and writes one of them
+  std::uint32_t ops = 1;         ///< operations in a transaction, each on another key
   Isolation isolation = Isolation::kSerializable;
+  hekaton::TimestampSource timestamps = hekaton::TimestampSource::kFetchAdd;
   double theta = 0;
   std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;

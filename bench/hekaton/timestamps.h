@@ -1,0 +1,52 @@
+#pragma once
+// Where timestamps come from that every transaction needs two of (Yu et al., VLDB 2014, section 4.3; "TS_ALLOC" in TicToc's Figure 11).
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "src/base/cache_line.h"
+#include "src/base/tsc_clock.h"
+
+namespace granary::bench::hekaton {
+
+using Timestamp = std::uint64_t;
+
+enum class TimestampSource : std::uint8_t {
+  kMutex,          ///< a counter behind a mutex
+  kFetchAdd,       ///< a counter by atomic addition
+  kHardwareClock,  ///< the processors' time stamp counter, which must be one for all of them
+  kLocalClock,     ///< the system's monotonic clock
+};
+
+class Timestamps {
+ public:
+  /// Sessions are told apart by these bits of a clock's timestamp.
+  static constexpr std::uint32_t kSessionBits = 9;
+
+  explicit Timestamps(TimestampSource source) : source_(source) {}
+
+  /// A timestamp that nobody else gets, greater than any that was handed out before this call began. Of clocks it is so as far as all
+  /// processors' clocks agree.
+  Timestamp next(std::uint32_t session) {
+    switch (source_) {
+      case TimestampSource::kMutex: {
+        const std::lock_guard lock(mutex_);
+        const Timestamp last = counter_.load(std::memory_order_relaxed);
+        counter_.store(last + 1, std::memory_order_relaxed);
+        return last + 1;
+      }
+      case TimestampSource::kFetchAdd: return counter_.fetch_add(1, std::memory_order_seq_cst) + 1;
+      case TimestampSource::kHardwareClock: return (__builtin_ia32_rdtsc() << kSessionBits) | session;
+      case TimestampSource::kLocalClock: break;
+    }
+    return (base::monotonic_ns() << kSessionBits) | session;
+  }
+
+ private:
+  const TimestampSource source_;
+  alignas(base::kCacheLine) std::atomic<Timestamp> counter_{0};  // relaxed under the mutex
+  std::mutex mutex_;
+};
+
+}  // namespace granary::bench::hekaton

@@ -1,0 +1,153 @@
+#include "bench/hekaton/transaction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace granary::bench::hekaton {
+namespace {
+
+constexpr std::uint32_t kPatience = 4096;
+
+/// Waits for a transaction that is about to end: a few instructions of its thread, if that has a processor.
+void pause(std::uint32_t turn) {
+  constexpr std::uint32_t kSpins = 64;
+  if (turn < kSpins) {
+    base::spin_pause();
+  } else {
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+void Transaction::begin() {
+  reads_.clear();
+  used_ = 0;
+  reason_ = AbortReason::kNone;
+  began_ = shared_.timestamps().next(session_);
+}
+
+bool Transaction::fail(AbortReason reason) {
+  if (reason_ == AbortReason::kNone) reason_ = reason;
+  return false;
+}
+
+Transaction::Write* Transaction::find(const Row& row) {
+  const auto end = writes_.begin() + static_cast<std::ptrdiff_t>(used_);
+  const auto found = std::find_if(writes_.begin(), end, [&](const Write& write) { return write.row == &row; });
+  return found == end ? nullptr : &*found;
+}
+
+/// Who has marked a version and is active will take its end from now on, so it is greater than every timestamp that anybody has. While it
+/// takes it, it may be on either side. The mark is the present transaction's of that session, as it is taken away under the latch.
+std::optional<bool> Transaction::holds_at(Timestamp end, Timestamp time) {
+  if (!is_marked(end)) return end > time;
+  if (marker(end) == session_) return true;
+  const Timestamp its = shared_.end_of(marker(end)).load(std::memory_order_seq_cst);
+  if (its == Shared::kTaking) return std::nullopt;
+  return its == Shared::kActive || its > time;
+}
+
+bool Transaction::read(Row& row, std::span<char> buffer) {
+  if (const Write* own = find(row)) {
+    std::memcpy(buffer.data(), own->value.data(), value_bytes_);
+    return true;
+  }
+  for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
+    row.latch();
+    const std::uint32_t slot = row.slot_at(began_);
+    if (slot == Row::kVersions) {
+      row.unlatch();
+      return fail(AbortReason::kReadChanged);
+    }
+    const Version& version = row.version(slot);
+    // The one that takes its place, if its writer has an earlier end, will be there in a moment.
+    const bool settled = holds_at(version.end, began_).value_or(false);
+    if (settled) {
+      std::memcpy(buffer.data(), row.value(slot, value_bytes_), value_bytes_);
+      reads_.push_back({&row, slot, version.begin});
+    }
+    row.unlatch();
+    if (settled) return true;
+    pause(turn);
+  }
+  return fail(AbortReason::kRecordBusy);
+}
+
+bool Transaction::claim(Row& row, std::span<char> buffer) {
+  if (Write* const own = find(row)) {
+    if (!buffer.empty()) std::memcpy(buffer.data(), own->value.data(), value_bytes_);
+    return true;
+  }
+  row.latch();
+  Version& newest = row.version(row.newest());
+  const bool free = newest.end == kForever && newest.begin <= began_;
+  const bool changed = newest.begin > began_;
+  if (free) {
+    newest.end = kMark | session_;
+    if (!buffer.empty()) std::memcpy(buffer.data(), row.value(row.newest(), value_bytes_), value_bytes_);
+  }
+  row.unlatch();
+  if (!free) return fail(changed ? AbortReason::kReadChanged : AbortReason::kWriteLocked);
+  if (used_ == writes_.size()) writes_.emplace_back();
+  writes_[used_++].row = &row;
+  return true;
+}
+
+void Transaction::write(Row& row, std::string_view value) { find(row)->value.assign(value); }
+
+AbortReason Transaction::check(const Read& read, Timestamp time) {
+  for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
+    read.row->latch();
+    const Version version = read.row->version(read.slot);
+    const std::optional<bool> holds = holds_at(version.end, time);
+    read.row->unlatch();
+    if (version.begin != read.begin) return AbortReason::kReadChanged;  // it is not even kept any more
+    if (holds) return *holds ? AbortReason::kNone : AbortReason::kReadChanged;
+    pause(turn);
+  }
+  return AbortReason::kReadLocked;
+}
+
+AbortReason Transaction::commit() {
+  if (reason_ != AbortReason::kNone) {
+    abort();
+    return reason_;
+  }
+  std::atomic<Timestamp>& own_end = shared_.end_of(session_);
+  own_end.store(Shared::kTaking, std::memory_order_seq_cst);
+  const Timestamp end = shared_.timestamps().next(session_);
+  own_end.store(end, std::memory_order_seq_cst);
+  if (isolation_ == Isolation::kSerializable) {
+    for (const Read& read : reads_) {
+      reason_ = check(read, end);
+      if (reason_ != AbortReason::kNone) break;
+    }
+  }
+  if (reason_ != AbortReason::kNone) {
+    abort();
+    return reason_;
+  }
+  for (std::size_t i = 0; i < used_; ++i) {
+    Row& row = *writes_[i].row;
+    row.latch();
+    row.add(end, writes_[i].value);
+    row.unlatch();
+  }
+  own_end.store(Shared::kActive, std::memory_order_seq_cst);
+  return AbortReason::kNone;
+}
+
+void Transaction::abort() {
+  for (std::size_t i = 0; i < used_; ++i) {
+    Row& row = *writes_[i].row;
+    row.latch();
+    row.version(row.newest()).end = kForever;
+    row.unlatch();
+  }
+  used_ = 0;
+  shared_.end_of(session_).store(Shared::kActive, std::memory_order_seq_cst);
+}
+
+}  // namespace granary::bench::hekaton
