@@ -52,7 +52,7 @@ TEST(Doctor, TwoOfThemMeasureWhatIsBetweenThem) {
   const std::string port = std::to_string(std::stoi(listening.lines().front().substr(begin.size())));
   const auto json = nlohmann::json::parse(granary("doctor --json --peer=127.0.0.1:" + port).out);
   for (const auto& finding : json["findings"]["peer"]) EXPECT_NE(finding["verdict"], "bad") << finding;
-  EXPECT_EQ(json["findings"]["peer"].size(), 4u);
+  EXPECT_EQ(json["findings"]["peer"].size(), 5u);
   EXPECT_EQ(listening.wait().exit_code, 0);
   EXPECT_EQ(listening.lines().back(), "127.0.0.1: 100 echoes");
 }

@@ -35,8 +35,12 @@ class Owners {
   /// Gives back an owner that holds nothing.
   void give_back(OwnerSet owner) { taken_.fetch_and(~owner, std::memory_order_acq_rel); }
 
+  /// Notes when the owner's transaction takes its first lock.
+  void begins(OwnerSet owner) { began(owner).store(__builtin_ia32_rdtsc(), std::memory_order_relaxed); }
+
   /// Says for whom the owner waits, and tells whether it must give way: if one of these waits, over however many others, for the owner
-  /// itself, and the owner is the last in order of all that are in that circle. So of a circle only one gives way.
+  /// itself, and the owner began last of all that are in that circle. So of a circle one gives way, and when it has come again it is the
+  /// older one.
   ///
   /// Each word is written by its owner and read by all, in one total order (seq_cst), and its owner looks at the others behind its own
   /// store, again and again while it waits. So of those who close a circle the last one to store sees it. A word that has become old
@@ -45,8 +49,9 @@ class Owners {
     word_of(owner).store(holders, std::memory_order_seq_cst);
     const OwnerSet reached = reached_from(holders);
     if ((reached & owner) == 0) return false;
-    for (OwnerSet behind = reached & ~(owner | (owner - 1)); behind != 0; behind &= behind - 1) {
-      if ((reached_from(behind & (~behind + 1)) & owner) != 0) return false;
+    for (OwnerSet others = reached & ~owner; others != 0; others &= others - 1) {
+      const OwnerSet one = others & (~others + 1);
+      if (is_later(one, owner) && (reached_from(one) & owner) != 0) return false;
     }
     return true;
   }
@@ -56,6 +61,7 @@ class Owners {
   static constexpr OwnerSet kAll = (OwnerSet{1} << kOwners) - 1;
   struct alignas(base::kCacheLine) Word {
     std::atomic<OwnerSet> waits_for{0};
+    std::atomic<std::uint64_t> began{0};  // by the time stamp counter: an order that is fair is enough, so relaxed
   };
   /// These, and all that they wait for, over however many others.
   OwnerSet reached_from(OwnerSet owners) {
@@ -66,6 +72,14 @@ class Owners {
       next |= word_of(one).load(std::memory_order_seq_cst);
     }
     return reached;
+  }
+  bool is_later(OwnerSet one, OwnerSet other) {
+    const std::uint64_t its = began(one).load(std::memory_order_relaxed);
+    const std::uint64_t others = began(other).load(std::memory_order_relaxed);
+    return its > others || (its == others && one > other);
+  }
+  std::atomic<std::uint64_t>& began(OwnerSet owner) {
+    return words_[static_cast<std::size_t>(std::countr_zero(owner))].began;
   }
   std::atomic<OwnerSet>& word_of(OwnerSet owner) {
     return words_[static_cast<std::size_t>(std::countr_zero(owner))].waits_for;

@@ -12,7 +12,7 @@ using record::ReadState;
 using record::StableRead;
 
 /// Pauses after which a wait ends whatever comes: its holder may be of the same thread.
-constexpr std::uint32_t kPatience = 16 * base::kBoundedPauses;
+constexpr std::uint32_t kPatience = 4 * base::kBoundedPauses;
 
 /// One attempt. `word` is the lock as it was seen; kBusy means that somebody is in the way.
 enum class Attempt : std::uint8_t { kHeld, kTaken, kChanged, kBusy };
@@ -28,6 +28,7 @@ Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& wor
 
 bool ensure_owner(WorkerState& worker, HeldLocks& held) {
   if (held.owner == 0) held.owner = worker.shared.owners.take();
+  if (held.owner != 0 && held.records.empty()) worker.shared.owners.begins(held.owner);
   return held.owner != 0;
 }
 
