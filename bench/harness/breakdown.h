@@ -28,7 +28,7 @@ struct TimeParts {
   void add(const TimeParts& more);
 };
 
-/// What committed transactions say about their times: the greatest sequence number of each epoch.
+/// Commit times of transactions, of which it keeps the greatest sequence number of each epoch.
 struct CommitTimes {
   std::uint64_t transactions = 0;
   std::map<std::uint64_t, std::uint64_t> greatest;  ///< by epoch

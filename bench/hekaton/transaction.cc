@@ -39,7 +39,7 @@ Transaction::Write* Transaction::find(const Row& row) {
   return found == end ? nullptr : &*found;
 }
 
-/// Who has marked a version and is active will take its end from now on, so it is greater than every timestamp that anybody has. While it
+/// A transaction that has marked a version and is active will take its end from now on, so it is greater than every timestamp that anybody has. While it
 /// takes it, it may be on either side. The mark is the present transaction's of that session, as it is taken away under the latch.
 std::optional<bool> Transaction::holds_at(Timestamp end, Timestamp time) {
   if (!is_marked(end)) return end > time;

@@ -19,7 +19,7 @@
 
 namespace granary::bench::hekaton {
 
-/// What all sessions of a store share.
+/// The timestamps and ends that all sessions of a store share.
 class Shared {
  public:
   static constexpr std::uint32_t kSessions = std::uint32_t{1} << Timestamps::kSessionBits;

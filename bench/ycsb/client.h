@@ -92,7 +92,7 @@ class YcsbClient final : public store::StoreClient<Store> {
     return {type, ending};
   }
 
-  /// What the step writes; the record that it has read is in the buffer.
+  /// Returns the record that the step writes. The one that it has read is in the buffer.
   std::string_view changed(const Step& step) {
     const bool adds = step.operation == Operation::kReadModifyWrite;
     const std::uint64_t counter = adds ? counter_of(view(buffer_)) + 1 : ++writes_;

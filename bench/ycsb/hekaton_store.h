@@ -61,12 +61,12 @@ class HekatonStore {
         });
       });
     }
-    /// Of loading only: no transaction.
+    /// Makes a row without a transaction; only the loader calls it.
     Ending insert(std::string_view key, std::string_view value, AbortCounts&) {
       hekaton::Row::make(row_bytes_, value);
       return access_.insert(key, {row_bytes_.data(), row_bytes_.size()}) ? Ending::kCommitted : Ending::kGaveUp;
     }
-    /// Of the check at the end only: no transaction.
+    /// Visits the newest versions without a transaction; only the check at the end calls it.
     template <typename Visit>
     Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts&) {
       access_.scan(from, limit, row_bytes_, [&](std::string_view key, std::string_view bytes) {

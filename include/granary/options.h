@@ -131,12 +131,13 @@ struct Options {
   /// "silo" have no shared tables, no HTM regions and no cluster. Another opening of a directory may choose another one.
   /// docs/protocols.md compares them.
   std::string protocol = "silo";
-  /// Optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3); without effect on other protocols. Abort, let go and claim again rather than wait
-  /// for a record that another one has claimed.
+  /// These three are optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3), and are refused with another protocol. With this one a commit that
+  /// finds a record claimed lets go of its own claims and claims all again, instead of waiting with them.
   bool tictoc_no_wait = false;
-  /// Look before the claims whether the reads can pass at all.
+  /// With this one a commit looks whether its reads can pass at all before it claims anything.
   bool tictoc_preempt = false;
-  /// Remember when overwritten versions ended, so that who has read one may still commit before that time.
+  /// With this one the database remembers when overwritten versions ended, so that a transaction which has read one may still commit before
+  /// that time.
   bool tictoc_history = false;
   TidSource tid_source = TidSource::kDecentralized;
   /// Try to commit in one hardware transaction, without locks; with locks if it aborts again and again. What really runs

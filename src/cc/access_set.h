@@ -19,8 +19,8 @@ namespace granary::cc {
 using record::Record;
 using record::TidWord;
 
-/// A record and the unlocked TID word that was seen there, with the time until which the version was seen to be valid, its rts, if the protocol has
-/// one (src/record/rts.h). Absent records are in the set, too.
+/// A record and the unlocked TID word that was seen there. If the protocol has one, `rts` is the time until which the version was seen to be
+/// valid (src/record/rts.h). Absent records are in the set, too.
 struct ReadEntry {
   Record* record;
   TidWord tid;
@@ -109,7 +109,7 @@ struct LockEntry {
   WriteEntry* write;
 };
 
-/// What a transaction holds that locks records as it goes (two_pl/).
+/// The locks of a transaction whose protocol locks records as they are read (two_pl/).
 struct HeldLocks {
   std::uint64_t owner = 0;       ///< two_pl::OwnerSet, of one; 0 until the first lock
   std::vector<Record*> records;  ///< each once

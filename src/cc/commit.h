@@ -111,7 +111,7 @@ CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   return take_steps(here, nowhere, writes, worker, EveryRight());
 }
 
-/// The same by its level. A transaction that only reads is at one moment, or looks at nothing again.
+/// Commits or aborts it by its level. If it only reads, a snapshot is what a serializable transaction is, and repeatable read claims nothing.
 template <Protocol P>
 [[gnu::noinline]] CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   const bool only_reads = access.writes.empty();

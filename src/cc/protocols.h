@@ -79,7 +79,7 @@ inline record::StableRead look(Record& record, WorkerState& worker, AccessSet& a
 
 /// Gives back the locks of a transaction that has ended, if its protocol locks what it reads.
 void let_go(AccessSet& access, WorkerState& worker);
-/// The same for good: the context will run no transaction for a while, and others may be owners of locks in its place.
+/// Gives back the owner, too: the context will run no transaction for a while, and another one may own locks in its place.
 void retire_owner(AccessSet& access, WorkerState& worker);
 
 /// Commits a transaction of a database that is no node of a cluster, or aborts it (commit.h).

@@ -115,7 +115,7 @@ TEST_P(TwoPhaseLocking, AnAbsenceThatWasReadStays) {
   reader.abort();
 }
 
-/// A placeholder that an aborted insert has left in the index is read like a deleted record, and must stay as long.
+/// An aborted insert leaves an absent record in the index, which is read like a deleted one and must stay as long.
 TEST_P(TwoPhaseLocking, AnAbsenceOfAPlaceholderStays) {
   Worker inserter = db_->register_worker().value();
   Transaction given_up = inserter.begin();

@@ -50,7 +50,7 @@ bool ended_behind(const ReadEntry& read, const Moment& moment, const WorkerState
 
 }  // namespace
 
-/// What a write will need at least, by words that may still grow: the stamp is not before the moment that is reckoned here.
+/// The moment is reckoned from words that may still grow, so the stamp that the commit will get is not before it.
 AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) {
   if (!worker.shared.settings.look_before_claiming || access.isolation != Isolation::kSerializable)
     return AbortReason::kNone;

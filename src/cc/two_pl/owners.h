@@ -1,5 +1,5 @@
 #pragma once
-// Who may hold locks of two-phase locking, and who waits for whom.
+// The owners of locks of two-phase locking, and which of them waits for which.
 //
 // An owner is one of 38 bits, which a transaction's context takes for its first lock and keeps for those that follow. So a record's lock
 // names its holders (record_lock.h), and who waits can say for whom, in one word.

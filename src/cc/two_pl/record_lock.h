@@ -29,8 +29,8 @@ constexpr bool holds(std::uint64_t word, OwnerSet owner, Kind wanted) {
   return (holders_of(word) & owner) != 0 && (wanted == Kind::kShared || (word & kAlone) != 0);
 }
 
-/// Who must give the lock back before the owner, which does not hold what it wants, can have it. Who waits because of kWanted waits for
-/// those for whom the other one waits.
+/// Returns the holders that must give the lock back before the owner, which does not hold what it wants, can have it. An owner that is kept
+/// away by kWanted waits for the same holders as the one that wants to be alone.
 constexpr OwnerSet in_the_way(std::uint64_t word, OwnerSet owner) { return holders_of(word) & ~owner; }
 
 /// Whether the owner, which does not hold what it wants, may have it now.

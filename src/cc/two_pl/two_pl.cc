@@ -36,7 +36,7 @@ AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
-/// Attempts until one succeeds or `gives_up(turn, word)` holds.
+/// Attempts until one succeeds or `gives_up(word)` holds.
 template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
   if (!ensure_owner(worker, held)) return refused(wanted);
@@ -110,8 +110,8 @@ void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
   base::store_word(&size_word, base::load_word(&size_word) & record::kSizeMask);
 }
 
-/// Whoever has read the absence holds the lock, and must find the record there when it looks again. The closed lock stays with the record,
-/// which is nobody's any more.
+/// A transaction that has read the absence holds the lock, and must find the record there when it looks again. The lock of a record that
+/// leaves stays closed, so nobody takes it any more.
 bool Common::may_leave_index(Record& record, const WorkerState&) {
   const std::uint64_t word = base::load_word(&record.size_word);
   if (base::injected("two-pl-forgets-absence")) return true;
