@@ -9,8 +9,8 @@
 # missing, or the emulator failed).
 #
 # --two: two machines with a network between them; both run the command, their output lines are marked "0| " and "1| ",
-# and the exit code is the first that is not 0. The command finds in its environment: VM (0 or 1), VM_ADDRESS (its own),
-# VM_PEER (the other's; with one machine its own).
+# and the exit code is that of the first one that fails; the other one has 20 s then before it is stopped. The command
+# finds in its environment: VM (0 or 1), VM_ADDRESS (its own), VM_PEER (the other's; with one machine its own).
 #
 # Emulation in software, so it needs no help of the processor; one boot is a few seconds. The kernel is Debian's package,
 # unpacked (not installed) below ${XDG_CACHE_HOME:-~/.cache}/granary, where it stays for the next time.
@@ -35,9 +35,9 @@ done
 kernel=$("$here/verbs_vm/kernel.sh") || lacking "there is no kernel to boot"
 
 job=$(mktemp -d --tmpdir granary-vm.XXXXXX)
-pids=()
+pids=() timer='' grace=20
 clean_up() {
-  [[ ${#pids[@]} -eq 0 ]] || kill "${pids[@]}" 2> /dev/null || true
+  kill "${pids[@]}" $timer 2> /dev/null || true
   rm -rf "$job"
 }
 trap clean_up EXIT
@@ -95,23 +95,41 @@ for ((n = 0; n < machines; ++n)); do
   pids+=($!)
 done
 
-result=0
-for ((n = 0; n < machines; ++n)); do
-  ended=0 code=
-  wait "${pids[n]}" || ended=$?
+# judge N ENDED: what it means that machine N's emulator ended with the exit code ENDED. Leaves the command's in $code.
+judge() {
+  local n=$1 ended=$2
   wait "${readers[n]}" || true
   if [[ $ended -eq 124 ]]; then
     echo "verbs_vm.sh: machine $n was stopped: its $seconds seconds were up (--seconds sets them)" >&2
     code=124
-  else
-    read -r code < "$job/code.$n" 2> /dev/null || true
-    if [[ ! $code =~ ^[0-9]+$ ]]; then
-      echo "verbs_vm.sh: machine $n ended before the command did; its last words:" >&2
-      tail -n 20 "$job/qemu.$n" "$job/console.$n" >&2 || true
-      code=3
-    fi
+    return
   fi
-  [[ $result -ne 0 ]] || result=$code
+  code=
+  read -r code < "$job/code.$n" 2> /dev/null || true
+  if [[ ! $code =~ ^[0-9]+$ ]]; then
+    echo "verbs_vm.sh: machine $n ended before the command did; its last words:" >&2
+    tail -n 20 "$job/qemu.$n" "$job/console.$n" >&2 || true
+    code=3
+  fi
+}
+
+# When one machine has failed, the other would wait for it in vain, and what it says then would hide the cause.
+result=0
+while [[ ${#pids[@]} -gt 0 ]]; do
+  ended=0
+  wait -n -p gone "${pids[@]}" $timer || ended=$?
+  if [[ $gone -eq ${timer:-0} ]]; then
+    echo "verbs_vm.sh: machine ${!pids[*]} is stopped, since the other one failed with exit code $result $grace s ago" >&2
+    break
+  fi
+  for n in "${!pids[@]}"; do
+    [[ ${pids[n]} -eq $gone ]] || continue
+    unset "pids[n]"
+    judge "$n" "$ended"
+  done
+  if [[ $result -eq 0 && $code -ne 0 ]]; then
+    result=$code
+    sleep "$grace" & timer=$!
+  fi
 done
-pids=()
 exit "$result"

@@ -49,6 +49,10 @@ case $1 in
     expect '^1\| at 10\.77\.0\.2$'
     expect '^1\| ping data: rdma-ping-0'
     ;;
+  one_fails)  # the other one does not wait for it until the time is up
+    run 6 --two --seconds 300 sh -c '[ $VM = 1 ] || exit 6; sleep 1000'
+    expect 'machine 1 is stopped, since the other one failed with exit code 6 20 s ago'
+    ;;
   time_limit)
     for seconds in 15 60 240; do  # the shortest that is enough for the machine to start
       run 124 --seconds "$seconds" sh -c 'echo begun; sleep 1000'
