@@ -164,8 +164,7 @@ Status check(const AppendOptions& options, const Settings& settings) {
 
 /// Whether real time counts: what is released is in real time by every protocol, what has only committed is not by each on one node.
 bool real_time_counts(const FlagValues& flags) {
-  if (flags.text("outcomes") == "released" || !flags.text("cluster").empty()) return true;
-  return db::keeps_real_time({.protocol = flags.text("protocol")});
+  return flags.text("outcomes") == "released" || !db::stamps_reads({.protocol = flags.text("protocol")});
 }
 
 /// Writes the histories that were asked for, judges them with --verify, and reports.

@@ -225,9 +225,8 @@ Flag protocol_flag(const BenchCommand& command) {
   if (command.on_nodes) {
     names.insert(names.end(), kProtocolNames.begin(), kProtocolNames.end());
     help +=
-        " Across nodes: silo, also called occ; lease_2pl, what a transaction reads in one go is locked or leased "
-        "first; two_pc_tcp, "
-        "a baseline by two-phase commit over TCP.";
+        " Across nodes: silo, also called occ; tictoc; lease_2pl, what a transaction reads in one go is locked or "
+        "leased first; two_pc_tcp, a baseline by two-phase commit over TCP.";
   }
   return choice_flag("protocol", names.front(), names, help);
 }
@@ -300,9 +299,15 @@ Status set_breakdown(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
+/// Whether that is the name of a protocol that databases of a cluster's nodes can have.
+bool is_shared_protocol(const std::string& name) {
+  const std::vector<std::string> names = db::shared_protocol_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
 
-/// On one node it is Options::protocol, and only that; across nodes its default is that of the database.
+/// On one node it is Options::protocol, and only that. Across nodes it is that of the nodes' databases, or how they use each other's records.
 Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags) {
   if (!flags.declared("protocol") || !flags.given("protocol")) return Protocol::kOcc;
   const std::string& text = flags.text("protocol");
@@ -313,12 +318,12 @@ Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& fl
                   fmt::format("--protocol={}: there are no other nodes; expected {}; see 'granary cluster'", text,
                               fmt::join(own, " or ")));
   }
-  if (text == own.front()) return Protocol::kOcc;
+  if (is_shared_protocol(text)) return Protocol::kOcc;
   for (const Protocol protocol : command.protocols) {
     if (name(protocol) == text) return protocol;
   }
-  std::vector<std::string_view> names;
-  for (const Protocol protocol : command.protocols) names.push_back(name(protocol));
+  std::vector<std::string> names = db::shared_protocol_names();
+  for (const Protocol protocol : command.protocols) names.emplace_back(name(protocol));
   return Status(StatusCode::kInvalidArgument, fmt::format("--protocol={}: {} cannot run it; expected one of {}", text,
                                                           command.name, fmt::join(names, ", ")));
 }
@@ -354,7 +359,8 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;
-  if (flags.declared("protocol") && !in_cluster(flags)) options.protocol = flags.text("protocol");
+  if (flags.declared("protocol") && (!in_cluster(flags) || is_shared_protocol(flags.text("protocol"))))
+    options.protocol = flags.text("protocol");
   if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
   return settings;
 }

@@ -127,8 +127,9 @@ struct Options {
   bool simple_allocator = false;
   /// Concurrency control: how transactions read, validate and commit. "silo" (Silo 4.4 to 4.7), or "tictoc" (SIGMOD 2016), which aborts
   /// less where transactions contend, and keeps real time only between epochs: what begins after another's release is behind it, what
-  /// begins after its commit need not be. "no_wait" and "dl_detect" are two-phase locking, to compare with, for at most 38 workers. All but
-  /// "silo" have no shared tables, no HTM regions and no cluster. Another opening of a directory may choose another one.
+  /// begins after its commit need not be. "no_wait" and "dl_detect" are two-phase locking, to compare with, for at most 38 workers. These
+  /// two have no shared tables and no cluster, and only "silo" has HTM regions. All nodes of a cluster have the same one. Another opening of a
+  /// directory may choose another one.
   /// docs/protocols.md compares them.
   std::string protocol = "silo";
   /// These three are optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3), and are refused with another protocol. With this one a commit that

@@ -27,16 +27,22 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   // The serialization point. E is read after the last lock (its CAS is a full fence on x86-64) and before the first validation load
   // (acquire), so epochs agree with the serial order in both directions (Silo 4.4); elsewhere likewise, behind the last lock of each node.
   epoch::Epoch epoch = worker.shared.epochs.current();
-  if (const AbortReason no = there.agree(epoch); failed(no)) [[unlikely]]
+  const auto stamp = [&] { return here.stamp(epoch, Here::kStampsFirst ? there.least_time() : there.greatest_tid()); };
+  // The reads at other nodes may be checked while the epoch is being agreed on. If the stamp grows then, they are checked once more.
+  TidWord early = 0;
+  if constexpr (Here::kStampsFirst && There::kNodes) early = failed(stamp()) ? 0 : here.stamped();
+  if (const AbortReason no = there.agree(epoch, early); failed(no)) [[unlikely]]
     return end(no);
-  if (const AbortReason no = there.validate(); failed(no)) [[unlikely]]
-    return end(no);
-  const auto stamp = [&] { return here.stamp(epoch, there.greatest_tid()); };
   if (const AbortReason no = Here::kStampsFirst ? stamp() : AbortReason::kNone; failed(no)) [[unlikely]]
+    return end(no);
+  if (const AbortReason no = there.validate(Here::kStampsFirst ? here.stamped() : 0); failed(no)) [[unlikely]]
     return end(no);
   if (const AbortReason no = here.validate(epoch); failed(no)) [[unlikely]]
     return end(no);
   reach(kPoints.validated);
+  // What only reads, and has a stamp, is serial where its stamp says, which may be in an epoch that is over.
+  if constexpr (!Here::kWrites && Here::kStampsFirst)
+    epoch = std::max(record::epoch_of(here.stamped()), epoch::Epoch{1});
   if constexpr (!Here::kWrites) return {.reason = right.refused(), .epoch = epoch};
 
   if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]

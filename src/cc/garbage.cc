@@ -4,6 +4,7 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/held_records.h"
 #include "src/cc/records.h"
 #include "src/record/shared_change.h"
 #include "src/record/shared_lock.h"
@@ -20,7 +21,8 @@ void keep_for_later(WorkerState& worker, const AbsentRecord& absent) {
 
 bool take(const WorkerState& worker, Record& record, TidWord expected) {
   if (!record::is_shared(&record)) return record.try_lock(expected);
-  return record::lock_as_owner(record::shared_of(record), expected, worker.shared.time) == record::OwnerLock::kTaken;
+  const auto is_free = [&worker](record::StateWord state) { return is_free_for_owner(state, worker.shared); };
+  return record::lock_as_owner(record::shared_of(record), expected, is_free) == record::OwnerLock::kTaken;
 }
 
 /// Removes an absent record from its index, if it is still the one that was registered. The index is asked first: only a

@@ -40,9 +40,15 @@ inline AbortReason why_busy(const Record* record, const WorkerState& worker, Abo
   return record::is_shared(record) ? why_busy(record::shared_of(*record).state(), worker, busy) : busy;
 }
 
+/// Whether the owner may change a record with this state word: nobody else holds it. Under a protocol that computes times there are no leases.
+inline bool is_free_for_owner(record::StateWord state, const Shared& shared) {
+  return shared.settings.timed ? !record::is_x_locked(state) : record::is_free_for_owner(state, shared.time);
+}
+
 /// When the last of the leases ends that keep a transaction from its writes here; 0: there is none.
 inline std::uint64_t lease_in_way_us(AccessSet& access, const Shared& shared) {
   std::uint64_t end_us = 0;
+  if (shared.settings.timed) return end_us;
   for (const WriteEntry& write : access.writes.entries()) {
     if (!record::is_shared(write.record)) continue;
     const record::StateWord state = record::shared_of(*write.record).state();

@@ -48,7 +48,8 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhe
     here.stamp(epoch, elsewhere)
   } -> std::same_as<AbortReason>;                           // chooses tid(); `elsewhere`: the greatest TID there (I1)
   { here.prepare(epoch) } -> std::same_as<AbortReason>;     // memory and old versions (I12)
-  { here.tid() } -> std::same_as<TidWord>;                  // behind stamp()
+  { here.stamped() } -> std::same_as<TidWord>;              // behind stamp(): the time at which the reads have to hold
+  { here.tid() } -> std::same_as<TidWord>;                  // behind stamp(); 0 if it only reads
   { here.install(decision) } -> std::same_as<AbortReason>;  // publishes the decision, then the new values
   { here.release() } -> std::same_as<void>;                 // gives back all that was taken, of a commit that failed
 };
@@ -60,10 +61,12 @@ concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord tid)
   { there.writes_nothing() } -> std::same_as<bool>;
   { there.lock() } -> std::same_as<AbortReason>;
   { there.held_until() } -> std::same_as<base::LeaseEnd>;  // RemotePart::held_until
-  { there.agree(epoch) } -> std::same_as<AbortReason>;     // from E of this node to the transaction's epoch (I7)
-  { there.validate() } -> std::same_as<AbortReason>;
+  // From E of this node to the transaction's epoch (I7). If the protocol stamps first, `tid` is the stamp as far as it is known.
+  { there.agree(epoch, tid) } -> std::same_as<AbortReason>;
+  { there.validate(tid) } -> std::same_as<AbortReason>;   // `tid`: the stamp, if the protocol stamps first
   { there.prepare(epoch) } -> std::same_as<AbortReason>;  // the last that may wait
   { there.greatest_tid() } -> std::same_as<TidWord>;
+  { there.least_time() } -> std::same_as<TidWord>;  // RemotePart::least_time
   { there.write_back(tid) } -> std::same_as<void>;
   { there.release() } -> std::same_as<void>;
 };

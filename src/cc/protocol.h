@@ -96,8 +96,9 @@ concept LocksRecords = Protocol<P> && requires(HeldLocks& held) {
 
 /// A protocol that also knows shared records, which other nodes reach: whether what was read of one still holds.
 template <typename P>
-concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Claims& claims) {
-  { P::check_shared(read, claims) } -> std::same_as<AbortReason>;
+concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Claims& claims, const Moment& moment,
+                                                const WorkerState& worker) {
+  { P::check_shared(read, claims, moment, worker) } -> std::same_as<AbortReason>;
 };
 
 /// A protocol that commits in an HTM region, too, without claims.

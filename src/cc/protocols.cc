@@ -27,10 +27,16 @@ CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, Remote
   });
 }
 
-AbortReason validate(const AccessSet& access, WorkerState& worker) {
+AbortReason validate(const AccessSet& access, WorkerState& worker, TidWord stamp) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
-    return validate<P>(access, moment_of_reads<P>(access, worker.shared.epochs.current()), worker);
+    Moment moment = moment_of_reads<P>(access, worker.shared.epochs.current());
+    moment.stamp = std::max(moment.stamp, stamp);
+    return validate<P>(access, moment, worker);
   });
+}
+
+TidWord stamp_of_reads(const AccessSet& access, const WorkerState& worker) {
+  return Protocols::with(worker.protocol, [&]<Protocol P> { return moment_of_reads<P>(access, 0).stamp; });
 }
 
 void let_go(AccessSet& access, WorkerState& worker) {

@@ -50,6 +50,7 @@ struct Abilities {
   /// A transaction that begins when another one has committed is serial behind it, and has a greater TID if both are of one worker. If
   /// this is false, only their epochs are in that order.
   bool in_real_time = false;
+  bool stamps_reads = false;  ///< it computes times from what was read (TicToc), and state words hold rts, never leases
   bool locks_reads =
       false;  ///< a record that is read cannot be written until the reader has ended, nor one that is written be read
   std::uint32_t workers = 0;  ///< so many at most; 0: as many as there may be anyway
@@ -61,6 +62,7 @@ inline Abilities abilities_of(std::uint8_t protocol) {
         .reaches_shared = ReachesShared<P>,
         .commits_in_region = CommitsInRegion<P>,
         .in_real_time = !P::kStampsFirst,
+        .stamps_reads = StampsReads<P>,
         .locks_reads = LocksRecords<P>,
         .workers = LocksRecords<P> ? two_pl::kOwners : 0,
     };
@@ -91,7 +93,9 @@ CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right&
 /// Commits or aborts a transaction that has touched records of other nodes; it needs the same right.
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
 
-/// Returns whether the reads would pass now, for reporting an error only if it was seen in a consistent state.
-AbortReason validate(const AccessSet& access, WorkerState& worker);
+/// Returns whether the reads would pass now, for reporting an error only if it was seen in a consistent state. `stamp`: the least time at which
+/// they have to hold, of a protocol that stamps first; and the least that the reads allow.
+AbortReason validate(const AccessSet& access, WorkerState& worker, TidWord stamp);
+TidWord stamp_of_reads(const AccessSet& access, const WorkerState& worker);
 
 }  // namespace granary::cc

@@ -19,6 +19,7 @@
 #include "src/base/tsc_clock.h"
 #include "src/base/waiter.h"
 #include "src/cc/index.h"
+#include "src/cc/misses.h"
 #include "src/cc/node_times.h"
 #include "src/cc/timed_work.h"
 #include "src/cc/two_pl/owners.h"
@@ -40,6 +41,7 @@ using record::TidWord;
 /// The settings of a database that the commit path looks at; constant after open.
 struct Settings {
   std::uint8_t protocol = 0;  ///< its number in the registry (protocols.h)
+  bool timed = false;         ///< Abilities::stamps_reads of the protocol
   bool snapshots = true;
   bool garbage_collection = true;
   bool overwrite_in_place = true;
@@ -75,6 +77,8 @@ struct Shared {
   MemoryRelief relief = {};
   const base::TickMeter meter = {};  ///< by which transactions are timed
   NodeTimes node_times = {};
+  /// Of a node of a cluster whose protocol has such times. Set before there are workers.
+  Misses misses = {};
   two_pl::Owners owners = {};
   tictoc::VersionEnds* version_ends = nullptr;  ///< of a database with Options::tictoc_history
   /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
@@ -146,6 +150,7 @@ struct WorkerState {
   epoch::LimboList<AbsentRecord> unborn;   ///< placeholders of aborted inserts (tree reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
   NodeTimes::Words& node_times;            ///< for protocols that need it; this worker's
+  Misses::Line* misses = nullptr;          ///< the same, of a worker that reaches other nodes
   TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
   std::unique_ptr<htm::Region> region;     ///< where commits are tried first, if there is HTM
   std::vector<TidWord> planned_words;      ///< of the commit in a region: the TID words of what it will overwrite

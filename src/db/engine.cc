@@ -96,6 +96,7 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                .control = control}),
       version_ends_(options.tictoc_history ? std::make_unique<cc::tictoc::VersionEnds>() : nullptr),
       shared_{.settings = {.protocol = cc::Protocols::number_of(options.protocol).value(),
+                           .timed = cc::abilities_of(cc::Protocols::number_of(options.protocol).value()).stamps_reads,
                            .snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,

@@ -48,6 +48,8 @@ class Engine {
   void set_obstacle(Obstacle obstacle) { obstacle_ = std::move(obstacle); }
   /// By which leases end.
   void set_time(const base::SoftTime& time) { shared_.time = &time; }
+  /// Before there are workers, of a node of a cluster: where its workers and those of other nodes say when they have missed keys.
+  void set_misses(std::span<cc::Misses::Line> lines) { shared_.misses = cc::Misses(lines); }
   /// All memory of records and indexes; the fabric registers it.
   memory::Region& region() { return *region_; }
 

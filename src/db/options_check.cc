@@ -95,7 +95,13 @@ cc::Abilities abilities_of(const Options& options) {
 
 }  // namespace
 
+std::vector<std::string> shared_protocol_names() {
+  std::vector<std::string> names = protocol_names();
+  std::erase_if(names, [](const std::string& name) { return !reaches_shared_tables({.protocol = name}); });
+  return names;
+}
 bool reaches_shared_tables(const Options& options) { return abilities_of(options).reaches_shared; }
+bool stamps_reads(const Options& options) { return abilities_of(options).stamps_reads; }
 bool keeps_real_time(const Options& options) { return abilities_of(options).in_real_time; }
 
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options) {

@@ -20,6 +20,10 @@ std::vector<std::string> protocol_names();
 
 /// Whether a database with these options can have shared tables, so be a node of a cluster.
 bool reaches_shared_tables(const Options& options);
+/// Returns the names of the protocols that do.
+std::vector<std::string> shared_protocol_names();
+/// Whether the protocol computes times from what is read (TicToc).
+bool stamps_reads(const Options& options);
 
 /// Whether a transaction is always serial behind those that had committed when it began, and not only behind those that were released.
 bool keeps_real_time(const Options& options);

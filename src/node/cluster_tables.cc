@@ -44,6 +44,11 @@ Result<NodeNumber> ClusterTables::home_of(const Table& table, std::string_view k
 }
 
 Status compare_tables(const DescribeAnswer& own, NodeNumber node, const DescribeAnswer& said) {
+  if (said.protocol != own.protocol) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("Options::protocol is '{}' here, and '{}' at node {}; all nodes have the same one",
+                              own.protocol, said.protocol, node));
+  }
   std::map<std::uint32_t, const cluster::messages::TableDescription*> theirs;
   for (const auto& table : said.tables) theirs.emplace(table.id, &table);
   for (const auto& mine : own.tables) {

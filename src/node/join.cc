@@ -105,8 +105,8 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
   if (!reaches_shared_tables(options.database)) {
     return Status(
         StatusCode::kInvalidArgument,
-        fmt::format("Options::protocol is '{}', which does not reach records of other nodes; a cluster takes '{}'",
-                    options.database.protocol, Options().protocol));
+        fmt::format("Options::protocol is '{}', which does not reach records of other nodes; a cluster takes {}",
+                    options.database.protocol, fmt::join(shared_protocol_names(), " or ")));
   }
   Recoveries visited;
   for (;;) {
@@ -181,7 +181,8 @@ Status ClusterNode::open_database() {
   auto clock = NodeClock::open(config_);
   if (!clock.ok()) return clock.status();
   clock_ = std::move(clock).value();
-  auto control = map(sizeof(epoch::ControlBlock), /*shared=*/true);
+  const std::size_t lines = std::size_t{layout_.nodes} * layout_.workers;
+  auto control = map(sizeof(epoch::ControlBlock) + lines * sizeof(cc::Misses::Line), /*shared=*/true);
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
   ClusterPart part{.control = &control_block(), .node = own_.id, .life = membership_->generation()};
@@ -202,6 +203,7 @@ Status ClusterNode::open_database() {
   (*engine)->set_fence(membership_->fence());
   (*engine)->set_living(membership_->living());
   (*engine)->set_time(clock_->time());
+  (*engine)->set_misses({reinterpret_cast<cc::Misses::Line*>(control_->base() + sizeof(epoch::ControlBlock)), lines});
   database_ = std::make_unique<Database>(std::move(engine).value());
   tables_.emplace(own_.id, *database_);
   return {};

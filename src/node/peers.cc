@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/cluster/cluster_epoch/member.h"
+#include "src/db/options_check.h"
 
 namespace granary::db {
 
@@ -114,6 +115,13 @@ Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& 
           StatusCode::kUnavailable,
           why.ok() ? "the leader of the cluster's epochs does not let this node in: see its output" : why.message());
     }
+    pause_briefly();
+  }
+  // Others may have read records of this node's former life at times of its last epoch, of which nobody knows any more.
+  constexpr epoch::Epoch kUntilOver = 2;
+  const epoch::Epoch over = control.by_leader.epoch.load(std::memory_order_acquire) + kUntilOver;
+  while (stamps_reads(options_.database) && control.by_leader.epoch.load(std::memory_order_acquire) < over) {
+    if (const Status standing = check_standing(); !standing.ok()) return standing;
     pause_briefly();
   }
   return membership_.serve();

@@ -65,10 +65,11 @@ enum class OwnerLock : std::uint8_t {
 ///
 /// A lease that expires between the two looks is as good as none. Who takes one over an expired one does so by CAS, and sees the
 /// bit under the new one.
-inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const base::SoftTime* time = nullptr) {
-  const auto held = [&record, time] {
-    return !is_free_for_owner(record.state(), time) && !base::injected("owner-ignores-state");
-  };
+///
+/// `is_free`: whether the owner may change a record in this state.
+template <typename IsFree>
+OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const IsFree& is_free) {
+  const auto held = [&] { return !is_free(record.state()) && !base::injected("owner-ignores-state"); };
   if (held()) return OwnerLock::kHeldRemotely;  // spares the holder a lock bit that it would have to wait for
   base::sync_point("owner.looked");
   if (!record.head.try_lock(expected)) return OwnerLock::kChanged;
@@ -79,6 +80,10 @@ inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const bas
   }
   const bool lost = record.head.tid() != (expected | kLocked) && !base::injected("owner-looks-once");
   return lost ? OwnerLock::kChanged : OwnerLock::kTaken;
+}
+/// The same where state words hold leases.
+inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const base::SoftTime* time = nullptr) {
+  return lock_as_owner(record, expected, [time](StateWord state) { return is_free_for_owner(state, time); });
 }
 
 }  // namespace granary::record

@@ -1,5 +1,5 @@
 #pragma once
-// A record of a shared table, which other nodes reach one-sided: a 40-byte header in one cache line, the key, and the value
+// A record of a shared table, which other nodes reach one-sided: a 48-byte header in one cache line, the key, and the value
 // with room for the table's greatest.
 //
 //   word 0  state              other nodes: CAS and WRITE; the owner only loads it (src/record/state_word.h)
@@ -7,7 +7,8 @@
 //   word 2  TID word           owner's CPU; the WRITE of an x-lock holder
 //   word 3  size, incarnation  as the TID word
 //   word 4  fingerprint 32 of the key | checksum 32   as the TID word
-//   word 5… key, padded with zeros to whole words
+//   word 5  the owner's rts    owner's CPU; a write-back leaves 0 there (src/cc/tictoc/shared_record.cc)
+//   word 6… key, padded with zeros to whole words
 //        …  value, padded
 //
 // Words 1 to 3 are a Record, and it is the Record's address that indexes and access sets hold; as blocks are multiples of 64
@@ -36,6 +37,7 @@ struct SharedRecord {
   std::uint64_t state_word;
   Record head;
   std::uint64_t check_word;
+  std::uint64_t owner_rts_word;  ///< a TID without status bits; 0 unless the protocol has such times
 
   std::uint64_t* key_words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
   const std::uint64_t* key_words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
@@ -43,7 +45,7 @@ struct SharedRecord {
   /// Acquire: what the next holder's CAS or WRITE stored is not seen before it, nor a later load of ours done earlier (I4).
   StateWord state() const { return base::load_word(&state_word); }
 };
-static_assert(sizeof(SharedRecord) == 40, "state, previous version, TID word, size and incarnation, check word");
+static_assert(sizeof(SharedRecord) == 48, "state, previous version, TID word, size and incarnation, check word, rts");
 
 inline constexpr unsigned kIncarnationShift = kSizeBits;
 inline constexpr std::uint64_t kIncarnationMax = ~std::uint64_t{0} >> kIncarnationShift;

@@ -5,8 +5,9 @@
 //   0                                  free
 //   63                        1    0
 //  +----------------------------+-----+
-//  | end of the lease in us (63) | 0  |  leased: readable by many, until then
+//  | end of the lease in us (63) | 0  |  leased: readable by many, until then; under TicToc: the rts that other nodes
 //  +----------------------------+-----+
+//                                       have given it, a TID without status bits (src/cc/tictoc/shared_record.h)
 //   63        52 51           36 35        28 27                   1    0
 //  +------------+---------------+------------+----------------------+-----+
 //  |  node (12) | generation 16 | worker (8) |     sequence (27)    |  1  |  x-locked

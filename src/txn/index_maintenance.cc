@@ -27,7 +27,10 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
 }
 
 bool Execution::seen_consistently(Home home) {
-  return local_.reads_hold() && (!home || remote_->part().validate() == AbortReason::kNone);
+  if (!home) return local_.reads_hold();
+  cc::RemotePart& elsewhere = remote_->part();
+  const record::TidWord stamp = std::max(local_.stamp_of_reads(), elsewhere.least_time());
+  return local_.reads_hold(stamp) && elsewhere.validate(stamp) == AbortReason::kNone;
 }
 
 Outcome Execution::write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value,

@@ -43,8 +43,10 @@ class LocalAccess {
   /// Scans the table, or the index of it if there is one.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 
-  /// Whether everything that was read would pass validation now.
-  bool reads_hold() const;
+  /// Whether everything that was read would pass validation now. `stamp`: the least time for which it has to, under TicToc.
+  bool reads_hold(record::TidWord stamp = 0) const;
+  /// The least time at which the reads can hold, under TicToc.
+  record::TidWord stamp_of_reads() const;
 
   cc::AccessSet& sets() { return access_; }
   /// Memory for the transaction until clear().

@@ -102,7 +102,10 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
   return Outcome::kOk;
 }
 
-bool LocalAccess::reads_hold() const { return cc::validate(access_, worker_.state()) == AbortReason::kNone; }
+bool LocalAccess::reads_hold(record::TidWord stamp) const {
+  return cc::validate(access_, worker_.state(), stamp) == AbortReason::kNone;
+}
+record::TidWord LocalAccess::stamp_of_reads() const { return cc::stamp_of_reads(access_, worker_.state()); }
 
 void LocalAccess::prefetch(TableCore& table, std::string_view key) {
   // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.

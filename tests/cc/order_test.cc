@@ -28,15 +28,16 @@ struct ToldHere {
   static constexpr CommitPoints points(bool) { return {}; }
 
   Story& story;
-  TidWord stamped = 0;
+  TidWord chosen = 0;
 
   AbortReason lock() { return story.step("lock"); }
   AbortReason validate(epoch::Epoch) { return story.step("validate"); }
   AbortReason stamp(epoch::Epoch epoch, TidWord) {
-    stamped = record::make_tid(epoch, 1);
+    chosen = record::make_tid(epoch, 1);
     return story.step("stamp");
   }
-  TidWord tid() const { return stamped; }
+  TidWord stamped() const { return chosen; }
+  TidWord tid() const { return chosen; }
   AbortReason prepare(epoch::Epoch) { return story.step("prepare"); }
   AbortReason install(Decision& decision) {
     decision.publish();
@@ -49,8 +50,8 @@ struct ToldElsewhere : Nowhere {
   explicit ToldElsewhere(Story& told) : story(&told) {}
   Story* story;
 
-  AbortReason agree(epoch::Epoch&) { return story->step("there.agree"); }
-  AbortReason validate() { return story->step("there.validate"); }
+  AbortReason agree(epoch::Epoch&, TidWord) { return story->step("there.agree"); }
+  AbortReason validate(TidWord) { return story->step("there.validate"); }
   AbortReason prepare(epoch::Epoch) { return story->step("there.prepare"); }
   void write_back(TidWord) { static_cast<void>(story->step("there.write_back")); }
 };
@@ -86,13 +87,13 @@ TEST(CommitOrder, StampsBehindTheLastWait) {
 
 TEST(CommitOrder, OfAProtocolThatValidatesAgainstItsStamp) {
   EXPECT_EQ(order<true>(),
-            "lock there.agree there.validate stamp validate there.prepare prepare right install there.write_back");
+            "lock there.agree stamp there.validate validate there.prepare prepare right install there.write_back");
 }
 
 TEST(CommitOrder, GivesBackWhatWasTakenWhereAStepFails) {
   EXPECT_EQ(order<false>("lock"), "lock");
   EXPECT_EQ(order<false>("validate"), "lock there.agree there.validate validate release");
-  EXPECT_EQ(order<true>("stamp"), "lock there.agree there.validate stamp release");
+  EXPECT_EQ(order<true>("stamp"), "lock there.agree stamp release");
   EXPECT_EQ(order<false>("right"),
             "lock there.agree there.validate validate there.prepare stamp prepare right release");
 }

@@ -325,8 +325,6 @@ TEST_F(TicToc, RefusesWhatItCannotDo) {
   regions.htm = Htm::kAuto;
   EXPECT_EQ(Database::open(regions).status().message(),
             "Options::protocol is 'tictoc', which does not commit in HTM regions: leave Options::htm off");
-  EXPECT_EQ(db_->create_table("shared", {.max_value_bytes = 8, .shared = true}).status().message(),
-            "shared table 'shared': Options::protocol is 'tictoc', which does not reach records of other nodes");
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ TEST(SharedRecord, TheHeaderIsLaidOutForOneSidedOperations) {
   EXPECT_EQ(offsetof(SharedRecord, head) + offsetof(Record, tid_word), 16u);
   EXPECT_EQ(offsetof(SharedRecord, head) + offsetof(Record, size_word), 24u);
   EXPECT_EQ(offsetof(SharedRecord, check_word), 32u);
-  EXPECT_EQ(shared_value_offset(8), 48u);
-  EXPECT_EQ(shared_value_offset(9), 56u);
-  EXPECT_EQ(shared_record_bytes(8, 100), 152u);
+  EXPECT_EQ(offsetof(SharedRecord, owner_rts_word), 40u);
+  EXPECT_EQ(shared_value_offset(8), 56u);
+  EXPECT_EQ(shared_value_offset(9), 64u);
+  EXPECT_EQ(shared_record_bytes(8, 100), 160u);
 }
 
 TEST(SharedRecord, TheAddressTellsItFromALocalOne) {
@@ -59,7 +60,7 @@ TEST(SharedRecord, TheAddressTellsItFromALocalOne) {
   EXPECT_EQ(&shared_of(shared->head), shared);
   EXPECT_FALSE(is_shared(reinterpret_cast<Record*>(block.data())));
   EXPECT_FALSE(is_shared(reinterpret_cast<Record*>(block.data() + 4))) << "the next block of 32 bytes";
-  EXPECT_EQ(value_words(*shared, 8), block.data() + 6);
+  EXPECT_EQ(value_words(*shared, 8), block.data() + 7);
 }
 
 TEST(SharedRecord, TheChecksumCoversAllThatIsRead) {

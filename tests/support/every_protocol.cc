@@ -27,6 +27,7 @@ class NextProtocol final : public testing::EmptyTestEventListener {
                                  .reaches_shared = abilities.reaches_shared,
                                  .commits_in_region = abilities.commits_in_region,
                                  .locks_reads = abilities.locks_reads,
+                                 .has_leases = !abilities.stamps_reads,
                                  .in_real_time = abilities.in_real_time});
   }
   return true;

@@ -15,6 +15,7 @@ struct TestedProtocol {
   bool reaches_shared = true;
   bool commits_in_region = true;
   bool locks_reads = false;
+  bool has_leases = true;    ///< what is declared to be read at another node is leased
   bool in_real_time = true;  ///< within an epoch, too: who begins when another has committed is serial behind it
 };
 
@@ -24,6 +25,9 @@ inline std::vector<TestedProtocol> protocols_in_turn{asked_protocol};
 
 /// Set by optimistic_only.cc, before main().
 inline bool optimistic_only = false;
+
+/// Set by sharing_only.cc, before main().
+inline bool sharing_only = false;
 
 /// While one lives, databases have the default protocol if the asked one cannot do something: for tests of what not every protocol can.
 /// Made before the database.
@@ -39,13 +43,18 @@ class DefaultProtocolUnless {
  private:
   const TestedProtocol asked_;
 };
+/// With shared tables that RemoteHolder, who knows no rts, uses beside the database.
 class WithSharedTables : DefaultProtocolUnless {
  public:
-  WithSharedTables() : DefaultProtocolUnless(asked_protocol.reaches_shared) {}
+  WithSharedTables() : DefaultProtocolUnless(asked_protocol.reaches_shared && asked_protocol.has_leases) {}
 };
 class WithGlobalTids : DefaultProtocolUnless {
  public:
   WithGlobalTids() : DefaultProtocolUnless(asked_protocol.in_real_time) {}
+};
+class WithLeases : DefaultProtocolUnless {
+ public:
+  WithLeases() : DefaultProtocolUnless(asked_protocol.has_leases) {}
 };
 class WithRegions : DefaultProtocolUnless {
  public:

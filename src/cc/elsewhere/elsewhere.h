@@ -21,10 +21,11 @@ struct Nowhere {
   static constexpr std::span<const RemoteWrite> writes() { return {}; }
   static constexpr AbortReason lock() { return AbortReason::kNone; }
   static constexpr base::LeaseEnd held_until() { return kHeldForever; }
-  static constexpr AbortReason agree(epoch::Epoch&) { return AbortReason::kNone; }
-  static constexpr AbortReason validate() { return AbortReason::kNone; }
+  static constexpr AbortReason agree(epoch::Epoch&, TidWord) { return AbortReason::kNone; }
+  static constexpr AbortReason validate(TidWord) { return AbortReason::kNone; }
   static constexpr AbortReason prepare(epoch::Epoch) { return AbortReason::kNone; }
   static constexpr TidWord greatest_tid() { return 0; }
+  static constexpr TidWord least_time() { return 0; }
   static constexpr void write_back(TidWord) {}
   static constexpr void release() {}
 };
@@ -49,14 +50,14 @@ class Elsewhere {
   }
   base::LeaseEnd held_until() const { return part_.held_until(); }
   /// E of all nodes, and of this one, is at least the transaction's epoch before anything is validated or written there (I7).
-  AbortReason agree(epoch::Epoch& epoch) {
-    const AbortReason reason = part_.agree(epoch, epoch);
+  AbortReason agree(epoch::Epoch& epoch, TidWord stamp) {
+    const AbortReason reason = part_.agree(epoch, stamp, epoch);
     const AbortReason waited = failed(reason) ? reason : await_epoch(epoch);
     base::debug_invariant("I7", [&] { return failed(waited) || worker_.shared.epochs.current() >= epoch; });
     base::sync_point("across.agreed");
     return waited;
   }
-  AbortReason validate() { return part_.validate(); }
+  AbortReason validate(TidWord stamp) { return part_.validate(stamp); }
   /// Log room was found before anything was locked, so that nobody waits for a disk behind a lock; and is again where nothing waits any
   /// more until the entry is written: another transaction of the worker may have used it since.
   AbortReason prepare(epoch::Epoch epoch) {
@@ -64,6 +65,7 @@ class Elsewhere {
     return failed(reason) ? reason : reserve_log({access_.writes.entries(), part_.writes()}, worker_);
   }
   TidWord greatest_tid() const { return part_.greatest_tid(); }
+  TidWord least_time() const { return part_.least_time(); }
   void write_back(TidWord tid) { part_.write_back(tid); }
   void release() { part_.release(); }
 

@@ -39,15 +39,20 @@ class RemotePart {
   /// locks (I7).
   virtual AbortReason lock() = 0;
   /// Step 2: the transaction's epoch, at least `here`, which is E of this node: the greatest of all participants' E and of the
-  /// epochs of the TIDs that were seen. Waits, bounded, until E of every participant is not less.
-  virtual AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) = 0;
-  /// Step 2: what was read is unchanged and nobody else's, and no key has appeared where one was missed.
-  virtual AbortReason validate() = 0;
+  /// epochs of the TIDs that were seen. Waits, bounded, until E of every participant is not less. `stamp`: as for validate(), as far as it is
+  /// known; 0: not yet.
+  virtual AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) = 0;
+  /// Step 2: what was read is unchanged and nobody else's, and no key has appeared where one was missed. If the protocol stamps first (TicToc),
+  /// all of this holds at least until the time `stamp`.
+  virtual AbortReason validate(record::TidWord stamp) = 0;
   /// After lock(): until when everything that was read is x-locked or leased, by this node's time (kHeldForever: as long as it likes); 0 if
   /// something is not.
   virtual base::LeaseEnd held_until() const = 0;
   /// The greatest TID that was read or is overwritten (I1).
   virtual record::TidWord greatest_tid() const = 0;
+  /// The least time that a transaction of a protocol that stamps first may have, by what it has read and x-locked: at least that of each
+  /// version that was read, and behind the last time until which one that it overwrites is valid.
+  virtual record::TidWord least_time() const = 0;
   /// Old versions are kept where a snapshot needs them (I12). The last thing that can fail at other nodes.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
   /// Step 3, right before the log gets the transaction: its entry will end at `log_end` of the worker's ring, and it is decided

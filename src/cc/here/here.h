@@ -28,8 +28,8 @@ template <ReachesShared P>
                                                            const WorkerState& worker) {
   const Claims claims(access.locks);
   for (const ReadEntry& read : access.reads) {
-    const AbortReason reason =
-        record::is_shared(read.record) ? P::check_shared(read, claims) : P::check_local(read, claims, moment, worker);
+    const AbortReason reason = record::is_shared(read.record) ? P::check_shared(read, claims, moment, worker)
+                                                              : P::check_local(read, claims, moment, worker);
     if (failed(reason)) return reason;
   }
   return AbortReason::kNone;
@@ -84,9 +84,14 @@ class ReadHere {
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
   AbortReason validate(epoch::Epoch epoch) const {
-    return cc::validate<P>(access_, moment_of_reads<P>(access_, epoch), worker_);
+    return cc::validate<P>(access_, {.epoch = epoch, .stamp = stamp_}, worker_);
   }
-  static constexpr AbortReason stamp(epoch::Epoch, TidWord) { return AbortReason::kNone; }
+  /// `elsewhere`: the least time that the reads at other nodes allow.
+  AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
+    stamp_ = std::max(moment_of_reads<P>(access_, epoch).stamp, elsewhere);
+    return AbortReason::kNone;
+  }
+  TidWord stamped() const { return stamp_; }
   static constexpr TidWord tid() { return 0; }
   static constexpr AbortReason prepare(epoch::Epoch) { return AbortReason::kNone; }
   static constexpr AbortReason install(Decision&) { return AbortReason::kNone; }
@@ -95,6 +100,7 @@ class ReadHere {
  private:
   const AccessSet& access_;
   WorkerState& worker_;
+  TidWord stamp_ = 0;
 };
 
 template <Protocol P>
@@ -148,6 +154,7 @@ class Here {
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
     return tid_ == 0 ? P::no_stamp(epoch) : AbortReason::kNone;
   }
+  TidWord stamped() const { return tid_; }
   TidWord tid() const { return tid_; }
   AbortReason prepare(epoch::Epoch epoch) {
     const epoch::Epoch period = worker_.shared.epochs.snap(epoch);

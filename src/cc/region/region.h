@@ -53,6 +53,7 @@ class Region {
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
     return tid_ == 0 ? with_locks() : AbortReason::kNone;
   }
+  TidWord stamped() const { return tid_; }
   TidWord tid() const { return tid_; }
   /// The records are not locked: should one change, its TID word does, and the region sees it.
   AbortReason prepare(epoch::Epoch epoch) {

@@ -50,7 +50,7 @@ struct Silo {
     return claimed(read, claims) ? AbortReason::kNone : AbortReason::kReadLocked;
   }
   /// A shared record also must not be x-locked. Unless it is locked by us: then an x-lock came later, and its holder gives way.
-  static AbortReason check_shared(const ReadEntry& read, const Claims& claims) {
+  static AbortReason check_shared(const ReadEntry& read, const Claims& claims, const Moment&, const WorkerState&) {
     const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
     if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
     if (!record::is_locked(header.tid) && !record::is_x_locked(header.state)) return AbortReason::kNone;
@@ -117,7 +117,7 @@ struct Silo {
   static bool claimed(const ReadEntry& read, const Claims& claims) {
     return claims.has(read.record) || base::injected("skip-own-lock-check");
   }
-  /// The same for a record that another node may hold. A lease is not waited for here, where others may wait for what is locked.
+  /// The same for a record that another node may hold.
   static AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker);
 };
 static_assert(Protocol<Silo> && ReachesShared<Silo> && CommitsInRegion<Silo>);

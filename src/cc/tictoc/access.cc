@@ -4,6 +4,7 @@
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/lock_record.h"
+#include "src/cc/tictoc/shared_record.h"
 #include "src/cc/tictoc/tictoc.h"
 #include "src/cc/tictoc/version_ends.h"
 
@@ -52,25 +53,33 @@ StableRead read_in_turns(const Record& record, std::span<char> buffer, bool copy
 
 }  // namespace
 
-StableRead TicToc::read(const Record& record, std::size_t /*key_bytes*/, std::span<char> buffer,
-                        const WorkerState& worker, AccessSet&, TidWord& rts) {
+StableRead TicToc::read(const Record& record, std::size_t key_bytes, std::span<char> buffer, const WorkerState& worker,
+                        AccessSet&, TidWord& rts) {
+  if (record::is_shared(&record)) [[unlikely]]
+    return read_shared(record::shared_of(record), key_bytes, buffer, /*copy=*/true, worker, rts);
   return read_in_turns(record, buffer, /*copy=*/true, worker, rts);
 }
 
 StableRead TicToc::look(const Record& record, const WorkerState& worker, AccessSet&, TidWord& rts) {
+  if (record::is_shared(&record)) [[unlikely]]
+    return read_shared(record::shared_of(record), 0, {}, /*copy=*/false, worker, rts);
   return read_in_turns(record, {}, /*copy=*/false, worker, rts);
 }
 
 /// The fetch-or comes behind the lock: nobody raises the rts from then on, so what stamp() finds in the word is the last.
 AbortReason TicToc::claim(Record& record, const WorkerState& worker, AccessSet&) {
-  const bool waits = !worker.shared.settings.claim_without_waiting;
-  const AbortReason reason = lock_record(record, worker, waits ? base::kBoundedPauses : 1);
+  const std::uint32_t turns = worker.shared.settings.claim_without_waiting ? 1 : base::kBoundedPauses;
+  if (record::is_shared(&record)) [[unlikely]]
+    return claim_shared(record::shared_of(record), worker, turns);
+  const AbortReason reason = lock_record(record, worker, turns);
   if (reason != AbortReason::kNone) return reason;
   if (!base::injected("tictoc-no-freeze")) base::fetch_or_word(&record.size_word, record::kFrozen);
   return AbortReason::kNone;
 }
 
 void TicToc::give_back(Record& record) {
+  if (record::is_shared(&record)) [[unlikely]]
+    return record.unlock_unchanged();
   const std::uint64_t word = base::load_word(&record.size_word);
   base::store_word(&record.size_word, word & ~record::kFrozen);
   record.unlock_unchanged();
@@ -78,6 +87,9 @@ void TicToc::give_back(Record& record) {
 
 /// The new word is not frozen, but the lock bit stays until the new TID is stored: who sees the one sees the other, and raises nothing.
 void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
+  // The owner's rts may be raised in vain until the new version is there, which is not held against it.
+  if (record::is_shared(write.record)) [[unlikely]]
+    return cc::install(write, worker, tid, period);
   std::uint64_t& size_word = write.record->size_word;
   base::debug_invariant("I28",
                         [&] { return tid > record::rts_of(base::load_word(&size_word), record::epoch_of(tid)); });
@@ -91,6 +103,8 @@ void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
 /// A transaction that has seen the absence at a time of this epoch relies on it that no insert gets an earlier time. A new record of the key
 /// would begin without an rts, so the absent one stays until the epoch is over. It stays frozen when it goes, so that nobody raises its rts.
 bool TicToc::may_leave_index(Record& record, const WorkerState& worker) {
+  if (record::is_shared(&record)) [[unlikely]]
+    return shared_may_leave_index(record::shared_of(record), worker);
   const std::uint64_t word = base::fetch_or_word(&record.size_word, record::kFrozen);
   const epoch::Epoch epoch = worker.shared.epochs.current();
   if (record::epoch_of(record::rts_of(word, epoch)) < epoch || base::injected("tictoc-forgets-absence")) return true;

@@ -46,14 +46,14 @@ struct TicToc {
     return make_valid(read, claims, moment, worker);
   }
 
+  static AbortReason check_shared(const ReadEntry& read, const Claims& claims, const Moment& moment,
+                                  const WorkerState& worker);
+
   /// Algorithm 2, lines 6 to 13.
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere);
   static TidWord stamp_reads(const AccessSet& access);
   static AbortReason no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
-  static void before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment) {
-    if (moment.stamp > record::make_tid(moment.epoch, 0))
-      NodeTimes::raise(worker.node_times, access.tables_of_nodes, moment.stamp);
-  }
+  static void before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment);
 
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
     return cc::prepare(write, worker, period);
@@ -66,6 +66,6 @@ struct TicToc {
   static AbortReason make_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                 const WorkerState& worker);
 };
-static_assert(Protocol<TicToc> && StampsReads<TicToc>);
+static_assert(Protocol<TicToc> && StampsReads<TicToc> && ReachesShared<TicToc>);
 
 }  // namespace granary::cc::tictoc

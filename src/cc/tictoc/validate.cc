@@ -5,6 +5,8 @@
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/tictoc/shared_record.h"
+#include "src/cc/tictoc/slack.h"
 #include "src/cc/tictoc/tictoc.h"
 #include "src/cc/tictoc/version_ends.h"
 
@@ -13,30 +15,25 @@ namespace {
 
 constexpr TidWord kOne = record::make_tid(0, 1);
 
-/// How much further than needed the rts of a version of an earlier epoch is raised, so that the next readers find it raised. Writers of
-/// such records, which are few, jump over it. It stays in the epoch.
-constexpr TidWord kSlack = record::make_tid(0, 64);
-
-TidWord raised(TidWord wts, TidWord stamp, epoch::Epoch epoch) {
-  if (record::epoch_of(wts) == epoch) return stamp;
-  const TidWord last = record::make_tid(epoch, record::kMaxSequence);
-  return last - stamp < kSlack ? last : stamp + kSlack;
-}
-
 TidWord greatest_read(const AccessSet& access) {
   TidWord greatest = 0;
   for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
   return greatest;
 }
 
+TidWord rts_of(const Record& record, epoch::Epoch epoch) {
+  if (record::is_shared(&record)) return claimed_rts(record::shared_of(record));
+  return record::rts_of(base::load_word(&record.size_word), epoch);
+}
+
 /// The least time at which a claimed record may be overwritten. Its rts is frozen, and E was read behind that.
 TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epoch epoch) {
   const TidWord wts = record::tid_of(write.record->tid(std::memory_order_relaxed));
   TidWord before = wts;
-  if (!base::injected("tictoc-ignores-rts"))
-    before = std::max(before, record::rts_of(base::load_word(&write.record->size_word), epoch));
+  if (!base::injected("tictoc-ignores-rts")) before = std::max(before, rts_of(*write.record, epoch));
   if (wts == 0 && !base::injected("tictoc-ignores-node-times"))
-    before = std::max(before, worker.shared.node_times.greatest(write.table));
+    before =
+        std::max({before, worker.shared.node_times.greatest(write.table), worker.shared.misses.greatest(write.table)});
   return before + kOne;
 }
 
@@ -57,7 +54,7 @@ AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) 
   const epoch::Epoch epoch = worker.shared.epochs.current();
   Moment moment{.epoch = epoch, .stamp = std::max(greatest_read(access), record::make_tid(epoch, 1))};
   for (const WriteEntry& write : access.writes.entries()) {
-    const TidWord rts = record::rts_of(base::load_word(&write.record->size_word), epoch);
+    const TidWord rts = rts_of(*write.record, epoch);
     moment.stamp = std::max({moment.stamp, record::tid_of(write.record->tid()) + kOne, rts + kOne});
   }
   for (const ReadEntry& read : access.reads) {
@@ -79,6 +76,18 @@ TidWord TicToc::stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch
 }
 
 TidWord TicToc::stamp_reads(const AccessSet& access) { return greatest_read(access); }
+
+AbortReason TicToc::check_shared(const ReadEntry& read, const Claims& claims, const Moment& moment,
+                                 const WorkerState& worker) {
+  return read.rts >= moment.stamp ? AbortReason::kNone : make_shared_valid(read, claims, moment, worker);
+}
+
+/// Where other nodes may write records of this one for the first time, they READ the words there.
+void TicToc::before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment) {
+  if (moment.stamp <= record::make_tid(moment.epoch, 0)) return;
+  if (worker.misses != nullptr) return Misses::raise(*worker.misses, access.tables_of_nodes, moment.stamp);
+  NodeTimes::raise(worker.node_times, access.tables_of_nodes, moment.stamp);
+}
 
 /// Order: the rts, E, and then the TID word. An unlocked word with the wanted TID shows that the rts was that version's, and that whoever
 /// freezes it later reads E later, too. The compare-and-swap fails if a writer has frozen the word since, and a writer that freezes it

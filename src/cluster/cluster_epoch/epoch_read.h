@@ -25,28 +25,33 @@ class EpochRead final : public rdma::fiber::Step {
     std::function<bool()> others = {};
   };
 
-  /// `control`: the node's control block. `buffer`: a word in a registered region.
-  EpochRead(const rdma::RemoteAddress& control, void* buffer, Until until)
+  /// `control`: the node's control block. `buffer`: so many bytes in a registered region: a word, or more, to READ what follows it in the
+  /// same control region, too.
+  EpochRead(const rdma::RemoteAddress& control, void* buffer, Until until, std::size_t bytes = kBufferBytes)
       : Step(control),
         at_(control.plus(offsetof(epoch::ControlBlock, by_leader.epoch))),
         buffer_(static_cast<epoch::Epoch*>(buffer)),
+        bytes_(static_cast<std::uint32_t>(bytes)),
         until_(std::move(until)) {}
   EpochRead(const rdma::RemoteAddress& control, void* buffer) : EpochRead(control, buffer, Until{}) {}
 
   void append(std::vector<rdma::Operation>& chain) override {
-    chain.push_back(rdma::Operation::read(buffer_, at_, kBufferBytes));
+    chain.push_back(rdma::Operation::read(buffer_, at_, bytes_));
   }
   rdma::fiber::Next settle() override;
   void fail(rdma::fiber::Failure) override { failed_ = true; }
 
   /// E as it was READ last; 0 if the node could not be reached.
   epoch::Epoch epoch() const { return failed_ ? 0 : *buffer_; }
+  /// All that was READ, if the node could be reached.
+  const void* bytes() const { return buffer_; }
   /// Whether E has reached `at_least`.
   bool reached() const { return !failed_ && *buffer_ >= until_.at_least; }
 
  private:
   rdma::RemoteAddress at_;
   epoch::Epoch* buffer_;
+  std::uint32_t bytes_;
   Until until_;
   unsigned looks_ = 0;
   bool failed_ = false;

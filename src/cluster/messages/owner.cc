@@ -48,6 +48,7 @@ ChangedNode Owner::change(const cc::PlaceChange<cc::Place>& change) const {
 
 Verdict Owner::answer(const Describe&, DescribeAnswer& answer) {
   answer.region_base = reinterpret_cast<std::uint64_t>(region_.base());
+  answer.protocol = cc::Protocols::kNames[worker_.shared().settings.protocol];
   for (const txn::TableCore* const table : tables_) {
     if (table->is_shared()) answer.tables.push_back(description(*table));
   }

@@ -127,8 +127,10 @@ struct TableDescription {
 };
 struct DescribeAnswer {
   std::uint64_t region_base = 0;  ///< address of the engine's memory in its process (RemoteTable::owner_base)
+  std::string protocol{};         ///< Options::protocol, which is the same on all nodes
   std::vector<TableDescription> tables{};
-  static constexpr auto kMembers = std::tuple{&DescribeAnswer::region_base, &DescribeAnswer::tables};
+  static constexpr auto kMembers =
+      std::tuple{&DescribeAnswer::region_base, &DescribeAnswer::protocol, &DescribeAnswer::tables};
   bool operator==(const DescribeAnswer&) const = default;
 };
 

@@ -9,13 +9,14 @@ using base::injected;
 using rdma::Operation;
 using rdma::fiber::Next;
 
-Release::Release(const RemoteRecord& record, record::StateWord mine, void* buffer)
+Release::Release(const RemoteRecord& record, record::StateWord mine, record::StateWord replaced, void* buffer)
     : AccessStep(record.at),
       mine_(mine),
       words_(static_cast<std::uint64_t*>(buffer)),
       version_(record, words_ + kVersion) {
   base::invariant("I5", record::is_x_locked(mine));
-  words_[0] = record::kFree;
+  base::invariant("I2", !record::is_x_locked(replaced));
+  words_[0] = injected("tictoc-abort-leaves-zero") ? record::kFree : replaced;
 }
 
 void Release::append(std::vector<Operation>& chain) {

@@ -1,10 +1,10 @@
 #pragma once
 // I5: gives an x-lock back, with a new version of the record or without.
 //
-// A write-back is one WRITE from the TID word on (TID, size and incarnation, check word, key, value), and then one of state = free, in
-// one chain. WRITEs of a connection are in order; the bytes of the first may land in any order, as the record is locked. A write-back
-// never stores to the previous version, which is the owner's, and it stores to the state only to free it. It wipes out a lock bit
-// that an owner has set before it saw our word; then the owner's undo fails, as it should. A delete is a write-back of an absent TID.
+// A write-back is one WRITE from the TID word on (VersionWrite), and then one of state = free, in one chain. WRITEs of a connection are in
+// order; the bytes of the first may land in any order, as the record is locked. A write-back never stores to the previous version, which
+// is the owner's, and it stores to the state only to free it. It wipes out a lock bit that an owner has set before it saw our word; then
+// the owner's undo fails, as it should. A delete is a write-back of an absent TID.
 //
 // If the connection breaks, resume() goes on over a new one, made by the same endpoint to the same life of the node, if the state
 // word is still ours. If it is not, all has been done: only this WRITE frees the word, and recovery, which writes back before.
@@ -22,12 +22,13 @@ class Release final : public AccessStep {
     return kVersion * base::kWord + VersionWrite::buffer_bytes(key_bytes, value_bytes);
   }
 
-  /// Gives the lock back without a change. `mine`: the x-lock's word.
-  Release(const RemoteRecord& record, record::StateWord mine, void* buffer);
+  /// Gives the lock back without a change. `mine`: the x-lock's word. `replaced`: what it had taken the place of, which is put there again.
+  Release(const RemoteRecord& record, record::StateWord mine, record::StateWord replaced, void* buffer);
 
-  /// Gives it back with this version (VersionWrite::set()).
+  /// Gives it back with this version (VersionWrite::set()), of which nobody knows anything so far.
   void set_version(record::TidWord tid, std::uint64_t incarnation, std::string_view value) {
     version_.set(tid, incarnation, value);
+    words_[0] = record::kFree;
   }
 
   void append(std::vector<rdma::Operation>& chain) override;
@@ -41,7 +42,7 @@ class Release final : public AccessStep {
   static constexpr std::size_t kVersion = 2;  ///< the word where it begins
 
   record::StateWord mine_;
-  std::uint64_t* words_;  ///< zero, the state as found, the version
+  std::uint64_t* words_;  ///< the state to leave behind, the state as found, the version
   VersionWrite version_;  ///< not set: without change
   Phase phase_ = Phase::kWrite;
 };

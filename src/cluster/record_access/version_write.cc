@@ -17,7 +17,8 @@ void VersionWrite::set(record::TidWord tid, std::uint64_t incarnation, std::stri
   words_[0] = tid;
   words_[1] = size_word;
   words_[2] = record::make_check_word(record::key_fingerprint(key), sum);
-  char* const key_at = reinterpret_cast<char*>(words_ + 3);
+  words_[3] = 0;  // the owner's rts: nobody has read this version so far
+  char* const key_at = reinterpret_cast<char*>(words_ + 4);
   if (!key.empty()) std::memcpy(key_at, key.data(), key.size());
   if (!value.empty()) std::memcpy(key_at + base::round_up_to_word(key.size()), value.data(), value.size());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// I5: the WRITE that gives another node's record its new version, under the x-lock: TID word, size and incarnation, check word, key, value.
+// I5: the WRITE that gives another node's record its new version, under the x-lock: TID word, size and incarnation, check word, the owner's rts, key, value.
 // It never stores to the state, nor to the previous version, which is the owner's.
 
 #include <cstddef>

@@ -19,7 +19,6 @@ XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, c
       fetch_(fetch),
       expected_(may_take(seen) ? seen : record::kFree) {
   base::invariant("I2", record::is_x_locked(mine));
-  words_[1] = record::kFree;
 }
 
 void XLock::append(std::vector<Operation>& chain) {
@@ -84,6 +83,7 @@ Next XLock::look() {
 Next XLock::let_go(Outcome outcome) {
   phase_ = Phase::kLetGo;
   why_let_go_ = outcome;
+  words_[1] = injected("tictoc-abort-leaves-zero") ? record::kFree : replaced();
   return Next::kAtOnce;
 }
 

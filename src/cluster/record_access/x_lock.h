@@ -13,6 +13,7 @@
 // Fetching. The record may be READ together with the header. With a clear bit these bytes are the record's, except for bytes that
 // moved before the bit was cleared, which the checksum shows (I4).
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -22,7 +23,8 @@
 
 namespace granary::cluster {
 
-/// Whether a lease with this end has expired for everybody. Empty: no lease ever expires.
+/// Whether a lease with this end has expired for everybody. Empty: no lease ever expires. Where state words hold rts, which keep nobody
+/// away, it says so of every one.
 using LeaseExpired = std::function<bool(std::uint64_t end_us)>;
 
 class XLock final : public AccessStep {
@@ -46,9 +48,13 @@ class XLock final : public AccessStep {
   void resume();
 
   record::StateWord mine() const { return mine_; }
+  /// What the lock has taken the place of, if it was taken, and what whoever gives it back unchanged puts there again (release.h).
+  record::StateWord replaced() const { return expected_; }
   /// After kDone: TID and incarnation of the record, which stay until the lock is given back (release.h).
   record::TidWord tid() const { return record::unlocked(copy().head.tid_word); }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
+  /// After kDone, under TicToc: until when the version may be known to be valid, to whomever.
+  record::TidWord rts() const { return std::max({record::tid_of(tid()), replaced(), copy().owner_rts_word}); }
   /// After kDone, of a lock that fetches: the value, if it came whole; else it has to be READ.
   std::optional<std::string_view> value() const;
   /// After kBusy: the state word that refused the lock, or free if the owner's lock bit did.
@@ -68,7 +74,7 @@ class XLock final : public AccessStep {
 
   RemoteRecord record_;
   record::StateWord mine_;
-  std::uint64_t* words_;  ///< the CAS's old value, zero, header and key
+  std::uint64_t* words_;  ///< the CAS's old value, what to leave behind, header and key
   const LeaseExpired* expired_;
   Fetch fetch_;
   Phase phase_ = Phase::kTake;

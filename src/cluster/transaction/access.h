@@ -1,6 +1,7 @@
 #pragma once
 // What a transaction has to do with keys of other nodes: one entry a key, for what it read there and what it will write.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string_view>
@@ -43,14 +44,18 @@ struct Access {
   std::string_view new_value = {};
 
   // While committing.
-  record::StateWord lock = record::kFree;  ///< our x-lock's word, if we have it
-  record::TidWord locked_tid = 0;          ///< of the version to overwrite
-  void* release_room = nullptr;            ///< registered, for giving the lock back
+  record::StateWord lock = record::kFree;      ///< our x-lock's word, if we have it
+  record::StateWord replaced = record::kFree;  ///< what it has taken the place of
+  record::TidWord locked_tid = 0;              ///< of the version to overwrite
+  record::TidWord locked_rts = 0;              ///< under TicToc: until when that may be known to be valid
+  void* release_room = nullptr;                ///< registered, for giving the lock back
 
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
   /// Whether the transaction sees a value there, and which: its own write goes before what it has READ.
   bool there() const { return written ? !remove : found(); }
   std::string_view visible() const { return written ? new_value : value; }
+  /// Under TicToc: until when the version that was seen is known to be valid, by its wts and what was READ with it.
+  record::TidWord rts() const { return std::max(record::tid_of(tid), record::is_x_locked(state) ? 0 : state); }
   bool held() const { return lock != record::kFree; }
   bool leased() const { return lease_end_us != 0; }
   /// Whether commit has to look if it is still as it was seen.

@@ -2,17 +2,23 @@
 
 #include <algorithm>
 
-#include "kvstore/remote/version_check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/versions.h"
-#include "src/cluster/record_access/header_read.h"
 #include "src/cluster/transaction/remote_place.h"
 #include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
 using base::injected;
-using kvstore::remote::VersionCheck;
+
+namespace {
+
+/// Whether it writes a key that has had no version so far; the record is x-locked.
+bool is_first_write(const Access& access) {
+  return access.written && access.held() && record::tid_of(access.locked_tid) == 0;
+}
+
+}  // namespace
 
 std::span<const cc::RemoteWrite> CommitElsewhere::writes() {
   if (writes_.empty()) {
@@ -30,7 +36,8 @@ std::span<const cc::RemoteWrite> CommitElsewhere::writes() {
 
 void CommitElsewhere::end() {
   writes_.clear();
-  validated_ = false;
+  validated_.reset();
+  misses_known_ = false;
 }
 
 // --- Step 1 ---
@@ -42,8 +49,18 @@ AbortReason CommitElsewhere::lock() {
   reason = declared_.check_own_leases();
   if (reason == AbortReason::kNone) reason = place_writes();
   if (reason == AbortReason::kNone) reason = lock_all();
+  if (reason == AbortReason::kNone) reason = learn_misses();
   if (reason != AbortReason::kNone) release();
   return reason;
+}
+
+/// Of records that are written for the first time under TicToc: what is READ behind their locks. Mostly it came with the locks.
+AbortReason CommitElsewhere::learn_misses() {
+  const bool known = std::exchange(misses_known_, false);
+  if (!footprint_.reach().timed || known) return AbortReason::kNone;
+  const AccessTable& accesses = footprint_.accesses;
+  if (std::none_of(accesses.begin(), accesses.end(), is_first_write)) return AbortReason::kNone;
+  return footprint_.participants.run_before_epochs(Phase::kLock, {}, Participants::With::kMisses);
 }
 
 /// Finds the records of blind writes, and has the owners make those of new keys.
@@ -89,80 +106,80 @@ AbortReason CommitElsewhere::lock_all() {
   }
   if (steps.empty() && footprint_.participants.epochs_known())
     return AbortReason::kNone;  // held since they were declared
-  return locks_.take(locks, wanted, steps);
+  misses_known_ = footprint_.reach().timed && std::any_of(wanted.begin(), wanted.end(), [](const Access* access) {
+                    return record::tid_of(access->tid) == 0;
+                  });
+  return locks_.take(locks, wanted, steps, misses_known_ ? Participants::With::kMisses : Participants::With::kEpoch);
 }
 
 // --- Step 2 ---
 
-AbortReason CommitElsewhere::agree(epoch::Epoch here, epoch::Epoch& agreed) {
+AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
   Participants& participants = footprint_.participants;
-  const bool writes_nothing = writes().empty();
-  if (writes_nothing && !(participants.epochs_known() && all_held())) {
-    // Nothing is locked elsewhere: E in front of what is validated, in one round.
-    const AbortReason reason = validate(Epochs::kInFront);
-    if (reason != AbortReason::kNone) return reason;
+  std::optional<record::TidWord> checked;
+  if (writes().empty()) {
+    checked = ~record::TidWord{0};
+    if (!participants.epochs_known() || !checks_.none()) {
+      // Nothing is locked elsewhere: E in front of what is validated, in one round, if that can be done.
+      const bool together = !footprint_.reach().timed || (stamp != 0 && checks_.possible(stamp));
+      const AbortReason reason = together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
+                                          : participants.run_before_epochs(Phase::kAgree, {});
+      if (reason != AbortReason::kNone) return reason;
+      checked = together ? std::optional(stamp) : std::nullopt;
+    }
   }
   agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
-  validated_ = writes_nothing && participants.are_all_in(agreed);
+  validated_ = participants.are_all_in(agreed) ? checked : std::nullopt;
   return injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
 }
 
-AbortReason CommitElsewhere::validate() {
-  const AbortReason reason = std::exchange(validated_, false) ? AbortReason::kNone : validate(Epochs::kKnown);
-  return reason == AbortReason::kNone ? declared_.confirm_leases() : reason;
+AbortReason CommitElsewhere::validate(record::TidWord stamp) {
+  const std::optional<record::TidWord> validated = std::exchange(validated_, std::nullopt);
+  if (!validated || *validated < stamp) {
+    AbortReason reason = AbortReason::kNone;
+    // Before the commit, to know.
+    if (!checks_.possible(stamp)) reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
+    if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
+    if (reason == AbortReason::kNone) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp);
+    if (reason != AbortReason::kNone) return reason;
+  }
+  if (footprint_.reach().timed) keep_until(stamp);
+  return declared_.confirm_leases();
 }
 
-/// Nothing is left to look at but leases.
-bool CommitElsewhere::all_held() const {
-  const AccessTable& accesses = footprint_.accesses;
-  return footprint_.nodes.empty() &&
-         std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
-}
-
-/// READs the headers of what was read and the versions of nodes; a record that is x-locked by this transaction was compared under
-/// the lock.
-AbortReason CommitElsewhere::validate(Epochs epochs) {
-  Trips& trips = footprint_.trips;
-  Participants& participants = footprint_.participants;
-  Batch<EpochRead> in_front = trips.batch<EpochRead>(participants.size());
-  Batch<HeaderRead> headers = trips.batch<HeaderRead>(footprint_.accesses.size());
-  Batch<VersionCheck> versions = trips.batch<VersionCheck>(footprint_.nodes.size());
-  Batch<Step*> steps = trips.batch<Step*>(participants.size() + footprint_.accesses.size() + footprint_.nodes.size());
-  if (epochs == Epochs::kInFront && !participants.add_epoch_reads(in_front, steps)) return AbortReason::kOutOfMemory;
-  for (const Access& access : footprint_.accesses) {
-    if (!access.optimistic() || injected("skip-remote-validation")) continue;
-    void* const room = trips.buffer(sizeof(record::SharedRecord));
-    if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&headers.emplace_back(access.record, access.tid, access.record.incarnation, room));
+/// What is x-locked and only read has been valid until now, which says nothing of times: whoever overwrites it later may not do so at a time
+/// before the transaction's.
+void CommitElsewhere::keep_until(record::TidWord stamp) {
+  if (injected("tictoc-forgets-held-reads")) return;
+  for (Access& access : footprint_.accesses) {
+    if (access.held() && access.read && !access.written) access.replaced = std::max(access.replaced, stamp);
   }
-  for (const RemoteNodeSet::Seen& seen : footprint_.nodes) {
-    if (injected("skip-remote-nodes")) break;
-    auto* const room = static_cast<std::uint64_t*>(trips.buffer(base::kWord));
-    if (room == nullptr) return AbortReason::kOutOfMemory;
-    const RemotePlace& place = seen.place;
-    steps.push_back(&versions.emplace_back(place.kind, participants.at(place.node, place.offset), seen.version, room));
-  }
-  trips.run(Phase::kValidate, std::span<Step* const>(steps));
-  const AbortReason reason = epochs == Epochs::kInFront ? participants.take(in_front) : AbortReason::kNone;
-  if (reason != AbortReason::kNone) return reason;
-  for (const HeaderRead& header : headers) {
-    if (header.outcome() == Outcome::kBusy) return AbortReason::kReadLocked;
-    if (const AbortReason changed = why(header, footprint_.reach()); changed != AbortReason::kNone) return changed;
-  }
-  for (const VersionCheck& version : versions) {
-    if (version.outcome() == VersionCheck::Outcome::kChanged) return AbortReason::kNodeChanged;
-    if (version.outcome() != VersionCheck::Outcome::kUnchanged) return why_failed(version, footprint_.reach());
-  }
-  return AbortReason::kNone;
 }
 
 base::LeaseEnd CommitElsewhere::held_until() const {
-  if (!footprint_.participants.epochs_known() || !all_held()) return {};
+  if (!footprint_.participants.epochs_known() || !checks_.none()) return {};
   std::uint64_t end_us = ~std::uint64_t{0};
   for (const Access& access : footprint_.accesses) {
     if (access.leased()) end_us = std::min(end_us, access.lease_end_us);
   }
   return {.end_us = end_us, .jumps = declared_.lease_jumps()};
+}
+
+record::TidWord CommitElsewhere::least_time() const {
+  constexpr record::TidWord kOne = record::make_tid(0, 1);
+  record::TidWord least = 0;
+  for (const Access& access : footprint_.accesses) {
+    if (access.read) least = std::max(least, record::tid_of(access.tid));
+    if (!access.held() || !access.written) continue;
+    if (!injected("tictoc-ignores-remote-rts")) least = std::max(least, access.locked_rts + kOne);
+    least = std::max(least, record::tid_of(access.locked_tid) + kOne);
+    // Before the locks are taken the times are not known, nor needed.
+    if (is_first_write(access) && !injected("tictoc-ignores-remote-misses")) {
+      const auto missed = footprint_.participants.missed(access.key.home, access.key.table->id());
+      least = std::max(least, missed.value_or(0) + kOne);
+    }
+  }
+  return least;
 }
 
 record::TidWord CommitElsewhere::greatest_tid() const {

@@ -1,11 +1,13 @@
 #pragma once
 // The steps of a commit at other nodes, which src/cc/commit.h asks for in its order.
 
+#include <optional>
 #include <vector>
 
 #include "src/cc/elsewhere/remote_part.h"
 #include "src/cluster/transaction/declared_keys.h"
 #include "src/cluster/transaction/locks.h"
+#include "src/cluster/transaction/read_checks.h"
 #include "src/cluster/transaction/reading.h"
 
 namespace granary::cluster {
@@ -16,14 +18,16 @@ class CommitElsewhere final : public cc::RemotePart {
       : footprint_(footprint),
         reading_(reading),
         locks_(locks),
-        declared_(declared) {}
+        declared_(declared),
+        checks_(footprint) {}
 
   std::span<const cc::RemoteWrite> writes() override;
   AbortReason lock() override;
-  AbortReason agree(epoch::Epoch here, epoch::Epoch& agreed) override;
-  AbortReason validate() override;
+  AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) override;
+  AbortReason validate(record::TidWord stamp) override;
   base::LeaseEnd held_until() const override;
   record::TidWord greatest_tid() const override;
+  record::TidWord least_time() const override;
   AbortReason prepare(epoch::Epoch epoch) override;
   void decide(record::TidWord tid, std::uint64_t log_end) override { locks_.decide(tid, log_end); }
   void take_back_decision() override { locks_.take_back_decision(); }
@@ -37,17 +41,19 @@ class CommitElsewhere final : public cc::RemotePart {
   AbortReason place_writes();
   AbortReason make_places(std::span<Access* const> accesses);
   AbortReason lock_all();
-  bool all_held() const;
-  enum class Epochs : std::uint8_t { kKnown, kInFront };
-  AbortReason validate(Epochs epochs);
+  AbortReason learn_misses();
+  void keep_until(record::TidWord stamp);
   void note_removed(record::TidWord tid);
 
   Footprint& footprint_;
   Reading& reading_;
   Locks& locks_;
   DeclaredKeys& declared_;
+  ReadChecks checks_;
   std::vector<cc::RemoteWrite> writes_;
-  bool validated_ = false;  ///< whether agree() has validated, so that validate() need not
+  bool misses_known_ = false;  ///< lock_all() has READ them
+  /// The stamp for which agree() has validated, so that validate() need not; 0 under a protocol that does not stamp first.
+  std::optional<record::TidWord> validated_;
 };
 
 }  // namespace granary::cluster

@@ -1,9 +1,13 @@
 #include "src/cluster/transaction/footprint.h"
 
+#include "src/base/test_hooks.h"
 #include "src/cc/held_records.h"
 #include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
+
+using base::injected;
+
 namespace {
 
 /// A node that lives, and of which nothing is known, has come back and will be learnt. A node that is known, but without the table, is of
@@ -15,12 +19,18 @@ AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
 
 }  // namespace
 
+AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known) {
+  known = reach().directory.find(node, table.id());
+  if (known == nullptr && !injected("scan-who-does-not-serve")) return why_no_table(node, reach());
+  return participants.touch(node);
+}
+
 AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   access = accesses.find(key);
   if (access != nullptr) return AbortReason::kNone;
-  const AbortReason reason = participants.touch(key.home);
+  const KnownTable* table = nullptr;
+  const AbortReason reason = enter(key.home, *key.table, table);
   if (reason != AbortReason::kNone) return reason;
-  const KnownTable* const table = reach().directory.find(key.home, key.table->id());
   if (table == nullptr) return why_no_table(key.home, reach());
   access = &accesses.add({key.table, key.home, trips.arena().copy(key.key)}, table);
   return AbortReason::kNone;
@@ -30,6 +40,7 @@ void Footprint::clear() {
   accesses.clear();
   participants.clear();
   nodes.clear();
+  tables_of_nodes = 0;
   trips.clear();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The state of a transaction at other nodes, which its parts (reading, locks, declared keys, commit) share until it ends.
 
+#include "src/cc/node_times.h"
 #include "src/cluster/transaction/access.h"
 #include "src/cluster/transaction/lease_wait.h"
 #include "src/cluster/transaction/participants.h"
@@ -14,11 +15,15 @@ struct Footprint {
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
+  /// Makes a node that has the table a participant. One whose tables have not been learnt is none: it may be on its way back, without all of its
+  /// data, and epochs ahead of the others. Reasons as of open().
+  AbortReason enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known);
   /// Finds the key's entry, or makes it. kNodeUnreachable also means that the node has no such table, so it is of another cluster, and
   /// kNodeRecovering that it has not been learnt yet.
   AbortReason open(const txn::RemoteKey& key, Access*& access);
   /// Notes in the node set what was seen of a place; kNodeChanged if the place was seen at another version before.
-  AbortReason note(rdma::NodeId node, const messages::SeenNode& seen) {
+  AbortReason note(const txn::TableCore& table, rdma::NodeId node, const messages::SeenNode& seen) {
+    tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
     return nodes.note_once(place_of(node, seen), seen.version) ? AbortReason::kNone : AbortReason::kNodeChanged;
   }
   /// Returns the entries that are `wanted`, in the order of their first use.
@@ -36,7 +41,8 @@ struct Footprint {
   Participants participants;
   AccessTable accesses;
   RemoteNodeSet nodes;
-  LeaseWait lease_wait;  ///< not cleared: the worker waits when the transaction has ended
+  cc::NodeTimes::Tables tables_of_nodes = 0;  ///< of the node set
+  LeaseWait lease_wait;                       ///< not cleared: the worker waits when the transaction has ended
 };
 
 }  // namespace granary::cluster

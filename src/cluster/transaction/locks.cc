@@ -35,10 +35,11 @@ XLock* Locks::add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, 
   return &locks.emplace_back(access.record, reach.holders.next(), room, reach.lease_expired, access.state, fetch);
 }
 
-AbortReason Locks::take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds) {
+AbortReason Locks::take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
+                        Participants::With with) {
   const AbortReason unnamed = name(locks, accesses);
   if (unnamed != AbortReason::kNone) return unnamed;
-  const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kLock, holds);
+  const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kLock, holds, with);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   const AbortReason reason = settle(locks, accesses);
   return reason == AbortReason::kNone ? unreached : reason;
@@ -79,13 +80,16 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
   const bool broken = lock.outcome() == Outcome::kBroken;
   if (broken) {
     go_on(Phase::kLock, lock);
-    if (lock.outcome() == Outcome::kBroken) undelivered_.emplace_back(access.record, lock.mine(), access.release_room);
+    if (lock.outcome() == Outcome::kBroken)
+      undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.release_room);
   }
   if (lock.outcome() == Outcome::kDone) {
     access.lock = lock.mine();
+    access.replaced = lock.replaced();
     access.locked_tid = lock.tid();
+    if (footprint_.reach().timed) access.locked_rts = lock.rts();
   }
-  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()))
+  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !footprint_.reach().timed)
     footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
   if (broken) return why_failed(lock, footprint_.reach());
   if (lock.outcome() == Outcome::kMoved && access.seen == Access::Seen::kNothing) {
@@ -105,7 +109,7 @@ void Locks::give_back(Phase phase, record::TidWord tid) {
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
   for (Access& access : accesses) {
     if (!access.held()) continue;
-    Release& release = releases.emplace_back(access.record, access.lock, access.release_room);
+    Release& release = releases.emplace_back(access.record, access.lock, access.replaced, access.release_room);
     if (tid != 0 && access.written) {
       release.set_version(record::version_word(tid, access.remove), access.record.incarnation, access.new_value);
     }

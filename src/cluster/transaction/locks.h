@@ -25,7 +25,8 @@ class Locks {
   /// nullptr if that memory is used up.
   XLock* add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch = XLock::Fetch::kHeader);
   /// Takes the locks, one for each access. `holds` has the locks and the leases that are taken in the same round.
-  AbortReason take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds);
+  AbortReason take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
+                   Participants::With with = Participants::With::kEpoch);
   /// Gives back all locks that are held. With a `tid`, records that were written get their new version. The lock-ahead record gets its
   /// completion mark if no lock is left.
   void give_back(Phase phase, record::TidWord tid);

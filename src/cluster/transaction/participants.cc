@@ -28,16 +28,43 @@ AbortReason Participants::touch(rdma::NodeId node) {
   return AbortReason::kNone;
 }
 
+const Participants::Participant& Participants::get(rdma::NodeId node) const {
+  const auto known =
+      std::find_if(all_.begin(), all_.end(), [node](const Participant& one) { return one.node == node; });
+  base::always_check(known != all_.end(), "only participants are reached");
+  return *known;
+}
+
 rdma::RemoteAddress Participants::at(rdma::NodeId node, std::uint64_t offset) const {
-  for (const Participant& known : all_) {
-    if (known.node != node) continue;
-    rdma::RemoteAddress address = known.control;
-    address.region = kDataRegion;
-    address.offset = offset;
-    return address;
-  }
-  base::always_check(false, "only participants are reached");
-  return {};
+  rdma::RemoteAddress address = get(node).control;
+  address.region = kDataRegion;
+  address.offset = offset;
+  return address;
+}
+
+rdma::RemoteAddress Participants::line(rdma::NodeId node) const {
+  return get(node).control.plus(sizeof(epoch::ControlBlock) + trips_.reach().line * sizeof(cc::Misses::Line));
+}
+
+Batch<rdma::NodeId> Participants::nodes() const {
+  Batch<rdma::NodeId> nodes = trips_.batch<rdma::NodeId>(all_.size());
+  for (const Participant& one : all_) nodes.push_back(one.node);
+  return nodes;
+}
+
+epoch::Epoch Participants::epoch_of(rdma::NodeId node) const { return get(node).epoch; }
+
+std::optional<record::TidWord> Participants::missed(rdma::NodeId node, std::uint32_t table) const {
+  const Participant& participant = get(node);
+  if (!participant.missed) return std::nullopt;
+  return (*participant.missed)[table % cc::Misses::kTables];
+}
+
+void Participants::take_misses(const EpochRead& read, Participant& participant) const {
+  const auto* words = static_cast<const record::TidWord*>(read.bytes()) + sizeof(epoch::ControlBlock) / base::kWord;
+  auto& missed = participant.missed.emplace();
+  for (std::size_t i = 0; i < trips_.reach().lines() * cc::Misses::kTables; ++i)
+    missed[i % cc::Misses::kTables] = std::max(missed[i % cc::Misses::kTables], words[i]);
 }
 
 bool Participants::reconnect(rdma::NodeId node) {
@@ -60,7 +87,10 @@ epoch::Epoch Participants::greatest_epoch() const {
   return greatest;
 }
 
-AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* const> holds) {
+AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with) {
+  const std::size_t bytes = with == With::kEpoch
+                                ? EpochRead::kBufferBytes
+                                : sizeof(epoch::ControlBlock) + trips_.reach().lines() * sizeof(cc::Misses::Line);
   const auto holding_at = [holds](rdma::NodeId node) {
     return std::any_of(holds.begin(), holds.end(), [node](const AccessStep* step) {
       return step->node() == node && step->outcome() == Outcome::kOpen;
@@ -70,16 +100,19 @@ AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* c
   Batch<EpochRead> epochs = trips_.batch<EpochRead>(all_.size());
   for (AccessStep* const hold : holds) steps.push_back(hold);
   for (const Participant& participant : all_) {
-    void* const room = trips_.buffer(EpochRead::kBufferBytes);
+    void* const room = trips_.buffer(bytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
     EpochRead::Until until;
     if (!injected("epoch-before-locks")) {
       until.others = [&holding_at, node = participant.node] { return holding_at(node); };
     }
-    steps.push_back(&epochs.emplace_back(participant.control, room, std::move(until)));
+    steps.push_back(&epochs.emplace_back(participant.control, room, std::move(until), bytes));
   }
   trips_.run(phase, std::span<Step* const>(steps));
-  return take(epochs);
+  const AbortReason reason = take(epochs);
+  for (std::size_t i = 0; reason == AbortReason::kNone && with == With::kMisses && i < epochs.size(); ++i)
+    take_misses(epochs[i], all_[i]);
+  return reason;
 }
 
 bool Participants::add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps) {
@@ -118,7 +151,11 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
   cc::bump(reach.counters.epoch_waits, std::uint64_t{1});
   trips_.run(Phase::kAgree, std::span<Step* const>(steps));
   for (const EpochRead& read : epochs) {
-    if (read.reached()) continue;
+    if (read.reached()) {
+      std::find_if(all_.begin(), all_.end(), [&](const Participant& one) { return one.node == read.node(); })->epoch =
+          read.epoch();
+      continue;
+    }
     return read.epoch() == 0 || !reach.is_member(read.node()) ? why_failed(read, reach) : AbortReason::kEpochsApart;
   }
   return AbortReason::kNone;

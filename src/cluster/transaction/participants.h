@@ -2,9 +2,12 @@
 // The nodes that a transaction has touched, and E of each (I7).
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "src/cc/misses.h"
 #include "src/cluster/cluster_epoch/epoch_read.h"
 #include "src/cluster/transaction/trips.h"
 
@@ -15,6 +18,7 @@ class Participants {
   explicit Participants(Trips& trips) : trips_(trips) {}
 
   bool empty() const { return all_.empty(); }
+  Batch<rdma::NodeId> nodes() const;
   std::size_t size() const { return all_.size(); }
   /// Makes the node a participant and connects it, if it is none yet.
   AbortReason touch(rdma::NodeId node);
@@ -30,8 +34,16 @@ class Participants {
   bool are_all_in(epoch::Epoch epoch) const {
     return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.epoch >= epoch; });
   }
+  /// E of the participant, as it was READ last; 0: it was not.
+  epoch::Epoch epoch_of(rdma::NodeId node) const;
+  /// What is READ with E of a participant: nothing else, or the times at which keys were missed there (src/cc/misses.h).
+  enum class With : std::uint8_t { kEpoch, kMisses };
   /// Runs steps that take hold of records, or share a lease, and READs E of each participant behind them in the same chain.
-  AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds);
+  AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with = With::kEpoch);
+  /// The greatest time at which a key of the table was missed at the node, as it was READ last; none: it was not.
+  std::optional<record::TidWord> missed(rdma::NodeId node, std::uint32_t table) const;
+  /// Returns the address of this worker's line of misses there.
+  rdma::RemoteAddress line(rdma::NodeId node) const;
   /// Adds READs of E of all participants, to be run in front of other steps; false if there is no registered memory. take() notes
   /// what they found.
   bool add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps);
@@ -44,7 +56,11 @@ class Participants {
     rdma::NodeId node;
     rdma::RemoteAddress control;  ///< of its control block
     epoch::Epoch epoch = 0;       ///< E there, as READ last
+    std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed = std::nullopt;
   };
+
+  const Participant& get(rdma::NodeId node) const;
+  void take_misses(const EpochRead& read, Participant& participant) const;
 
   Trips& trips_;
   std::vector<Participant> all_;

@@ -55,7 +55,9 @@ struct Reach {
   const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases
   std::uint64_t lease_us = 0;            ///< how long leases are
   bool reads_lease = true;               ///< NodeParts::reads_lease
-  std::uint64_t connect_timeout_us;      ///< NodeParts::connect_timeout_us
+  bool timed = false;                    ///< the protocol computes times (TicToc): state words hold rts, and no leases
+  std::size_t line = 0;              ///< if it does: the worker's line among the misses of each node (src/cc/misses.h)
+  std::uint64_t connect_timeout_us;  ///< NodeParts::connect_timeout_us
   std::function<std::uint64_t()> now_us = {};
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
   const messages::MailboxLayout& layout;         ///< NodeParts::layout, which says which nodes there are
@@ -64,6 +66,8 @@ struct Reach {
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
   /// Sees to it that a node is connected; false if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
+  /// How many workers of all nodes have a line among the misses of each node.
+  std::size_t lines() const { return std::size_t{layout.nodes} * layout.workers; }
   /// Whether the node has begun a later life than this one, as far as this node has been told.
   bool is_over(rdma::NodeId node, rdma::Generation life) const {
     const membership::Living* const living = worker.shared.living;
@@ -72,6 +76,8 @@ struct Reach {
   ReachCounters counters = {};
   Undelivered undelivered = {};
   ReadThenWritten read_then_written = {};
+  /// If the protocol computes times: what the worker has written into its line of misses at each node, by the node's place.
+  std::vector<std::array<record::TidWord, cc::Misses::kTables>> told_misses = {};
 };
 
 }  // namespace granary::cluster

@@ -76,7 +76,7 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
     access.seen = Access::Seen::kNoRecord;
     const kvstore::remote::Lookup& missed = read.missed();
     return footprint_.note(
-        access.key.home,
+        *access.key.table, access.key.home,
         {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
   }
   access.seen = Access::Seen::kRecord;
@@ -101,7 +101,7 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
     const messages::PlaceAnswer& answer = questions[i].answer();
     if (answer.record.offset == 0) {
       access.seen = Access::Seen::kNoRecord;
-      reason = footprint_.note(access.key.home, answer.missed);
+      reason = footprint_.note(*access.key.table, access.key.home, answer.missed);
     } else {
       take(access, answer.record);
     }

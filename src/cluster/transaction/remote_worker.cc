@@ -1,8 +1,23 @@
 #include "src/cluster/transaction/remote_worker.h"
 
+#include "src/cc/protocols.h"
 #include "src/cluster/transaction/remote_transaction.h"
 
 namespace granary::cluster {
+
+namespace {
+
+/// Under a protocol that computes times, what is in a state word and no x-lock keeps nobody from locking.
+LeaseExpired expiry(const txn::WorkerCore& core, const base::SoftTime* time) {
+  if (cc::abilities_of(core.state().protocol).stamps_reads) return [](std::uint64_t) { return true; };
+  return time == nullptr ? LeaseExpired() : expired_by(*time);
+}
+
+std::size_t line_of(const NodeParts& node, std::uint32_t number) {
+  return node.layout.place_of(node.fabric.node().node) * node.layout.workers + number;
+}
+
+}  // namespace
 
 void RemoteWorker::Waiter::pause(std::uint32_t turn) {
   constexpr std::uint32_t kPolls = 64;
@@ -27,7 +42,7 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
                   .lives = node.lives}),
       fibers_(*endpoint_, [this](const rdma::Completion& completion) { messenger_.completed(completion); }),
       waiter_(scheduler, node.waiter),
-      lease_expired_(node.time == nullptr ? LeaseExpired() : expired_by(*node.time)),
+      lease_expired_(expiry(core, node.time)),
       reach_{.worker = core.state(),
              .scheduler = scheduler,
              .endpoint = fibers_,
@@ -38,16 +53,21 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .buffers = node.buffers,
              .holders = HolderWords(node.fabric.node().node, node.fabric.node().generation, number),
              .lease_expired = lease_expired_,
-             .time = node.time,
+             .time = cc::abilities_of(core.state().protocol).stamps_reads ? nullptr : node.time,
              .lease_us = node.lease_us,
              .reads_lease = node.reads_lease,
+             .timed = cc::abilities_of(core.state().protocol).stamps_reads,
+             .line = line_of(node, number),
              .connect_timeout_us = node.connect_timeout_us,
              .now_us = node.now_us,
              .lives = node.lives,
              .layout = node.layout},
       patience_us_(node.timeout_us) {
+  if (reach_.timed) reach_.told_misses.resize(node.layout.nodes);
   core_.state().waiter = &waiter_;
   core_.state().comes_back = &node.comes_back;
+  const cc::Misses& misses = core_.shared().misses;
+  if (reach_.line < misses.size()) core_.state().misses = &misses.line(reach_.line);
   core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
 }
 
@@ -55,6 +75,7 @@ RemoteWorker::~RemoteWorker() {
   core_.end_remote();
   core_.state().waiter = &core_.shared().waiter;
   core_.state().comes_back = nullptr;
+  core_.state().misses = nullptr;
 }
 
 void RemoteWorker::finish() {

@@ -103,7 +103,7 @@ class Scanning {
       if (reason != AbortReason::kNone) return reason;
     }
     for (const messages::SeenNode& node : piece.nodes) {
-      const AbortReason reason = footprint_.note(home_, node);
+      const AbortReason reason = footprint_.note(scanned_, home_, node);
       if (reason != AbortReason::kNone) return reason;
     }
     return reading_.fetch(without_value);
@@ -152,7 +152,9 @@ class Scanning {
 
 AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
                  ScanResult& result) {
-  const AbortReason reason = footprint.participants.touch(scanned.home);
+  const KnownTable* known = nullptr;
+  const AbortReason reason =
+      footprint.enter(scanned.home, scanned.index == nullptr ? scanned.table : *scanned.index, known);
   return reason == AbortReason::kNone ? Scanning(footprint, reading, scanned, visit, result).run() : reason;
 }
 

@@ -41,14 +41,15 @@ TEST(Protocols, AreThoseOfTheCommand) {
   EXPECT_EQ(protocol({Protocol::kOcc, Protocol::kLease2pl}, "c.toml", "lease_2pl").value(), Protocol::kLease2pl);
   const auto refused = protocol({Protocol::kOcc}, "c.toml", "lease_2pl");
   EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(refused.status().message(), "--protocol=lease_2pl: bank cannot run it; expected one of occ");
+  EXPECT_EQ(refused.status().message(), "--protocol=lease_2pl: bank cannot run it; expected one of silo, tictoc, occ");
 }
 
 TEST(Protocols, AreForOtherNodes) {
   EXPECT_EQ(protocol({Protocol::kOcc, Protocol::kLease2pl}, "", "lease_2pl").status().code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(protocol({Protocol::kOcc}, "", "tictoc").value(), Protocol::kOcc) << "which is the database's";
-  EXPECT_EQ(protocol({Protocol::kOcc}, "c.toml", "tictoc").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(protocol({Protocol::kOcc}, "c.toml", "tictoc").value(), Protocol::kOcc) << "the databases' as well";
+  EXPECT_EQ(protocol({Protocol::kOcc}, "c.toml", "no_wait").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(protocol_from({.name = "kv"}, FlagValues()).value(), Protocol::kOcc);
 }
 

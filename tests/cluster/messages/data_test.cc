@@ -70,7 +70,7 @@ class Data : public testing::Test {
     }
     const record::TidWord tid = record::make_tid(db()->current_epoch(), 1000 + ++sequence_) | record::kLatest |
                                 (value ? record::TidWord{0} : record::kAbsent);
-    Release release(record(seen, key, max_value_bytes), lock.mine(), asking().buffer() + 4096);
+    Release release(record(seen, key, max_value_bytes), lock.mine(), lock.replaced(), asking().buffer() + 4096);
     release.set_version(tid, lock.incarnation(), value.value_or(std::string_view()));
     asking().run(release);
     EXPECT_EQ(release.outcome(), cluster::Outcome::kDone);

@@ -16,6 +16,7 @@ inline std::string refusal(Type type, Verdict verdict) {
 void for_each_sample(auto&& each) {
   each(Describe{},
        DescribeAnswer{.region_base = 0x7f0000000000,
+                      .protocol = "silo",
                       .tables = {{.id = 1,
                                   .kind = TableKind::kHash,
                                   .base = 0,

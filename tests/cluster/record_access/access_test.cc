@@ -33,7 +33,7 @@ class Access : public testing::TestWithParam<std::string> {
     return {record, words_.next(), buffer(XLock::buffer_bytes(record.key.size())), expired_};
   }
   Release releaser(record::StateWord mine) {
-    return {remote(), mine, buffer(Release::buffer_bytes(record_.key().size(), kMaxValue))};
+    return {remote(), mine, record::kFree, buffer(Release::buffer_bytes(record_.key().size(), kMaxValue))};
   }
   void* buffer(std::size_t bytes) { return nodes_.remote().buffer(bytes); }
   Outcome outcome_of(AccessStep& step, std::function<void()> between = {}) {

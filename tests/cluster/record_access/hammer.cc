@@ -240,7 +240,7 @@ void Hammer::change(Worker& worker, const RemoteRecord& record, TidWord read, st
   OwnedRecord here = owner_.at(place, intent.key);
   if (here.state() != intent.mine) wrong("a lock that counts as held is not");
   if ((here.tid() & ~record::kLocked) != lock.tid()) wrong("somebody else has written under an x-lock");
-  Release release(record, intent.mine, worker.write_buffer);
+  Release release(record, intent.mine, lock.replaced(), worker.write_buffer);
   if (lock.tid() == read && random_.chance(0.9)) {
     const bool deletes = count && random_.chance(0.2);
     if (deletes) {

@@ -148,7 +148,7 @@ inline ShmRemote::Added ShmRemote::add(Worker& worker, const std::string& key) {
   worker.rounds.run(lock);
   if (lock.outcome() == Outcome::kBroken) return Added::kBroken;
   if (lock.outcome() != Outcome::kDone) return Added::kBusy;
-  Release release(record, lock.mine(), worker.write_buffer);
+  Release release(record, lock.mine(), lock.replaced(), worker.write_buffer);
   const bool same = lock.tid() == tid;
   if (same) {
     const record::TidWord next =

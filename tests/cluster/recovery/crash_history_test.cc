@@ -27,9 +27,11 @@ class CrashHistory : public testing::Test {
     for (const std::uint64_t seed : tests::seeds(seed_count())) {
       CrashOptions options = options_of(seed);
       options.seed = seed;
+      const bool by_times = seed % 4 > 1;
+      options.protocol = by_times ? "tictoc" : "silo";
       CrashWorld world(options);
       ASSERT_EQ(world.run(), "") << "seed " << seed;
-      const bench::history::Verdict verdict = bench::history::check(world.history());
+      const bench::history::Verdict verdict = bench::history::check(world.history(), {.strict = !by_times});
       ASSERT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
       add(world.counts());
     }

@@ -59,6 +59,7 @@ CrashWorld::~CrashWorld() { base::set_sync_hook({}); }
 Options CrashWorld::engine_options(unsigned node) const {
   Options options = tests::manual_options();
   options.snapshot_epochs = 2;
+  options.protocol = options_.protocol;
   options.directory = HostFiles::path(node);
   options.reliable_directory = rings_.path() + "/" + std::to_string(node);
   options.ring_bytes = std::uint64_t{64} << 10;
@@ -322,6 +323,10 @@ void CrashWorld::begin_to_serve(const LifePtr& life) {
   spawn(life, [this, life] {
     if (!life->membership->be_ready().ok()) return;
     while (goes_on(*life) && !may_serve(node(*life).control())) cluster_.scheduler.yield();
+    // As db::Peers::await_admission() does for protocols that compute times.
+    const epoch::Epoch admitted = node(*life).database().current_epoch();
+    while (options_.protocol != "silo" && goes_on(*life) && node(*life).database().current_epoch() < admitted + 2)
+      cluster_.scheduler.yield();
     if (!goes_on(*life) || !life->membership->serve().ok()) return;
     life->first_epoch = node(*life).database().current_epoch();
     life->serves = true;

@@ -36,6 +36,7 @@ struct CrashOptions {
   unsigned lists = 2;            ///< of each node, at a time
   unsigned deaths = 1;           ///< one after the other, at random moments; one node at least serves at any time
   unsigned most_between = 2000;  ///< turns between two deaths
+  std::string protocol = "silo";
 };
 
 class CrashWorld {

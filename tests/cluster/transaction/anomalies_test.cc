@@ -263,7 +263,8 @@ TEST_P(AcrossAnomalies, G2PhantomOfKeysThatAreDeletedAndInsertedAgain) {
       if (!deleted_before) remove(at().two);
       insert(at().two);
       set_one(one, key == "0m" ? "1y" : "0x", "relies");
-      EXPECT_TRUE(conflicts(one.commit())) << key << " " << deleted_before;
+      const bool conflicted = conflicts(one.commit());
+      EXPECT_TRUE(conflicted || !tests::asked_protocol.in_real_time) << key << " " << deleted_before;
       remove(2);
     }
   }

@@ -29,6 +29,15 @@ class CameBack : public AcrossNodes {
     cluster_.network.run_for(20'000'000);  // whoever was connected notices
     for (const unsigned id : {0u, 2u}) (void)cluster_.node(id).directory().learn(kBack, 2, node.describe());
   }
+  /// Node 1 is on its way back once more, and far ahead.
+  void begin_without_serving() {
+    SimClusterNode& node = cluster_.restart(kBack, 3);
+    tables_[kBack] = node.table("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true});
+    node.control().by_leader.epoch.fetch_add(40);
+    node.listen();
+    cluster_.network.run_for(20'000'000);
+    for (const rdma::NodeId id : {0, 2}) (void)cluster_.node(id).directory().forget_former(kBack, 3);
+  }
   Outcome scan(Snapshot& snapshot) {
     return snapshot.scan(table(0), {.from = "1"}, [](std::string_view, std::string_view) { return true; }).outcome;
   }
@@ -59,6 +68,32 @@ TEST_P(CameBack, AnswersSnapshotsThatSeeAllThatItLoaded) {
     EXPECT_EQ(snapshot.get(table(0), "1x", value), seen <= loaded ? Outcome::kUnreachable : Outcome::kOk) << seen;
   }
   EXPECT_EQ(value, "newest");
+}
+
+/// Until the others have learnt its tables it may lack data, and be epochs ahead: whoever waited for such an E would hold all others back.
+TEST_P(CameBack, IsNotReadBeforeItServes) {
+  begin_without_serving();
+  Transaction t = begin(0);
+  std::string value;
+  EXPECT_EQ(t.get(table(0), "1x", value), Outcome::kAborted);
+  EXPECT_EQ(t.commit().reason, AbortReason::kNodeUnreachable);
+}
+TEST_P(CameBack, IsNotScannedBeforeItServes) {
+  if (GetParam() != IndexKind::kOrdered) return;
+  begin_without_serving();
+  Transaction t = begin(0);
+  const auto nothing = [](std::string_view, std::string_view) { return true; };
+  EXPECT_EQ(t.scan(table(0), {.from = "1", .to = "2"}, nothing).outcome, Outcome::kAborted);
+  EXPECT_EQ(t.commit().reason, AbortReason::kNodeUnreachable);
+}
+TEST_P(CameBack, IsNotWaitedForBeforeItServes) {
+  if (GetParam() != IndexKind::kOrdered) return;
+  begin_without_serving();
+  Transaction t = begin(0);
+  const auto nothing = [](std::string_view, std::string_view) { return true; };
+  (void)t.scan(table(0), {.from = "1", .to = "2", .order = granary::Order::kDescending}, nothing);
+  EXPECT_EQ(t.commit().reason, AbortReason::kNodeUnreachable);
+  EXPECT_EQ(cluster_.node(0).remote().counters().epoch_waits, 0u);
 }
 
 }  // namespace

@@ -106,7 +106,8 @@ TEST_P(DeadHolder, IsNotWaitedForFromElsewhere) {
   hold("2x");
   EXPECT_EQ(get(0, "2x"), AbortReason::kRecordBusy);
   EXPECT_EQ(put_what_was_read(0, "2x"), AbortReason::kRemotelyLocked);
-  EXPECT_EQ(declare_what_was_read(0, "2x"), AbortReason::kRecordBusy);
+  EXPECT_EQ(declare_what_was_read(0, "2x"),
+            tests::asked_protocol.has_leases ? AbortReason::kRecordBusy : AbortReason::kRemotelyLocked);
   become(MemberState::kDead);
   EXPECT_EQ(get(0, "2x"), AbortReason::kNodeUnreachable);
   EXPECT_EQ(put(0, "2x"), AbortReason::kNodeUnreachable);

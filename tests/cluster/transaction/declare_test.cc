@@ -12,7 +12,7 @@ constexpr std::uint64_t kNow = 1'000'000;
 /// After a lease that was taken at kNow.
 constexpr std::uint64_t kAfterLease = kNow + SimCluster::kLeaseIsThere + 1;
 
-class DeclaredKeys : public testing::TestWithParam<IndexKind> {
+class DeclaredKeys : tests::WithLeases, public testing::TestWithParam<IndexKind> {
  protected:
   using Outcome = granary::Outcome;
 

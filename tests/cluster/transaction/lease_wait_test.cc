@@ -15,7 +15,7 @@ constexpr std::uint64_t kError_us = 50;
 constexpr std::uint64_t kMoments_us = 2'000;
 
 /// Node 0 reads under leases what others want to write.
-class LeaseWait : public testing::Test {
+class LeaseWait : tests::WithLeases, public testing::Test {
  protected:
   using Outcome = granary::Outcome;
   using Body = std::function<void(Transaction&)>;

@@ -181,6 +181,7 @@ TEST_P(LockAhead, DeclaredReadsAreNamedIfTheyAreLocked) {
   EXPECT_EQ(declare(without_time, "1x", false), Outcome::kOk);
   EXPECT_TRUE(all_named({"1x"}));
   without_time.abort();
+  if (!tests::asked_protocol.has_leases) return;
   cluster_.set_time(1'000'000);
   Transaction with_time = begin();
   EXPECT_EQ(declare(with_time, "1x", false), Outcome::kOk);

@@ -15,7 +15,7 @@ using Outcome = granary::Outcome;
 constexpr std::uint64_t kNow = 1'000'000;
 
 /// Two nodes, with the keys 0x and 0y, 1x and 1y. Nothing aborts by chance.
-class World {
+class World : tests::WithRegions {
  public:
   explicit World(Htm htm, const std::string& directory = "")
       : cluster_(2, 2, {.seed = 1},

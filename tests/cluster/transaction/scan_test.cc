@@ -182,6 +182,7 @@ TEST_F(ScansAcrossNodes, ARecordThatChangedInTheRangeIsNoticed) {
   Transaction reader = cluster_.node(0).worker(1).begin();
   EXPECT_EQ(scan(reader, {.from = "1"}), "1m=old ");
   put(1, "1m", "new");
+  EXPECT_EQ(reader.put(tables_[0], "1m", "newer"), Outcome::kOk);
   EXPECT_EQ(reader.commit().reason, AbortReason::kReadChanged);
 }
 

@@ -23,7 +23,7 @@ constexpr std::int64_t kHour_us = 3'600'000'000;
 constexpr std::size_t kReader = 0, kOwner = 1, kOther = 2;
 constexpr std::string_view kKey = "1x";
 
-class SetClocks : public testing::TestWithParam<std::int64_t> {
+class SetClocks : tests::WithLeases, public testing::TestWithParam<std::int64_t> {
  protected:
   using Outcome = granary::Outcome;
 

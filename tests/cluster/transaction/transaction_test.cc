@@ -322,7 +322,8 @@ TEST_P(AcrossNodes, TidsGrowAcrossNodes) {
   });
   EXPECT_LT(first.tid, second.tid);
   EXPECT_LT(second.tid, third.tid);
-  EXPECT_LT(third.tid, reader.tid);
+  EXPECT_LE(third.tid, reader.tid);
+  EXPECT_TRUE(third.tid < reader.tid || !tests::asked_protocol.in_real_time) << "who only reads it may have its time";
 }
 
 }  // namespace

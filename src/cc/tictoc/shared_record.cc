@@ -1,0 +1,91 @@
+#include "src/cc/tictoc/shared_record.h"
+
+#include <algorithm>
+
+#include "src/base/check.h"
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/claim_shared.h"
+#include "src/cc/tictoc/slack.h"
+#include "src/cc/tictoc/tictoc.h"
+
+namespace granary::cc::tictoc {
+namespace {
+
+using record::SharedRecord;
+using record::StableRead;
+using record::StateWord;
+
+/// Only grows; the compare-and-swap is a full fence on x86-64, behind which the raiser looks at the other side's lock.
+void raise(std::uint64_t* word, TidWord rts) {
+  TidWord seen = base::load_word(word);
+  while (seen < rts && !base::compare_exchange_word(word, seen, rts)) seen = base::load_word(word);
+}
+
+/// Whether the version that was read is still there and nobody else's: state, then TID word (I4).
+AbortReason look(const SharedRecord& record, TidWord tid) {
+  const record::SharedHeader header = record::load_header(record);
+  if (record::unlocked(header.tid) != tid) return AbortReason::kReadChanged;
+  const bool locked = record::is_locked(header.tid) || record::is_x_locked(header.state);
+  return locked ? AbortReason::kReadLocked : AbortReason::kNone;
+}
+
+}  // namespace
+
+/// Without an rts the version is valid until (E, 0), as whoever overwrites it has yet to read E here. The rts are this version's if the TID word
+/// was the same before they were loaded as when the record was read.
+StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, std::span<char> buffer, bool copy,
+                       const WorkerState& worker, TidWord& rts) {
+  const TidWord before = record.head.tid();
+  const TidWord by_others = rts_of_state(record.state());
+  const TidWord by_owner = base::load_word(&record.owner_rts_word);
+  const TidWord now = record::make_tid(worker.shared.epochs.current(), 0);
+  const StableRead seen = copy ? record::read_shared(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter)
+                               : record::read_shared_tid(record, *worker.waiter);
+  rts = record::tid_of(seen.tid);
+  if (seen.tid == before) rts = std::max({rts, by_others, by_owner, now});
+  return seen;
+}
+
+/// A state word's rts that is raised behind the look is that of a reader who finds the lock bit, and has raised it in vain.
+AbortReason claim_shared(SharedRecord& record, const WorkerState& worker, std::uint32_t turns) {
+  TidWord by_others = 0;
+  const auto is_free = [&by_others](StateWord state) {
+    by_others = rts_of_state(state);
+    return !record::is_x_locked(state);
+  };
+  const AbortReason reason = cc::claim_shared(record, worker, turns, is_free);
+  if (reason == AbortReason::kNone && !base::injected("tictoc-forgets-others-rts"))
+    raise(&record.owner_rts_word, by_others);
+  return reason;
+}
+
+/// Order: the owner's rts, then the state, then the TID word. A holder elsewhere takes the state before it READs the rts, and a claimer here
+/// takes the lock bit before it loads it.
+AbortReason make_shared_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
+                              const WorkerState& worker) {
+  SharedRecord& record = record::shared_of(*read.record);
+  if (claims.has(read.record))
+    return record::unlocked(read.record->tid()) == read.tid ? AbortReason::kNone : AbortReason::kReadChanged;
+  // Nobody overwrites it before (E, 1), E being at least the transaction's.
+  const bool by_epoch = moment.stamp <= record::make_tid(moment.epoch, 0);
+  base::debug_invariant("I28", [&] { return worker.shared.epochs.current() >= moment.epoch; });
+  if (!by_epoch && !base::injected("tictoc-owner-raises-late")) {
+    base::sync_point("tictoc.extending");
+    raise(&record.owner_rts_word, raised(record::tid_of(read.tid), moment.stamp, moment.epoch));
+  }
+  const AbortReason reason = look(record, read.tid);
+  if (reason == AbortReason::kNone && !by_epoch && base::injected("tictoc-owner-raises-late"))
+    raise(&record.owner_rts_word, moment.stamp);
+  return reason;
+}
+
+/// The caller's lock bit was set before the state is loaded, so a reader elsewhere that raises it later finds the bit.
+bool shared_may_leave_index(const SharedRecord& record, const WorkerState& worker) {
+  const StateWord state = record.state();
+  if (record::is_x_locked(state)) return false;  // with an rts that only the holder knows
+  const TidWord rts = std::max(rts_of_state(state), base::load_word(&record.owner_rts_word));
+  return record::epoch_of(rts) < worker.shared.epochs.current() || base::injected("tictoc-forgets-absence");
+}
+
+}  // namespace granary::cc::tictoc

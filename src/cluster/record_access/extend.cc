@@ -1,0 +1,34 @@
+#include "src/cluster/record_access/extend.h"
+
+#include <algorithm>
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+
+namespace granary::cluster {
+
+using rdma::Operation;
+using rdma::fiber::Next;
+
+void Extend::append(std::vector<Operation>& chain) {
+  base::invariant("I28", !record::is_x_locked(expected_) && wanted_.rts >= wanted_.least);
+  const Operation header = Operation::read(words_ + 1, at_, sizeof(record::SharedRecord));
+  if (base::injected("tictoc-header-before-raising")) chain.push_back(header);
+  chain.push_back(Operation::compare_swap(at_, expected_, std::max(expected_, wanted_.rts), words_));
+  if (!base::injected("tictoc-header-before-raising")) chain.push_back(header);
+}
+
+Next Extend::settle() {
+  const record::StateWord found = words_[0];
+  if (record::is_x_locked(found)) return end(Outcome::kBusy);
+  const record::TidWord tid = copy().head.tid_word;
+  if (record::unlocked(tid) != tid_ || record::incarnation_of(copy().head.size_word) != incarnation_)
+    return end(Outcome::kChanged);
+  if (record::is_locked(tid) && !base::injected("tictoc-extends-locked")) return end(Outcome::kBusy);
+  if (found == expected_ || found >= wanted_.least) return end(Outcome::kDone);
+  if (!look_again()) return end(Outcome::kBusy);
+  expected_ = found;
+  return Next::kAtOnce;
+}
+
+}  // namespace granary::cluster

@@ -1,0 +1,155 @@
+#include "src/cluster/transaction/read_checks.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kvstore/remote/version_check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/tictoc/slack.h"
+#include "src/cluster/record_access/extend.h"
+#include "src/cluster/record_access/header_read.h"
+#include "src/cluster/transaction/why.h"
+
+namespace granary::cluster {
+
+using base::injected;
+using kvstore::remote::VersionCheck;
+
+/// WRITEs the worker's line of misses at a node.
+class LineWrite final : public Step {
+ public:
+  LineWrite(const rdma::RemoteAddress& line, const void* words) : Step(line), line_(line), words_(words) {}
+
+  void append(std::vector<rdma::Operation>& chain) override {
+    chain.push_back(rdma::Operation::write(line_, words_, sizeof(cc::Misses::Line)));
+  }
+  rdma::fiber::Next settle() override { return rdma::fiber::Next::kEnded; }
+  void fail(rdma::fiber::Failure) override { failed_ = true; }
+  bool failed() const { return failed_; }
+
+ private:
+  rdma::RemoteAddress line_;
+  const void* words_;
+  bool failed_ = false;
+};
+
+/// E of two nodes differs by one at most (I7).
+epoch::Epoch ReadChecks::reached_at(rdma::NodeId node) const {
+  const epoch::Epoch here = footprint_.reach().worker.shared.epochs.current();
+  return std::max(here - 1, footprint_.participants.epoch_of(node));
+}
+/// No version gets a time of an epoch that has not begun at its node.
+epoch::Epoch ReadChecks::reached_at(const Access& access) const {
+  return std::max(reached_at(access.key.home), record::epoch_of(access.rts()));
+}
+
+ReadChecks::Check ReadChecks::check_of(const Access& access, record::TidWord stamp) const {
+  if (!access.optimistic() || injected("skip-remote-validation")) return Check::kNone;
+  if (!footprint_.reach().timed) return Check::kHeader;
+  if (access.rts() >= stamp) return Check::kNone;
+  return stamp <= record::make_tid(reached_at(access), 0) ? Check::kHeader : Check::kExtend;
+}
+
+bool ReadChecks::has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) const {
+  return footprint_.reach().timed && stamp > record::make_tid(reached_at(node), 0) &&
+         std::any_of(footprint_.nodes.begin(), footprint_.nodes.end(),
+                     [node](const RemoteNodeSet::Seen& seen) { return seen.place.node == node; });
+}
+
+bool ReadChecks::possible(record::TidWord stamp) const {
+  if (!footprint_.reach().timed) return true;
+  const epoch::Epoch epoch = record::epoch_of(stamp);
+  const AccessTable& accesses = footprint_.accesses;
+  const bool records = std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+    return check_of(access, stamp) != Check::kExtend || epoch <= reached_at(access);
+  });
+  return records && std::all_of(footprint_.nodes.begin(), footprint_.nodes.end(),
+                                [&](const RemoteNodeSet::Seen& seen) { return epoch <= reached_at(seen.place.node); });
+}
+
+bool ReadChecks::none() const {
+  const AccessTable& accesses = footprint_.accesses;
+  return footprint_.nodes.empty() &&
+         std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
+}
+
+/// The words only grow, also over the transactions of the worker.
+AbortReason ReadChecks::add_lines(Batch<LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp) {
+  if (injected("tictoc-tells-no-misses")) return AbortReason::kNone;
+  Reach& reach = footprint_.reach();
+  for (const rdma::NodeId node : footprint_.participants.nodes()) {
+    if (!has_to_tell_misses(node, stamp)) continue;
+    void* const room = footprint_.trips.buffer(sizeof(cc::Misses::Line));
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    auto& told = reach.told_misses[reach.layout.place_of(node)];
+    cc::Misses::for_each(footprint_.tables_of_nodes,
+                         [&](std::uint32_t word) { told[word] = std::max(told[word], stamp); });
+    std::memcpy(room, told.data(), sizeof told);
+    steps.push_back(&lines.emplace_back(footprint_.participants.line(node), room));
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason ReadChecks::add_records(Batch<HeaderRead>& headers, Batch<Extend>& extensions, Batch<Step*>& steps,
+                                    record::TidWord stamp) {
+  for (const Access& access : footprint_.accesses) {
+    const Check check = check_of(access, stamp);
+    if (check == Check::kNone) continue;
+    void* const room = footprint_.trips.buffer(Extend::kBufferBytes);
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (check == Check::kHeader) {
+      steps.push_back(&headers.emplace_back(access.record, access.tid, access.record.incarnation, room));
+    } else {
+      const record::TidWord rts = cc::tictoc::raised(record::tid_of(access.tid), stamp, record::epoch_of(stamp));
+      const record::StateWord seen = record::is_x_locked(access.state) ? record::kFree : access.state;
+      steps.push_back(
+          &extensions.emplace_back(access.record, access.tid, Extend::Wanted{.least = stamp, .rts = rts}, seen, room));
+    }
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp) {
+  Trips& trips = footprint_.trips;
+  Participants& participants = footprint_.participants;
+  Batch<EpochRead> in_front = trips.batch<EpochRead>(participants.size());
+  Batch<LineWrite> lines = trips.batch<LineWrite>(participants.size());
+  Batch<HeaderRead> headers = trips.batch<HeaderRead>(footprint_.accesses.size());
+  Batch<Extend> extensions = trips.batch<Extend>(footprint_.accesses.size());
+  Batch<VersionCheck> versions = trips.batch<VersionCheck>(footprint_.nodes.size());
+  Batch<Step*> steps =
+      trips.batch<Step*>(2 * participants.size() + footprint_.accesses.size() + footprint_.nodes.size());
+  if (epochs == Epochs::kInFront && !participants.add_epoch_reads(in_front, steps)) return AbortReason::kOutOfMemory;
+  AbortReason reason = add_lines(lines, steps, stamp);
+  if (reason == AbortReason::kNone) reason = add_records(headers, extensions, steps, stamp);
+  if (reason != AbortReason::kNone) return reason;
+  for (const RemoteNodeSet::Seen& seen : footprint_.nodes) {
+    if (injected("skip-remote-nodes")) break;
+    auto* const room = static_cast<std::uint64_t*>(trips.buffer(base::kWord));
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    const RemotePlace& place = seen.place;
+    steps.push_back(&versions.emplace_back(place.kind, participants.at(place.node, place.offset), seen.version, room));
+  }
+  trips.run(Phase::kValidate, std::span<Step* const>(steps));
+  reason = epochs == Epochs::kInFront ? participants.take(in_front) : AbortReason::kNone;
+  if (reason != AbortReason::kNone) return reason;
+  const auto why_not = [this](const AccessStep& step) {
+    return step.outcome() == Outcome::kBusy ? AbortReason::kReadLocked : why(step, footprint_.reach());
+  };
+  for (const LineWrite& line : lines) {
+    if (line.failed()) return why_failed(line, footprint_.reach());
+  }
+  for (const HeaderRead& header : headers) {
+    if (reason = why_not(header); reason != AbortReason::kNone) return reason;
+  }
+  for (const Extend& extension : extensions) {
+    if (reason = why_not(extension); reason != AbortReason::kNone) return reason;
+  }
+  for (const VersionCheck& version : versions) {
+    if (version.outcome() == VersionCheck::Outcome::kChanged) return AbortReason::kNodeChanged;
+    if (version.outcome() != VersionCheck::Outcome::kUnchanged) return why_failed(version, footprint_.reach());
+  }
+  return AbortReason::kNone;
+}
+
+}  // namespace granary::cluster

@@ -1,0 +1,180 @@
+// TicToc across nodes: a reader R commits at a late time of its epoch, since it has also read a record that was changed often. Whoever changes
+// afterwards what R has read, at whichever node, gets a later time; and nobody frees what a dead node held before that is sure.
+
+#include <gtest/gtest.h>
+
+#include "src/record/shared_record.h"
+#include "tests/cluster/transaction/across_nodes.h"
+
+namespace granary::cluster::test {
+namespace {
+
+/// Whatever protocol the program's tests are run with.
+struct OfTicToc {
+  OfTicToc() {
+    tests::asked_htm = Htm::kOff;
+    tests::asked_protocol = {.name = "tictoc", .commits_in_region = false, .has_leases = false, .in_real_time = false};
+  }
+  ~OfTicToc() {
+    tests::asked_protocol = asked;
+    tests::asked_htm = asked_htm;
+  }
+  OfTicToc(const OfTicToc&) = delete;
+  OfTicToc& operator=(const OfTicToc&) = delete;
+
+  const tests::TestedProtocol asked = tests::asked_protocol;
+  const Htm asked_htm = tests::asked_htm;
+};
+
+class Times : OfTicToc, public AcrossNodes {
+ protected:
+  void SetUp() override {
+    for (const char* const key : {"0r", "1r", "2hot"}) put(0, key);
+    put(0, "1gone");
+    commit(1, [](Transaction& t, const Table& table) { EXPECT_EQ(t.remove(table, "1gone"), Outcome::kOk); });
+    begin_epoch();
+  }
+  /// In which nothing but "2hot" has been written.
+  void begin_epoch() {
+    cluster_.pass_epochs(2);
+    for (int i = 0; i < 40; ++i) put(2, "2hot");
+  }
+
+  record::TidWord put(std::size_t node, std::string_view key) {
+    return commit(node, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, key, "new"), Outcome::kOk); })
+        .tid;
+  }
+  /// R at this node.
+  record::TidWord see_late(std::size_t node, std::string_view key, bool declares = false) {
+    return commit(node,
+                  [&](Transaction& t, const Table& table) {
+                    if (declares) {
+                      const Declared declared{table, key, /*write=*/false};
+                      EXPECT_EQ(t.declare({&declared, 1}), Outcome::kOk);
+                    }
+                    (void)value_of(t, table, key);
+                    (void)value_of(t, table, "2hot");
+                    EXPECT_EQ(t.put(table, node == 0 ? "0r" : "1r", "new"), Outcome::kOk);
+                  })
+        .tid;
+  }
+  /// Locks the record and gives it back unchanged, as something that it had read has changed.
+  void lock_in_vain(std::size_t node, std::string_view key) {
+    Transaction t = begin(node, 1);
+    EXPECT_NE(value_of(t, table(node), "0r"), "");
+    EXPECT_EQ(t.put(table(node), key, "in vain"), Outcome::kOk);
+    EXPECT_EQ(t.put(table(node), "0r", "in vain"), Outcome::kOk);
+    put(1, "0r");
+    EXPECT_FALSE(t.commit().committed());
+  }
+  void expect_raised_before_look(std::string_view key) {
+    const record::SharedRecord& record = record_at(1, key);
+    record::TidWord raised = 0;
+    base::set_sync_hook([&](std::string_view point) {
+      if (point == "header.half") raised = base::load_word(&record.owner_rts_word);
+    });
+    const record::TidWord reader = see_late(1, key);
+    base::set_sync_hook({});
+    EXPECT_GE(raised, reader);
+  }
+  const record::SharedRecord& record_at(std::size_t node, std::string_view key) {
+    return record::shared_of(*record::record_of(table(node).core()->index().find(key).value));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, Times, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
+                         [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
+
+TEST_P(Times, WhoeverOverwritesIsBehindAReaderAtTheOwner) {
+  for (const std::size_t writer : {0, 1, 2}) {
+    begin_epoch();
+    const record::TidWord reader = see_late(1, "1x");
+    EXPECT_LT(reader, put(writer, "1x")) << writer;
+  }
+}
+
+TEST_P(Times, WhoeverOverwritesIsBehindAReaderElsewhere) {
+  for (const std::size_t writer : {0, 1, 2}) {
+    begin_epoch();
+    const record::TidWord reader = see_late(0, "1x");
+    EXPECT_LT(reader, put(writer, "1x")) << writer;
+  }
+}
+
+TEST_P(Times, ThatIsSoBehindALockThatWasGivenBack) {
+  for (const std::size_t holder : {0, 2}) {
+    for (const std::size_t writer : {0, 1, 2}) {
+      const record::TidWord reader = see_late(0, "1x");
+      lock_in_vain(holder, "1x");
+      EXPECT_LT(reader, put(writer, "1x")) << holder << " " << writer;
+    }
+  }
+}
+
+TEST_P(Times, AnInsertIsBehindWhoHasMissedTheKey) {
+  unsigned number = 0;
+  for (const std::size_t reader : {0, 1}) {
+    for (const std::size_t writer : {0, 1, 2}) {
+      const std::string key = "1m" + std::to_string(number++);
+      begin_epoch();
+      const record::TidWord missed = see_late(reader, key);
+      EXPECT_LT(missed, put(writer, key)) << reader << " " << writer;
+    }
+  }
+}
+
+TEST_P(Times, AnInsertIsBehindWhoHasScannedTheRange) {
+  if (GetParam() != IndexKind::kOrdered) return;
+  unsigned number = 0;
+  for (const std::size_t reader : {0, 1}) {
+    for (const std::size_t writer : {0, 1, 2}) {
+      const std::string key = "1s" + std::to_string(number++);
+      begin_epoch();
+      const Ticket scanned = commit(reader, [&](Transaction& t, const Table& table) {
+        const auto nothing = [](std::string_view, std::string_view) { return true; };
+        EXPECT_TRUE(t.scan(table, {.from = key, .to = key + "z"}, nothing));
+        (void)value_of(t, table, "2hot");
+        EXPECT_EQ(t.put(table, reader == 0 ? "0r" : "1r", "new"), Outcome::kOk);
+      });
+      EXPECT_LT(scanned.tid, put(writer, key)) << reader << " " << writer;
+    }
+  }
+}
+
+TEST_P(Times, WhoeverOverwritesIsBehindWhoOnlyHeldAndRead) {
+  for (const std::size_t writer : {0, 1, 2}) {
+    begin_epoch();
+    const record::TidWord hot = put(2, "2hot");
+    commit(0, [&](Transaction& t, const Table& table) {
+      const Declared declared{table, "1x", /*write=*/false};
+      EXPECT_EQ(t.declare({&declared, 1}), Outcome::kOk);
+      (void)value_of(t, table, "1x");
+      (void)value_of(t, table, "2hot");
+    });
+    EXPECT_LT(hot, put(writer, "1x")) << writer << ": what it has read holds when the newest of it was written";
+  }
+}
+
+TEST_P(Times, WhoeverOverwritesIsBehindWhoHeldWhatItRead) {
+  for (const std::size_t writer : {0, 1, 2}) {
+    begin_epoch();
+    const record::TidWord reader = see_late(0, "1x", /*declares=*/true);
+    EXPECT_LT(reader, put(writer, "1x")) << writer;
+  }
+}
+
+TEST_P(Times, AReaderHasTheTimeOfWhatItRead) {
+  const record::TidWord written = put(2, "2hot");
+  cluster_.pass_epochs(3);
+  Ticket ticket = commit(0, [&](Transaction& t, const Table& table) {
+    (void)value_of(t, table, "1x");
+    (void)value_of(t, table, "2hot");
+  });
+  EXPECT_EQ(ticket.epoch, record::epoch_of(written)) << "so it may be shown as soon as that is durable";
+}
+
+/// The owner raises its rts before it looks whether others hold the record: who takes it at that moment finds it raised.
+TEST_P(Times, AnOwnerRaisesBeforeItLooks) { expect_raised_before_look("1x"); }
+TEST_P(Times, AnOwnerRaisesWhatIsAbsentBeforeItLooks) { expect_raised_before_look("1gone"); }
+
+}  // namespace
+}  // namespace granary::cluster::test
