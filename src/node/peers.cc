@@ -122,6 +122,9 @@ Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& 
   const epoch::Epoch over = control.by_leader.epoch.load(std::memory_order_acquire) + kUntilOver;
   while (stamps_reads(options_.database) && control.by_leader.epoch.load(std::memory_order_acquire) < over) {
     if (const Status standing = check_standing(); !standing.ok()) return standing;
+    if (std::chrono::steady_clock::now() > end)
+      return {StatusCode::kUnavailable,
+              "the cluster's epoch stands still, and this node may serve only in a later one"};
     pause_briefly();
   }
   return membership_.serve();
