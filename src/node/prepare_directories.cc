@@ -89,6 +89,12 @@ bool may_return(const Configuration& found, NodeNumber own, std::uint64_t began)
   return found.owed.empty() && std::ranges::all_of(found.members, logged);
 }
 
+bool others_serve(const Configuration& found, NodeNumber own) {
+  return std::ranges::any_of(found.members, [own](const membership::Member& member) {
+    return member.state == membership::MemberState::kServing && member.id != own;
+  });
+}
+
 std::optional<epoch::Epoch> counts_up_to(const Configuration& found, NodeNumber node) {
   const membership::Member* const member = found.find(node);
   const bool runs = member != nullptr && member->state == membership::MemberState::kServing;
@@ -105,15 +111,23 @@ epoch::Epoch first_epoch_of_return(const Configuration& found, epoch::Epoch snap
 namespace {
 
 /// Waits until nothing of this node's records can change any more but by what the logs of the others have, and returns the configuration
-/// that says how far they have it. Another thread steps the membership.
+/// that says how far they have it. Another thread steps the membership. When no other node serves any more, there is nobody to come back to;
+/// and what the last one owes may have to be settled by a start of all nodes together, for which this one must not be waiting here.
 Result<Configuration> await_quiet(const PreparedNode& node) {
   const std::uint64_t began = node.membership.configuration()->number;
   std::optional<Configuration> found;
+  bool alone = false;
   const auto holds = [&](const Configuration& newest) {
-    if (may_return(newest, node.own.id, began)) found = newest;
-    return found.has_value();
+    alone = !others_serve(newest, node.own.id);
+    if (!alone && may_return(newest, node.own.id, began)) found = newest;
+    return alone || found.has_value();
   };
-  if (node.membership.wait_until(holds, std::uint64_t{node.options.start_timeout_ms} * 1000)) return std::move(*found);
+  if (node.membership.wait_until(holds, std::uint64_t{node.options.start_timeout_ms} * 1000)) {
+    if (found) return std::move(*found);
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("the nodes that served when node {} came back have all ended since: start it again", node.own.id));
+  }
   if (const Status member = node.membership.status(); !member.ok()) return member;
   return Status(
       StatusCode::kUnavailable,

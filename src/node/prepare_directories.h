@@ -27,6 +27,8 @@ bool sees_all(const cluster_config::ClusterConfig& config, const cluster_config:
 /// Whether a node can come back by this configuration that became a member when the membership had the number `began`: nothing is owed,
 /// and all others that serve are quiet since then and have in their logs what they did before.
 bool may_return(const membership::Configuration& found, NodeNumber own, std::uint64_t began);
+/// Whether a node other than this one serves.
+bool others_serve(const membership::Configuration& found, NodeNumber own);
 /// Returns how far the log of another node counts for a node that comes back by this configuration; none if the other one does not serve in
 /// it, so that all of its former lives' does. What that node does once it serves is nothing to the one that has yet to.
 std::optional<epoch::Epoch> counts_up_to(const membership::Configuration& found, NodeNumber node);
