@@ -28,11 +28,11 @@ AbortReason Participants::touch(rdma::NodeId node) {
   return AbortReason::kNone;
 }
 
-const Participants::Participant& Participants::get(rdma::NodeId node) const {
+std::size_t Participants::index_of(rdma::NodeId node) const {
   const auto known =
       std::find_if(all_.begin(), all_.end(), [node](const Participant& one) { return one.node == node; });
   base::always_check(known != all_.end(), "only participants are reached");
-  return *known;
+  return static_cast<std::size_t>(known - all_.begin());
 }
 
 rdma::RemoteAddress Participants::at(rdma::NodeId node, std::uint64_t offset) const {
@@ -152,8 +152,7 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
   trips_.run(Phase::kAgree, std::span<Step* const>(steps));
   for (const EpochRead& read : epochs) {
     if (read.reached()) {
-      std::find_if(all_.begin(), all_.end(), [&](const Participant& one) { return one.node == read.node(); })->epoch =
-          read.epoch();
+      all_[index_of(read.node())].epoch = read.epoch();
       continue;
     }
     return read.epoch() == 0 || !reach.is_member(read.node()) ? why_failed(read, reach) : AbortReason::kEpochsApart;

@@ -34,13 +34,13 @@ class Participants {
   bool are_all_in(epoch::Epoch epoch) const {
     return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.epoch >= epoch; });
   }
-  /// E of the participant, as it was READ last; 0: it was not.
+  /// Returns E of the participant as it was READ last, or 0 if it was not.
   epoch::Epoch epoch_of(rdma::NodeId node) const;
-  /// What is READ with E of a participant: nothing else, or the times at which keys were missed there (src/cc/misses.h).
+  /// A READ of E may bring the times, too, at which keys were missed at the participant (src/cc/misses.h).
   enum class With : std::uint8_t { kEpoch, kMisses };
   /// Runs steps that take hold of records, or share a lease, and READs E of each participant behind them in the same chain.
   AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with = With::kEpoch);
-  /// The greatest time at which a key of the table was missed at the node, as it was READ last; none: it was not.
+  /// Returns the greatest time at which a key of the table was missed at the node as it was READ last, or nothing if it was not.
   std::optional<record::TidWord> missed(rdma::NodeId node, std::uint32_t table) const;
   /// Returns the address of this worker's line of misses there.
   rdma::RemoteAddress line(rdma::NodeId node) const;
@@ -59,7 +59,8 @@ class Participants {
     std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed = std::nullopt;
   };
 
-  const Participant& get(rdma::NodeId node) const;
+  std::size_t index_of(rdma::NodeId node) const;
+  const Participant& get(rdma::NodeId node) const { return all_[index_of(node)]; }
   void take_misses(const EpochRead& read, Participant& participant) const;
 
   Trips& trips_;

@@ -76,8 +76,6 @@ struct Reach {
   ReachCounters counters = {};
   Undelivered undelivered = {};
   ReadThenWritten read_then_written = {};
-  /// If the protocol computes times: what the worker has written into its line of misses at each node, by the node's place.
-  std::vector<std::array<record::TidWord, cc::Misses::kTables>> told_misses = {};
 };
 
 }  // namespace granary::cluster

@@ -1,9 +1,7 @@
 #include "src/cluster/transaction/read_checks.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "kvstore/remote/version_check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/tictoc/slack.h"
 #include "src/cluster/record_access/extend.h"
@@ -15,7 +13,7 @@ namespace granary::cluster {
 using base::injected;
 using kvstore::remote::VersionCheck;
 
-/// WRITEs the worker's line of misses at a node.
+/// The step WRITEs the worker's line of misses at a node.
 class LineWrite final : public Step {
  public:
   LineWrite(const rdma::RemoteAddress& line, const void* words) : Step(line), line_(line), words_(words) {}
@@ -33,12 +31,12 @@ class LineWrite final : public Step {
   bool failed_ = false;
 };
 
-/// E of two nodes differs by one at most (I7).
+/// Returns an epoch that the node has reached. E of two nodes differs by one at most (I7).
 epoch::Epoch ReadChecks::reached_at(rdma::NodeId node) const {
   const epoch::Epoch here = footprint_.reach().worker.shared.epochs.current();
   return std::max(here - 1, footprint_.participants.epoch_of(node));
 }
-/// No version gets a time of an epoch that has not begun at its node.
+/// Returns an epoch that the record's node has reached, since no version gets a time of an epoch that has not begun there.
 epoch::Epoch ReadChecks::reached_at(const Access& access) const {
   return std::max(reached_at(access.key.home), record::epoch_of(access.rts()));
 }
@@ -51,7 +49,7 @@ ReadChecks::Check ReadChecks::check_of(const Access& access, record::TidWord sta
 }
 
 bool ReadChecks::has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) const {
-  return footprint_.reach().timed && stamp > record::make_tid(reached_at(node), 0) &&
+  return stamp > record::make_tid(reached_at(node), 0) &&
          std::any_of(footprint_.nodes.begin(), footprint_.nodes.end(),
                      [node](const RemoteNodeSet::Seen& seen) { return seen.place.node == node; });
 }
@@ -73,19 +71,20 @@ bool ReadChecks::none() const {
          std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
 }
 
-/// The words only grow, also over the transactions of the worker.
+/// A WRITE replaces the whole line there, whose words must not shrink. So the worker's line at this node is raised and copied, which also has what
+/// it told before, and what those told that had its number before.
 AbortReason ReadChecks::add_lines(Batch<LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp) {
-  if (injected("tictoc-tells-no-misses")) return AbortReason::kNone;
-  Reach& reach = footprint_.reach();
+  if (!footprint_.reach().timed || footprint_.nodes.empty() || injected("tictoc-tells-no-misses"))
+    return AbortReason::kNone;
+  cc::Misses::Line& own = *footprint_.reach().worker.misses;
   for (const rdma::NodeId node : footprint_.participants.nodes()) {
     if (!has_to_tell_misses(node, stamp)) continue;
-    void* const room = footprint_.trips.buffer(sizeof(cc::Misses::Line));
-    if (room == nullptr) return AbortReason::kOutOfMemory;
-    auto& told = reach.told_misses[reach.layout.place_of(node)];
-    cc::Misses::for_each(footprint_.tables_of_nodes,
-                         [&](std::uint32_t word) { told[word] = std::max(told[word], stamp); });
-    std::memcpy(room, told.data(), sizeof told);
-    steps.push_back(&lines.emplace_back(footprint_.participants.line(node), room));
+    auto* const words = static_cast<record::TidWord*>(footprint_.trips.buffer(sizeof(cc::Misses::Line)));
+    if (words == nullptr) return AbortReason::kOutOfMemory;
+    cc::Misses::raise(own, footprint_.tables_of_nodes, stamp);
+    std::transform(own.greatest.begin(), own.greatest.end(), words,
+                   [](const auto& word) { return word.load(std::memory_order_relaxed); });
+    steps.push_back(&lines.emplace_back(footprint_.participants.line(node), words));
   }
   return AbortReason::kNone;
 }
@@ -109,6 +108,18 @@ AbortReason ReadChecks::add_records(Batch<HeaderRead>& headers, Batch<Extend>& e
   return AbortReason::kNone;
 }
 
+bool ReadChecks::add_versions(Batch<VersionCheck>& versions, Batch<Step*>& steps) {
+  for (const RemoteNodeSet::Seen& seen : footprint_.nodes) {
+    if (injected("skip-remote-nodes")) break;
+    auto* const room = static_cast<std::uint64_t*>(footprint_.trips.buffer(base::kWord));
+    if (room == nullptr) return false;
+    const RemotePlace& place = seen.place;
+    const rdma::RemoteAddress at = footprint_.participants.at(place.node, place.offset);
+    steps.push_back(&versions.emplace_back(place.kind, at, seen.version, room));
+  }
+  return true;
+}
+
 AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp) {
   Trips& trips = footprint_.trips;
   Participants& participants = footprint_.participants;
@@ -123,33 +134,28 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp) {
   AbortReason reason = add_lines(lines, steps, stamp);
   if (reason == AbortReason::kNone) reason = add_records(headers, extensions, steps, stamp);
   if (reason != AbortReason::kNone) return reason;
-  for (const RemoteNodeSet::Seen& seen : footprint_.nodes) {
-    if (injected("skip-remote-nodes")) break;
-    auto* const room = static_cast<std::uint64_t*>(trips.buffer(base::kWord));
-    if (room == nullptr) return AbortReason::kOutOfMemory;
-    const RemotePlace& place = seen.place;
-    steps.push_back(&versions.emplace_back(place.kind, participants.at(place.node, place.offset), seen.version, room));
-  }
+  if (!add_versions(versions, steps)) return AbortReason::kOutOfMemory;
   trips.run(Phase::kValidate, std::span<Step* const>(steps));
   reason = epochs == Epochs::kInFront ? participants.take(in_front) : AbortReason::kNone;
   if (reason != AbortReason::kNone) return reason;
-  const auto why_not = [this](const AccessStep& step) {
-    return step.outcome() == Outcome::kBusy ? AbortReason::kReadLocked : why(step, footprint_.reach());
-  };
-  for (const LineWrite& line : lines) {
-    if (line.failed()) return why_failed(line, footprint_.reach());
-  }
   for (const HeaderRead& header : headers) {
     if (reason = why_not(header); reason != AbortReason::kNone) return reason;
   }
   for (const Extend& extension : extensions) {
     if (reason = why_not(extension); reason != AbortReason::kNone) return reason;
   }
+  for (const LineWrite& line : lines) {
+    if (line.failed()) return why_failed(line, footprint_.reach());
+  }
   for (const VersionCheck& version : versions) {
     if (version.outcome() == VersionCheck::Outcome::kChanged) return AbortReason::kNodeChanged;
     if (version.outcome() != VersionCheck::Outcome::kUnchanged) return why_failed(version, footprint_.reach());
   }
   return AbortReason::kNone;
+}
+
+AbortReason ReadChecks::why_not(const AccessStep& step) const {
+  return step.outcome() == Outcome::kBusy ? AbortReason::kReadLocked : why(step, footprint_.reach());
 }
 
 }  // namespace granary::cluster

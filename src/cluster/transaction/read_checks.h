@@ -7,8 +7,7 @@
 // looked at. The rts of others is raised (record_access/extend.h). Where keys were missed, the worker says so in its line there
 // (src/cc/misses.h) before it looks at the versions.
 
-#include <vector>
-
+#include "kvstore/remote/version_check.h"
 #include "src/cluster/transaction/footprint.h"
 
 namespace granary::cluster {
@@ -18,11 +17,12 @@ class ReadChecks {
   explicit ReadChecks(Footprint& footprint) : footprint_(footprint) {}
 
   enum class Epochs : std::uint8_t { kKnown, kInFront };
-  /// Makes all checks in one round; kInFront: and READs E of all participants in front of them.
+  /// Makes all checks in one round, and with kInFront READs E of all participants in front of them.
   AbortReason run(Epochs epochs, record::TidWord stamp);
-  /// Whether they can be made now: nothing is raised beyond the epoch that a node is known to have reached.
+  /// Returns whether the checks can be made now. They cannot if something would be raised beyond the epoch that its node is known to have
+  /// reached.
   bool possible(record::TidWord stamp) const;
-  /// Whether there is nothing to check.
+  /// Returns whether there is nothing to check.
   bool none() const;
 
  private:
@@ -34,6 +34,8 @@ class ReadChecks {
   AbortReason add_lines(Batch<class LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp);
   AbortReason add_records(Batch<class HeaderRead>& headers, Batch<class Extend>& extensions, Batch<Step*>& steps,
                           record::TidWord stamp);
+  bool add_versions(Batch<kvstore::remote::VersionCheck>& versions, Batch<Step*>& steps);
+  AbortReason why_not(const AccessStep& step) const;
 
   Footprint& footprint_;
 };

@@ -1,15 +1,14 @@
 #include "src/cluster/transaction/remote_worker.h"
 
-#include "src/cc/protocols.h"
 #include "src/cluster/transaction/remote_transaction.h"
 
 namespace granary::cluster {
 
 namespace {
 
-/// Under a protocol that computes times, what is in a state word and no x-lock keeps nobody from locking.
-LeaseExpired expiry(const txn::WorkerCore& core, const base::SoftTime* time) {
-  if (cc::abilities_of(core.state().protocol).stamps_reads) return [](std::uint64_t) { return true; };
+/// Tells which words other than x-locks a lock may take the place of. Under a protocol that computes times they are rts, which keep nobody away.
+LeaseExpired expiry(txn::WorkerCore& core, const base::SoftTime* time) {
+  if (core.shared().settings.timed) return [](std::uint64_t) { return true; };
   return time == nullptr ? LeaseExpired() : expired_by(*time);
 }
 
@@ -53,17 +52,16 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .buffers = node.buffers,
              .holders = HolderWords(node.fabric.node().node, node.fabric.node().generation, number),
              .lease_expired = lease_expired_,
-             .time = cc::abilities_of(core.state().protocol).stamps_reads ? nullptr : node.time,
+             .time = core.shared().settings.timed ? nullptr : node.time,
              .lease_us = node.lease_us,
              .reads_lease = node.reads_lease,
-             .timed = cc::abilities_of(core.state().protocol).stamps_reads,
+             .timed = core.shared().settings.timed,
              .line = line_of(node, number),
              .connect_timeout_us = node.connect_timeout_us,
              .now_us = node.now_us,
              .lives = node.lives,
              .layout = node.layout},
       patience_us_(node.timeout_us) {
-  if (reach_.timed) reach_.told_misses.resize(node.layout.nodes);
   core_.state().waiter = &waiter_;
   core_.state().comes_back = &node.comes_back;
   const cc::Misses& misses = core_.shared().misses;

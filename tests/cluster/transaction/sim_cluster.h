@@ -161,13 +161,11 @@ class SimClusterNode {
     EXPECT_EQ(owner_->answer(messages::Describe{}, answer), messages::Verdict::kDone);
     return answer;
   }
-  void add_worker() {
-    OneWorker made;
-    made.public_side = database_->register_worker().value();
-    made.remote =
-        std::make_unique<RemoteWorker>(parts_, *made.public_side.core(), static_cast<std::uint32_t>(workers_.size()),
-                                       scheduler_, fabric_->open_endpoint().value());
-    workers_.push_back(std::move(made));
+  void add_worker() { workers_.push_back(make_worker(workers_.size())); }
+  /// The worker ends, and another one takes its number.
+  void replace_worker(std::size_t number) {
+    workers_[number] = OneWorker();
+    workers_[number] = make_worker(number);
   }
   /// The service's worker frees what may be freed, as that of a node does now and then.
   void collect_garbage() { service_worker_.collect_garbage(); }
@@ -188,7 +186,19 @@ class SimClusterNode {
     ~OneWorker() { remote.reset(); }
     OneWorker() = default;
     OneWorker(OneWorker&&) = default;
+    OneWorker& operator=(OneWorker&& other) noexcept {
+      remote = std::move(other.remote);  // first, as it needs the other part while it ends
+      public_side = std::move(other.public_side);
+      return *this;
+    }
   };
+  OneWorker make_worker(std::size_t number) {
+    OneWorker made;
+    made.public_side = database_->register_worker().value();
+    made.remote = std::make_unique<RemoteWorker>(parts_, *made.public_side.core(), static_cast<std::uint32_t>(number),
+                                                 scheduler_, fabric_->open_endpoint().value());
+    return made;
+  }
 
   static std::size_t lines_of(const messages::MailboxLayout& layout) {
     return std::size_t{layout.nodes} * layout.workers;

@@ -140,6 +140,21 @@ TEST_P(Times, AnInsertIsBehindWhoHasScannedTheRange) {
   }
 }
 
+/// What the worker that had the number before has told counts on when the next one tells of an earlier time.
+TEST_P(Times, AnInsertIsBehindWhoHadTheWorkersNumberBefore) {
+  for (const std::size_t writer : {1, 2}) {
+    const std::string key = "1n" + std::to_string(writer);
+    begin_epoch();
+    const record::TidWord missed = see_late(0, key);
+    cluster_.node(0).replace_worker(0);
+    commit(0, [&](Transaction& t, const Table& table) {
+      EXPECT_EQ(value_of(t, table, key + "another"), "(none)");
+      EXPECT_EQ(t.put(table, "0" + key, "early"), Outcome::kOk);
+    });
+    EXPECT_LT(missed, put(writer, key)) << writer;
+  }
+}
+
 TEST_P(Times, WhoeverOverwritesIsBehindWhoOnlyHeldAndRead) {
   for (const std::size_t writer : {0, 1, 2}) {
     begin_epoch();
