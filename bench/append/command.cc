@@ -162,7 +162,7 @@ Status check(const AppendOptions& options, const Settings& settings) {
   return {};
 }
 
-/// Whether real time counts: what is released is in real time by every protocol, what has only committed is not by each on one node.
+/// Returns whether real time counts. Every protocol releases results in real time, but not every one commits in real time.
 bool real_time_counts(const FlagValues& flags) {
   return flags.text("outcomes") == "released" || !db::stamps_reads({.protocol = flags.text("protocol")});
 }

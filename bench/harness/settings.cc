@@ -299,7 +299,7 @@ Status set_breakdown(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
-/// Whether that is the name of a protocol that databases of a cluster's nodes can have.
+/// Returns whether databases of a cluster's nodes can have the protocol with this name.
 bool is_shared_protocol(const std::string& name) {
   const std::vector<std::string> names = db::shared_protocol_names();
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -307,7 +307,7 @@ bool is_shared_protocol(const std::string& name) {
 
 }  // namespace
 
-/// On one node it is Options::protocol, and only that. Across nodes it is that of the nodes' databases, or how they use each other's records.
+/// On one node --protocol is Options::protocol. Across nodes it is that of the nodes' databases, or says how they use each other's records.
 Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags) {
   if (!flags.declared("protocol") || !flags.given("protocol")) return Protocol::kOcc;
   const std::string& text = flags.text("protocol");

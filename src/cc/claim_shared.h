@@ -1,5 +1,5 @@
 #pragma once
-// How a commit claims a record of this node that another node may hold, whatever the protocol.
+// This is how a commit claims a record of this node that another node may hold, whatever the protocol.
 
 #include "src/cc/held_records.h"
 #include "src/cc/participant.h"
@@ -8,8 +8,8 @@
 
 namespace granary::cc {
 
-/// Takes the lock bit by the owner's rule (I2), in so many turns at most. `is_free`: whether the owner may change a record in this state. What is
-/// in its way and no x-lock is a lease. It is not waited for here, where others may wait for what is locked.
+/// Takes the lock bit by the owner's rule (I2), in so many turns at most. `is_free` tells whether the owner may change a record in this state. A state
+/// that is in the owner's way, and no x-lock, is a lease. Nobody waits for its end here, where others may wait for what is locked already.
 template <typename IsFree>
 AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker, std::uint32_t turns,
                          const IsFree& is_free) {

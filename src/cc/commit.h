@@ -40,7 +40,7 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   if (const AbortReason no = here.validate(epoch); failed(no)) [[unlikely]]
     return end(no);
   reach(kPoints.validated);
-  // What only reads, and has a stamp, is serial where its stamp says, which may be in an epoch that is over.
+  // A transaction that only reads, and has a stamp, is serial where the stamp says, which may be in an epoch that is over.
   if constexpr (!Here::kWrites && Here::kStampsFirst)
     epoch = std::max(record::epoch_of(here.stamped()), epoch::Epoch{1});
   if constexpr (!Here::kWrites) return {.reason = right.refused(), .epoch = epoch};

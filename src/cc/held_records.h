@@ -40,7 +40,8 @@ inline AbortReason why_busy(const Record* record, const WorkerState& worker, Abo
   return record::is_shared(record) ? why_busy(record::shared_of(*record).state(), worker, busy) : busy;
 }
 
-/// Whether the owner may change a record with this state word: nobody else holds it. Under a protocol that computes times there are no leases.
+/// Returns whether nobody else holds a record with this state word, so that its owner may change it. Under a protocol that computes times there are
+/// no leases, and what is no x-lock is an rts.
 inline bool is_free_for_owner(record::StateWord state, const Shared& shared) {
   return shared.settings.timed ? !record::is_x_locked(state) : record::is_free_for_owner(state, shared.time);
 }

@@ -1,9 +1,9 @@
 #pragma once
-// When keys of this node's tables were last known to be missing, as node_times.h has it, where transactions of other nodes take part: they
-// WRITE such times here, and READ those of everybody when they write a record for the first time.
+// These words tell when keys of this node's tables were last known to be missing, as those of node_times.h do, and lie where other nodes reach
+// them: transactions of other nodes WRITE their times here, and READ those of everybody when they write a record for the first time.
 //
-// Each worker of each node has a line, which it alone writes: a worker of this node by an exchange, one of another node by a one-sided WRITE in
-// front of its READs of the leaves. Behind the lock of the record, a first writer here loads all lines, and one elsewhere READs them with E.
+// Each worker of each node has a line, which it alone writes: a worker of this node by an exchange, and one of another node by a one-sided WRITE
+// in front of its READs of the leaves. Behind the lock of the record, a first writer here loads all lines, and one elsewhere READs them with E.
 
 #include <algorithm>
 #include <array>

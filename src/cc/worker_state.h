@@ -41,7 +41,7 @@ using record::TidWord;
 /// The settings of a database that the commit path looks at; constant after open.
 struct Settings {
   std::uint8_t protocol = 0;  ///< its number in the registry (protocols.h)
-  bool timed = false;         ///< Abilities::stamps_reads of the protocol
+  bool timed = false;         ///< the protocol computes times (Abilities::stamps_reads)
   bool snapshots = true;
   bool garbage_collection = true;
   bool overwrite_in_place = true;
@@ -77,7 +77,7 @@ struct Shared {
   MemoryRelief relief = {};
   const base::TickMeter meter = {};  ///< by which transactions are timed
   NodeTimes node_times = {};
-  /// Of a node of a cluster whose protocol has such times. Set before there are workers.
+  /// A node of a cluster sets these lines before there are workers; they are used if the protocol has such times.
   Misses misses = {};
   two_pl::Owners owners = {};
   tictoc::VersionEnds* version_ends = nullptr;  ///< of a database with Options::tictoc_history
@@ -150,7 +150,7 @@ struct WorkerState {
   epoch::LimboList<AbsentRecord> unborn;   ///< placeholders of aborted inserts (tree reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
   NodeTimes::Words& node_times;            ///< for protocols that need it; this worker's
-  Misses::Line* misses = nullptr;          ///< the same, of a worker that reaches other nodes
+  Misses::Line* misses = nullptr;          ///< used in their place by a worker that reaches other nodes; its own line
   TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
   std::unique_ptr<htm::Region> region;     ///< where commits are tried first, if there is HTM
   std::vector<TidWord> planned_words;      ///< of the commit in a region: the TID words of what it will overwrite

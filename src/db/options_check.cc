@@ -102,7 +102,6 @@ std::vector<std::string> shared_protocol_names() {
 }
 bool reaches_shared_tables(const Options& options) { return abilities_of(options).reaches_shared; }
 bool stamps_reads(const Options& options) { return abilities_of(options).stamps_reads; }
-bool keeps_real_time(const Options& options) { return abilities_of(options).in_real_time; }
 
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options) {
   if (const Status checked = option::check(owner(table), wanted); !checked.ok()) return checked;

@@ -20,13 +20,11 @@ std::vector<std::string> protocol_names();
 
 /// Whether a database with these options can have shared tables, so be a node of a cluster.
 bool reaches_shared_tables(const Options& options);
-/// Returns the names of the protocols that do.
+/// Returns the names of the protocols whose databases can.
 std::vector<std::string> shared_protocol_names();
-/// Whether the protocol computes times from what is read (TicToc).
+/// Returns whether the protocol computes times from what is read (TicToc). If so, a transaction is serial behind those that were released when it
+/// began, but not always behind those that had only committed.
 bool stamps_reads(const Options& options);
-
-/// Whether a transaction is always serial behind those that had committed when it began, and not only behind those that were released.
-bool keeps_real_time(const Options& options);
 
 /// Checks a table's options in the same way, and that a database with these options can have such a table.
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options);

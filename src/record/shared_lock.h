@@ -81,7 +81,7 @@ OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const IsFree& is
   const bool lost = record.head.tid() != (expected | kLocked) && !base::injected("owner-looks-once");
   return lost ? OwnerLock::kChanged : OwnerLock::kTaken;
 }
-/// The same where state words hold leases.
+/// Takes the lock where state words hold leases, which end by the cluster's time.
 inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const base::SoftTime* time = nullptr) {
   return lock_as_owner(record, expected, [time](StateWord state) { return is_free_for_owner(state, time); });
 }

@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 
 #include "cluster_config/membership/configuration.h"
+#include "src/node/cluster_tables.h"
 #include "src/node/leader_thread.h"
+#include "src/node/prepare_directories.h"
 #include "src/db/engine.h"
 #include "tests/node/local_cluster.h"
 
@@ -59,6 +61,25 @@ TEST(Start, ALeaderWithoutAnEndpointTellsWhyTheEpochStays) {
   while (!leader.status().ok() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_TRUE(leader.status().ok()) << "it does not lead any more";
+}
+
+TEST(Start, NodesHaveTheSameProtocol) {
+  const cluster::messages::DescribeAnswer own{.protocol = "silo"};
+  EXPECT_TRUE(db::compare_tables(own, 2, {.protocol = "silo"}).ok());
+  const Status other = db::compare_tables(own, 2, {.protocol = "tictoc"});
+  EXPECT_EQ(other.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(other.message(), "Options::protocol is 'silo' here, and 'tictoc' at node 2; all nodes have the same one");
+}
+
+/// A node on its way back has nobody to come back to when all others that served have ended.
+TEST(Start, OthersServeUntilTheLastOneEnds) {
+  membership::Configuration configuration;
+  configuration.add(1).state = membership::MemberState::kServing;
+  EXPECT_FALSE(db::others_serve(configuration, 1));
+  configuration.add(2).state = membership::MemberState::kServing;
+  EXPECT_TRUE(db::others_serve(configuration, 1));
+  configuration.add(2).state = membership::MemberState::kDead;
+  EXPECT_FALSE(db::others_serve(configuration, 1));
 }
 
 /// A live node that does not come to a barrier is named, and may come later.

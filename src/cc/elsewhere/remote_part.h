@@ -50,8 +50,8 @@ class RemotePart {
   virtual base::LeaseEnd held_until() const = 0;
   /// The greatest TID that was read or is overwritten (I1).
   virtual record::TidWord greatest_tid() const = 0;
-  /// The least time that a transaction of a protocol that stamps first may have, by what it has read and x-locked: at least that of each
-  /// version that was read, and behind the last time until which one that it overwrites is valid.
+  /// Returns the least time that a transaction of a protocol that stamps first may have. It is not before any version that was read, and behind
+  /// the time until which a version that will be overwritten may be known to be valid.
   virtual record::TidWord least_time() const = 0;
   /// Old versions are kept where a snapshot needs them (I12). The last thing that can fail at other nodes.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;

@@ -117,7 +117,7 @@ struct Silo {
   static bool claimed(const ReadEntry& read, const Claims& claims) {
     return claims.has(read.record) || base::injected("skip-own-lock-check");
   }
-  /// The same for a record that another node may hold.
+  /// Claims a record that another node may hold, waiting a bounded while.
   static AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker);
 };
 static_assert(Protocol<Silo> && ReachesShared<Silo> && CommitsInRegion<Silo>);

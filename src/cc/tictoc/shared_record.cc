@@ -16,13 +16,13 @@ using record::SharedRecord;
 using record::StableRead;
 using record::StateWord;
 
-/// Only grows; the compare-and-swap is a full fence on x86-64, behind which the raiser looks at the other side's lock.
+/// Raises the word, which never shrinks. The compare-and-swap is a full fence on x86-64, behind which the raiser looks at the other side's lock.
 void raise(std::uint64_t* word, TidWord rts) {
   TidWord seen = base::load_word(word);
   while (seen < rts && !base::compare_exchange_word(word, seen, rts)) seen = base::load_word(word);
 }
 
-/// Whether the version that was read is still there and nobody else's: state, then TID word (I4).
+/// Tells why the version that was read is not there any more, or is somebody else's. It loads the state before the TID word (I4).
 AbortReason look(const SharedRecord& record, TidWord tid) {
   const record::SharedHeader header = record::load_header(record);
   if (record::unlocked(header.tid) != tid) return AbortReason::kReadChanged;

@@ -7,12 +7,13 @@
 // reader finds its lock. The owner looks at the state and then at the TID word (I4); a reader at another node raises the state word, which
 // fails if it is x-locked, and READs the header behind that (src/cluster/record_access/extend.h).
 //
-// What an x-lock has replaced in the state word comes back when it is given back unchanged. So the owner, who locks when there is no x-lock, loads
-// the state word then and puts its rts into the word of its own, where stamp() finds it even if others take and give back the record meanwhile.
+// An x-lock takes the place of the rts in the state word, and its holder puts that back if he gives the record back unchanged. The owner can lock
+// only while there is no x-lock. So it loads the rts at that moment and keeps it in the word of its own, where stamp() finds it even if others
+// take the record and give it back meanwhile.
 //
-// Whoever frees what a dead node held leaves no rts behind, as nobody else knows it. That is right since the epoch of all such rts is over at
-// each home by then: nobody acts for a dead node before all others have been quiet, which is an epoch after they cut it off
-// (src/node/survivor.h). A node that comes back lets the epochs pass in which others may have read records of its former life.
+// A dead node's x-locks are freed without the rts that they had taken the place of, which nobody else knows. That is right, since the epoch of all
+// such rts is over at each home by then: nobody acts for a dead node before all others have been quiet, which is an epoch after they cut it
+// off (src/node/survivor.h). A node that comes back lets the epochs pass in which others may have read records of its former life.
 //
 // Checked as a model: tests/models/tictoc_shared.pml.
 
@@ -25,7 +26,7 @@
 
 namespace granary::cc::tictoc {
 
-/// The rts that other nodes have given the record: none while it is x-locked, when the holder has it.
+/// Returns the rts that other nodes have given the record, or 0 while it is x-locked and only the holder knows the rts.
 constexpr TidWord rts_of_state(record::StateWord state) { return record::is_x_locked(state) ? 0 : state; }
 
 /// Copies the record (`copy`), or only looks at it, with the time until which it is known to be valid.
@@ -39,7 +40,7 @@ AbortReason make_shared_valid(const ReadEntry& read, const Claims& claims, const
 /// TicToc::may_leave_index() of a shared record.
 bool shared_may_leave_index(const record::SharedRecord& record, const WorkerState& worker);
 
-/// The greatest rts of a claimed record.
+/// Returns the greatest rts of a claimed record.
 inline TidWord claimed_rts(const record::SharedRecord& record) { return base::load_word(&record.owner_rts_word); }
 
 }  // namespace granary::cc::tictoc

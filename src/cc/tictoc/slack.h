@@ -1,5 +1,5 @@
 #pragma once
-// How far an rts is raised.
+// Tells how far a reader raises an rts.
 
 #include "src/epoch/epoch.h"
 #include "src/record/tid.h"

@@ -10,7 +10,7 @@
 
 namespace granary::cluster {
 
-/// Does not wait for holders: kDone, kChanged or kBusy.
+/// The step does not wait for holders. It ends with kDone, kChanged or kBusy.
 class Extend final : public AccessStep {
  public:
   static constexpr std::size_t kBufferBytes = base::kWord + sizeof(record::SharedRecord);

@@ -48,12 +48,12 @@ class XLock final : public AccessStep {
   void resume();
 
   record::StateWord mine() const { return mine_; }
-  /// What the lock has taken the place of, if it was taken, and what whoever gives it back unchanged puts there again (release.h).
+  /// Returns the word that the lock has taken the place of, if it was taken. Whoever gives the lock back unchanged puts it there again (release.h).
   record::StateWord replaced() const { return expected_; }
   /// After kDone: TID and incarnation of the record, which stay until the lock is given back (release.h).
   record::TidWord tid() const { return record::unlocked(copy().head.tid_word); }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
-  /// After kDone, under TicToc: until when the version may be known to be valid, to whomever.
+  /// After kDone, under TicToc: returns the time until which anybody may know the version to be valid.
   record::TidWord rts() const { return std::max({record::tid_of(tid()), replaced(), copy().owner_rts_word}); }
   /// After kDone, of a lock that fetches: the value, if it came whole; else it has to be READ.
   std::optional<std::string_view> value() const;

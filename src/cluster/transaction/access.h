@@ -54,7 +54,7 @@ struct Access {
   /// Whether the transaction sees a value there, and which: its own write goes before what it has READ.
   bool there() const { return written ? !remove : found(); }
   std::string_view visible() const { return written ? new_value : value; }
-  /// Under TicToc: until when the version that was seen is known to be valid, by its wts and what was READ with it.
+  /// Returns the time until which the version that was seen is known to be valid under TicToc, by its wts and the rts that was READ with it.
   record::TidWord rts() const { return std::max(record::tid_of(tid), record::is_x_locked(state) ? 0 : state); }
   bool held() const { return lock != record::kFree; }
   bool leased() const { return lease_end_us != 0; }

@@ -54,7 +54,8 @@ AbortReason CommitElsewhere::lock() {
   return reason;
 }
 
-/// Of records that are written for the first time under TicToc: what is READ behind their locks. Mostly it came with the locks.
+/// Sees to it that the times of missed keys were READ behind the locks of records that are written for the first time. Mostly they came with the
+/// locks.
 AbortReason CommitElsewhere::learn_misses() {
   const bool known = std::exchange(misses_known_, false);
   if (!footprint_.reach().timed || known) return AbortReason::kNone;
@@ -137,7 +138,7 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   const std::optional<record::TidWord> validated = std::exchange(validated_, std::nullopt);
   if (!validated || *validated < stamp) {
     AbortReason reason = AbortReason::kNone;
-    // Before the commit, to know.
+    // A commit knows the epochs here, but whoever asks before it may not.
     if (!checks_.possible(stamp)) reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
     if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
     if (reason == AbortReason::kNone) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp);
@@ -147,8 +148,8 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   return declared_.confirm_leases();
 }
 
-/// What is x-locked and only read has been valid until now, which says nothing of times: whoever overwrites it later may not do so at a time
-/// before the transaction's.
+/// A record that is x-locked and only read has not changed until now, but now says nothing of times. So the transaction leaves its stamp as the
+/// record's rts, and whoever overwrites the record later does so behind it.
 void CommitElsewhere::keep_until(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {

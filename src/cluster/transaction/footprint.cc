@@ -1,12 +1,9 @@
 #include "src/cluster/transaction/footprint.h"
 
-#include "src/base/test_hooks.h"
 #include "src/cc/held_records.h"
 #include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
-
-using base::injected;
 
 namespace {
 
@@ -21,8 +18,7 @@ AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
 
 AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known) {
   known = reach().directory.find(node, table.id());
-  if (known == nullptr && !injected("scan-who-does-not-serve")) return why_no_table(node, reach());
-  return participants.touch(node);
+  return known == nullptr ? why_no_table(node, reach()) : participants.touch(node);
 }
 
 AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
@@ -31,7 +27,6 @@ AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   const KnownTable* table = nullptr;
   const AbortReason reason = enter(key.home, *key.table, table);
   if (reason != AbortReason::kNone) return reason;
-  if (table == nullptr) return why_no_table(key.home, reach());
   access = &accesses.add({key.table, key.home, trips.arena().copy(key.key)}, table);
   return AbortReason::kNone;
 }

@@ -15,8 +15,8 @@ struct Footprint {
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
-  /// Makes a node that has the table a participant. One whose tables have not been learnt is none: it may be on its way back, without all of its
-  /// data, and epochs ahead of the others. Reasons as of open().
+  /// Makes the node a participant and finds what is known of its table. A node whose tables have not been learnt does not become one, since it may
+  /// be on its way back, without all of its data and epochs ahead of the others. The reasons are those of open().
   AbortReason enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known);
   /// Finds the key's entry, or makes it. kNodeUnreachable also means that the node has no such table, so it is of another cluster, and
   /// kNodeRecovering that it has not been learnt yet.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/base/test_hooks.h"
 #include "src/cluster/messages/range.h"
 #include "src/cluster/transaction/why.h"
 
@@ -153,8 +154,9 @@ class Scanning {
 AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
                  ScanResult& result) {
   const KnownTable* known = nullptr;
-  const AbortReason reason =
-      footprint.enter(scanned.home, scanned.index == nullptr ? scanned.table : *scanned.index, known);
+  const txn::TableCore& table = scanned.index == nullptr ? scanned.table : *scanned.index;
+  const AbortReason reason = base::injected("scan-who-does-not-serve") ? footprint.participants.touch(scanned.home)
+                                                                       : footprint.enter(scanned.home, table, known);
   return reason == AbortReason::kNone ? Scanning(footprint, reading, scanned, visit, result).run() : reason;
 }
 

@@ -86,12 +86,9 @@ TEST_F(Extension, IsSeenByAnOwnerOrSeesIt) {
     begin_anew();
     TidWord chosen = 0;
     at(after, [&] {
-      TidWord before = 0;
-      if (!record_.lock(&before)) {
-        // Under an rts, which is no lock (src/cc/tictoc/shared_record.cc).
-        ASSERT_TRUE(record_.shared().head.try_lock(before));
-      }
-      chosen = std::max(record::tid_of(before), record_.state()) + record::make_tid(0, 1);
+      const auto is_free = [](record::StateWord state) { return !record::is_x_locked(state); };
+      ASSERT_EQ(record::lock_as_owner(record_.shared(), kTid, is_free), record::OwnerLock::kTaken);
+      chosen = std::max(record::tid_of(kTid), record_.state()) + record::make_tid(0, 1);
     });
     const Outcome outcome = extend();
     nodes_.network.run_for(100'000);
