@@ -13,6 +13,7 @@
 
 #include "htm/attempt.h"
 #include "src/base/region_mark.h"
+#include "src/base/shared_words.h"
 
 namespace granary::htm {
 
@@ -29,6 +30,8 @@ class RtmMemory {
     return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_relaxed);
   }
   std::uint64_t load(const std::atomic<std::uint64_t>& word) const { return word.load(std::memory_order_relaxed); }
+  /// Copies `bytes` of shared words to private memory.
+  void copy(void* to, const std::uint64_t* from, std::size_t bytes) const { base::copy_from_shared(to, from, bytes); }
   void store(std::uint64_t* word, std::uint64_t value) {
     std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_relaxed);
   }

@@ -1,6 +1,7 @@
 #include "htm/simulator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "src/base/cache_line.h"
@@ -26,9 +27,12 @@ Simulator::Simulator(const HtmSimulation& shape, std::uint64_t stream) : shape_(
 void Simulator::begin() {
   constexpr std::uint64_t kThousand = 1000;
   constexpr std::uint64_t kEarly = 32;  // accesses among which chance chooses
+  for (const std::uint64_t line : written_lines_) written_in_set_[line % shape_.sets] = 0;
   used_.clear();
+  index_of_line_.clear();
   written_lines_.clear();
   stores_.clear();
+  last_store_.clear();
   const bool ends = random_.next() % kThousand < shape_.spurious_per_thousand;
   accesses_left_ = ends ? random_.next() % kEarly : kNever;
 }
@@ -41,40 +45,66 @@ void Simulator::touch() {
 std::uint64_t Simulator::load(const std::uint64_t* word) {
   const base::RegionPause hardware_would_do_this;
   touch();
-  for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
-    if (store->word == word) return store->value;
-  }
-  use(line_of(word), lines::entry_of(word));
-  const std::uint64_t value = raw_load(word);
+  const std::uint64_t value = value_of(word, use(word));
   // Whoever stored what was seen has counted since, or still holds its line: the load above acquired that.
   look();
   return value;
 }
 
+void Simulator::copy(void* to, const std::uint64_t* from, std::size_t bytes) {
+  const base::RegionPause hardware_would_do_this;
+  auto* out = static_cast<char*>(to);
+  while (bytes != 0) {
+    touch();
+    const UsedLine& used = use(from);
+    do {
+      const std::uint64_t word = value_of(from++, used);
+      const std::size_t part = std::min(bytes, sizeof word);
+      std::memcpy(out, &word, part);
+      out += part;
+      bytes -= part;
+    } while (bytes != 0 && line_of(from) == used.line);
+  }
+  look();  // as behind a load; the body gets none of these words before
+}
+
 void Simulator::store(std::uint64_t* word, std::uint64_t value) {
   const base::RegionPause hardware_would_do_this;
   touch();
-  use(line_of(word), lines::entry_of(word));
-  use_for_store(line_of(word));
+  use_for_store(use(word));
+  const auto at = static_cast<std::uint32_t>(stores_.size());
   stores_.push_back({word, value});
+  last_store_.insert(reinterpret_cast<std::uintptr_t>(word), at) = at;
 }
 
-void Simulator::use(std::uint64_t line, const Entry& entry) {
-  if (std::ranges::any_of(used_, [line](const UsedLine& used) { return used.line == line; })) return;
+Simulator::UsedLine& Simulator::use(const std::uint64_t* word) {
+  const std::uint64_t line = line_of(word);
+  if (last_used_ < used_.size() && used_[last_used_].line == line) return used_[last_used_];
+  last_used_ = index_of_line_.insert(line, static_cast<std::uint32_t>(used_.size()));
+  if (last_used_ < used_.size()) return used_[last_used_];
+  const Entry& entry = lines::entry_of(word);
   const std::uint64_t changes = entry.load(std::memory_order_acquire);
   if ((changes & lines::kLocked) != 0) throw Aborted{Cause::kConflict};
   if (used_.size() == shape_.lines) throw Aborted{Cause::kCapacity};
-  used_.push_back({line, &entry, changes});
+  return used_.emplace_back(line, &entry, changes, false);
 }
 
-void Simulator::use_for_store(std::uint64_t line) {
-  std::uint32_t in_set = 0;
-  for (const std::uint64_t other : written_lines_) {
-    if (other == line) return;
-    if (other % shape_.sets == line % shape_.sets) ++in_set;
-  }
+void Simulator::use_for_store(UsedLine& used) {
+  if (used.written) return;
+  written_in_set_.resize(shape_.sets);
+  std::uint8_t& in_set = written_in_set_[used.line % shape_.sets];
   if (in_set == shape_.ways) throw Aborted{Cause::kCapacity};
-  written_lines_.push_back(line);
+  ++in_set;
+  used.written = true;
+  written_lines_.push_back(used.line);
+}
+
+std::uint64_t Simulator::value_of(const std::uint64_t* word, const UsedLine& used) {
+  if (used.written) {
+    if (const std::uint32_t* own = last_store_.find(reinterpret_cast<std::uintptr_t>(word)); own != nullptr)
+      return stores_[*own].value;
+  }
+  return raw_load(word);
 }
 
 void Simulator::look() const {

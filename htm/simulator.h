@@ -3,8 +3,8 @@
 //
 // All or nothing: stores go to a buffer and reach memory at the end, if at all. Strong atomicity: ordinary accesses of
 // this process count as well, as far as they go through src/base/shared_words.h or src/base/line_table.h. A body never sees
-// two values that were not there together: each load makes it look at all lines used so far. What it does not imitate: an
-// ordinary load of a line that a region has written to does not abort it. When a
+// two values that were not there together: each load, and each run of words that copy() loads, makes it look at all lines
+// used so far. What it does not imitate: an ordinary load of a line that a region has written to does not abort it. When a
 // region cannot commit any more, its body is left at its next access, as the hardware would leave it: by an exception.
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <granary/options.h>
 
 #include "htm/attempt.h"
+#include "htm/number_map.h"
 #include "src/base/line_table.h"
 #include "src/base/random.h"
 #include "src/base/region_mark.h"
@@ -41,6 +42,8 @@ class Simulator {
   // --- a body's accesses ---
   std::uint64_t load(const std::uint64_t* word);
   std::uint64_t load(const std::atomic<std::uint64_t>& word) { return load(word_of(word)); }
+  /// Copies `bytes` of shared words to private memory.
+  void copy(void* to, const std::uint64_t* from, std::size_t bytes);
   void store(std::uint64_t* word, std::uint64_t value);
   void store(std::atomic<std::uint64_t>& word, std::uint64_t value) {
     store(const_cast<std::uint64_t*>(word_of(word)), value);
@@ -56,6 +59,7 @@ class Simulator {
     std::uint64_t line;
     const Entry* entry;
     std::uint64_t changes;  // when it was used first
+    bool written;
   };
   struct BufferedStore {
     std::uint64_t* word;
@@ -74,9 +78,11 @@ class Simulator {
   void begin();
   /// Counts an access; leaves the body if this is where chance ends the region.
   void touch();
-  /// The line is used from here on, if it is not already.
-  void use(std::uint64_t line, const Entry& entry);
-  void use_for_store(std::uint64_t line);
+  /// Adds the word's line to the used ones, if it is not among them.
+  UsedLine& use(const std::uint64_t* word);
+  void use_for_store(UsedLine& used);
+  /// The word as the region sees it. Its line is used.
+  std::uint64_t value_of(const std::uint64_t* word, const UsedLine& used);
   /// Leaves the body if somebody else has changed a line that was used.
   void look() const;
   bool lines_hold() const;
@@ -89,8 +95,12 @@ class Simulator {
   base::Random random_;
   std::uint64_t accesses_left_ = 0;  // until chance ends the region; kNever
   std::vector<UsedLine> used_;
+  std::size_t last_used_ = 0;  // the index of the line that was used last: most often the next access is to it, too
+  NumberMap index_of_line_;    // in used_
   std::vector<std::uint64_t> written_lines_;
+  std::vector<std::uint8_t> written_in_set_;  // how many of these are in each set; none before the first store
   std::vector<BufferedStore> stores_;
+  NumberMap last_store_;             // the index in stores_, by the word's address
   std::vector<LockedEntry> locked_;  // sorted; during commit only
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -129,6 +130,81 @@ TEST_F(SimulatorTest, ABodyNeverSeesTwoValuesThatWereNotThereTogether) {
                }),
                Cause::kConflict);
   EXPECT_FALSE(saw_both);
+}
+
+TEST_F(SimulatorTest, ACopyLoadsWordsAndTheRegionsOwnStores) {
+  for (std::size_t i = 0; i < 8; ++i) a_[i] = b_[i] = i + 1;
+  std::array<char, 100> bytes{};
+  bytes.fill('x');
+  const Attempt tried = attempt([&](Simulator& memory) {
+    memory.store(&b_[0], 77);
+    memory.store(&b_[0], 88);
+    memory.copy(bytes.data(), &a_[2], 68);  // 6 words of one line, two words and a half of the next
+    return Verdict::done();
+  });
+  EXPECT_TRUE(tried.committed);
+  const std::array<std::uint64_t, 8> words = {3, 4, 5, 6, 7, 8, 88, 2};
+  EXPECT_EQ(std::memcmp(bytes.data(), words.data(), sizeof words), 0);
+  EXPECT_EQ(bytes[64], 3);
+  EXPECT_EQ(bytes[67], 0);
+  EXPECT_EQ(bytes[68], 'x') << "not a byte more";
+}
+
+TEST_F(SimulatorTest, AStoreToALineThatWasCopiedIsAConflict) {
+  for (const std::size_t line : {0u, 1u}) {
+    expect_abort(attempt([&](Simulator& memory) {
+                   std::array<char, 128> bytes;
+                   memory.copy(bytes.data(), &a_[0], bytes.size());
+                   stranger_stores(&lines_[line][5], 1);
+                   return Verdict::done();
+                 }),
+                 Cause::kConflict);
+  }
+}
+
+TEST_F(SimulatorTest, ACopyOfWhatWasNotThereTogetherIsNotSeen) {
+  bool saw = false;
+  expect_abort(attempt([&](Simulator& memory) {
+                 (void)memory.load(&a_[0]);
+                 stranger_stores(&a_[0], 1);
+                 stranger_stores(&b_[0], 1);
+                 std::uint64_t word = 0;
+                 memory.copy(&word, &b_[0], sizeof word);
+                 saw = true;
+                 return Verdict::done();
+               }),
+               Cause::kConflict);
+  EXPECT_FALSE(saw);
+}
+
+TEST_F(SimulatorTest, ACopyUsesEachLineOnce) {
+  std::vector<char> bytes(100 * base::kCacheLine);
+  for (const std::uint32_t room : {100u, 99u}) {
+    const Attempt tried = attempt_with({.lines = room}, [&](Simulator& memory) {
+      for (int i = 0; i < 2; ++i) memory.copy(bytes.data(), &lines_[0][0], bytes.size());
+      return Verdict::done();
+    });
+    EXPECT_EQ(tried.committed, room == 100);
+  }
+}
+
+TEST_F(SimulatorTest, ARegionOfManyLinesAndStoresCommitsAllOfThem) {
+  constexpr std::size_t kLines = 500;
+  const HtmSimulation shape{.sets = 1024, .lines = 2000};
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    Simulator simulator(shape, 0);
+    auto body = [&](Simulator& memory) {
+      for (std::size_t i = 0; i < kLines; ++i) {
+        memory.store(&lines_[i][i % 8], memory.load(&lines_[(i * 7) % kLines][0]) + round);
+        memory.store(&lines_[i][i % 8], i + round);
+      }
+      for (std::size_t i = 0; i < kLines; ++i) EXPECT_EQ(memory.load(&lines_[i][i % 8]), i + round);
+      return Verdict::done();
+    };
+    EXPECT_TRUE(simulator.attempt(body).committed);
+    EXPECT_TRUE(simulator.attempt(body).committed) << "nothing is left of the one before";
+    for (std::size_t i = 0; i < kLines; ++i) EXPECT_EQ(lines_[i][i % 8], i + round);
+  }
 }
 
 TEST_F(SimulatorTest, AnotherRegionThatCommitsIsAConflict) {
