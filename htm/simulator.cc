@@ -33,6 +33,7 @@ void Simulator::begin() {
   written_lines_.clear();
   stores_.clear();
   last_store_.clear();
+  stores_seen_ = lines::own().stores();
   const bool ends = random_.next() % kThousand < shape_.spurious_per_thousand;
   accesses_left_ = ends ? random_.next() % kEarly : kNever;
 }
@@ -46,7 +47,6 @@ std::uint64_t Simulator::load(const std::uint64_t* word) {
   const base::RegionPause hardware_would_do_this;
   touch();
   const std::uint64_t value = value_of(word, use(word));
-  // Whoever stored what was seen has counted since, or still holds its line: the load above acquired that.
   look();
   return value;
 }
@@ -65,7 +65,7 @@ void Simulator::copy(void* to, const std::uint64_t* from, std::size_t bytes) {
       bytes -= part;
     } while (bytes != 0 && line_of(from) == used.line);
   }
-  look();  // as behind a load; the body gets none of these words before
+  look();  // The body has none of these words yet.
 }
 
 void Simulator::store(std::uint64_t* word, std::uint64_t value) {
@@ -107,8 +107,13 @@ std::uint64_t Simulator::value_of(const std::uint64_t* word, const UsedLine& use
   return raw_load(word);
 }
 
-void Simulator::look() const {
+/// The values loaded so far were acquired, so whoever stored one of them is seen to have counted the store beforehand, and
+/// to have changed the line's entry or to hold it still. While nobody has counted one, there is nothing to look for.
+void Simulator::look() {
+  const std::uint64_t stores = lines::own().stores();
+  if (stores == stores_seen_) return;
   if (!lines_hold()) throw Aborted{Cause::kConflict};
+  stores_seen_ = stores;
 }
 
 bool Simulator::lines_hold() const {
@@ -128,6 +133,7 @@ Attempt Simulator::commit() {
     unlock(false);
     return {.cause = Cause::kConflict};
   }
+  if (!stores_.empty()) lines::own().count_store();
   // In the order of the body, as nobody but a reader of a log that is shared with other processes could tell.
   for (const BufferedStore& store : stores_) {
     std::atomic_ref<std::uint64_t>(*store.word).store(store.value, std::memory_order_release);

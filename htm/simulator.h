@@ -84,7 +84,7 @@ class Simulator {
   /// The word as the region sees it. Its line is used.
   std::uint64_t value_of(const std::uint64_t* word, const UsedLine& used);
   /// Leaves the body if somebody else has changed a line that was used.
-  void look() const;
+  void look();
   bool lines_hold() const;
   Attempt commit();
   bool lock_written_lines();
@@ -94,6 +94,7 @@ class Simulator {
   const HtmSimulation shape_;
   base::Random random_;
   std::uint64_t accesses_left_ = 0;  // until chance ends the region; kNever
+  std::uint64_t stores_seen_ = 0;    // by everybody, before the used lines were last looked at (lines::Table::stores)
   std::vector<UsedLine> used_;
   std::size_t last_used_ = 0;  // the index of the line that was used last: most often the next access is to it, too
   NumberMap index_of_line_;    // in used_

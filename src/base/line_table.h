@@ -9,20 +9,81 @@
 // ordinary load, which waits while its line is locked, that saw one of its stores sees all of them from then on.
 //
 // Lines are the machine's, hence one table for the process. It does nothing until somebody watches.
+//
+// Other processes may reach this one's memory by mapping it (rdma/shm). The table lies in a memory file of its own, so
+// that they map it, too, and use the entries of this process: a line has one entry, by its address here, for everybody.
+//
+// A process may be killed while it holds an entry locked, and nobody may wait for it for ever. So a locked entry names
+// its holder. This process hears of the death of those that map its memory, and then breaks their locks
+// (Table::break_locks): a dead process stores no more, and its lock counts as a change. No time is involved, so the lock
+// of a process that is only slow is never broken. Those that wait for an entry of another process stop when that has died.
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/cache_line.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::base::lines {
 
-/// Bit 0: locked; above it: changes so far. Written by whoever holds the lock, and by the CAS that takes it.
+/// Written by the holder of its lock, and by the CAS that takes it or breaks it. Taking is acquire and pairs with the
+/// release of the unlock before.
+///
+///   63 ............ 26 | 25 ....... 1 | 0
+///   changes so far     | holder       | locked
+///
+/// The holder's number is there only while the entry is locked.
 using Entry = std::atomic<std::uint64_t>;
 
 inline constexpr std::uint64_t kLocked = 1;
-inline constexpr std::uint64_t kOneChange = 2;
+inline constexpr unsigned kHolderShift = 1;
+inline constexpr unsigned kHolderBits = 25;
+inline constexpr std::uint64_t kHolders = ((std::uint64_t{1} << kHolderBits) - 1) << kHolderShift;
+inline constexpr std::uint64_t kOneChange = std::uint64_t{1} << (kHolderShift + kHolderBits);
+static_assert((kLocked | kHolders) == kOneChange - 1 && (kLocked & kHolders) == 0);
+
+/// The number of a process that may lock entries of another one's table; the table's own process is kOwner.
+using Holder = std::uint32_t;
+inline constexpr Holder kOwner = 0;
+
+inline constexpr std::size_t kPage = 4096;
+
+/// The entries of all lines of one process.
+class alignas(kTestHooks ? kPage : kCacheLine) Table {
+ public:
+  constexpr Table() = default;
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  /// The entry of the line at this address of the table's process.
+  Entry& entry_of(std::uint64_t address) {
+    const std::uint64_t line = address / kCacheLine;
+    // Lines that lie together have entries that lie together: those of one object never share one.
+    return entries_[(line ^ (line >> kEntryBits)) % entries_.size()];
+  }
+
+  /// Counts a store that is about to be made, to any line. The caller has locked the line's entry.
+  void count_store() { stores_.fetch_add(1, std::memory_order_acq_rel); }
+  /// The count so far. Once a thread has seen what a store left, it sees that the store was counted.
+  std::uint64_t stores() const { return stores_.load(std::memory_order_acquire); }
+
+  /// Unlocks all entries that a process held which has ended. Acquire and release, as in the process's place.
+  void break_locks(Holder ended);
+
+ private:
+  static constexpr unsigned kEntryBits = kTestHooks ? 16 : 0;
+
+  // Written by all that store, in this process and others; read by this process's regions. A full fence on x86-64.
+  alignas(kCacheLine) std::atomic<std::uint64_t> stores_{0};
+  alignas(kCacheLine) std::array<Entry, std::size_t{1} << kEntryBits> entries_{};
+};
+
+/// This process's table.
+Table& own();
+/// The memory file in which it lies, which cannot shrink; -1 before anybody has watched. Stays the table's.
+int file_of_own();
 
 /// How many watch. Written before the threads start whose accesses are to be seen.
 extern std::atomic<std::uint32_t> watchers;
@@ -38,15 +99,28 @@ inline bool watched() {
 /// While one lives, ordinary accesses of this process go through the table.
 class Watch {
  public:
-  Watch() { watchers.fetch_add(1, std::memory_order_relaxed); }
+  Watch();
   ~Watch() { watchers.fetch_sub(1, std::memory_order_relaxed); }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 };
 
-Entry& entry_of(const void* address);
-/// Waits for the lock. A full fence on x86-64, as a locked instruction is.
-void lock(Entry& entry);
+/// The entry of a line of this process.
+inline Entry& entry_of(const void* address) { return own().entry_of(reinterpret_cast<std::uintptr_t>(address)); }
+
+/// Locks the entry if it is not locked, and returns what it is then; 0 if it was. A full fence on x86-64, as a locked
+/// instruction is.
+std::uint64_t try_lock(Entry& entry, Holder holder);
+/// Unlocks an entry that try_lock() has made `locked`, and counts a change.
+inline void unlock(Entry& entry, std::uint64_t locked) {
+  entry.store((locked & ~(kLocked | kHolders)) + kOneChange, std::memory_order_release);
+}
+inline bool is_locked(const Entry& entry) { return (entry.load(std::memory_order_acquire) & kLocked) != 0; }
+/// Passes the time between two looks at a locked entry; `turn` counts them from 0.
+void pause(std::uint32_t turn);
+
+/// Locks it for this process, as soon as nobody else holds it.
+std::uint64_t lock(Entry& entry);
 /// Waits until nobody holds it.
 void wait_unlocked(const Entry& entry);
 
@@ -56,11 +130,12 @@ class Store {
   explicit Store([[maybe_unused]] const void* address) {
     if (!watched()) return;
     entry_ = &entry_of(address);
-    lock(*entry_);
+    locked_ = lock(*entry_);
+    own().count_store();
   }
   ~Store() {
     if constexpr (kTestHooks) {
-      if (entry_ != nullptr) entry_->fetch_add(kOneChange - kLocked, std::memory_order_release);
+      if (entry_ != nullptr) unlock(*entry_, locked_);
     }
   }
   Store(const Store&) = delete;
@@ -68,6 +143,7 @@ class Store {
 
  private:
   Entry* entry_ = nullptr;
+  std::uint64_t locked_ = 0;
 };
 
 /// Precedes an ordinary load.
