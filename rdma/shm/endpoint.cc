@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "rdma/shm/watched_memory.h"
 #include "src/base/check.h"
 #include "src/base/region_mark.h"
 
@@ -60,7 +61,9 @@ PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation>
   if (checked != PostResult::kPosted) return checked;
   const auto operations = static_cast<std::uint32_t>(chain.size());
   if (at.outstanding + operations > limits().outstanding) return PostResult::kFull;
-  if (operations == 1) {
+  if (at.peer->watched()) {
+    execute_watched(chain, *at.peer, at.order);
+  } else if (operations == 1) {
     execute(chain.front(), at.peer->at(chain.front().remote), at.order);
   } else {
     execute_all(chain, at);

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include "rdma/shm/watched_memory.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::rdma::shm {
@@ -12,7 +13,9 @@ Guests::Ticket Guests::add(NodeId node, Generation generation, Process named, in
   const Ticket ticket = ++last_;
   guests_[ticket] = {node, generation, process, socket};
   watcher_.add(process->handle(), [this, ticket, process] {
-    if (process->ended()) remove(ticket);  // the event may be of another file that had the descriptor's number
+    if (!process->ended()) return;  // the event may be of another file that had the descriptor's number
+    break_locks_of_ended();
+    remove(ticket);
   });
   return ticket;
 }
@@ -30,6 +33,15 @@ void Guests::remove(Ticket guest) {
   if (found == guests_.end()) return;
   watcher_.remove(found->second.process->handle());
   guests_.erase(found);
+}
+
+/// A guest says farewell only when it is in no operation any more, so what an ended one has locked is found here.
+void Guests::break_locks_of_ended() {
+  if constexpr (!base::kTestHooks) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [ticket, guest] : guests_) {
+    if (guest.process->ended()) base::lines::own().break_locks(holder_of(guest.node, guest.generation));
+  }
 }
 
 Processes Guests::hang_up(NodeId node, Generation last) {

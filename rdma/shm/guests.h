@@ -28,6 +28,8 @@ class Guests {
   void forget_socket(Ticket guest);
   /// The guest has ended or has unmapped the memory. It may have been removed already.
   void remove(Ticket guest);
+  /// Breaks the locks that guests whose processes have ended have left in this process's line table (watched_memory.h).
+  void break_locks_of_ended();
   /// Hangs up the sockets of the lives of `node` up to `last`, and returns their processes.
   Processes hang_up(NodeId node, Generation last);
 

@@ -30,6 +30,17 @@ Status refuse(const char* why) {
 
 }  // namespace
 
+std::array<std::uint16_t, 3> Hello::Region::pack_address(const char* base) {
+  const std::uint64_t units = reinterpret_cast<std::uintptr_t>(base) >> kAddressShift;
+  return {static_cast<std::uint16_t>(units), static_cast<std::uint16_t>(units >> 16),
+          static_cast<std::uint16_t>(units >> 32)};
+}
+
+std::uint64_t Hello::Region::unpack_address() const {
+  const std::uint64_t units = address[0] | std::uint64_t{address[1]} << 16 | std::uint64_t{address[2]} << 32;
+  return units << kAddressShift;
+}
+
 Status send_hello(int socket, const Hello& hello, const std::vector<int>& files) {
   alignas(cmsghdr) char control[kControlBytes] = {};
   iovec bytes{const_cast<Hello*>(&hello), sizeof hello};

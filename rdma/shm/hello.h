@@ -55,7 +55,12 @@ struct Hello {
   struct Region {
     std::uint64_t bytes = 0;
     RegionId id = 0;
-    std::array<std::uint16_t, 3> unused = {};
+    /// In builds with test hooks: where the sender has it, for watched_memory.h. Zero in others.
+    std::array<std::uint16_t, 3> address = {};
+
+    static constexpr unsigned kAddressShift = 16;  ///< regions begin at multiples of 64 KiB
+    static std::array<std::uint16_t, 3> pack_address(const char* base);
+    std::uint64_t unpack_address() const;
   };
   std::array<Region, kMostRegions> regions = {};
 };

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "rdma/shm/watched_memory.h"
+
 namespace granary::rdma::shm {
 namespace {
 
@@ -16,20 +18,30 @@ bool holds(int file, std::uint64_t bytes) {
          static_cast<std::uint64_t>(status.st_size) >= bytes;
 }
 
+void* map_file(int file, std::uint64_t bytes) {
+  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+}
+
 }  // namespace
 
-Peer::Peer(NodeId node, Generation generation, Process process, Descriptor socket)
+Peer::Peer(NodeId node, Generation generation, Process process, Descriptor socket, base::lines::Holder self)
     : regions_(node, generation),
+      self_(self),
       socket_(std::move(socket)),
       process_(std::make_shared<const Process>(std::move(process))) {}
 
-Result<std::shared_ptr<Peer>> Peer::map(ReceivedHello received, Descriptor socket) {
+Result<std::shared_ptr<Peer>> Peer::map(ReceivedHello received, Descriptor socket, base::lines::Holder self) {
   const Hello& hello = received.hello;
   Result<Process> process = Process::at_other_end(socket.get(), std::move(received.process));
   if (!process.ok()) return process.status();
-  std::shared_ptr<Peer> peer(new Peer(hello.node, hello.generation, std::move(process).value(), std::move(socket)));
+  std::shared_ptr<Peer> peer(
+      new Peer(hello.node, hello.generation, std::move(process).value(), std::move(socket), self));
   for (std::size_t i = 0; i < received.files.size(); ++i) {
-    if (Status status = peer->map_region(hello.regions[i], received.files[i].get()); !status.ok()) return status;
+    const Hello::Region& region = hello.regions[i];
+    const int file = received.files[i].get();
+    const bool lines = base::kTestHooks && region.id == kLineTable;
+    const Status mapped = lines ? peer->map_line_table(region, file) : peer->map_region(region, file);
+    if (!mapped.ok()) return mapped;
   }
   if (Status status = peer->find_own_region(); !status.ok()) return status;
   return peer;
@@ -40,13 +52,26 @@ Status Peer::map_region(const Hello::Region& region, int file) {
     return Status(StatusCode::kFailedPrecondition,
                   fmt::format("region {} of {} is smaller than it says, or may shrink", region.id, name()));
   }
-  void* base = ::mmap(nullptr, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  void* base = map_file(file, region.bytes);
   if (base == MAP_FAILED) {
     return system_error(StatusCode::kResourceExhausted,
                         fmt::format("map the {} MiB of region {} of {}", region.bytes >> 20, region.id, name()));
   }
   regions_.add(region.id, region.bytes);
   bases_.push_back(static_cast<char*>(base));
+  addresses_.push_back(region.unpack_address());
+  return {};
+}
+
+Status Peer::map_line_table(const Hello::Region& table, int file) {
+  if (lines_ != nullptr || table.bytes != sizeof *lines_ || !holds(file, table.bytes)) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("the line table of {} is not of this build; run the same Granary on both", name()));
+  }
+  void* base = map_file(file, table.bytes);
+  if (base == MAP_FAILED)
+    return system_error(StatusCode::kResourceExhausted, fmt::format("map the line table of {}", name()));
+  lines_ = static_cast<base::lines::Table*>(base);
   return {};
 }
 
@@ -61,6 +86,7 @@ Status Peer::find_own_region() {
 
 Peer::~Peer() {
   for (std::size_t i = 0; i < bases_.size(); ++i) ::munmap(bases_[i], regions_[i].bytes);
+  if (lines_ != nullptr) ::munmap(lines_, sizeof *lines_);
   Hello farewell;
   farewell.kind = HelloKind::kFarewell;
   (void)send_hello(socket_.get(), farewell, {});  // a peer that has ended does not need it

@@ -15,13 +15,15 @@
 #include "rdma/shm/descriptor.h"
 #include "rdma/shm/hello.h"
 #include "rdma/shm/process.h"
+#include "src/base/line_table.h"
 
 namespace granary::rdma::shm {
 
 class Peer {
  public:
   /// Maps the regions that the hello names. The socket's hanging up, or the process's end, is the peer's death.
-  static Result<std::shared_ptr<Peer>> map(ReceivedHello received, Descriptor socket);
+  /// `self` is this process in the entries of the peer's line table.
+  static Result<std::shared_ptr<Peer>> map(ReceivedHello received, Descriptor socket, base::lines::Holder self);
   /// Unmaps them, and tells the peer so.
   ~Peer();
   Peer(const Peer&) = delete;
@@ -31,6 +33,21 @@ class Peer {
   /// The memory at an address that check_chain() has passed.
   char* at(const RemoteAddress& address) const {
     return bases_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
+  }
+
+  // --- of a peer that simulates HTM regions (watched_memory.h) ---
+  bool watched() const {
+    if constexpr (base::kTestHooks) {
+      return lines_ != nullptr;
+    } else {
+      return false;
+    }
+  }
+  base::lines::Table& line_table() const { return *lines_; }
+  base::lines::Holder holder_there() const { return self_; }
+  /// Where the peer itself has what at() gives.
+  std::uint64_t address_there(const RemoteAddress& address) const {
+    return addresses_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
   }
 
   /// The bell of one of the peer's endpoints; `id` is below kMostBells.
@@ -52,13 +69,17 @@ class Peer {
   const std::shared_ptr<const Process>& process() const { return process_; }
 
  private:
-  Peer(NodeId node, Generation generation, Process process, Descriptor socket);
+  Peer(NodeId node, Generation generation, Process process, Descriptor socket, base::lines::Holder self);
   Status map_region(const Hello::Region& region, int file);
+  Status map_line_table(const Hello::Region& table, int file);
   Status find_own_region();
 
   PeerRegions regions_;
-  std::vector<char*> bases_;  ///< in the order of regions_
+  std::vector<char*> bases_;              ///< in the order of regions_
+  std::vector<std::uint64_t> addresses_;  ///< the peer's own, in the same order; zero in builds without test hooks
   char* own_region_ = nullptr;
+  base::lines::Table* lines_ = nullptr;  ///< nullptr if the peer simulates no regions
+  const base::lines::Holder self_;
   const Descriptor socket_;
   const std::shared_ptr<const Process> process_;
   std::atomic<Life> life_{Life::kLives};

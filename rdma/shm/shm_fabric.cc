@@ -21,6 +21,7 @@
 #include "rdma/shm/hello.h"
 #include "rdma/shm/peer.h"
 #include "rdma/shm/process.h"
+#include "rdma/shm/watched_memory.h"
 #include "rdma/shm/watcher.h"
 #include "src/base/check.h"
 #include "src/base/file.h"
@@ -130,6 +131,7 @@ ShmFabric::~ShmFabric() {
   stopping_.store(true, std::memory_order_release);
   watcher_->wake();
   thread_.join();
+  guests_.break_locks_of_ended();
   ::unlink(socket_path(options_.node.node).c_str());
 }
 
@@ -147,13 +149,18 @@ Status ShmFabric::register_region(const RegionSpec& spec, memory::Region& region
   }
   if (Status status = local_.add(spec, region); !status.ok()) return status;
   if (spec.access == Access::kRemote) {
-    hello_.regions[hello_.region_count++] = {.bytes = region.size(), .id = spec.id, .unused = {}};
+    Hello::Region& added = hello_.regions[hello_.region_count++];
+    added = {.bytes = region.size(), .id = spec.id};
+    if (base::kTestHooks) added.address = Hello::Region::pack_address(region.base());
     files_.push_back(region.fd());
   }
   return {};
 }
 
 Status ShmFabric::listen() {
+  if (base::lines::watched()) {
+    if (Status status = pass_line_table(hello_, files_); !status.ok()) return status;
+  }
   Result<Descriptor> listener = listen_at(socket_path(options_.node.node));
   if (!listener.ok()) return listener.status();
   listener_ = std::move(listener).value();
@@ -278,7 +285,7 @@ Result<std::shared_ptr<Peer>> ShmFabric::greet(NodeId node, Clock::time_point en
   Result<ReceivedHello> received = hear(socket->get(), node, end);
   if (!received.ok()) return received.status();
   if (Status status = check_answerer(received->hello, node); !status.ok()) return status;
-  return Peer::map(std::move(received).value(), std::move(socket).value());
+  return Peer::map(std::move(received).value(), std::move(socket).value(), holder_of(hello_.node, hello_.generation));
 }
 
 /// Greets, and proves what the node asks for once it has proved that it has the key itself.

@@ -240,7 +240,7 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
   lies.node = 2;
   lies.passes_process = 1;
   lies.region_count = 1;
-  lies.regions[0] = {.bytes = std::uint64_t{1} << 40, .id = 1, .unused = {}};
+  lies.regions[0] = {.bytes = std::uint64_t{1} << 40, .id = 1, .address = {}};
   EXPECT_NE(greet_with(lies, {node.region->fd()}).message().find("smaller than it says"), std::string::npos);
   Descriptor not_sealed(::memfd_create("plain", 0));
   ASSERT_EQ(::ftruncate(not_sealed.get(), 4096), 0);
