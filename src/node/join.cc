@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cluster_config/load.h"
+#include "cluster_config/provider.h"
 #include "src/base/build_info.h"
 #include "src/base/test_hooks.h"
 #include "src/node/cluster_options.h"
@@ -79,6 +80,23 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
   return options;
 }
 
+/// Simulated regions see what other nodes do to this one's memory if their processors do it, and in builds with test hooks.
+Status check_simulation(cluster_config::Provider provider) {
+  if (!traits(provider).by_processor) {
+    return {
+        StatusCode::kInvalidArgument,
+        fmt::format("Options::htm is kSim, and with provider '{}' nothing tells a simulated region what other nodes' "
+                    "devices do to this node's memory; take kOff, kAuto or kRtm, or provider '{}'",
+                    name(provider), name(cluster_config::Provider::kShm))};
+  }
+  if (!base::kTestHooks) {
+    return {StatusCode::kUnavailable,
+            "Options::htm is kSim, the simulated HTM, which this build does not have: it needs -DGRANARY_TEST_HOOKS=ON "
+            "on all nodes"};
+  }
+  return {};
+}
+
 /// A life that is there to recover others has no data of its own.
 void forget_directories(Options& options) {
   options.directory.clear();
@@ -98,9 +116,7 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
         fmt::format("{}: there is no node {}; add it, or name one of the file's", options.file, options.node));
   }
   if (options.database.htm == Htm::kSim) {
-    return Status(StatusCode::kInvalidArgument,
-                  "Options::htm is kSim, which does not see what other nodes do to this one's memory; a cluster takes "
-                  "kOff, kAuto or kRtm");
+    if (const Status sees = check_simulation(config->provider); !sees.ok()) return sees;
   }
   if (!reaches_shared_tables(options.database)) {
     return Status(

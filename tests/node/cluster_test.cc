@@ -316,13 +316,6 @@ TEST(ClusterNodes, RunOnTheCpusOfTheFile) {
   EXPECT_THAT(Cluster::join(node_options(nowhere, 1)).status().message(), testing::HasSubstr("'cpus'"));
 }
 
-TEST(ClusterErrors, SimulatedHtmIsForOneProcess) {
-  const ClusterFile file(2);
-  ClusterOptions options = node_options(file, 1);
-  options.database.htm = Htm::kSim;
-  EXPECT_EQ(Cluster::join(options).status().code(), StatusCode::kInvalidArgument);
-}
-
 TEST(ClusterErrors, ANodeRunsOnce) {
   const ClusterFile file(2);
   const auto first = Cluster::join(node_options(file, 1));
