@@ -56,6 +56,15 @@ struct Counters {
   std::atomic<std::uint64_t> commits{0};
   std::atomic<std::uint64_t> fallbacks{0};  ///< what was done without one, because it aborted or could not do it
   std::array<std::atomic<std::uint64_t>, kCauses> aborts{};
+
+  void count(const Attempt& tried) { bump(tried.committed ? commits : aborts[static_cast<std::size_t>(tried.cause)]); }
+  void count_fallback() { bump(fallbacks); }
+
+ private:
+  /// Only one thread writes it: a plain add in machine code.
+  static void bump(std::atomic<std::uint64_t>& counter) {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 };
 
 }  // namespace granary::htm

@@ -16,25 +16,13 @@
 #include <cstdint>
 
 #include "htm/attempt.h"
+#include "htm/back_off.h"
 #include "htm/rtm.h"
 #include "htm/simulator.h"
 #include "htm/support.h"
-#include "src/base/random.h"
 #include "src/base/waiter.h"
 
 namespace granary::htm {
-
-/// How often a region is attempted, by the cause of the abort that came before. Waits between double from one pause on,
-/// with jitter; where waiting cannot help there is none.
-struct Policy {
-  std::array<std::uint32_t, kCauses> retries = {
-      8,  ///< conflict: the other one is done soon
-      1,  ///< capacity: perhaps another thread of the core took the room
-      8,  ///< explicit, if the body said retry(): a lock is held
-      2,  ///< other: perhaps an interrupt; a page fault comes back each time
-  };
-  std::uint32_t max_pauses = 64;  ///< of one wait
-};
 
 struct [[nodiscard]] Ending {
   bool committed = false;
@@ -53,26 +41,23 @@ class Region {
     std::array<std::uint32_t, kCauses> aborts{};
     for (;;) {
       const Attempt tried = rtm_ ? attempt_rtm(body) : simulator_.attempt(body);
-      count(tried);
+      counters_.count(tried);
       if (tried.committed) return {.committed = true};
       if (!worth_retrying(tried, aborts)) return {.cause = tried.cause, .verdict = tried.verdict};
-      back_off(tried.cause, aborts[static_cast<std::size_t>(tried.cause)]);
+      back_off_.behind(tried.cause, aborts[static_cast<std::size_t>(tried.cause)]);
     }
   }
 
   const Counters& counters() const { return counters_; }
   /// The caller has taken the other way, with or without having tried this one.
-  void count_fallback();
+  void count_fallback() { counters_.count_fallback(); }
 
  private:
-  void count(const Attempt& tried);
   bool worth_retrying(const Attempt& tried, std::array<std::uint32_t, kCauses>& aborts);
-  void back_off(Cause cause, std::uint32_t aborts);
 
   const bool rtm_;
   const Policy policy_;
-  base::Waiter& waiter_;
-  base::Random random_;
+  BackOff back_off_;
   Simulator simulator_;
   Counters counters_;
 };

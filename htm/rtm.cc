@@ -42,4 +42,15 @@ Attempt rtm_abort(std::uint32_t status) {
   return {.cause = Cause::kOther};
 }
 
+[[gnu::target("rtm"), gnu::noinline]] Attempt begin_rtm() {
+  const std::uint32_t status = _xbegin();
+  return status == _XBEGIN_STARTED ? Attempt{.committed = true} : rtm_abort(status);
+}
+
+[[gnu::target("rtm"), gnu::noinline]] void end_rtm() { _xend(); }
+
+[[gnu::target("rtm"), gnu::noinline]] void abort_rtm(Verdict verdict) {
+  rtm_abort_with(verdict.bits(), std::make_index_sequence<2 * Verdict::kAborts>());
+}
+
 }  // namespace granary::htm

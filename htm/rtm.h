@@ -59,4 +59,16 @@ template <typename Body>
   return {.committed = true};
 }
 
+// --- a region that stays open when the function that has begun it returns ---
+//
+// That is sound: an abort puts back all memory, so also the stack of the functions that have returned since, and all registers. So the
+// thread finds itself in begin_rtm() once more, as it was, and returns from there a second time.
+
+/// Begins a region: `committed` says that the thread is in it now. Otherwise, perhaps long after that, the region had no effect.
+Attempt begin_rtm();
+/// Ends the region well.
+void end_rtm();
+/// Aborts it: the thread goes on where it was begun. Precondition: the verdict is not done().
+void abort_rtm(Verdict verdict);
+
 }  // namespace granary::htm

@@ -29,15 +29,26 @@ class Simulator {
   template <typename Body>
   Attempt attempt(Body& body) {
     begin();
+    const Attempt part = run(body);
+    return part.committed ? commit() : part;
+  }
+
+  // --- the same in parts, between which the region stays open ---
+
+  void begin();
+  /// Runs a part of the body. Unless the answer is `committed`, the region has aborted, and nothing more may be run in it.
+  template <typename Part>
+  Attempt run(Part& part) {
     try {
       const base::RegionMark inside;
-      const Verdict verdict = body(*this);
+      const Verdict verdict = part(*this);
       if (!verdict.is_done()) return {.cause = Cause::kExplicit, .verdict = verdict};
     } catch (const Aborted& aborted) {
       return {.cause = aborted.cause};
     }
-    return commit();
+    return {.committed = true};
   }
+  Attempt commit();
 
   // --- a body's accesses ---
   std::uint64_t load(const std::uint64_t* word);
@@ -75,7 +86,6 @@ class Simulator {
     return reinterpret_cast<const std::uint64_t*>(&word);
   }
 
-  void begin();
   /// Counts an access; leaves the body if this is where chance ends the region.
   void touch();
   /// Adds the word's line to the used ones, if it is not among them.
@@ -86,7 +96,6 @@ class Simulator {
   /// Leaves the body if somebody else has changed a line that was used.
   void look();
   bool lines_hold() const;
-  Attempt commit();
   bool lock_written_lines();
   /// Gives the locks back; `changed`: something was stored.
   void unlock(bool changed);

@@ -1,0 +1,106 @@
+#pragma once
+// A region that stays open while its thread calls other functions and returns from them: a whole transaction runs in it (DrTM).
+//
+//   if (!region.open()) ...                                          // by locks
+//   region.part([&](auto& memory) { ... return Verdict::done(); });  // as often as one likes
+//   if (region.close()) ...                                          // all of it has taken effect
+//
+// With hardware an abort puts the thread back into open(), which tries again or says no. A simulation cannot do that. So there
+// part() and close() say no, and their caller undoes what it has done outside of the region's memory.
+//
+// How often open() tries again depends on the cause of the abort, and on what came of trying again lately: where that was in vain, it
+// becomes rarer.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "htm/attempt.h"
+#include "htm/back_off.h"
+#include "htm/rtm.h"
+#include "htm/simulator.h"
+#include "htm/support.h"
+#include "src/base/waiter.h"
+
+namespace granary::htm {
+
+/// How often a region is tried again after an abort, by its cause. It is learnt: by additive increase where trying again has helped, by
+/// multiplicative decrease where the other way had to be taken after all.
+class Patience {
+ public:
+  explicit Patience(const Policy& most) : most_(most.retries), now_(most.retries) {}
+
+  std::uint32_t retries(Cause cause) const { return now_[static_cast<std::size_t>(cause)]; }
+  /// A region has committed after aborts with these causes.
+  void has_helped(const std::array<std::uint32_t, kCauses>& aborts);
+  /// The other way was taken, after an abort with this cause.
+  void was_in_vain(Cause cause);
+
+ private:
+  /// Behind so many failures one retry is allowed again, as work changes.
+  static constexpr std::uint32_t kForgets = 32;
+
+  const std::array<std::uint32_t, kCauses> most_;
+  std::array<std::uint32_t, kCauses> now_;
+  std::uint32_t in_vain_ = 0;
+};
+
+/// One thread's. At most one region is open.
+class OpenRegion {
+ public:
+  /// As for Region.
+  OpenRegion(const Support& support, std::uint64_t stream, base::Waiter& waiter, const Policy& policy = {});
+
+  /// Opens a region. False: it is to be done without one, as this was tried often enough, and the next call begins anew.
+  bool open();
+  bool is_open() const { return open_; }
+
+  /// Runs a part of the region's body. False: the region has aborted (simulated only).
+  template <typename Part>
+  bool part(Part&& part) {
+    if (rtm_) {
+      RtmMemory memory;
+      const Verdict verdict = part(memory);
+      if (!verdict.is_done()) abort_rtm(verdict);
+      return true;
+    }
+    const Attempt tried = simulator_.run(part);
+    return tried.committed || lose(tried);
+  }
+  /// Aborts the region for the caller's reason. With hardware it does not return.
+  void abort(Verdict verdict);
+  /// Commits. False: the region has aborted (simulated only).
+  bool close();
+  /// Ends the region, in which nothing was stored that others can see.
+  void cancel();
+
+  // Of the last region, which has aborted in a simulation.
+
+  const Attempt& lost() const { return *lost_; }
+  /// Whether open() would try again.
+  bool worth_retrying() const;
+  /// The caller goes on without a region, without having asked open(): it counts as open()'s no.
+  void give_up();
+
+  const Counters& counters() const { return counters_; }
+  /// What the caller has done without a region, and without having tried one.
+  void count_fallback() { counters_.count_fallback(); }
+
+ private:
+  bool open_on_hardware();
+  bool open_simulated();
+  void count(const Attempt& tried);
+  /// Of a simulated region; returns false.
+  bool lose(const Attempt& tried);
+
+  const bool rtm_;
+  BackOff back_off_;
+  Simulator simulator_;
+  Counters counters_;
+  Patience patience_;
+  std::array<std::uint32_t, kCauses> aborts_{};  // since the last commit or no
+  std::optional<Attempt> lost_;                  // how the last one aborted, unless it was committed or given up since
+  bool open_ = false;
+};
+
+}  // namespace granary::htm
