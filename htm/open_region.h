@@ -45,6 +45,22 @@ class Patience {
   std::uint32_t in_vain_ = 0;
 };
 
+class OpenRegion;
+
+/// While one lives, ordinary stores of the thread belong to the region, if it is open: they do not abort it. So it is with hardware anyway.
+class OwnStores {
+ public:
+  explicit OwnStores(OpenRegion* region);
+  ~OwnStores() {
+    if constexpr (base::kTestHooks) base::lines::own_stores = before_;
+  }
+  OwnStores(const OwnStores&) = delete;
+  OwnStores& operator=(const OwnStores&) = delete;
+
+ private:
+  base::lines::OwnStores* before_ = nullptr;
+};
+
 /// One thread's. At most one region is open.
 class OpenRegion {
  public:
@@ -87,6 +103,7 @@ class OpenRegion {
   void count_fallback() { counters_.count_fallback(); }
 
  private:
+  friend class OwnStores;
   bool open_on_hardware();
   bool open_simulated();
   void count(const Attempt& tried);
@@ -102,5 +119,12 @@ class OpenRegion {
   std::optional<Attempt> lost_;                  // how the last one aborted, unless it was committed or given up since
   bool open_ = false;
 };
+
+inline OwnStores::OwnStores([[maybe_unused]] OpenRegion* region) {
+  if constexpr (base::kTestHooks) {
+    before_ = base::lines::own_stores;
+    if (region != nullptr && region->is_open()) base::lines::own_stores = &region->simulator_;
+  }
+}
 
 }  // namespace granary::htm

@@ -143,6 +143,12 @@ Attempt Simulator::commit() {
   return {.committed = true};
 }
 
+void Simulator::stored(const Entry& entry, std::uint64_t changes_before) {
+  for (UsedLine& used : used_) {
+    if (used.entry == &entry && used.changes == changes_before) used.changes += lines::kOneChange;
+  }
+}
+
 bool Simulator::lock_written_lines() {
   locked_.clear();
   for (const std::uint64_t line : written_lines_) {

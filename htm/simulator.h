@@ -22,7 +22,9 @@
 namespace granary::htm {
 
 /// One thread's. `stream` tells the threads' chances apart.
-class Simulator {
+class Simulator final : public base::lines::OwnStores {
+  using Entry = base::lines::Entry;
+
  public:
   Simulator(const HtmSimulation& shape, std::uint64_t stream);
 
@@ -49,6 +51,8 @@ class Simulator {
     return {.committed = true};
   }
   Attempt commit();
+  /// An ordinary store of the region's own thread does not abort it.
+  void stored(const Entry& entry, std::uint64_t changes_before) override;
 
   // --- a body's accesses ---
   std::uint64_t load(const std::uint64_t* word);
@@ -61,8 +65,6 @@ class Simulator {
   }
 
  private:
-  using Entry = base::lines::Entry;
-
   struct Aborted {
     Cause cause;
   };

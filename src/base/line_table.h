@@ -124,6 +124,17 @@ std::uint64_t lock(Entry& entry);
 /// Waits until nobody holds it.
 void wait_unlocked(const Entry& entry);
 
+/// Who wants to know of ordinary stores of the calling thread: a region that stays open meanwhile, and that they belong to.
+class OwnStores {
+ public:
+  /// The line's count was this before a store that has ended now.
+  virtual void stored(const Entry& entry, std::uint64_t changes_before) = 0;
+
+ protected:
+  ~OwnStores() = default;
+};
+inline thread_local OwnStores* own_stores = nullptr;
+
 /// Surrounds one ordinary store (or compare-and-swap) to one line.
 class Store {
  public:
@@ -135,7 +146,9 @@ class Store {
   }
   ~Store() {
     if constexpr (kTestHooks) {
-      if (entry_ != nullptr) unlock(*entry_, locked_);
+      if (entry_ == nullptr) return;
+      unlock(*entry_, locked_);
+      if (own_stores != nullptr) own_stores->stored(*entry_, locked_ & ~(kLocked | kHolders));
     }
   }
   Store(const Store&) = delete;
