@@ -204,7 +204,8 @@ TEST_F(WatchedMemory, AnOwnerThatIsKilledWhileItsRegionCommitsKeepsNobodyWaiting
       ::usleep(50'000);  // the other one waits for the line
       ::kill(::getpid(), SIGKILL);
     });
-    (void)simulator_.attempt(body);
+    while (!simulator_.attempt(body).committed) {  // the other one stores to the line meanwhile
+    }
   });
   CrashChild other = other_process([](ShmNode& node, ShmWorker& worker, const CrashChild::Report& report) {
     *node.word(8) = 1;
