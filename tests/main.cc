@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   std::erase_if(protocols, [](const granary::tests::TestedProtocol& protocol) {
     return (granary::tests::asked_htm != granary::Htm::kOff && !protocol.commits_in_region) ||
            ((granary::tests::asked_shared_tables || granary::tests::sharing_only) && !protocol.reaches_shared) ||
-           (granary::tests::optimistic_only && protocol.locks_reads);
+           (granary::tests::optimistic_only && (protocol.locks_reads || protocol.runs_in_region));
   });
   if (GTEST_FLAG_GET(repeat) == 1) GTEST_FLAG_SET(repeat, static_cast<int>(protocols.size()));
   testing::UnitTest::GetInstance()->listeners().Append(new ReplayPrinter(std::move(command)));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <granary/isolation.h>
+#include <granary/outcome.h>
 
 #include "src/cc/index.h"
 #include "src/cc/node_set.h"
@@ -109,10 +110,28 @@ struct LockEntry {
   WriteEntry* write;
 };
 
-/// The locks of a transaction whose protocol locks records as they are read (two_pl/).
+/// The locks of a transaction whose protocol locks records before the commit (two_pl/).
 struct HeldLocks {
   std::uint64_t owner = 0;       ///< two_pl::OwnerSet, of one; 0 until the first lock
   std::vector<Record*> records;  ///< each once
+  bool any = false;              ///< there are some, or what Running names
+};
+
+class RemotePart;
+
+/// How a transaction runs whose protocol runs transactions in HTM regions (drtm/).
+struct Running {
+  enum class Way : std::uint8_t {
+    kUnknown,  ///< it has touched nothing yet
+    kRegion,   ///< in the worker's open region
+    kLocks,    ///< without one
+    kAgain,    ///< its region has aborted, and the caller has to run it again
+  };
+  Way way = Way::kUnknown;
+  AbortReason why = AbortReason::kReadChanged;  ///< kAgain: what the caller learns
+  std::vector<Record*> declared;                ///< of this node
+  std::vector<Record*> held;                    ///< those of them whose lock bit it has, by address
+  RemotePart* elsewhere = nullptr;              ///< what the context has at other nodes, if it has any; it stays
 };
 
 struct AccessSet {
@@ -123,6 +142,7 @@ struct AccessSet {
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< the commit's own: the writes sorted by record
   HeldLocks held;                ///< given back behind the end, before clear()
+  Running running;               ///< its records are given back with the held ones
 
   void clear() {
     reads.clear();

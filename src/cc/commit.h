@@ -3,9 +3,13 @@
 // nodes around them (DrTM+R and FaRM have the same shape). Records here are locked last and for the shortest time; those elsewhere never
 // wait for each other's holders.
 
+#include <optional>
+
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/decision.h"
+#include "src/cc/drtm/commit_in_section.h"
+#include "src/cc/drtm/drtm.h"
 #include "src/cc/elsewhere/elsewhere.h"
 #include "src/cc/here/here.h"
 #include "src/cc/here/weaker.h"
@@ -71,7 +75,7 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
 [[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker, There& there,
                                               const TheRight& right) {
   const LoggedWrites writes{access.writes.entries(), there.writes()};
-  if constexpr (CommitsInRegion<P>) {
+  if constexpr (CommitsInRegion<P> && !RunsInRegion<P>) {
     if (worker.region != nullptr && !access.writes.empty()) [[unlikely]] {
       if (const base::LeaseEnd held = there.held_until(); held.end_us != 0) {
         Region<P> region(access, worker, held);
@@ -82,6 +86,23 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
   }
   Here<P> here(access, worker);
   return take_steps(here, there, writes, worker, right);
+}
+
+/// Commits a transaction that runs in the worker's open region at the region's end. Nothing: there is none, so it is to be done with locks.
+template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRight>
+[[gnu::noinline]] std::optional<CommitOutcome> commit_in_section(AccessSet& access, WorkerState& worker, There& there,
+                                                                 const TheRight& right) {
+  if (P::enter(access, worker)) {
+    const base::LeaseEnd held = there.held_until();
+    if (held.end_us == 0) drtm::leave_region(worker);
+    const LoggedWrites writes{access.writes.entries(), there.writes()};
+    drtm::InSection<P, Writes> here(access, worker, held);
+    const CommitOutcome outcome = take_steps(here, there, writes, worker, right);
+    // Of a failure that was not the region's the region is still open.
+    if (!failed(outcome.reason) || P::enter(access, worker)) return outcome;
+  }
+  if (access.running.way == Running::Way::kAgain) return CommitOutcome{.reason = access.running.why};
+  return std::nullopt;
 }
 
 /// Commits or aborts. The caller's epoch slot is entered and stays so. On an abort nothing is locked or changed at any node; placeholders
@@ -99,11 +120,18 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const
   }
   if (const AbortReason no = there.lock(); failed(no)) [[unlikely]]
     return {.reason = no};
-  ReadHere<P> reads(access, worker);
-  const CommitOutcome outcome = writes ? commit_writes<P>(access, worker, there, right)
-                                       : take_steps(reads, there, {access.writes.entries()}, worker, right);
-  if (failed(outcome.reason)) there.release();
-  return outcome;
+  std::optional<CommitOutcome> outcome;
+  if constexpr (RunsInRegion<P>) {
+    outcome = writes ? commit_in_section<P, true>(access, worker, there, right)
+                     : commit_in_section<P, false>(access, worker, there, right);
+  }
+  if (!outcome) {
+    ReadHere<P> reads(access, worker);
+    outcome = writes ? commit_writes<P>(access, worker, there, right)
+                     : take_steps(reads, there, {access.writes.entries()}, worker, right);
+  }
+  if (failed(outcome->reason)) there.release();
+  return *outcome;
 }
 
 /// Commits or aborts a transaction below serializable. Its reads may be from different moments, or its writes may be behind them, so no

@@ -112,4 +112,15 @@ concept CommitsInRegion =
       { P::installed_in_region(write, worker, tid, tid) } -> std::same_as<void>;
     };
 
+/// A protocol that runs whole transactions in HTM regions, and commits them there, if it can.
+template <typename P>
+concept RunsInRegion = CommitsInRegion<P> && requires(Record& record, AccessSet& access, WorkerState& worker) {
+  /// Whether the transaction is in the worker's region now.
+  { P::enter(access, worker) } -> std::same_as<bool>;
+  /// Called before anything is read: the record is one that the transaction has declared.
+  { P::declare(record, access) } -> std::same_as<void>;
+  /// Gives back what the transaction still has: called in its epoch, when nothing more can become of it.
+  { P::end(access, worker) } -> std::same_as<void>;
+};
+
 }  // namespace granary::cc

@@ -6,7 +6,7 @@ namespace granary::cc {
 
 CommitOutcome commit(AccessSet& access, WorkerState& worker) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
-    if (access.isolation != Isolation::kSerializable) [[unlikely]]
+    if (access.isolation != Isolation::kSerializable && !RunsInRegion<P>) [[unlikely]]
       return commit_weaker<P>(access, worker);
     Nowhere nowhere;
     return commit<P>(access, worker, nowhere, EveryRight());
@@ -39,10 +39,18 @@ TidWord stamp_of_reads(const AccessSet& access, const WorkerState& worker) {
   return Protocols::with(worker.protocol, [&]<Protocol P> { return moment_of_reads<P>(access, 0).stamp; });
 }
 
+void note_declared(Record& record, AccessSet& access, const WorkerState& worker) {
+  Protocols::with(worker.protocol, [&]<Protocol P> {
+    if constexpr (RunsInRegion<P>) P::declare(record, access);
+  });
+}
+
 void let_go(AccessSet& access, WorkerState& worker) {
   Protocols::with(worker.protocol, [&]<Protocol P> {
     if constexpr (LocksRecords<P>) P::let_go(access.held);
+    if constexpr (RunsInRegion<P>) P::end(access, worker);
   });
+  access.held.any = false;
 }
 
 void retire_owner(AccessSet& access, WorkerState& worker) {

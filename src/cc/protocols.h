@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "src/cc/access_set.h"
+#include "src/cc/drtm/drtm.h"
 #include "src/cc/elsewhere/remote_part.h"
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
@@ -41,12 +42,13 @@ struct Registry {
 };
 
 /// The registry of this build has all guests. The first is the default.
-using Protocols = Registry<silo::Silo, tictoc::TicToc, two_pl::NoWait, two_pl::DeadlockDetect>;
+using Protocols = Registry<silo::Silo, tictoc::TicToc, two_pl::NoWait, two_pl::DeadlockDetect, drtm::DrTm>;
 
 /// These tell what a protocol can do besides transactions of local tables, which all protocols can run.
 struct Abilities {
   bool reaches_shared = false;     ///< shared tables, so nodes of a cluster
   bool commits_in_region = false;  ///< HTM regions
+  bool runs_in_region = false;     ///< whole transactions do, so it needs HTM
   /// A transaction that begins when another one has committed is serial behind it, and has a greater TID if both are of one worker. If
   /// this is false, only their epochs are in that order.
   bool in_real_time = false;
@@ -61,6 +63,7 @@ inline Abilities abilities_of(std::uint8_t protocol) {
     return Abilities{
         .reaches_shared = ReachesShared<P>,
         .commits_in_region = CommitsInRegion<P>,
+        .runs_in_region = RunsInRegion<P>,
         .in_real_time = !P::kStampsFirst,
         .stamps_reads = StampsReads<P>,
         .locks_reads = LocksRecords<P>,
@@ -79,7 +82,9 @@ inline record::StableRead look(Record& record, WorkerState& worker, AccessSet& a
   return Protocols::with(worker.protocol, [&]<Protocol P> { return P::look(record, worker, access, rts); });
 }
 
-/// Gives back the locks of a transaction that has ended, if its protocol locks what it reads.
+/// Remembers that the transaction has declared this record of the node, if its protocol cares (RunsInRegion).
+void note_declared(Record& record, AccessSet& access, const WorkerState& worker);
+/// Gives back what a transaction that has ended still holds (HeldLocks::any).
 void let_go(AccessSet& access, WorkerState& worker);
 /// Gives back the owner, too: the context will run no transaction for a while, and another one may own locks in its place.
 void retire_owner(AccessSet& access, WorkerState& worker);

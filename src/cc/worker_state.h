@@ -12,6 +12,7 @@
 
 #include "cluster_config/membership/fence.h"
 #include "cluster_config/membership/living.h"
+#include "htm/open_region.h"
 #include "htm/region.h"
 #include "kvstore/common/node_memory.h"
 #include "src/base/cache_line.h"
@@ -38,10 +39,13 @@ class VersionEnds;
 using record::Record;
 using record::TidWord;
 
+struct AccessSet;
+
 /// The settings of a database that the commit path looks at; constant after open.
 struct Settings {
   std::uint8_t protocol = 0;  ///< its number in the registry (protocols.h)
   bool timed = false;         ///< the protocol computes times (Abilities::stamps_reads)
+  bool in_regions = false;    ///< it runs whole transactions in HTM regions (Abilities::runs_in_region)
   bool snapshots = true;
   bool garbage_collection = true;
   bool overwrite_in_place = true;
@@ -144,16 +148,18 @@ struct WorkerState {
   base::Waiter* waiter;        ///< how this worker waits: a worker of fibers lets the others run
   memory::SlabCache slabs;
   NodeMemory nodes;
-  log::Ring* ring = nullptr;               ///< this worker's, if there is a log
-  epoch::LimboList<Record*> versions;      ///< by epoch of the TID that superseded them (snapshot reclamation)
-  epoch::LimboList<AbsentRecord> absents;  ///< by epoch of the deletion (snapshot reclamation)
-  epoch::LimboList<AbsentRecord> unborn;   ///< placeholders of aborted inserts (tree reclamation)
-  epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
-  NodeTimes::Words& node_times;            ///< for protocols that need it; this worker's
-  Misses::Line* misses = nullptr;          ///< used in their place by a worker that reaches other nodes; its own line
-  TidWord last_tid = 0;                    ///< greatest TID this worker committed (I1)
-  std::unique_ptr<htm::Region> region;     ///< where commits are tried first, if there is HTM
-  std::vector<TidWord> planned_words;      ///< of the commit in a region: the TID words of what it will overwrite
+  log::Ring* ring = nullptr;                 ///< this worker's, if there is a log
+  epoch::LimboList<Record*> versions;        ///< by epoch of the TID that superseded them (snapshot reclamation)
+  epoch::LimboList<AbsentRecord> absents;    ///< by epoch of the deletion (snapshot reclamation)
+  epoch::LimboList<AbsentRecord> unborn;     ///< placeholders of aborted inserts (tree reclamation)
+  epoch::LimboList<Record*> unhooked;        ///< by tree reclamation epoch
+  NodeTimes::Words& node_times;              ///< for protocols that need it; this worker's
+  Misses::Line* misses = nullptr;            ///< used in their place by a worker that reaches other nodes; its own line
+  TidWord last_tid = 0;                      ///< greatest TID this worker committed (I1)
+  std::unique_ptr<htm::Region> region;       ///< where commits are tried first, if there is HTM
+  std::unique_ptr<htm::OpenRegion> section;  ///< in its place if the protocol runs whole transactions in regions
+  const AccessSet* in_section = nullptr;     ///< whose transaction runs in `section` now
+  std::vector<TidWord> planned_words;        ///< of the commit in a region: the TID words of what it will overwrite
 
   // Written by this worker with plain relaxed stores; statistics readers take a relaxed look.
   std::atomic<std::uint64_t> versions_created{0};

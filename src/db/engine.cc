@@ -49,6 +49,13 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
   try_frugally = false;
   auto htm = htm::Support::open(options.htm, options.htm_simulation);
   if (!htm.ok()) return htm.status();
+  if ((*htm)->backend() == htm::Backend::kOff && runs_in_regions(options)) {
+    return Status(StatusCode::kUnavailable,
+                  fmt::format("Options::protocol is '{}', which runs transactions in HTM regions, but Options::htm is "
+                              "kAuto and no region commits on this processor: it has no Intel TSX, or firmware or the "
+                              "kernel (tsx=off) disabled it",
+                              options.protocol));
+  }
   std::unique_ptr<Storage> storage;
   if (!options.directory.empty()) {
     auto opened = Storage::open(options, files, part);
@@ -96,7 +103,8 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                .control = control}),
       version_ends_(options.tictoc_history ? std::make_unique<cc::tictoc::VersionEnds>() : nullptr),
       shared_{.settings = {.protocol = cc::Protocols::number_of(options.protocol).value(),
-                           .timed = cc::abilities_of(cc::Protocols::number_of(options.protocol).value()).stamps_reads,
+                           .timed = stamps_reads(options),
+                           .in_regions = runs_in_regions(options),
                            .snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,

@@ -35,6 +35,8 @@ Status check_protocol(const Options& options) {
   }
   if (options.htm != Htm::kOff && !cc::abilities_of(*number).commits_in_region)
     return refuse("which does not commit in HTM regions: leave Options::htm off");
+  if (options.htm == Htm::kOff && cc::abilities_of(*number).runs_in_region)
+    return refuse("which runs transactions in HTM regions: Options::htm must be kAuto, kRtm or kSim");
   if (options.tid_source == TidSource::kGlobal && !cc::abilities_of(*number).in_real_time)
     return refuse("which computes its TIDs from what a transaction has read: Options::tid_source cannot be kGlobal");
   return {};
@@ -101,6 +103,7 @@ std::vector<std::string> shared_protocol_names() {
   return names;
 }
 bool reaches_shared_tables(const Options& options) { return abilities_of(options).reaches_shared; }
+bool runs_in_regions(const Options& options) { return abilities_of(options).runs_in_region; }
 bool stamps_reads(const Options& options) { return abilities_of(options).stamps_reads; }
 
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options) {

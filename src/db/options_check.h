@@ -22,6 +22,8 @@ std::vector<std::string> protocol_names();
 bool reaches_shared_tables(const Options& options);
 /// Returns the names of the protocols whose databases can.
 std::vector<std::string> shared_protocol_names();
+/// Returns whether the protocol runs whole transactions in HTM regions (DrTM), so that a database needs HTM.
+bool runs_in_regions(const Options& options);
 /// Returns whether the protocol computes times from what is read (TicToc). If so, a transaction is serial behind those that were released when it
 /// began, but not always behind those that had only committed.
 bool stamps_reads(const Options& options);

@@ -23,7 +23,7 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
 }
 
 inline void Context::release(bool over) {
-  if (cc::AccessSet& access = execution_.local().sets(); !access.held.records.empty()) [[unlikely]]
+  if (cc::AccessSet& access = execution_.local().sets(); access.held.any) [[unlikely]]
     cc::let_go(access, worker_.state());
   execution_.local().clear();
   RemoteAccess* const remote = execution_.remote();

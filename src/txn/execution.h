@@ -23,7 +23,10 @@ class Execution {
   Execution(WorkerCore& worker, Life& life) : life_(life), local_(worker, life) {}
 
   /// How transactions reach other nodes; nullptr: there are none. While none is open.
-  void set_remote(std::unique_ptr<RemoteAccess> remote) { remote_ = std::move(remote); }
+  void set_remote(std::unique_ptr<RemoteAccess> remote) {
+    remote_ = std::move(remote);
+    local_.sets().running.elsewhere = remote_ == nullptr ? nullptr : &remote_->part();
+  }
   RemoteAccess* remote() { return remote_.get(); }
   LocalAccess& local() { return local_; }
   /// Whether the transaction has touched another node.

@@ -39,6 +39,8 @@ class LocalAccess {
   /// Reads a batch together, so that cache misses overlap. Returns kOk, or how the transaction ended meanwhile.
   Outcome get_together(const LocalGets& gets);
   void prefetch(TableCore& table, std::string_view key);
+  /// Tells a protocol that cares about it that the transaction will touch this key's record.
+  void declare(TableCore& table, std::string_view key);
   Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule);
   /// Scans the table, or the index of it if there is one.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);

@@ -107,6 +107,14 @@ bool LocalAccess::reads_hold(record::TidWord stamp) const {
 }
 record::TidWord LocalAccess::stamp_of_reads() const { return cc::stamp_of_reads(access_, worker_.state()); }
 
+void LocalAccess::declare(TableCore& table, std::string_view key) {
+  if (!worker_.shared().settings.in_regions) return;
+  const cc::Lookup at = table.index().find(key);
+  if (at.value == 0) return;
+  Record* const record = lookups_.place(table.index(), key) = record::record_of(at.value);
+  cc::note_declared(*record, access_, worker_.state());
+}
+
 void LocalAccess::prefetch(TableCore& table, std::string_view key) {
   // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.
   const cc::Lookup at = table.index().find(key);

@@ -54,7 +54,11 @@ Outcome Execution::declare(std::span<const Declared> keys) {
   base::Batch<DeclaredKey> elsewhere(local_.arena(), keys.size());
   for (const Declared& declared : keys) {
     const Home home = home_elsewhere(*declared.table.core(), declared.key);
-    if (home) elsewhere.push_back({{declared.table.core(), *home, declared.key}, declared.write});
+    if (home) {
+      elsewhere.push_back({{declared.table.core(), *home, declared.key}, declared.write});
+    } else {
+      local_.declare(*declared.table.core(), declared.key);
+    }
   }
   if (elsewhere.empty()) return Outcome::kOk;
   if (remote_ == nullptr) return Outcome::kUnknownTable;

@@ -16,7 +16,12 @@ WorkerCore::WorkerCore(std::uint32_t id, cc::Shared& shared)
       slots_(shared.epochs),
       lending_(state_, slots_),
       random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {
-  if (shared.htm != nullptr) state_.region = std::make_unique<htm::Region>(*shared.htm, id, shared.waiter);
+  if (shared.htm == nullptr) return;
+  if (shared.settings.in_regions) {
+    state_.section = std::make_unique<htm::OpenRegion>(*shared.htm, id, shared.waiter);
+  } else {
+    state_.region = std::make_unique<htm::Region>(*shared.htm, id, shared.waiter);
+  }
 }
 
 WorkerCore::~WorkerCore() { abort_all(); }

@@ -26,6 +26,7 @@ class NextProtocol final : public testing::EmptyTestEventListener {
     protocols_in_turn.push_back({.name = std::string(cc::Protocols::kNames[i]),
                                  .reaches_shared = abilities.reaches_shared,
                                  .commits_in_region = abilities.commits_in_region,
+                                 .runs_in_region = abilities.runs_in_region,
                                  .locks_reads = abilities.locks_reads,
                                  .has_leases = !abilities.stamps_reads,
                                  .in_real_time = abilities.in_real_time});

@@ -14,6 +14,7 @@ struct TestedProtocol {
   std::string name;
   bool reaches_shared = true;
   bool commits_in_region = true;
+  bool runs_in_region = false;
   bool locks_reads = false;
   bool has_leases = true;    ///< what is declared to be read at another node is leased
   bool in_real_time = true;  ///< within an epoch, too: who begins when another has committed is serial behind it
@@ -56,11 +57,20 @@ class WithLeases : DefaultProtocolUnless {
  public:
   WithLeases() : DefaultProtocolUnless(asked_protocol.has_leases) {}
 };
+/// Also of what steps transactions past one another, which ends a simulated region sooner than it ends an optimistic transaction.
+class WithLeasesAlone : DefaultProtocolUnless {
+ public:
+  WithLeasesAlone() : DefaultProtocolUnless(asked_protocol.has_leases && !asked_protocol.runs_in_region) {}
+};
 class WithRegions : DefaultProtocolUnless {
  public:
-  WithRegions() : DefaultProtocolUnless(asked_protocol.commits_in_region) {}
+  WithRegions() : DefaultProtocolUnless(asked_protocol.commits_in_region && !asked_protocol.runs_in_region) {}
 };
 
-inline void set_protocol(Options& options) { options.protocol = asked_protocol.name; }
+/// A protocol that needs HTM gets the simulated one.
+inline void set_protocol(Options& options) {
+  options.protocol = asked_protocol.name;
+  if (asked_protocol.runs_in_region) options.htm = Htm::kSim;
+}
 
 }  // namespace granary::tests

@@ -35,6 +35,10 @@ class RemotePart {
 
   /// All writes, for the log. Valid until the transaction ends.
   virtual std::span<const RemoteWrite> writes() = 0;
+  /// Makes ready for a commit that may not wait (drtm/): behind declare() and before anything is written. Epochs are agreed on, at least `here`, and
+  /// old versions kept of what is x-locked. False, if something was touched that is not held, or an owner does not answer. A transaction that
+  /// has touched no other node is ready.
+  virtual bool make_ready(epoch::Epoch here) = 0;
   /// Step 1: x-locks every record to write, named in the lock-ahead record before, and reads E of every participant, after its
   /// locks (I7).
   virtual AbortReason lock() = 0;

@@ -11,6 +11,7 @@
 #include "src/cc/access_set.h"
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
+#include "src/cc/region/checks_in.h"
 #include "src/cc/region/verdicts.h"
 #include "src/cc/worker_state.h"
 
@@ -100,9 +101,8 @@ class Region {
   /// All of the commit that others can see.
   template <typename Memory>
   Verdict body(Memory& memory, Decision& decision) {
-    if (memory.load(worker_.shared.epochs.word()) != record::epoch_of(tid_) && !base::injected("region-ignores-epoch"))
-      return Verdict::give_up(kPlanOutdated);
-    if (!leases_valid(memory)) return Verdict::give_up(kLeaseOver);
+    if (!is_epoch_in(memory, worker_, record::epoch_of(tid_))) return Verdict::give_up(kPlanOutdated);
+    if (!leases_valid_in(memory, worker_, held_)) return Verdict::give_up(kLeaseOver);
     if (const Verdict reads = check_reads(memory); !reads.is_done()) return reads;
     for (std::size_t i = 0; i < writes().size(); ++i) {
       const Verdict unchanged = P::check_planned_in(memory, writes()[i], words()[i], worker_);
@@ -124,19 +124,7 @@ class Region {
       if (const Verdict unchanged = P::check_read_in(memory, read); !unchanged.is_done()) [[unlikely]]
         return unchanged;
     }
-    for (const NodeSet<Place>::Seen& seen : access_.nodes) {
-      if (base::injected("skip-node-validation")) break;
-      if (!seen.place.unchanged_in(memory, seen.version)) return Verdict::give_up(kNodeChanged);
-    }
-    return Verdict::done();
-  }
-
-  /// I9: what was read elsewhere under leases is unchanged as long as these are valid, so they must be at the region's end. It
-  /// subscribes to the softtime, and lasts far shorter than the clock's error.
-  template <typename Memory>
-  bool leases_valid(Memory& memory) const {
-    const base::SoftTime* const time = worker_.shared.time;
-    return held_.end_us == kHeldForever.end_us || (time != nullptr && time->read_in(memory).valid(held_));
+    return check_nodes_in(memory, access_);
   }
 
   AccessSet& access_;

@@ -1,5 +1,5 @@
 #pragma once
-// Why the body of a commit in an HTM region says no.
+// Why the body of a commit or a transaction in an HTM region says no.
 
 #include <cstdint>
 
@@ -9,7 +9,16 @@
 
 namespace granary::cc {
 
-enum Refusal : std::uint8_t { kPlanOutdated, kWriteLocked, kReadChanged, kReadLocked, kNodeChanged, kLeaseOver };
+enum Refusal : std::uint8_t {
+  kPlanOutdated,
+  kWriteLocked,
+  kReadChanged,
+  kReadLocked,
+  kNodeChanged,
+  kLeaseOver,
+  kBeyondRegion,
+  kHeldElsewhere
+};
 
 /// The reason to abort, if a region has seen one that waiting does not mend; kNone: to be done with locks.
 inline AbortReason reason_of(const htm::Ending& ending) {

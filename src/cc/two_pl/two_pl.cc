@@ -43,7 +43,10 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLoc
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     std::uint64_t word = 0;
     const Attempt attempt = try_lock(record, wanted, held.owner, word);
-    if (attempt == Attempt::kTaken) held.records.push_back(&record);
+    if (attempt == Attempt::kTaken) {
+      held.records.push_back(&record);
+      held.any = true;
+    }
     if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
     if (attempt == Attempt::kChanged) continue;
     // A record that has left its index, or has been replaced, is nobody's to lock; its reader looks the key up again.

@@ -48,6 +48,7 @@ struct Access {
   record::StateWord replaced = record::kFree;  ///< what it has taken the place of
   record::TidWord locked_tid = 0;              ///< of the version to overwrite
   record::TidWord locked_rts = 0;              ///< under TicToc: until when that may be known to be valid
+  epoch::Epoch kept_in = 0;                    ///< the snapshot period for which the owner has kept that version
   void* release_room = nullptr;                ///< registered, for giving the lock back
 
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }

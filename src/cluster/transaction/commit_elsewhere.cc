@@ -40,6 +40,22 @@ void CommitElsewhere::end() {
   misses_known_ = false;
 }
 
+bool CommitElsewhere::make_ready(epoch::Epoch here) {
+  if (footprint_.participants.empty()) return true;
+  const AccessTable& accesses = footprint_.accesses;
+  // Also what was declared, where a lease was about to end: it is validated as if it had not been.
+  const auto is_loose = [](const Access& access) {
+    const bool to_hold = access.hold != Access::Hold::kNone && access.seen == Access::Seen::kRecord;
+    return !access.held() && (access.written || (to_hold && !access.leased()));
+  };
+  if (!checks_.none() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
+  epoch::Epoch agreed = 0;
+  if (agree(here, 0, agreed) != AbortReason::kNone) return false;
+  validated_.reset();
+  return keep_versions(agreed, footprint_.all([](const Access& access) { return access.held(); })) ==
+         AbortReason::kNone;
+}
+
 // --- Step 1 ---
 
 AbortReason CommitElsewhere::lock() {
@@ -195,13 +211,17 @@ record::TidWord CommitElsewhere::greatest_tid() const {
 // --- Step 3 ---
 
 AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) {
+  return keep_versions(epoch, footprint_.all([](const Access& access) { return access.held() && access.written; }));
+}
+
+AbortReason CommitElsewhere::keep_versions(epoch::Epoch epoch, std::span<Access* const> overwritten) {
   const cc::WorkerState& worker = footprint_.reach().worker;
   const epoch::Epoch period = worker.shared.epochs.snap(epoch);
-  const Batch<Access*> overwritten = footprint_.all([&](const Access& access) {
-    return access.held() && access.written && cc::snapshots_may_need(worker, access.locked_tid, period);
-  });
+  Batch<Access*> asked = footprint_.trips.batch<Access*>(overwritten.size());
   messages::Questions<messages::KeepVersion>& questions = footprint_.trips.questions<messages::KeepVersion>();
-  for (const Access* const access : overwritten) {
+  for (Access* const access : overwritten) {
+    if (access->kept_in == period || !cc::snapshots_may_need(worker, access->locked_tid, period)) continue;
+    asked.push_back(access);
     questions.add(access->key.home,
                   {.table = access->key.table->id(), .key = access->key.key, .holder = access->lock, .epoch = epoch});
   }
@@ -210,6 +230,7 @@ AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) {
     const AbortReason reason = why(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     if (!questions[i].answer().held) return AbortReason::kRecordReplaced;
+    asked[i]->kept_in = period;
   }
   return AbortReason::kNone;
 }

@@ -22,6 +22,7 @@ class CommitElsewhere final : public cc::RemotePart {
         checks_(footprint) {}
 
   std::span<const cc::RemoteWrite> writes() override;
+  bool make_ready(epoch::Epoch here) override;
   AbortReason lock() override;
   AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) override;
   AbortReason validate(record::TidWord stamp) override;
@@ -38,6 +39,8 @@ class CommitElsewhere final : public cc::RemotePart {
   void end();
 
  private:
+  /// Has the owners keep old versions, where a snapshot needs them, of what will be overwritten in this epoch.
+  AbortReason keep_versions(epoch::Epoch epoch, std::span<Access* const> overwritten);
   AbortReason place_writes();
   AbortReason make_places(std::span<Access* const> accesses);
   AbortReason lock_all();

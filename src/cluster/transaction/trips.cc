@@ -1,9 +1,12 @@
 #include "src/cluster/transaction/trips.h"
 
+#include "src/cc/drtm/drtm.h"
+
 namespace granary::cluster {
 
 void Trips::run(Phase phase, std::span<Step* const> steps) {
   if (steps.empty()) return;
+  cc::drtm::leave_region(reach_.worker);
   const rdma::fiber::Traffic before = rounds_.traffic();
   rounds_.run(steps);
   const rdma::fiber::Traffic& after = rounds_.traffic();
@@ -23,6 +26,7 @@ void Trips::run(Phase phase, std::span<AccessStep* const> steps) {
 
 void Trips::ask(std::span<messages::Question* const> questions) {
   if (questions.empty()) return;
+  cc::drtm::leave_region(reach_.worker);
   cc::bump(reach_.counters.messages, std::uint64_t{questions.size()});
   reach_.messenger.ask(questions);
 }

@@ -7,7 +7,7 @@
 namespace granary::cluster::test {
 namespace {
 
-class DeclaredAnomalies : tests::WithLeases, public AcrossAnomalies {
+class DeclaredAnomalies : tests::WithLeasesAlone, public AcrossAnomalies {
  protected:
   struct Way {
     bool one_declares, two_declares;

@@ -1,0 +1,149 @@
+#pragma once
+// This node as a participant of a commit, at the end of the HTM region in which the whole transaction has run. Its reads were the region's,
+// so they need no validation. What is asked here is what the region has not looked at yet: E, the leaves, the leases, and the records
+// that are only written.
+
+#include <vector>
+
+#include "src/base/check.h"
+#include "src/base/test_hooks.h"
+#include "src/cc/access_set.h"
+#include "src/cc/here/here.h"
+#include "src/cc/participant.h"
+#include "src/cc/protocol.h"
+#include "src/cc/region/checks_in.h"
+#include "src/cc/region/verdicts.h"
+#include "src/cc/silo/install_in_region.h"
+#include "src/cc/worker_state.h"
+
+namespace granary::cc::drtm {
+
+template <Protocol P, bool Writes>
+class InSection {
+ public:
+  static constexpr bool kWrites = Writes;
+  static constexpr bool kStampsFirst = P::kStampsFirst;
+  static constexpr CommitPoints points(bool across) {
+    CommitPoints points = Here<P>::points(across);
+    points.locked = {};
+    return points;
+  }
+
+  /// `held`: as for Region. Precondition: the transaction is in the worker's region.
+  InSection(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
+      : access_(access),
+        worker_(worker),
+        held_(held) {}
+
+  static constexpr AbortReason lock() { return AbortReason::kNone; }
+  /// A transaction that only reads ends here: its region's end is the moment at which all its reads hold.
+  AbortReason validate(epoch::Epoch epoch) {
+    if (!part([&](auto& memory) { return check_in(memory, epoch); })) return AbortReason::kReadChanged;
+    if constexpr (!Writes) return close();
+    return AbortReason::kNone;
+  }
+  AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
+    words().resize(writes().size());
+    if (!part([&](auto& memory) { return look_at_writes_in(memory); })) return AbortReason::kWriteLocked;
+    tid_ = P::stamp(access_, worker_, epoch, elsewhere);
+    return tid_ == 0 ? P::no_stamp(epoch) : AbortReason::kNone;
+  }
+  TidWord stamped() const { return tid_; }
+  TidWord tid() const { return tid_; }
+  AbortReason prepare(epoch::Epoch epoch) {
+    const epoch::Epoch period = worker_.shared.epochs.snap(epoch);
+    const htm::OwnStores own(&region());
+    for (std::size_t i = 0; i < writes().size(); ++i) {
+      ++prepared_;
+      if (P::prepare_in_place(writes()[i], worker_, period, words()[i])) continue;
+      region().abort(htm::Verdict::give_up(kBeyondRegion));
+      return AbortReason::kWriteLocked;
+    }
+    return AbortReason::kNone;
+  }
+  AbortReason install(Decision& decision) {
+    base::debug_invariant("I15", [&] { return words().size() == writes().size(); });
+    const bool stored = part([&](auto& memory) { return store_in(memory, decision); });
+    if (const AbortReason no = stored ? close() : AbortReason::kReadChanged; failed(no)) {
+      decision.take_back();
+      return no;
+    }
+    decision.published();
+    reach(points(decision.across_nodes()).logged);  // the region's end was both
+    for (std::size_t i = 0; i < writes().size(); ++i) P::installed_in_region(writes()[i], worker_, words()[i], tid_);
+    reach(points(decision.across_nodes()).installed);
+    return AbortReason::kNone;
+  }
+  void release() {
+    for (std::size_t i = 0; i < prepared_; ++i) P::unprepare(writes()[i], worker_);
+  }
+
+ private:
+  using Verdict = htm::Verdict;
+
+  htm::OpenRegion& region() { return *worker_.section; }
+  std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
+  std::vector<TidWord>& words() { return worker_.planned_words; }
+
+  /// Once the region has aborted (simulated only) nothing more is done in it.
+  template <typename Part>
+  bool part(Part&& part) {
+    return region().is_open() && region().part(part);
+  }
+  AbortReason close() {
+    if (!region().close()) return AbortReason::kReadChanged;
+    worker_.in_section = nullptr;
+    return AbortReason::kNone;
+  }
+
+  // --- inside the region; I6: loads and stores, nothing else ---
+
+  template <typename Memory>
+  Verdict check_in(Memory& memory, epoch::Epoch epoch) {
+    if (!is_epoch_in(memory, worker_, epoch)) return Verdict::retry(kPlanOutdated);
+    // Whoever writes looks at the leases as late as it can, as the region then conflicts with the thread that sets the time.
+    if (!Writes && !leases_hold(memory)) return Verdict::give_up(kLeaseOver);
+    // A placeholder that this transaction has put there was not read: it relies on nobody else having given it a version.
+    for (const ReadEntry& read : access_.reads) {
+      if (read.tid != record::kUnborn) continue;
+      if (const Verdict unborn = P::check_read_in(memory, read); !unborn.is_done()) return unborn;
+    }
+    return check_nodes_in(memory, access_);
+  }
+  template <typename Memory>
+  bool leases_hold(Memory& memory) const {
+    return leases_valid_in(memory, worker_, held_) || base::injected("drtm-skips-lease-check");
+  }
+  template <typename Memory>
+  Verdict look_at_writes_in(Memory& memory) {
+    for (std::size_t i = 0; i < writes().size(); ++i) {
+      const WriteEntry& write = writes()[i];
+      const TidWord word = memory.load(&write.record->tid_word);
+      if (!record::is_latest(word)) return Verdict::give_up(kBeyondRegion);
+      if (!silo::free_for_owner_in(memory, write.record, worker_.shared.time)) return Verdict::retry(kHeldElsewhere);
+      if (record::is_locked(word) && !base::injected("drtm-ignores-lock-bit")) return Verdict::retry(kWriteLocked);
+      words()[i] = record::unlocked(word);
+      if (const Verdict free = P::check_planned_in(memory, write, words()[i], worker_); !free.is_done()) return free;
+    }
+    return Verdict::done();
+  }
+  /// All of the commit that others can see. The log first (I8): other processes may see these stores one by one, should this one die
+  /// meanwhile.
+  template <typename Memory>
+  Verdict store_in(Memory& memory, Decision& decision) {
+    if (!leases_hold(memory)) return Verdict::give_up(kLeaseOver);
+    if (base::injected("wait-in-region")) worker_.waiter->pause(0);
+    decision.publish_in(memory);
+    for (std::size_t i = 0; i < writes().size(); ++i) P::install_in(memory, writes()[i], words()[i], tid_);
+    base::debug_invariant("I15", [&] { return memory.load(worker_.shared.epochs.word()) == record::epoch_of(tid_); });
+    return Verdict::done();
+  }
+
+  AccessSet& access_;
+  WorkerState& worker_;
+  const base::LeaseEnd held_;
+  TidWord tid_ = 0;
+  std::size_t prepared_ = 0;  // writes
+};
+
+}  // namespace granary::cc::drtm

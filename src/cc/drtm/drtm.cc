@@ -1,0 +1,203 @@
+#include "src/cc/drtm/drtm.h"
+
+#include <algorithm>
+
+#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/held_records.h"
+#include "src/cc/participant.h"
+#include "src/cc/region/verdicts.h"
+
+namespace granary::cc::drtm {
+namespace {
+
+using htm::Verdict;
+using record::ReadState;
+using record::StableRead;
+using Way = Running::Way;
+
+/// Copies the record's latest version if there is room, as it is in the region's moment. A lock bit or an x-lock says that somebody is about
+/// to change it. A lease of another node's does not.
+template <typename Memory>
+Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies,
+                StableRead& seen) {
+  if (silo::x_locked_in(memory, &record) && !base::injected("drtm-ignores-x-lock")) return Verdict::retry(kReadLocked);
+  const auto load = [&memory](const std::uint64_t& word) {
+    return base::injected("drtm-reads-unwatched") ? base::load_word(&word) : memory.load(&word);
+  };
+  const TidWord word = load(record.tid_word);
+  if (record::is_locked(word) && !base::injected("drtm-ignores-lock-bit")) return Verdict::retry(kReadLocked);
+  seen.tid = record::unlocked(word);
+  if (!record::is_latest(word)) {
+    seen.state = ReadState::kReplaced;
+  } else if (record::is_absent(word)) {
+    seen.state = ReadState::kMissing;
+  } else {
+    seen.size = static_cast<std::uint32_t>(load(record.size_word) & record::kSizeMask);
+    const bool fits = !copies || seen.size <= buffer.size();
+    if (copies && fits && base::injected("drtm-reads-unwatched")) {
+      base::copy_from_shared(buffer.data(), record::value_words(record, key_bytes), seen.size);
+    } else if (copies && fits) {
+      memory.copy(buffer.data(), record::value_words(record, key_bytes), seen.size);
+    }
+    seen.state = fits ? ReadState::kValue : ReadState::kTooSmall;
+  }
+  return Verdict::done();
+}
+
+/// The same of a record whose lock bit the transaction has: nobody else changes it. Another node may x-lock it, but finds the bit then.
+StableRead read_held(const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies) {
+  const TidWord word = record.tid();
+  if (record::is_absent(word)) return {word, ReadState::kMissing};
+  const auto size = static_cast<std::uint32_t>(record.size());
+  if (copies && size > buffer.size()) return {word, ReadState::kTooSmall, size};
+  if (copies) base::copy_from_shared(buffer.data(), record::value_words(record, key_bytes), size);
+  return {word, ReadState::kValue, size};
+}
+
+bool holds(const AccessSet& access, const Record& record) {
+  const std::vector<Record*>& held = access.running.held;
+  return !held.empty() && std::binary_search(held.begin(), held.end(), &record);
+}
+
+/// The fallback handler's START. Claims what was declared, in the order of addresses, so that waits never form a cycle. A record that was
+/// replaced is left to the commit. Of a failure none is left.
+bool hold_declared(AccessSet& access, WorkerState& worker) {
+  std::vector<Record*>& declared = access.running.declared;
+  std::vector<Record*>& held = access.running.held;
+  std::sort(declared.begin(), declared.end());
+  declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
+  for (Record* const record : declared) {
+    const AbortReason reason = silo::Silo::claim(*record, worker, access);
+    if (!failed(reason)) {
+      held.push_back(record);
+    } else if (reason != AbortReason::kRecordReplaced) {
+      for (Record* const taken : held) silo::Silo::give_back(*taken);
+      held.clear();
+      access.running.why = reason;
+      return false;
+    }
+  }
+  return true;
+}
+
+void go_on_with_locks(AccessSet& access, WorkerState& worker) {
+  access.running.way = hold_declared(access, worker) ? Way::kLocks : Way::kAgain;
+}
+
+/// No region may wait for room in the log, and nobody knows yet how much will be written.
+bool has_log_room(const WorkerState& worker) {
+  return worker.ring == nullptr || worker.ring->has_room(worker.ring->capacity() / 4);
+}
+
+/// Another transaction of the worker, one of its fibers', may be in the region.
+bool may_open(const AccessSet& access, const WorkerState& worker) {
+  if (worker.section == nullptr || worker.in_section != nullptr) return false;
+  RemotePart* const elsewhere = access.running.elsewhere;
+  return has_log_room(worker) && (elsewhere == nullptr || elsewhere->make_ready(worker.shared.epochs.current()));
+}
+
+/// What the caller learns if the transaction is to be run again.
+AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const WorkerState& worker) {
+  if (lost.cause != htm::Cause::kExplicit) return AbortReason::kReadChanged;
+  switch (lost.verdict.code()) {
+    case kReadLocked: return AbortReason::kReadLocked;
+    case kWriteLocked: return AbortReason::kWriteLocked;
+    case kHeldElsewhere:
+      for (const WriteEntry& write : access.writes.entries()) {
+        const AbortReason why = why_busy(write.record, worker, AbortReason::kRemotelyLocked);
+        if (why != AbortReason::kRemotelyLocked) return why;
+      }
+      return AbortReason::kRemotelyLocked;
+    default: return AbortReason::kReadChanged;
+  }
+}
+
+/// In a simulation, the region has aborted, and everything that was read in it is in the read set.
+void resolve_loss(AccessSet& access, WorkerState& worker) {
+  worker.in_section = nullptr;
+  htm::OpenRegion& region = *worker.section;
+  const htm::Attempt& lost = region.lost();
+  const AbortReason reason = reason_of({.cause = lost.cause, .verdict = lost.verdict});
+  const bool met_others = lost.cause == htm::Cause::kConflict || lost.cause == htm::Cause::kExplicit;
+  if (failed(reason) || (met_others && region.worth_retrying())) {
+    access.running.way = Way::kAgain;
+    access.running.why = failed(reason) ? reason : why_again(lost, access, worker);
+    return;
+  }
+  region.give_up();
+  go_on_with_locks(access, worker);
+}
+
+StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies, WorkerState& worker,
+                AccessSet& access) {
+  StableRead seen;
+  const auto part = [&](auto& memory) { return read_in(memory, record, key_bytes, buffer, copies, seen); };
+  if (DrTm::enter(access, worker)) {
+    if (worker.section->part(part)) return seen;
+    resolve_loss(access, worker);
+  }
+  if (access.running.way == Way::kAgain) return {};
+  if (holds(access, record)) return read_held(record, key_bytes, buffer, copies);
+  return copies ? record::read_record(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter)
+                : record::read_record_tid(record, *worker.waiter);
+}
+
+}  // namespace
+
+StableRead DrTm::read(const Record& record, std::size_t key_bytes, std::span<char> buffer, WorkerState& worker,
+                      AccessSet& access, TidWord& /*rts*/) {
+  return drtm::read(record, key_bytes, buffer, /*copies=*/true, worker, access);
+}
+StableRead DrTm::look(const Record& record, WorkerState& worker, AccessSet& access, TidWord& /*rts*/) {
+  return drtm::read(record, 0, {}, /*copies=*/false, worker, access);
+}
+
+AbortReason DrTm::claim(Record& record, const WorkerState& worker, AccessSet& access) {
+  std::vector<Record*>& held = access.running.held;
+  const auto at = std::lower_bound(held.begin(), held.end(), &record);
+  if (at == held.end() || *at != &record) return Silo::claim(record, worker, access);
+  held.erase(at);
+  return AbortReason::kNone;
+}
+
+void DrTm::declare(Record& record, AccessSet& access) {
+  access.running.declared.push_back(&record);
+  access.held.any = true;
+}
+
+bool DrTm::enter(AccessSet& access, WorkerState& worker) {
+  Running& running = access.running;
+  if (running.way == Way::kUnknown) {
+    access.held.any = true;
+    if (!may_open(access, worker)) {
+      if (worker.section != nullptr) worker.section->count_fallback();
+      go_on_with_locks(access, worker);
+    } else if (!worker.section->open()) {
+      go_on_with_locks(access, worker);
+    } else {
+      running.way = Way::kRegion;
+      worker.in_section = &access;
+    }
+  }
+  if (running.way != Way::kRegion) return false;
+  if (worker.section->is_open()) return true;
+  resolve_loss(access, worker);  // behind leave_region()
+  return false;
+}
+
+void DrTm::end(AccessSet& access, WorkerState& worker) {
+  if (worker.in_section == &access) {
+    worker.section->cancel();
+    worker.in_section = nullptr;
+  }
+  for (Record* const record : access.running.held) give_back(*record);
+  access.running.held.clear();
+  access.running.declared.clear();
+  access.running.way = Way::kUnknown;
+}
+
+void leave_region(WorkerState& worker) {
+  if (worker.section != nullptr && worker.section->is_open()) worker.section->abort(Verdict::give_up(kBeyondRegion));
+}
+
+}  // namespace granary::cc::drtm

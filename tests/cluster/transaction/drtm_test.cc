@@ -1,0 +1,140 @@
+// DrTM across nodes: what is declared elsewhere is held and fetched before the region, which then needs no other node; leases hold until its
+// end; and locks of either kind end it. That histories are serializable is for history_test.cc to show.
+
+#include <gtest/gtest.h>
+
+#include "tests/cluster/transaction/region_world.h"
+
+namespace granary::cluster::test {
+namespace {
+
+using Outcome = granary::Outcome;
+
+class DrTmAcrossNodes : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+    world_.emplace(Htm::kSim, "", "drtm");
+    regions_ = world_->regions();
+    fallbacks_ = world_->fallbacks();
+  }
+  std::uint64_t regions() { return world_->regions() - regions_; }
+  std::uint64_t fallbacks() { return world_->fallbacks() - fallbacks_; }
+  std::string get(Transaction& t, std::string_view key, std::size_t node = 0) { return world_->get(t, key, node); }
+
+  std::optional<RegionWorld> world_;
+  std::uint64_t regions_ = 0, fallbacks_ = 0;
+};
+
+TEST_F(DrTmAcrossNodes, WhatIsDeclaredIsFetchedBeforeTheRegion) {
+  Transaction t = world_->begin(0);
+  world_->declare(t, "1x", true);
+  world_->declare(t, "1y", false);
+  EXPECT_EQ(get(t, "0y") + get(t, "1x") + get(t, "1y"), "oldoldold");
+  world_->put_from_0(t, "0x");
+  world_->put_from_0(t, "1x");
+  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(regions(), 1u);
+  EXPECT_EQ(fallbacks(), 0u);
+  EXPECT_EQ(world_->at("0x") + world_->at("1x") + world_->at("1y"), "newnewold");
+}
+
+TEST_F(DrTmAcrossNodes, WhatWasOnlyReadIsInARegionToo) {
+  Transaction t = world_->begin(0);
+  world_->declare(t, "1y", false);
+  EXPECT_EQ(get(t, "0y") + get(t, "1y"), "oldold");
+  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(regions(), 1u);
+}
+
+TEST_F(DrTmAcrossNodes, WhatIsOnlyWrittenNeedsNoDeclaration) {
+  Transaction t = world_->begin(0);
+  world_->put_from_0(t, "0x");
+  world_->put_from_0(t, "1x");
+  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(regions(), 1u);
+  EXPECT_EQ(world_->at("0x") + world_->at("1x"), "newnew");
+}
+
+TEST_F(DrTmAcrossNodes, WhatWasNotDeclaredEndsTheRegionAndTakesLocks) {
+  Transaction t = world_->begin(0);
+  EXPECT_EQ(get(t, "0y") + get(t, "1x"), "oldold");
+  world_->put_from_0(t, "0x");
+  world_->put_from_0(t, "1x");
+  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(regions(), 0u);
+  EXPECT_EQ(fallbacks(), 1u);
+  EXPECT_EQ(world_->at("0x") + world_->at("1x"), "newnew");
+}
+
+TEST_F(DrTmAcrossNodes, OldVersionsAreKeptBeforeTheRegion) {
+  world_->cluster().pass_epochs(9);
+  const std::uint64_t before = world_->regions();
+  Snapshot snapshot = world_->cluster().node(0).worker(1).snapshot();
+  Transaction t = world_->begin(0);
+  world_->declare(t, "1x", true);
+  EXPECT_EQ(get(t, "0y") + get(t, "1x"), "oldold");
+  world_->put_from_0(t, "1x");
+  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(world_->regions(), before + 1);
+  EXPECT_EQ(world_->snapshot_value(snapshot, "1x"), "old");
+}
+
+TEST_F(DrTmAcrossNodes, LeasesAreValidAtTheEndOfAWriter) {
+  world_->at_point("across.prepared", "", [&] { world_->cluster().set_time(kNow + SimCluster::kLeaseIsValid); });
+  Transaction t = world_->begin(0);
+  world_->declare(t, "1x", false);
+  EXPECT_EQ(get(t, "1x") + get(t, "0y"), "oldold");
+  world_->put_from_0(t, "0x");
+  EXPECT_EQ(t.commit().reason, AbortReason::kLeaseExpired);
+  EXPECT_EQ(world_->at("0x"), "old");
+}
+
+TEST_F(DrTmAcrossNodes, LeasesAreValidAtTheEndOfAWriterElsewhere) {
+  world_->at_point("across.prepared", "", [&] { world_->cluster().set_time(kNow + SimCluster::kLeaseIsValid); });
+  Transaction t = world_->begin(0);
+  world_->declare(t, "1x", false);
+  world_->declare(t, "1y", true);
+  EXPECT_EQ(get(t, "1x") + get(t, "0y"), "oldold");
+  world_->put_from_0(t, "0x");
+  world_->put_from_0(t, "1y");
+  EXPECT_EQ(t.commit().reason, AbortReason::kLeaseExpired);
+  EXPECT_EQ(world_->at("0x") + world_->at("1y"), "oldold") << "and nothing stays locked";
+}
+
+TEST_F(DrTmAcrossNodes, ALockOfAnotherNodeEndsTheRegionThatHasReadTheRecord) {
+  Transaction t = world_->begin(0), other = world_->begin(1);
+  EXPECT_EQ(get(t, "0x"), "old");
+  world_->put_from_0(t, "0y");
+  EXPECT_EQ(get(other, "1x", 1), "old");
+  world_->declare_at(1, other, "0x", true);
+  EXPECT_FALSE(t.commit().committed());
+  other.abort();
+  EXPECT_EQ(world_->at("0y"), "old");
+}
+
+TEST_F(DrTmAcrossNodes, ARegionDoesNotReadWhatAnotherNodeHasLocked) {
+  Transaction t = world_->begin(0), other = world_->begin(1);
+  world_->declare_at(1, other, "0x", true);
+  EXPECT_EQ(get(t, "0x"), "(none)");
+  EXPECT_NE(t.commit().reason, AbortReason::kNone);
+  other.abort();
+  EXPECT_EQ(world_->at("0x"), "old");
+}
+
+/// A lease keeps writers away, not readers.
+TEST_F(DrTmAcrossNodes, ARegionReadsWhatAnotherNodeHasLeased) {
+  Transaction other = world_->begin(1);
+  world_->declare_at(1, other, "0x", false);
+  Transaction t = world_->begin(0);
+  EXPECT_EQ(get(t, "0x"), "old");
+  EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(regions(), 1u);
+  Transaction writer = world_->begin(0);
+  world_->put_from_0(writer, "0x");
+  EXPECT_EQ(writer.commit().reason, AbortReason::kRemotelyLocked);
+  other.abort();
+}
+
+}  // namespace
+}  // namespace granary::cluster::test

@@ -1,0 +1,243 @@
+// DrTM: a transaction's whole work at this node runs in one HTM region, here a simulated one. What aborts it, and when locks are taken
+// in its place. That histories are serializable is for random_interleaving_test.cc to show.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/test_hooks.h"
+#include "tests/support/at_sync_point.h"
+#include "tests/support/manual_database.h"
+
+namespace granary::tests {
+namespace {
+
+Options drtm_options(const HtmSimulation& simulation = {}) {
+  Options options = manual_options();
+  options.protocol = "drtm";
+  options.htm = Htm::kSim;
+  options.htm_simulation = simulation;
+  return options;
+}
+
+/// Of a value that has a cache line of its own.
+std::string wide(char letter) { return std::string(200, letter); }
+
+class DrTm : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+    open({});
+  }
+  void open(const HtmSimulation& simulation) {
+    db_.reset();
+    db_.emplace(std::size_t{3}, drtm_options(simulation));
+    rows_ = db_->table("rows");
+    for (const char* key : {"x", "y", "z"}) db_->put(rows_, key, wide('a'));
+    before_ = now();
+  }
+  HtmStatistics now() { return (*db_)->statistics().htm; }
+  std::uint64_t commits() { return now().commits - before_.commits; }
+  std::uint64_t fallbacks() { return now().fallbacks - before_.fallbacks; }
+
+  Outcome read(Transaction& t, std::string_view key) {
+    std::string value;
+    return t.get(rows_, key, value);
+  }
+  Outcome write(Transaction& t, std::string_view key, char letter) { return t.put(rows_, key, wide(letter)); }
+  char letter(std::string_view key) { return db_->value(rows_, key).at(0); }
+  bool writes_meanwhile(std::string_view key, char letter) {
+    Transaction t = db_->begin();
+    EXPECT_EQ(write(t, key, letter), Outcome::kOk);
+    return t.commit().committed();
+  }
+
+  std::optional<ManualDatabase> db_;
+  Table rows_;
+  HtmStatistics before_;
+};
+
+TEST_F(DrTm, AWholeTransactionIsOneRegion) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(read(t, "x"), Outcome::kOk);
+  EXPECT_EQ(read(t, "nothing"), Outcome::kNotFound);
+  EXPECT_EQ(write(t, "y", 'b'), Outcome::kOk);
+  EXPECT_EQ(t.insert(rows_, "new", "1"), Outcome::kOk);
+  EXPECT_EQ(t.remove(rows_, "z"), Outcome::kOk);
+  EXPECT_TRUE(t.commit().committed());
+  EXPECT_EQ(commits(), 1u);
+  EXPECT_EQ(fallbacks(), 0u);
+  EXPECT_EQ(letter("y"), 'b');
+  EXPECT_EQ(db_->value(rows_, "new"), "1");
+  EXPECT_EQ(db_->value(rows_, "z"), "(none)");
+}
+
+TEST_F(DrTm, WhoeverChangesWhatWasReadAbortsTheRegion) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(read(t, "x"), Outcome::kOk);
+  EXPECT_TRUE(writes_meanwhile("x", 'b'));
+  EXPECT_EQ(read(t, "y"), Outcome::kAborted) << "it is noticed at once, not at the end";
+  EXPECT_EQ(t.commit().reason, AbortReason::kRecordBusy);
+  EXPECT_EQ(now().conflicts, before_.conflicts + 1);
+}
+
+TEST_F(DrTm, AReaderThatLooksNoMoreNoticesAtTheEnd) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(read(t, "x"), Outcome::kOk);
+  EXPECT_EQ(write(t, "y", 'c'), Outcome::kOk);
+  EXPECT_TRUE(writes_meanwhile("x", 'b'));
+  EXPECT_EQ(t.commit().reason, AbortReason::kReadChanged);
+  EXPECT_EQ(letter("y"), 'a');
+}
+
+TEST_F(DrTm, AKeyThatAppearsIsAConflict) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(read(t, "new"), Outcome::kNotFound);
+  EXPECT_EQ(write(t, "y", 'c'), Outcome::kOk);
+  Transaction other = db_->begin();
+  EXPECT_EQ(other.insert(rows_, "new", "1"), Outcome::kOk);
+  EXPECT_TRUE(other.commit().committed());
+  EXPECT_EQ(t.commit().reason, AbortReason::kNodeChanged);
+}
+
+TEST_F(DrTm, OfTwoInsertsOfOneKeyOneCommits) {
+  Transaction first = db_->begin(), second = db_->begin();
+  EXPECT_EQ(first.insert(rows_, "new", "1"), Outcome::kOk);
+  EXPECT_EQ(second.insert(rows_, "new", "2"), Outcome::kOk);
+  EXPECT_TRUE(second.commit().committed());
+  EXPECT_FALSE(first.commit().committed());
+  EXPECT_EQ(db_->value(rows_, "new"), "2");
+}
+
+TEST_F(DrTm, AnEpochThatEndsMeanwhileDoesNoHarm) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(read(t, "x"), Outcome::kOk);
+  EXPECT_EQ(write(t, "x", 'b'), Outcome::kOk);
+  EXPECT_TRUE((*db_)->step());
+  const CommitResult done = t.commit();
+  EXPECT_TRUE(done.committed());
+  EXPECT_EQ(done.ticket.epoch, (*db_)->statistics().epoch);
+}
+
+TEST_F(DrTm, ASnapshotKeepsWhatARegionOverwrites) {
+  db_->pass_snapshot_period();
+  Snapshot snapshot = db_->snapshot();
+  EXPECT_TRUE(writes_meanwhile("x", 'b'));
+  EXPECT_EQ(commits(), 1u);
+  std::string value;
+  EXPECT_EQ(snapshot.get(rows_, "x", value), Outcome::kOk);
+  EXPECT_EQ(value, wide('a'));
+}
+
+TEST_F(DrTm, AnotherTransactionOfTheWorkerTakesLocks) {
+  Worker& worker = db_->worker();
+  Transaction first = worker.begin(), second = worker.begin();
+  EXPECT_EQ(read(first, "x"), Outcome::kOk);
+  EXPECT_EQ(read(second, "y"), Outcome::kOk);
+  EXPECT_EQ(write(second, "y", 'b'), Outcome::kOk);
+  EXPECT_TRUE(second.commit().committed());
+  EXPECT_TRUE(first.commit().committed());
+  EXPECT_EQ(commits(), 1u);
+  EXPECT_EQ(fallbacks(), 1u);
+}
+
+TEST_F(DrTm, WhatDoesNotFitIntoTheCacheIsDoneWithLocks) {
+  open({.sets = 1, .ways = 2, .lines = 64});
+  Transaction t = db_->begin();
+  for (const char* key : {"x", "y", "z"}) {
+    EXPECT_EQ(read(t, key), Outcome::kOk);
+    EXPECT_EQ(write(t, key, 'b'), Outcome::kOk);
+  }
+  EXPECT_TRUE(t.commit().committed());
+  EXPECT_EQ(fallbacks(), 1u);
+  EXPECT_EQ(now().capacity, before_.capacity + 1);
+  EXPECT_EQ(letter("z"), 'b');
+}
+
+TEST_F(DrTm, AValueThatOutgrowsItsRecordIsWrittenWithLocks) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(read(t, "y"), Outcome::kOk);
+  EXPECT_EQ(t.put(rows_, "x", std::string(1000, 'b')), Outcome::kOk);
+  EXPECT_TRUE(t.commit().committed());
+  EXPECT_EQ(fallbacks(), 1u);
+  EXPECT_EQ(letter("x"), 'b');
+}
+
+/// Regions that always end without a reason.
+class DrTmWithLocks : public DrTm {
+ protected:
+  void SetUp() override {
+    if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+    open({.spurious_per_thousand = 1000});
+  }
+  Outcome declare(Transaction& t, const std::vector<std::string_view>& keys) {
+    std::vector<Declared> declared;
+    for (const std::string_view key : keys) declared.push_back({rows_, key, /*write=*/false});
+    return t.declare(declared);
+  }
+};
+
+TEST_F(DrTmWithLocks, WhatWasDeclaredIsHeldFromTheStart) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(declare(t, {"y", "x", "x", "nothing"}), Outcome::kOk);
+  // Chance ends the region within its first loads.
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(read(t, "x"), Outcome::kOk);
+  EXPECT_FALSE(writes_meanwhile("x", 'b'));
+  EXPECT_FALSE(writes_meanwhile("y", 'b'));
+  EXPECT_TRUE(writes_meanwhile("z", 'b'));
+  EXPECT_EQ(write(t, "x", 'c'), Outcome::kOk);
+  EXPECT_TRUE(t.commit().committed());
+  EXPECT_EQ(letter("x"), 'c');
+  EXPECT_TRUE(writes_meanwhile("x", 'd')) << "the commit has given it back";
+  EXPECT_TRUE(writes_meanwhile("y", 'd')) << "so has the end, what was only read";
+}
+
+TEST_F(DrTmWithLocks, WhatIsHeldIsGivenBackByAnAbort) {
+  Transaction t = db_->begin();
+  EXPECT_EQ(declare(t, {"x", "y"}), Outcome::kOk);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(read(t, "x"), Outcome::kOk);
+  EXPECT_EQ(write(t, "x", 'c'), Outcome::kOk);
+  t.abort();
+  EXPECT_TRUE(writes_meanwhile("x", 'b'));
+  EXPECT_TRUE(writes_meanwhile("y", 'b'));
+}
+
+TEST_F(DrTmWithLocks, WhatWasNotDeclaredIsValidated) {
+  Transaction t = db_->begin();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(read(t, "x"), Outcome::kOk);
+  EXPECT_EQ(write(t, "y", 'c'), Outcome::kOk);
+  EXPECT_TRUE(writes_meanwhile("x", 'b'));
+  EXPECT_FALSE(t.commit().committed());
+}
+
+TEST_F(DrTmWithLocks, ARegionMeetsLocks) {
+  open({});
+  Transaction holder = db_->begin();
+  // Behind leave of the region: this value outgrows its record.
+  EXPECT_EQ(holder.put(rows_, "x", std::string(1000, 'b')), Outcome::kOk);
+  Outcome seen = Outcome::kOk;
+  bool overwritten = true;
+  const AtSyncPoint at("commit.locked", [&] {
+    Transaction reader = db_->begin();
+    seen = read(reader, "x");
+    reader.abort();
+    Transaction writer = db_->begin();
+    overwritten = write(writer, "x", 'c') == Outcome::kOk && writer.commit().committed();
+  });
+  EXPECT_TRUE(holder.commit().committed());
+  EXPECT_EQ(seen, Outcome::kAborted);
+  EXPECT_FALSE(overwritten);
+}
+
+TEST(DrTmOptions, ADatabaseWithoutRegionsIsRefused) {
+  Options options = drtm_options();
+  options.htm = Htm::kOff;
+  const auto opened = Database::open(options);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(opened.status().message().find("HTM regions"), std::string::npos) << opened.status().message();
+}
+
+}  // namespace
+}  // namespace granary::tests
