@@ -117,7 +117,7 @@ AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   options.think_us = flags.integer("think");
   options.until_stopped = flags.integer("kills") != 0;
   options.hash = flags.text("index") == "hash";
-  options.declare = settings.protocol == Protocol::kLease2pl;
+  options.declare = settings.protocol == Protocol::kLease2pl || db::runs_in_regions(settings.options);
   options.released = flags.text("outcomes") == "released";
   return options;
 }

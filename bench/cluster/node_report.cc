@@ -51,7 +51,8 @@ StoreFigures store_of(const Json& json, const std::string& page_kind) {
                      .checkpoints = json.at("checkpoints"),
                      .checkpoint_bytes = json.at("checkpoint_bytes"),
                      .checkpoint_seconds = json.at("checkpoint_seconds"),
-                     .page_kind = page_kind};
+                     .page_kind = page_kind,
+                     .protocol = json.at("protocol")};
   const Json& htm = json.at("htm");
   store.htm.backend = htm.at("backend");
   store.htm.commits = htm.at("commits");

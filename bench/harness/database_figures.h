@@ -27,6 +27,7 @@ inline StoreFigures figures_of(const Database& database) {
           .checkpoint_bytes = statistics.checkpoint_bytes,
           .checkpoint_seconds = statistics.checkpoint_seconds,
           .page_kind = database.page_kind(),
+          .protocol = database.options().protocol,
           .htm = statistics.htm};
 }
 

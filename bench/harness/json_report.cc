@@ -90,6 +90,7 @@ Json store_json(const StoreFigures& store) {
           {"checkpoints", store.checkpoints},
           {"checkpoint_bytes", store.checkpoint_bytes},
           {"checkpoint_seconds", store.checkpoint_seconds},
+          {"protocol", store.protocol},
           {"htm",
            {{"backend", store.htm.backend},
             {"commits", store.htm.commits},

@@ -173,8 +173,10 @@ Status set_node(const BenchCommand& command, const FlagValues& flags, Settings& 
 
 Status set_read_lock(const FlagValues& flags, Settings& settings) {
   if (!flags.declared("read_lock") || !flags.given("read_lock")) return {};
-  if (settings.protocol != Protocol::kLease2pl)
-    return Status(StatusCode::kInvalidArgument, "--read_lock: only --protocol=lease_2pl locks what is read");
+  if (settings.protocol != Protocol::kLease2pl && !db::runs_in_regions(settings.options)) {
+    return Status(StatusCode::kInvalidArgument,
+                  "--read_lock: only --protocol=lease_2pl and drtm hold at other nodes what is read");
+  }
   set_option(flags, "read_lock", option::row<&ClusterOptions::read_lock>(), settings.cluster);
   return {};
 }
@@ -213,19 +215,21 @@ void add_cluster_flags(const BenchCommand& command, std::vector<Flag>& flags) {
   flags.push_back(
       text_flag("reports", "", "a,b",
                 "For 'granary cluster merge': what the nodes have left (--json), in the order of their ids."));
-  flags.push_back(
-      flag_of("read_lock", option::row<&ClusterOptions::read_lock>(), unset, "Only with --protocol=lease_2pl."));
+  flags.push_back(flag_of("read_lock", option::row<&ClusterOptions::read_lock>(), unset,
+                          "Only with --protocol=lease_2pl or drtm."));
 }
 
 /// The default's name says what runs on one node; across nodes the same is called occ.
 Flag protocol_flag(const BenchCommand& command) {
   std::vector<std::string> names = db::protocol_names();
   std::string help =
-      "How transactions are kept apart: silo; tictoc, which computes their order from what they have read.";
+      "How transactions are kept apart: silo; tictoc, which computes their order from what they have read; drtm, each "
+      "in one HTM region (--htm is auto then, unless it is given); no_wait and dl_detect lock what they read.";
   if (command.on_nodes) {
     names.insert(names.end(), kProtocolNames.begin(), kProtocolNames.end());
     help +=
-        " Across nodes: silo, also called occ; tictoc; lease_2pl, what a transaction reads in one go is locked or "
+        " Across nodes: silo, also called occ; tictoc; drtm; lease_2pl, what a transaction reads in one go is locked "
+        "or "
         "leased first; two_pc_tcp, a baseline by two-phase commit over TCP.";
   }
   return choice_flag("protocol", names.front(), names, help);
@@ -355,12 +359,14 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   }
   if (const Status durable = set_durability(flags, settings); !durable.ok()) return durable;
   apply(settings.variants, options);
-  if (const Status node = set_node(command, flags, settings); !node.ok()) return node;
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;
   if (flags.declared("protocol") && (!in_cluster(flags) || is_shared_protocol(flags.text("protocol"))))
     options.protocol = flags.text("protocol");
+  if (db::runs_in_regions(options) && !flags.given("htm")) options.htm = Htm::kAuto;
+  if (const Status node = set_node(command, flags, settings); !node.ok())
+    return node;  // its database has all of the options
   if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
   return settings;
 }

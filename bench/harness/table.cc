@@ -94,15 +94,23 @@ std::string checkpoint_text(const Measurement& run) {
   return text + "\n";
 }
 
-/// What became of commits in hardware transactions between the start of the workers and their end.
+/// What became of commits in hardware transactions between the start of the workers and their end. The shares are those of DrTM's table
+/// (SOSP 2015, slide 57): of attempts that did not fit into the cache, and of transactions that took locks.
 std::string htm_text(const Measurement& run) {
   const HtmStatistics &before = run.loaded.htm, &now = run.store.htm;
   if (now.backend == "off") return "htm         off\n";
+  const std::uint64_t commits = now.commits - before.commits, fallbacks = now.fallbacks - before.fallbacks;
+  const std::uint64_t conflicts = now.conflicts - before.conflicts, capacity = now.capacity - before.capacity;
+  const std::uint64_t refused = now.explicit_aborts - before.explicit_aborts, others = now.others - before.others;
+  const auto share = [](std::uint64_t part, std::uint64_t all) {
+    return all == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
+  };
   return fmt::format(
-      "htm         {}: {} commits, {} gave way to locks; aborts by conflict {}, capacity {}, explicit {}, other {}\n",
-      now.backend, with_commas(now.commits - before.commits), with_commas(now.fallbacks - before.fallbacks),
-      with_commas(now.conflicts - before.conflicts), with_commas(now.capacity - before.capacity),
-      with_commas(now.explicit_aborts - before.explicit_aborts), with_commas(now.others - before.others));
+      "htm         {}: {} commits, {} ({:.2f} %) gave way to locks; aborts by conflict {}, capacity {} ({:.2f} % of "
+      "attempts), explicit {}, other {}\n",
+      now.backend, with_commas(commits), with_commas(fallbacks), share(fallbacks, commits + fallbacks),
+      with_commas(conflicts), with_commas(capacity), share(capacity, commits + conflicts + capacity + refused + others),
+      with_commas(refused), with_commas(others));
 }
 
 std::string summary(const std::vector<Measurement>& runs, const Measurement& median) {
@@ -123,6 +131,7 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
     text += fmt::format("            RAN OUT: {} requests were given up, so the figures are of something else\n",
                         with_commas(median.starved()));
   }
+  if (!median.store.protocol.empty()) text += fmt::format("protocol    {}\n", median.store.protocol);
   if (median.store.durable_epoch != 0) text += durability_text(median);
   if (median.store.checkpoint_seconds > median.loaded.checkpoint_seconds) text += checkpoint_text(median);
   if (median.store.htm.backend != "off" || median.cluster) text += htm_text(median);

@@ -87,6 +87,7 @@ struct StoreFigures {
   std::uint64_t checkpoint_bytes = 0;
   double checkpoint_seconds = 0;  ///< during which one was in progress
   std::string page_kind;
+  std::string protocol = {};  ///< the database's own name of it; empty: it is no database of ours
   HtmStatistics htm = {};
 };
 

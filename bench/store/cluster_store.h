@@ -9,6 +9,7 @@
 #include "bench/harness/protocol.h"
 #include "bench/store/cluster_node.h"
 #include "bench/store/worker_session.h"
+#include "src/db/options_check.h"
 
 namespace granary::bench::store {
 
@@ -23,12 +24,14 @@ class ClusterStore {
   static Result<std::unique_ptr<ClusterStore>> open(const ClusterOptions& options, Protocol protocol) {
     auto cluster = Cluster::join(options);
     if (!cluster.ok()) return cluster.status();
-    return std::make_unique<ClusterStore>(std::move(*cluster), protocol);
+    const bool declares = protocol == Protocol::kLease2pl || db::runs_in_regions(options.database);
+    return std::make_unique<ClusterStore>(std::move(*cluster), declares);
   }
-  ClusterStore(std::unique_ptr<Cluster> cluster, Protocol protocol)
+  /// `declares`: as for GranaryTransaction.
+  ClusterStore(std::unique_ptr<Cluster> cluster, bool declares)
       : node_(std::move(cluster)),
         nodes_(node_.cluster().nodes()),
-        protocol_(protocol) {}
+        declares_(declares) {}
 
   /// Before the first session.
   template <typename K, typename V>
@@ -43,8 +46,7 @@ class ClusterStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     auto worker = node_.worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265),
-                                     protocol_ == Protocol::kLease2pl);
+    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265), declares_);
   }
 
   StoreFigures figures() const { return node_.figures(); }
@@ -67,7 +69,7 @@ class ClusterStore {
 
   ClusterNode node_;
   const std::vector<NodeNumber> nodes_;
-  const Protocol protocol_;
+  const bool declares_;
 };
 
 static_assert(Store<ClusterStore>);

@@ -11,6 +11,7 @@
 #include "bench/harness/fresh_database.h"
 #include "bench/harness/database_figures.h"
 #include "bench/store/worker_session.h"
+#include "src/db/options_check.h"
 
 namespace granary::bench::store {
 
@@ -46,8 +47,8 @@ class GranaryStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265), /*declares=*/false,
-                                     breakdown_.get());
+    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265),
+                                     /*declares=*/db::runs_in_regions(database_->options()), breakdown_.get());
   }
   std::vector<ExtraFigure> extra_figures() {
     return breakdown_ == nullptr ? std::vector<ExtraFigure>() : breakdown_->take_figures();

@@ -121,7 +121,7 @@ class GranaryReader {
 
 class GranaryTransaction : public GranaryReader<granary::Transaction> {
  public:
-  /// `declares`: what is read in one go is declared first (lease_2pl).
+  /// `declares`: what is read in one go is declared first (lease_2pl, drtm).
   explicit GranaryTransaction(granary::Transaction& handle, bool declares = false)
       : GranaryReader(handle),
         declares_(declares) {}

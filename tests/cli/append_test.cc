@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "src/base/test_hooks.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/scale.h"
 #include "tests/support/temporary_directory.h"
@@ -194,6 +195,16 @@ TEST_F(AppendOnKilledNodes, ComeBackAndTheHistoryGoesOn) {
 
 TEST_F(AppendOnKilledNodes, ComeBackToClientsThatWaitForReleasesAndLock) {
   run_through(std::min<std::uint64_t>(tests::scaled(2), 40), "--protocol=lease_2pl --outcomes=released --seed=2");
+}
+
+TEST_F(AppendOnKilledNodes, ComeBackByTicToc) {
+  run_through(std::min<std::uint64_t>(tests::scaled(2), 40), "--protocol=tictoc --outcomes=released --seed=3");
+}
+
+TEST_F(AppendOnKilledNodes, ComeBackByDrTm) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+  run_through(std::min<std::uint64_t>(tests::scaled(2), 40),
+              "--protocol=drtm --htm=sim --index=hash --scans=0 --seed=4");
 }
 
 TEST_F(AppendOnKilledNodes, AreRefusedWhereNobodyWouldComeBack) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/base/test_hooks.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/scale.h"
 #include "tests/support/temporary_directory.h"
@@ -53,8 +54,17 @@ class ClusterRun : public testing::Test {
                   nodes["node 5"]["total"]["committed"].get<std::uint64_t>());
     EXPECT_GE(repeat["total"]["committed"].get<std::uint64_t>(), least_commits);
     const bool baseline = flags.find("two_pc_tcp") != std::string::npos;
+    for (const char* node : {"node 3", "node 5"})
+      EXPECT_EQ(nodes[node]["memory"]["at_end"]["protocol"], baseline ? "" : protocol_of(flags));
     figures = repeat[baseline ? "extra" : "cluster"];
     if (!baseline) check_operations(repeat, nodes);
+  }
+  /// The protocol that the nodes' databases should have.
+  static std::string protocol_of(const std::string& flags) {
+    for (const char* name : {"tictoc", "drtm"}) {
+      if (flags.find(name) != std::string::npos) return name;
+    }
+    return "silo";
   }
   /// What the nodes say of one-sided operations.
   static void check_operations(const nlohmann::json& repeat, const nlohmann::json& nodes) {
@@ -133,6 +143,19 @@ TEST_F(ClusterRun, TatpWithLeases) {
 
 TEST_F(ClusterRun, TpccWithLeases) {
   run_with_leases("tpcc", "--seconds=0.4 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
+}
+
+TEST_F(ClusterRun, ByTicToc) {
+  run("smallbank", "--protocol=tictoc --seconds=0.3 --accounts=500 --distributed_percent=20");
+  run("tpcc", "--protocol=tictoc --seconds=0.4 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
+}
+
+/// Simulated regions here see what the other node's process does to this one's records.
+TEST_F(ClusterRun, ByDrTm) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+  const std::string drtm = "--protocol=drtm --htm=sim --seconds=0.4 ";
+  run("smallbank", drtm + "--accounts=500 --distributed_percent=20", 0);
+  run("tpcc", drtm + "--warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20", 0);
 }
 
 TEST_F(ClusterRun, SmallBankByTwoPhaseCommit) {
