@@ -19,6 +19,7 @@ struct NamedVariant {
 
 constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"key-value", "the bare index, no transactions"},
+    {"dta", "with --protocol=tictoc: each commit passes one critical section, which bounds DTA from above"},
     {"hekaton", "another engine: Hekaton's optimistic transactions on several versions of a row"},
     {"memsilo", "the engine without a log (the default)"},
     {"global-tid", "TIDs from one shared counter"},
@@ -38,17 +39,30 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
 
 /// Pairs that cannot both hold.
 constexpr std::pair<Variant, Variant> kContradictions[] = {
-    {Variant::kKeyValue, Variant::kHekaton},          {Variant::kHekaton, Variant::kMemSilo},
-    {Variant::kHekaton, Variant::kGlobalTid},         {Variant::kHekaton, Variant::kNoSnapshots},
-    {Variant::kHekaton, Variant::kNoOverwrites},      {Variant::kHekaton, Variant::kNoGc},
-    {Variant::kHekaton, Variant::kSmallRecords},      {Variant::kHekaton, Variant::kCompress},
-    {Variant::kKeyValue, Variant::kMemSilo},          {Variant::kKeyValue, Variant::kGlobalTid},
-    {Variant::kKeyValue, Variant::kPartitionedStore}, {Variant::kKeyValue, Variant::kSplit},
-    {Variant::kKeyValue, Variant::kFastIds},          {Variant::kKeyValue, Variant::kNoSnapshots},
-    {Variant::kKeyValue, Variant::kNoOverwrites},     {Variant::kKeyValue, Variant::kNoGc},
-    {Variant::kPartitionedStore, Variant::kMemSilo},  {Variant::kPartitionedStore, Variant::kGlobalTid},
-    {Variant::kPartitionedStore, Variant::kSplit},    {Variant::kPartitionedStore, Variant::kNoSnapshots},
-    {Variant::kPartitionedStore, Variant::kNoGc},     {Variant::kPartitionedStore, Variant::kNoOverwrites},
+    {Variant::kKeyValue, Variant::kHekaton},
+    {Variant::kHekaton, Variant::kMemSilo},
+    {Variant::kKeyValue, Variant::kDta},
+    {Variant::kHekaton, Variant::kDta},
+    {Variant::kHekaton, Variant::kGlobalTid},
+    {Variant::kHekaton, Variant::kNoSnapshots},
+    {Variant::kHekaton, Variant::kNoOverwrites},
+    {Variant::kHekaton, Variant::kNoGc},
+    {Variant::kHekaton, Variant::kSmallRecords},
+    {Variant::kHekaton, Variant::kCompress},
+    {Variant::kKeyValue, Variant::kMemSilo},
+    {Variant::kKeyValue, Variant::kGlobalTid},
+    {Variant::kKeyValue, Variant::kPartitionedStore},
+    {Variant::kKeyValue, Variant::kSplit},
+    {Variant::kKeyValue, Variant::kFastIds},
+    {Variant::kKeyValue, Variant::kNoSnapshots},
+    {Variant::kKeyValue, Variant::kNoOverwrites},
+    {Variant::kKeyValue, Variant::kNoGc},
+    {Variant::kPartitionedStore, Variant::kMemSilo},
+    {Variant::kPartitionedStore, Variant::kGlobalTid},
+    {Variant::kPartitionedStore, Variant::kSplit},
+    {Variant::kPartitionedStore, Variant::kNoSnapshots},
+    {Variant::kPartitionedStore, Variant::kNoGc},
+    {Variant::kPartitionedStore, Variant::kNoOverwrites},
 };
 
 std::optional<Variant> variant_by_name(std::string_view text) {

@@ -15,6 +15,7 @@ namespace granary::bench {
 
 enum class Variant : std::uint8_t {
   kKeyValue,          ///< the bare index, no transactions
+  kDta,               ///< TicToc, with the critical section of protocols that keep a graph of transactions
   kHekaton,           ///< another engine to compare with: Hekaton's optimistic transactions on several versions
   kMemSilo,           ///< the engine without a log: the default, named for comparisons
   kGlobalTid,         ///< TIDs from one shared counter
@@ -31,7 +32,7 @@ enum class Variant : std::uint8_t {
   kTicTocPreempt,     ///< tictoc looks before the claims whether the reads can pass
   kTicTocHistory,     ///< tictoc remembers when overwritten versions ended
 };
-inline constexpr std::size_t kVariants = 16;
+inline constexpr std::size_t kVariants = 17;
 
 std::string_view name(Variant variant);
 std::string_view meaning(Variant variant);

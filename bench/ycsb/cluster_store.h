@@ -25,17 +25,19 @@ class ClusterStore {
         {.max_value_bytes = parameters.value_bytes, .index = IndexKind::kHash, .expected_keys = parameters.keys},
         Placement{home});
     if (!table.ok()) return table.status();
-    return std::make_unique<ClusterStore>(std::move(*cluster), *table, settings.protocol);
+    const bool declares = settings.protocol == Protocol::kLease2pl || db::runs_in_regions(settings.options);
+    return std::make_unique<ClusterStore>(std::move(*cluster), *table, declares);
   }
-  ClusterStore(std::unique_ptr<Cluster> cluster, Table table, Protocol protocol)
+  /// `declares`: as for KeySession.
+  ClusterStore(std::unique_ptr<Cluster> cluster, Table table, bool declares)
       : node_(std::move(cluster)),
         table_(table),
-        protocol_(protocol) {}
+        declares_(declares) {}
 
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     auto worker = node_.worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed), protocol_ == Protocol::kLease2pl);
+    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed), declares_);
   }
   StoreFigures figures() const { return node_.figures(); }
   const Database* logged_database() const { return node_.logged_database(); }
@@ -46,7 +48,7 @@ class ClusterStore {
  private:
   store::ClusterNode node_;
   const Table table_;
-  const Protocol protocol_;
+  const bool declares_;
 };
 
 }  // namespace granary::bench::ycsb

@@ -46,6 +46,9 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
         StatusCode::kInvalidArgument,
         "--timestamps: only --variant=hekaton takes timestamps from one place; add it, or leave the flag out");
   }
+  if (settings.variants.has(Variant::kDta) && !(settings.share.alone() && settings.options.protocol == "tictoc"))
+    return Status(StatusCode::kInvalidArgument,
+                  "--variant=dta: it is made of tictoc on one node; add --protocol=tictoc");
   if (settings.share.nodes == 1 && parameters.distributed > 0)
     return Status(StatusCode::kInvalidArgument,
                   "--distributed_percent: there are no other nodes; see 'granary cluster'");
@@ -111,7 +114,7 @@ const BenchCommand& ycsb_command() {
                    "--mix=medium --workers=8 --protocol=tictoc",
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
-      .variants = VariantSet::engine().with({Variant::kKeyValue, Variant::kHekaton}),
+      .variants = VariantSet::engine().with({Variant::kKeyValue, Variant::kDta, Variant::kHekaton}),
       .breakdown = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},

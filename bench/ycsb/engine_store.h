@@ -13,23 +13,28 @@
 #include "bench/harness/database_figures.h"
 #include "bench/harness/workload.h"
 #include "bench/store/worker_session.h"
+#include "bench/ycsb/dta.h"
 #include "bench/ycsb/parameters.h"
 #include "bench/ycsb/requests.h"
+#include "src/db/options_check.h"
 
 namespace granary::bench::ycsb {
 
 /// One thread's operations. Each counts its failed attempts in `aborts`. `Held` is what the thread registered: a worker of a
-/// database, or of a node of a cluster. `declares`: each operation on a key declares it first (lease_2pl).
+/// database, or of a node of a cluster. `declares`: each operation on a key declares it first (lease_2pl, drtm).
 template <typename Held>
 class KeySession {
  public:
+  /// `dta`: what commits pass through; none: nothing.
   KeySession(Held held, Table table, base::Random random, bool declares = false,
-             const TransactionOptions& transactions = {}, Breakdown* breakdown = nullptr)
+             const TransactionOptions& transactions = {}, Breakdown* breakdown = nullptr,
+             CriticalSection* dta = nullptr)
       : held_(std::move(held)),
         table_(table),
         random_(random),
         declares_(declares),
-        transactions_(transactions) {
+        transactions_(transactions),
+        dta_(dta) {
     if (breakdown != nullptr) times_.emplace(*breakdown, store::worker_of(held_));
   }
 
@@ -95,7 +100,12 @@ class KeySession {
   }
   template <typename Body>
   Ending run(AbortCounts& aborts, Body&& body) {
-    return run_to_end(store::worker_of(held_), random_, aborts, body, transactions_, times_ ? &*times_ : nullptr);
+    const auto attempt = [&](Transaction& t) {
+      body(t);
+      if (dta_ != nullptr) [[unlikely]]
+        dta_->pass();
+    };
+    return run_to_end(store::worker_of(held_), random_, aborts, attempt, transactions_, times_ ? &*times_ : nullptr);
   }
 
   Held held_;
@@ -103,6 +113,7 @@ class KeySession {
   base::Random random_;
   const bool declares_;
   const TransactionOptions transactions_;
+  CriticalSection* const dta_;
   std::vector<Declared> declared_;
   std::optional<RequestTimes> times_;  // behind what it looks at
 };
@@ -119,7 +130,9 @@ class EngineStore {
                                                 .index = parameters.hash ? IndexKind::kHash : IndexKind::kOrdered,
                                                 .expected_keys = parameters.keys});
     if (!table.ok()) return table.status();
-    return std::make_unique<EngineStore>(std::move(*database), *table, parameters.isolation, settings.breakdown);
+    auto store = std::make_unique<EngineStore>(std::move(*database), *table, parameters.isolation, settings.breakdown);
+    if (settings.variants.has(Variant::kDta)) store->dta_ = std::make_unique<CriticalSection>();
+    return store;
   }
 
   EngineStore(std::unique_ptr<Database> database, Table table, Isolation isolation, bool breakdown)
@@ -131,8 +144,9 @@ class EngineStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed), /*declares=*/false,
-                                     TransactionOptions{.isolation = isolation_}, breakdown_.get());
+    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed),
+                                     /*declares=*/db::runs_in_regions(database_->options()),
+                                     TransactionOptions{.isolation = isolation_}, breakdown_.get(), dta_.get());
   }
   std::vector<ExtraFigure> extra_figures() {
     return breakdown_ == nullptr ? std::vector<ExtraFigure>() : breakdown_->take_figures();
@@ -145,6 +159,7 @@ class EngineStore {
   Table table_;
   const Isolation isolation_;
   const std::unique_ptr<Breakdown> breakdown_;
+  std::unique_ptr<CriticalSection> dta_;  // of Variant::kDta
 };
 
 }  // namespace granary::bench::ycsb

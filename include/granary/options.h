@@ -128,8 +128,9 @@ struct Options {
   /// Concurrency control: how transactions read, validate and commit. "silo" (Silo 4.4 to 4.7), or "tictoc" (SIGMOD 2016), which aborts
   /// less where transactions contend, and keeps real time only between epochs: what begins after another's release is behind it, what
   /// begins after its commit need not be. "no_wait" and "dl_detect" are two-phase locking, to compare with, for at most 38 workers. These
-  /// two have no shared tables and no cluster, and only "silo" has HTM regions. All nodes of a cluster have the same one. Another opening of a
-  /// directory may choose another one.
+  /// two have no shared tables and no cluster. "drtm" (SOSP 2015) runs all work of a transaction at its node in one HTM region, so `htm` must
+  /// not be off; besides it only "silo" has HTM regions. All nodes of a cluster have the same protocol. Another opening of a directory may
+  /// choose another one.
   /// docs/protocols.md compares them.
   std::string protocol = "silo";
   /// These three are optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3), and are refused with another protocol. With this one a commit that
@@ -141,8 +142,8 @@ struct Options {
   /// that time.
   bool tictoc_history = false;
   TidSource tid_source = TidSource::kDecentralized;
-  /// Try to commit in one hardware transaction, without locks; with locks if it aborts again and again. What really runs
-  /// is in Statistics. Off by default, as nobody has measured it yet.
+  /// Try to commit in one hardware transaction, without locks ("drtm": to run whole transactions in one); with locks if it aborts again and
+  /// again. What really runs is in Statistics. Off by default, as nobody has measured it yet.
   Htm htm = Htm::kOff;
   HtmSimulation htm_simulation = {};  ///< for Htm::kSim
   /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from.

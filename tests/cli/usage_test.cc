@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --ring_bytes=1KiB",
                 "--ring_bytes=1KiB: expected a size such as 512MiB or 8GiB, 64KiB to 1GiB"},
         Mistake{"bench ycsb --variant=split",
-                "--variant=split: makes no sense for this workload; expected some of key-value, hekaton, memsilo, "
+                "--variant=split: makes no sense for this workload; expected some of key-value, dta, hekaton, memsilo, "
                 "global-tid, "
                 "no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, compress, tictoc-no-wait, "
                 "tictoc-preempt, tictoc-history"},
@@ -130,6 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "--fields=7: a value of 100 bytes is not divided into so many fields of equal size"},
         Mistake{"bench ycsb --mix=high --keys=50",
                 "--keys=50: transactions of 16 operations on distinct keys need at least 64"},
+        Mistake{"bench ycsb --variant=dta", "--variant=dta: it is made of tictoc on one node; add --protocol=tictoc"},
         Mistake{"bench ycsb --variant=hekaton --mix=d",
                 "--variant=hekaton: mix d inserts or scans, which it cannot; use another mix"},
         Mistake{"bench ycsb --timestamps=mutex",
