@@ -37,18 +37,21 @@ Status check_steps(const Parameters& parameters) {
   return {};
 }
 
+Status check_baselines(const Settings& settings, const FlagValues& flags) {
+  if (flags.given("timestamps") && !settings.variants.has(Variant::kHekaton)) {
+    return {StatusCode::kInvalidArgument,
+            "--timestamps: only --variant=hekaton takes timestamps from one place; add it, or leave the flag out"};
+  }
+  if (settings.variants.has(Variant::kDta) && !(settings.share.alone() && settings.options.protocol == "tictoc"))
+    return {StatusCode::kInvalidArgument, "--variant=dta: it is made of tictoc on one node; add --protocol=tictoc"};
+  return {};
+}
+
 Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
                                        const FlagValues& flags) {
   Parameters parameters = parameters_from(settings, flags);
   const bool on_hekaton = settings.variants.has(Variant::kHekaton);
-  if (flags.given("timestamps") && !on_hekaton) {
-    return Status(
-        StatusCode::kInvalidArgument,
-        "--timestamps: only --variant=hekaton takes timestamps from one place; add it, or leave the flag out");
-  }
-  if (settings.variants.has(Variant::kDta) && !(settings.share.alone() && settings.options.protocol == "tictoc"))
-    return Status(StatusCode::kInvalidArgument,
-                  "--variant=dta: it is made of tictoc on one node; add --protocol=tictoc");
+  if (Status baselines = check_baselines(settings, flags); !baselines.ok()) return baselines;
   if (settings.share.nodes == 1 && parameters.distributed > 0)
     return Status(StatusCode::kInvalidArgument,
                   "--distributed_percent: there are no other nodes; see 'granary cluster'");

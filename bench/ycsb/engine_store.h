@@ -2,6 +2,7 @@
 // The YCSB operations as Granary transactions, one operation a transaction or several.
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,12 +14,23 @@
 #include "bench/harness/database_figures.h"
 #include "bench/harness/workload.h"
 #include "bench/store/worker_session.h"
-#include "bench/ycsb/dta.h"
 #include "bench/ycsb/parameters.h"
 #include "bench/ycsb/requests.h"
 #include "src/db/options_check.h"
 
 namespace granary::bench::ycsb {
+
+/// Dynamic timestamp allocation (DTA), as TicToc's appendix models it to compare with (Yu et al., SIGMOD 2016, Figure 12). Such protocols
+/// keep a graph of all active transactions and the order among them, behind one lock. The paper leaves the graph out and keeps the lock,
+/// which bounds from above what any of them could do; so does this, over TicToc's commit. There is one for all sessions, and whoever is about to
+/// commit passes through it.
+class CriticalSection {
+ public:
+  void pass() { const std::lock_guard inside(mutex_); }
+
+ private:
+  std::mutex mutex_;
+};
 
 /// One thread's operations. Each counts its failed attempts in `aborts`. `Held` is what the thread registered: a worker of a
 /// database, or of a node of a cluster. `declares`: each operation on a key declares it first (lease_2pl, drtm).

@@ -98,8 +98,8 @@ template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRigh
     const LoggedWrites writes{access.writes.entries(), there.writes()};
     drtm::InSection<P, Writes> here(access, worker, held);
     const CommitOutcome outcome = take_steps(here, there, writes, worker, right);
-    // Of a failure that was not the region's the region is still open.
-    if (!failed(outcome.reason) || P::enter(access, worker)) return outcome;
+    // The region has ended well, or it is still open, as the failure was not its own. Otherwise it was aborted.
+    if (worker.in_section != &access || P::enter(access, worker)) return outcome;
   }
   if (access.running.way == Running::Way::kAgain) return CommitOutcome{.reason = access.running.why};
   return std::nullopt;

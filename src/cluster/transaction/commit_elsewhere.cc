@@ -50,8 +50,10 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   };
   if (!checks_.none() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
   epoch::Epoch agreed = 0;
-  if (agree(here, 0, agreed) != AbortReason::kNone) return false;
+  const bool agrees = agree(here, 0, agreed) == AbortReason::kNone;
   validated_.reset();
+  writes_.clear();  // there may be more of them before the commit
+  if (!agrees) return false;
   return keep_versions(agreed, footprint_.all([](const Access& access) { return access.held(); })) ==
          AbortReason::kNone;
 }

@@ -41,7 +41,8 @@ TEST(Protocols, AreThoseOfTheCommand) {
   EXPECT_EQ(protocol({Protocol::kOcc, Protocol::kLease2pl}, "c.toml", "lease_2pl").value(), Protocol::kLease2pl);
   const auto refused = protocol({Protocol::kOcc}, "c.toml", "lease_2pl");
   EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(refused.status().message(), "--protocol=lease_2pl: bank cannot run it; expected one of silo, tictoc, occ");
+  EXPECT_EQ(refused.status().message(),
+            "--protocol=lease_2pl: bank cannot run it; expected one of silo, tictoc, drtm, occ");
 }
 
 TEST(Protocols, AreForOtherNodes) {

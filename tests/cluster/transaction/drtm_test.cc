@@ -1,9 +1,12 @@
 // DrTM across nodes: what is declared elsewhere is held and fetched before the region, which then needs no other node; leases hold until its
 // end; and locks of either kind end it. That histories are serializable is for history_test.cc to show.
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "tests/cluster/transaction/region_world.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::cluster::test {
 namespace {
@@ -120,6 +123,44 @@ TEST_F(DrTmAcrossNodes, ARegionDoesNotReadWhatAnotherNodeHasLocked) {
   EXPECT_NE(t.commit().reason, AbortReason::kNone);
   other.abort();
   EXPECT_EQ(world_->at("0x"), "old");
+}
+
+TEST_F(DrTmAcrossNodes, NorWritesByIt) {
+  Transaction t = world_->begin(0), other = world_->begin(1);
+  EXPECT_EQ(get(t, "0y"), "old");
+  world_->put_from_0(t, "0y");
+  world_->declare_at(1, other, "0x", true);
+  get(t, "0x");
+  EXPECT_NE(t.commit().reason, AbortReason::kNone);
+  other.abort();
+  EXPECT_EQ(world_->at("0y"), "old");
+}
+
+/// The region begins in the midst of a transaction, which may have written before.
+TEST_F(DrTmAcrossNodes, TheLogHasWhatWasWrittenElsewhereBeforeAndInTheRegion) {
+  const tests::TemporaryDirectory directory;
+  for (const char* rings : {"0-rings", "1-rings"}) std::filesystem::create_directory(directory / rings);
+  world_.reset();
+  world_.emplace(Htm::kSim, directory.path(), "drtm");
+  const auto logged_by = [&](bool late) {
+    const std::uint64_t before = world_->logged();
+    Transaction t = world_->begin(0);
+    for (const char* key : {"1x", "1y"}) world_->declare(t, key, true);
+    world_->put_from_0(t, "1x");
+    if (!late) world_->put_from_0(t, "1y");
+    EXPECT_EQ(get(t, "0y"), "old");
+    if (late) world_->put_from_0(t, "1y");
+    EXPECT_EQ(t.commit().reason, AbortReason::kNone);
+    world_->cluster().pass_epochs(3);
+    return world_->logged() - before;
+  };
+  const std::uint64_t regions = world_->regions();
+  static_cast<void>(logged_by(false));  // with what was loaded
+  const std::uint64_t early = logged_by(false);
+  EXPECT_GT(early, 0u);
+  EXPECT_EQ(logged_by(true), early);
+  EXPECT_EQ(world_->regions(), regions + 3);
+  world_.reset();  // before its directory
 }
 
 /// A lease keeps writers away, not readers.
