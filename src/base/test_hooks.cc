@@ -36,7 +36,6 @@ constexpr KnownBug kBugs[] = {
     {"tictoc-forgets-held-reads",
      "TicToc lets others overwrite what was x-locked and read at times before the reader's"},
     {"scan-who-does-not-serve", "a node that comes back is scanned before it has all of its data"},
-    {"snapshot-trusts-lock", "a snapshot reads a locked record without a look whether it was overwritten meanwhile"},
     {"drtm-reads-unwatched", "DrTM reads records past its region, which then does not see who changes them"},
     {"drtm-ignores-lock-bit", "DrTM reads and overwrites records that somebody has claimed"},
     {"drtm-ignores-x-lock", "DrTM reads records that another node has x-locked"},

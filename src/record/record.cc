@@ -14,23 +14,6 @@ StableRead copy_version(const Record& version, char* buffer, std::size_t room) {
   return {tid, ReadState::kValue, size};
 }
 
-/// Copies the version of a locked record that a snapshot needs; kBusy if it is being overwritten right now.
-///
-/// The holder may keep the lock for long (drtm/), so nobody waits for it. It commits in a newer epoch than any snapshot, and so links a copy
-/// of this version (release) before its first store to size or value. A reader that copies anything of the new version has acquired one of
-/// those stores, so its second load of the link finds the copy. The same link twice means that all is of this version. A placeholder has no
-/// copy, but needs none: its TID word says all.
-StableRead read_locked(const Record& head, TidWord locked, char* buffer, std::size_t room) {
-  if (is_absent(locked)) return {unlocked(locked), ReadState::kMissing};
-  const Record* const previous = head.previous();
-  if (previous != nullptr && tid_of(previous->tid()) == tid_of(locked)) return copy_version(*previous, buffer, room);
-  base::sync_point("snapshot.looked");
-  StableRead read = copy_version(head, buffer, room);
-  if (head.previous() != previous && !base::injected("snapshot-trusts-lock")) return {};
-  read.tid = unlocked(locked);
-  return read;
-}
-
 }  // namespace
 
 StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter) {
@@ -60,8 +43,7 @@ StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffe
     const TidWord before = head.tid();
     if (epoch_of(before) >= snapshot) return read_older(head, snapshot, buffer, room);
     if (is_locked(before)) {
-      const StableRead read = read_locked(head, before, buffer, room);
-      if (read.state != ReadState::kBusy) return read;
+      // The holder commits in a newer epoch than any snapshot; what we need is this version or its copy.
       waiter.pause(turn);
       continue;
     }

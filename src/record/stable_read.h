@@ -85,8 +85,7 @@ inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
 StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room);
 
 /// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain of old
-/// versions, which never change once linked. Waits only while the value is being overwritten, however long that takes, not for who has
-/// the record locked; never kBusy or kReplaced.
+/// versions, which never change once linked. Waits out a writer however long it takes; never kBusy or kReplaced.
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
                          base::Waiter& waiter);
 

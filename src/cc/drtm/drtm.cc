@@ -67,6 +67,9 @@ bool hold_declared(AccessSet& access, WorkerState& worker) {
   std::sort(declared.begin(), declared.end());
   declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
   for (Record* const record : declared) {
+    // Snapshots wait for who has a local record locked, however long that takes, and application code may read one now. So such a record is
+    // read optimistically. For who holds a shared record they wait a bounded while.
+    if (worker.shared.settings.snapshots && !record::is_shared(record)) continue;
     const AbortReason reason = silo::Silo::claim(*record, worker, access);
     if (!failed(reason)) {
       held.push_back(record);
