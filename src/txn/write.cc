@@ -67,7 +67,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
 }
 
 Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
-  const htm::OwnStores own(worker_.state().in_section == &access_ ? worker_.state().section.get() : nullptr);
+  const htm::OwnStores stores(worker_.state().in_section == &access_ ? worker_.state().section.get() : nullptr);
   cc::Index& index = table.index();
   if (access_.writes.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
