@@ -82,6 +82,7 @@ bool OpenRegion::close() {
 }
 
 void OpenRegion::cancel() {
+  lost_.reset();
   if (!open_) return;
   if (rtm_) end_rtm();
   open_ = false;

@@ -37,7 +37,7 @@ class Patience {
   void was_in_vain(Cause cause);
 
  private:
-  /// Behind so many failures one retry is allowed again, as work changes.
+  /// One retry is allowed again behind so many failures, as work changes.
   static constexpr std::uint32_t kForgets = 32;
 
   const std::array<std::uint32_t, kCauses> most_;
@@ -61,10 +61,10 @@ class OwnStores {
   base::lines::OwnStores* before_ = nullptr;
 };
 
-/// One thread's. At most one region is open.
+/// An OpenRegion is one thread's, and at most one region of it is open at a time.
 class OpenRegion {
  public:
-  /// As for Region.
+  /// The arguments are those of a Region.
   OpenRegion(const Support& support, std::uint64_t stream, base::Waiter& waiter, const Policy& policy = {});
 
   /// Opens a region. False: it is to be done without one, as this was tried often enough, and the next call begins anew.
@@ -87,11 +87,12 @@ class OpenRegion {
   void abort(Verdict verdict);
   /// Commits. False: the region has aborted (simulated only).
   bool close();
-  /// Ends the region, in which nothing was stored that others can see.
+  /// Ends the region, in which nothing was stored that others can see. One that has aborted (simulated only) is forgotten.
   void cancel();
 
-  // Of the last region, which has aborted in a simulation.
+  // These tell of the last region, and need one that has aborted in a simulation.
 
+  /// How it has aborted.
   const Attempt& lost() const { return *lost_; }
   /// Whether open() would try again.
   bool worth_retrying() const;
@@ -99,7 +100,7 @@ class OpenRegion {
   void give_up();
 
   const Counters& counters() const { return counters_; }
-  /// What the caller has done without a region, and without having tried one.
+  /// Counts what the caller does without a region, having tried none.
   void count_fallback() { counters_.count_fallback(); }
 
  private:
@@ -107,7 +108,7 @@ class OpenRegion {
   bool open_on_hardware();
   bool open_simulated();
   void count(const Attempt& tried);
-  /// Of a simulated region; returns false.
+  /// Notes how a simulated region has aborted, and returns false.
   bool lose(const Attempt& tried);
 
   const bool rtm_;

@@ -65,7 +65,7 @@ void Simulator::copy(void* to, const std::uint64_t* from, std::size_t bytes) {
       bytes -= part;
     } while (bytes != 0 && line_of(from) == used.line);
   }
-  look();  // The body has none of these words yet.
+  look();  // the body has used none of these words yet
 }
 
 void Simulator::store(std::uint64_t* word, std::uint64_t value) {

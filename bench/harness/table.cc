@@ -94,7 +94,7 @@ std::string checkpoint_text(const Measurement& run) {
   return text + "\n";
 }
 
-/// What became of commits in hardware transactions between the start of the workers and their end. The shares are those of DrTM's table
+/// Tells what became of commits in hardware transactions between the start of the workers and their end. The shares are those of DrTM's table
 /// (SOSP 2015, slide 57): of attempts that did not fit into the cache, and of transactions that took locks.
 std::string htm_text(const Measurement& run) {
   const HtmStatistics &before = run.loaded.htm, &now = run.store.htm;

@@ -20,7 +20,7 @@
 
 namespace granary::bench::ycsb {
 
-/// Dynamic timestamp allocation (DTA), as TicToc's appendix models it to compare with (Yu et al., SIGMOD 2016, Figure 12). Such protocols
+/// This is dynamic timestamp allocation (DTA) as TicToc's appendix models it to compare with (Yu et al., SIGMOD 2016, Figure 12). Such protocols
 /// keep a graph of all active transactions and the order among them, behind one lock. The paper leaves the graph out and keeps the lock,
 /// which bounds from above what any of them could do; so does this, over TicToc's commit. There is one for all sessions, and whoever is about to
 /// commit passes through it.
@@ -37,7 +37,7 @@ class CriticalSection {
 template <typename Held>
 class KeySession {
  public:
-  /// `dta`: what commits pass through; none: nothing.
+  /// Commits pass through `dta`, if there is one.
   KeySession(Held held, Table table, base::Random random, bool declares = false,
              const TransactionOptions& transactions = {}, Breakdown* breakdown = nullptr,
              CriticalSection* dta = nullptr)

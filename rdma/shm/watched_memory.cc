@@ -16,7 +16,7 @@ using base::kWord;
 
 std::atomic_ref<std::uint64_t> shared(std::uint64_t* word) { return std::atomic_ref(*word); }
 
-/// Words at the owner, as this process has them mapped, and their line's entries.
+/// These are words at the owner, as this process has them mapped, with their lines' entries.
 class OwnersWords {
  public:
   OwnersWords(const Peer& owner, const RemoteAddress& at)
@@ -43,7 +43,7 @@ class OwnersWords {
 
  private:
   lines::Entry& entry_of(std::size_t i) const { return owner_.line_table().entry_of(address_ + i * kWord); }
-  /// 0 if the owner has died.
+  /// Returns the locked entry's word, or 0 if the owner has died.
   std::uint64_t lock(lines::Entry& entry) const {
     for (std::uint32_t turn = 0; !owner_.dead(); lines::pause(turn++)) {
       if (const std::uint64_t locked = lines::try_lock(entry, owner_.holder_there()); locked != 0) return locked;

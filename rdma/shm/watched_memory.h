@@ -7,7 +7,7 @@
 // is locked, and holds it locked while it stores a word. What one READ loads of several words may be of different
 // moments; but if it has loaded a word that a region has stored, it loads all later ones as that region has left them.
 //
-// What processes may do to each other by dying:
+// Processes must not hold each other up by dying:
 //  - This process dies and leaves an entry locked. The owner breaks the lock when the kernel tells it of the end
 //    (Guests); the entry says by holder_of() that the dead process held it.
 //  - The owner dies and leaves one locked, or nobody breaks another dead process's lock any more. Then this process stops
@@ -28,8 +28,8 @@ class Peer;
 /// Names the line table among the regions of a greeting. Operations cannot reach it.
 inline constexpr RegionId kLineTable = 0xfffe;
 
-/// By what number the entries of other processes' tables name a life of a node. Its next lives have others, as an owner may
-/// hear of the end of one only after it has let in the next.
+/// Returns the number by which entries of other processes' tables name a life of a node. Its next lives have others, as an
+/// owner may hear of the end of one only after it has let in the next.
 constexpr base::lines::Holder holder_of(NodeId node, Generation generation) {
   constexpr Generation kLives = 256;
   static_assert(((NodeId{0xffff} * kLives + kLives - 1 + 1) >> base::lines::kHolderBits) == 0);

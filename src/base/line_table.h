@@ -124,10 +124,10 @@ std::uint64_t lock(Entry& entry);
 /// Waits until nobody holds it.
 void wait_unlocked(const Entry& entry);
 
-/// Who wants to know of ordinary stores of the calling thread: a region that stays open meanwhile, and that they belong to.
+/// An open region implements this to be told of ordinary stores of its thread, which belong to it.
 class OwnStores {
  public:
-  /// The line's count was this before a store that has ended now.
+  /// Called behind a store to a line whose count was `changes_before`.
   virtual void stored(const Entry& entry, std::uint64_t changes_before) = 0;
 
  protected:

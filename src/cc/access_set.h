@@ -119,7 +119,7 @@ struct HeldLocks {
 
 class RemotePart;
 
-/// How a transaction runs whose protocol runs transactions in HTM regions (drtm/).
+/// This says how a transaction runs whose protocol runs transactions in HTM regions (drtm/).
 struct Running {
   enum class Way : std::uint8_t {
     kUnknown,  ///< it has touched nothing yet

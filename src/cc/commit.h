@@ -88,7 +88,8 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
   return take_steps(here, there, writes, worker, right);
 }
 
-/// Commits a transaction that runs in the worker's open region at the region's end. Nothing: there is none, so it is to be done with locks.
+/// Commits a transaction that runs in the worker's open region at the region's end. Returns nothing if there is no region, so that it is to be
+/// done with locks.
 template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRight>
 [[gnu::noinline]] std::optional<CommitOutcome> commit_in_section(AccessSet& access, WorkerState& worker, There& there,
                                                                  const TheRight& right) {

@@ -92,6 +92,14 @@ TEST_F(OpenRegionTest, OneThatIsCancelledLeavesNothing) {
   EXPECT_TRUE(region_.open()) << "it does not count as an abort";
 }
 
+TEST_F(OpenRegionTest, OneThatHasAbortedAndIsCancelledSaysNothingOfTheNext) {
+  ASSERT_TRUE(region_.open());
+  region_.abort(Verdict::give_up(2));
+  region_.cancel();
+  EXPECT_TRUE(region_.open());
+  EXPECT_EQ(region_.counters().fallbacks.load(), 0u);
+}
+
 TEST_F(OpenRegionTest, WhatDoesNotFitIsLost) {
   ASSERT_TRUE(region_.open());
   for (std::size_t line = 0; line < 3; ++line) EXPECT_TRUE(adds_to(line));

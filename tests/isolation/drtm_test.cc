@@ -6,7 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "htm/rtm.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/drtm/drtm.h"
+#include "src/txn/table_core.h"
+#include "src/txn/worker_core.h"
 #include "tests/support/at_sync_point.h"
 #include "tests/support/manual_database.h"
 
@@ -21,7 +25,7 @@ Options drtm_options(const HtmSimulation& simulation = {}) {
   return options;
 }
 
-/// Of a value that has a cache line of its own.
+/// Returns a value that fills cache lines of its own.
 std::string wide(char letter) { return std::string(200, letter); }
 
 class DrTm : public testing::Test {
@@ -216,7 +220,7 @@ TEST_F(DrTmWithLocks, WhatWasNotDeclaredIsValidated) {
 TEST_F(DrTmWithLocks, ARegionMeetsLocks) {
   open({});
   Transaction holder = db_->begin();
-  // Behind leave of the region: this value outgrows its record.
+  // This value outgrows its record, so the commit leaves the region and takes locks.
   EXPECT_EQ(holder.put(rows_, "x", std::string(1000, 'b')), Outcome::kOk);
   Outcome seen = Outcome::kOk;
   bool overwritten = true;
@@ -246,6 +250,35 @@ TEST_F(DrTm, WhatSnapshotsReadIsNotHeld) {
   EXPECT_EQ(snapshot.get(rows_, "x", value), Outcome::kOk);
   EXPECT_EQ(value, wide('a'));
   EXPECT_TRUE(t.commit().committed());
+}
+
+/// A commit that finds no memory gives its claims back, and may be tried once more. By then somebody may have changed the record.
+TEST_F(DrTmWithLocks, WhatWasReadUnderALockIsComparedAllTheSame) {
+  const auto value = rows_.core()->index().find("x").value;
+  record::Record& record = *record::record_of(value);
+  const record::TidWord locked = record.tid() | record::kLocked;
+  const std::vector<cc::LockEntry> none;
+  ASSERT_TRUE(record.try_lock(record.tid()));
+  const auto check = [&] {
+    return cc::drtm::DrTm::check_local({&record, locked}, cc::Claims(none), {}, db_->worker().core()->state());
+  };
+  EXPECT_EQ(check(), AbortReason::kNone);
+  record.unlock_unchanged();
+  EXPECT_TRUE(writes_meanwhile("x", 'b'));
+  ASSERT_TRUE(record.try_lock(record.tid()));
+  EXPECT_EQ(check(), AbortReason::kReadChanged);
+  record.unlock_unchanged();
+}
+
+/// On a processor that has Intel TSX this says nothing.
+TEST(DrTmOptions, AProcessorWithoutHtmIsRefused) {
+  if (htm::rtm_works()) GTEST_SKIP() << "it has Intel TSX";
+  Options options = drtm_options();
+  options.htm = Htm::kAuto;
+  const auto opened = Database::open(options);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().code(), StatusCode::kUnavailable);
+  EXPECT_NE(opened.status().message().find("Intel TSX"), std::string::npos) << opened.status().message();
 }
 
 TEST(DrTmOptions, ADatabaseWithoutRegionsIsRefused) {

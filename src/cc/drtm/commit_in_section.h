@@ -1,7 +1,7 @@
 #pragma once
 // This node as a participant of a commit, at the end of the HTM region in which the whole transaction has run. Its reads were the region's,
-// so they need no validation. What is asked here is what the region has not looked at yet: E, the leaves, the leases, and the records
-// that are only written.
+// so they need no validation. The commit asks for what the region has not looked at yet: E, the leaves, the leases, and the records that are
+// only written.
 
 #include <vector>
 
@@ -29,7 +29,7 @@ class InSection {
     return points;
   }
 
-  /// `held`: as for Region. Precondition: the transaction is in the worker's region.
+  /// `held` is the same as for Region. Precondition: the transaction is in the worker's region.
   InSection(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
@@ -101,9 +101,10 @@ class InSection {
   template <typename Memory>
   Verdict check_in(Memory& memory, epoch::Epoch epoch) {
     if (!is_epoch_in(memory, worker_, epoch)) return Verdict::retry(kPlanOutdated);
-    // Whoever writes looks at the leases as late as it can, as the region then conflicts with the thread that sets the time.
+    // A transaction that writes looks at the leases as late as it can, as its region then conflicts with the thread that sets the time.
     if (!Writes && !leases_hold(memory)) return Verdict::give_up(kLeaseOver);
-    // A placeholder that this transaction has put there was not read: it relies on nobody else having given it a version.
+    // The region has not read a placeholder that this transaction has put into an index, so a version that somebody else has given it since
+    // shows here only.
     for (const ReadEntry& read : access_.reads) {
       if (read.tid != record::kUnborn) continue;
       if (const Verdict unborn = P::check_read_in(memory, read); !unborn.is_done()) return unborn;
@@ -127,8 +128,8 @@ class InSection {
     }
     return Verdict::done();
   }
-  /// All of the commit that others can see. The log first (I8): other processes may see these stores one by one, should this one die
-  /// meanwhile.
+  /// Makes all stores of the commit that others can see. The log comes first (I8), as other processes may see the stores of a simulated
+  /// region one by one, should this process die meanwhile.
   template <typename Memory>
   Verdict store_in(Memory& memory, Decision& decision) {
     if (!leases_hold(memory)) return Verdict::give_up(kLeaseOver);

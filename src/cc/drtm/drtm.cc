@@ -44,7 +44,8 @@ Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std
   return Verdict::done();
 }
 
-/// The same of a record whose lock bit the transaction has: nobody else changes it. Another node may x-lock it, but finds the bit then.
+/// Copies the version of a record whose lock bit the transaction has, so that nobody else changes it. Another node may x-lock it, but finds
+/// the bit then.
 StableRead read_held(const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies) {
   const TidWord word = record.tid();
   if (record::is_absent(word)) return {word, ReadState::kMissing};
@@ -59,16 +60,16 @@ bool holds(const AccessSet& access, const Record& record) {
   return !held.empty() && std::binary_search(held.begin(), held.end(), &record);
 }
 
-/// The fallback handler's START. Claims what was declared, in the order of addresses, so that waits never form a cycle. A record that was
-/// replaced is left to the commit. Of a failure none is left.
+/// This is the fallback handler's START. It claims what was declared, in the order of addresses, so that waits never form a cycle. A record
+/// that was replaced is left to the commit. If a claim fails, all are given back.
 bool hold_declared(AccessSet& access, WorkerState& worker) {
   std::vector<Record*>& declared = access.running.declared;
   std::vector<Record*>& held = access.running.held;
   std::sort(declared.begin(), declared.end());
   declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
   for (Record* const record : declared) {
-    // Snapshots wait for who has a local record locked, however long that takes, and application code may read one now. So such a record is
-    // read optimistically. For who holds a shared record they wait a bounded while.
+    // A snapshot waits until a local record is unlocked, however long that takes, and this thread may read one before it commits. So local
+    // records are read optimistically then. A snapshot's wait for a shared record is bounded.
     if (worker.shared.settings.snapshots && !record::is_shared(record)) continue;
     const AbortReason reason = silo::Silo::claim(*record, worker, access);
     if (!failed(reason)) {
@@ -92,14 +93,14 @@ bool has_log_room(const WorkerState& worker) {
   return worker.ring == nullptr || worker.ring->has_room(worker.ring->capacity() / 4);
 }
 
-/// Another transaction of the worker, one of its fibers', may be in the region.
+/// Returns whether a region can be opened now. Another transaction of the worker, one of its fibers', may be in it.
 bool may_open(const AccessSet& access, const WorkerState& worker) {
   if (worker.section == nullptr || worker.in_section != nullptr) return false;
   RemotePart* const elsewhere = access.running.elsewhere;
   return has_log_room(worker) && (elsewhere == nullptr || elsewhere->make_ready(worker.shared.epochs.current()));
 }
 
-/// What the caller learns if the transaction is to be run again.
+/// Returns what the caller learns if the transaction is to be run again.
 AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const WorkerState& worker) {
   if (lost.cause != htm::Cause::kExplicit) return AbortReason::kReadChanged;
   switch (lost.verdict.code()) {
@@ -115,7 +116,7 @@ AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const W
   }
 }
 
-/// In a simulation, the region has aborted, and everything that was read in it is in the read set.
+/// Decides how the transaction goes on whose region has aborted in a simulation. Everything that was read in it is in the read set.
 void resolve_loss(AccessSet& access, WorkerState& worker) {
   worker.in_section = nullptr;
   htm::OpenRegion& region = *worker.section;

@@ -9,9 +9,9 @@
 //   COMMIT   in the region: TID, log entry, new values; leases are confirmed (commit_in_section.h). Behind it the others' write-back.
 //
 // A region sees locks: a record that somebody has claimed, or x-locked from elsewhere, aborts it. Whoever claims one later changes its line.
-// So regions and locks mix, and what a region cannot do is done with locks (the fallback handler): what was declared of this
-// node is claimed in the order of addresses, behind the x-locks elsewhere, which never wait while they hold something. The rest is
-// Silo's optimistic work.
+// So regions and locks mix, and what a region cannot do is done with locks (the fallback handler): what was declared of this node's shared
+// tables is claimed in the order of addresses, behind the x-locks elsewhere, which never wait while they hold something. The rest is
+// Silo's optimistic work. A database without snapshots claims all that was declared.
 //
 // With hardware an abort goes back to where the region was opened, which the transaction does not notice. In a simulation the transaction
 // aborts (kReadChanged, kRecordBusy), and is to be run again; unless a region is of no use, then it goes on with locks.
@@ -34,14 +34,15 @@ struct DrTm : silo::Silo {
   /// A record whose lock bit the transaction has since START becomes one of its claims.
   static AbortReason claim(Record& record, const WorkerState& worker, AccessSet& access);
 
-  // What was read under the transaction's own lock bit is noted with it, and needs no validation.
+  // A read under the transaction's own lock bit is noted with the bit. Then the same word says that the transaction still has it, or has it
+  // again behind a commit that was out of memory, with nothing changed meanwhile.
   static AbortReason check_local(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                  const WorkerState& worker) {
-    return record::is_locked(read.tid) ? AbortReason::kNone : Silo::check_local(read, claims, moment, worker);
+    return record::is_locked(read.tid) ? check_held(read) : Silo::check_local(read, claims, moment, worker);
   }
   static AbortReason check_shared(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                   const WorkerState& worker) {
-    return record::is_locked(read.tid) ? AbortReason::kNone : Silo::check_shared(read, claims, moment, worker);
+    return record::is_locked(read.tid) ? check_held(read) : Silo::check_shared(read, claims, moment, worker);
   }
 
   /// Remembers a record of this node that was declared.
@@ -50,6 +51,11 @@ struct DrTm : silo::Silo {
   static bool enter(AccessSet& access, WorkerState& worker);
   /// Ends the region, if the transaction is still in it, and gives back the lock bits that no commit has used.
   static void end(AccessSet& access, WorkerState& worker);
+
+ private:
+  static AbortReason check_held(const ReadEntry& read) {
+    return read.record->tid() == read.tid ? AbortReason::kNone : AbortReason::kReadChanged;
+  }
 };
 static_assert(Protocol<DrTm> && ReachesShared<DrTm> && RunsInRegion<DrTm>);
 

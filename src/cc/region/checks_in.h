@@ -1,5 +1,5 @@
 #pragma once
-// What a commit in an HTM region looks at besides its records, in the region.
+// These are the looks that a commit in an HTM region takes besides those at its records.
 
 #include "src/base/soft_time.h"
 #include "src/base/test_hooks.h"

@@ -64,7 +64,7 @@ class RegionWorld : tests::WithRegions {
     EXPECT_EQ(t.declare({&read, 1}), granary::Outcome::kOk);
   }
   void declare_read(Transaction& t, std::string_view key) { declare(t, key, false); }
-  /// Of a snapshot of node 0.
+  /// Returns what a snapshot of node 0 sees.
   std::string snapshot_value(Snapshot& snapshot, std::string_view key) {
     std::string value;
     return snapshot.get(tables_[0], key, value) == granary::Outcome::kOk ? value : "(none)";
