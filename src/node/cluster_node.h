@@ -112,6 +112,7 @@ class ClusterNode {
   void act_in(const membership::Configuration& configuration);
   bool look_after_others(const membership::Configuration& configuration);
   void forget_ended(const membership::Configuration& configuration);
+  void take_back_lent(const membership::Configuration& configuration);
   void learn_returned(const membership::Configuration& configuration);
   void drop_former_tables();
   RecovererParts recoverer_parts();
@@ -154,6 +155,8 @@ class ClusterNode {
   std::optional<Recoverer> recoverer_;              ///< the same
   std::map<NodeNumber, membership::Generation>
       learned_;  ///< whose tables are known; the survivor's, from may_learn_ on
+  std::map<NodeNumber, membership::Generation>
+      lends_to_;  ///< the same; lives that may have borrowed memory of this node
   std::vector<std::pair<epoch::Epoch, cluster::FormerLife>> former_tables_;  ///< the same
   std::atomic<bool> may_learn_{false};  ///< set (release) by start() when it has learned the tables of all that serve
   std::mutex survivor_mutex_;  ///< guards the pointer: the membership's thread may run before there is a survivor

@@ -29,10 +29,21 @@ SurvivorDuties ClusterNode::survivor_duties() {
 /// Snapshots are limited before the node acts in the membership, since E goes on from then.
 void ClusterNode::act_in(const Configuration& configuration) {
   forget_ended(configuration);
+  take_back_lent(configuration);
   epoch::EpochManager& epochs = database_->engine().epochs();
   if (!configuration.owed.empty() && cluster_config::has_logs(config_))
     epochs.limit_snapshots(epochs.snapshot_of(epochs.current()));
   cluster::act_in(configuration.number, control_block());
+}
+
+/// Lives that have ended are cut off by now. A later life is served only when this node is quiet about their end, which it is not before it acts. What a
+/// life has that this node meets for the first time stays its own: it may have asked before this thread was told of it.
+void ClusterNode::take_back_lent(const Configuration& configuration) {
+  for (const Member& member : configuration.members) {
+    const membership::Generation lives = member.live() ? member.generation : 0;
+    const membership::Generation before = std::exchange(lends_to_[member.id], lives);
+    if (before != 0 && before != lives) service_.forget(member.id);
+  }
 }
 
 bool ClusterNode::look_after_others(const Configuration& configuration) {

@@ -72,6 +72,11 @@ std::optional<cluster::messages::DescribeAnswer> NodeService::description() cons
   return own;
 }
 
+void NodeService::forget(rdma::NodeId node) {
+  const std::lock_guard lock(mutex_);
+  if (service_ != nullptr) service_->forget(node);
+}
+
 std::uint64_t NodeService::cut_off() const {
   const std::lock_guard lock(mutex_);
   return cut_off_ + (service_ == nullptr ? 0 : service_->counts().cut_off.load(std::memory_order_relaxed));

@@ -45,6 +45,8 @@ class NodeService {
   cluster::messages::CallQueue& calls() { return *calls_; }
   /// Returns this node's shared tables, as other nodes are told of them; none if that cannot be told. From begin() to end().
   std::optional<cluster::messages::DescribeAnswer> description() const;
+  /// Has what the node was lent of this node's memory taken back: Service::forget(). Any thread.
+  void forget(rdma::NodeId node);
   /// Returns how often a worker of another node was cut off (ClusterStatistics::cut_off). Any thread.
   std::uint64_t cut_off() const;
 
@@ -57,7 +59,7 @@ class NodeService {
   std::unique_ptr<cluster::messages::Owner> owner_;
   std::unique_ptr<cluster::messages::CallQueue> calls_;
   std::unique_ptr<LogFiles> log_files_;  ///< none without a directory
-  mutable std::mutex mutex_;             ///< guards service_ against cut_off(), and cut_off_
+  mutable std::mutex mutex_;             ///< guards service_ against cut_off() and forget(), and cut_off_
   std::unique_ptr<cluster::messages::Service> service_;
   std::uint64_t cut_off_ = 0;  ///< by a service that has ended
   std::unique_ptr<cluster::messages::ServiceThread> thread_;

@@ -63,12 +63,13 @@ bool understood(const Frame& frame) {
     case Type::kScan: return question_or_answer<Scan>(frame.body);
     case Type::kSnapshotGet: return question_or_answer<SnapshotGet>(frame.body);
     case Type::kSnapshotScan: return question_or_answer<SnapshotScan>(frame.body);
-    case Type::kKeepVersion: return question_or_answer<KeepVersion>(frame.body);
     case Type::kNoteRemoved: return question_or_answer<NoteRemoved>(frame.body);
     case Type::kCall: return question_or_answer<Call>(frame.body);
     case Type::kControl: return request_or_answer<Control>(frame.body);
     case Type::kListFiles: return request_or_answer<ListFiles>(frame.body);
     case Type::kReadFile: return request_or_answer<ReadFile>(frame.body);
+    case Type::kLendBlocks: return question_or_answer<LendBlocks>(frame.body);
+    case Type::kKeepVersion: break;
   }
   return false;
 }

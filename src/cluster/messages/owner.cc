@@ -163,22 +163,21 @@ Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& 
   return Verdict::kBusy;
 }
 
-Verdict Owner::answer(const KeepVersion& request, KeepVersionAnswer& answer) {
+Verdict Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker) {
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  if (const Verdict found = find_table(request.table, {}, table); found != Verdict::kDone) return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  const auto keep = [&] {
-    return cc::keep_version(worker_.state(), table->index(), request.key, request.holder, request.epoch);
-  };
-  cc::Kept kept = keep();
-  if (kept == cc::Kept::kOutOfMemory && worker_.make_room()) kept = keep();
-  switch (kept) {
-    case cc::Kept::kDone: answer.held = true; return Verdict::kDone;
-    case cc::Kept::kNotHeld: answer.held = false; return Verdict::kDone;
-    case cc::Kept::kBusy: return Verdict::kBusy;
-    case cc::Kept::kOutOfMemory: return Verdict::kOutOfMemory;
-  }
-  return Verdict::kBusy;
+  const auto lend = [&] { return lent_.lend(asker, request.table, table->max_value_bytes(), request.count); };
+  std::span<Record* const> blocks = lend();
+  if (blocks.empty() && worker_.make_room()) blocks = lend();
+  if (blocks.empty()) return Verdict::kOutOfMemory;
+  for (const Record* const block : blocks) answer.blocks.push_back(offset_of(block));
+  return Verdict::kDone;
+}
+
+void Owner::forget(std::uint32_t node) {
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
+  lent_.take_back(node);
 }
 
 Verdict Owner::answer(const NoteRemoved& request, NoteRemovedAnswer&) {

@@ -10,6 +10,7 @@
 #include "src/base/waiter.h"
 #include "src/cc/access_set.h"
 #include "src/cc/index.h"
+#include "src/cluster/messages/lent_blocks.h"
 #include "src/cluster/messages/requests.h"
 #include "src/memory/region.h"
 #include "src/txn/table_core.h"
@@ -33,6 +34,7 @@ class Owner {
         slot_(slot),
         tables_(tables),
         region_(region),
+        lent_(worker.state()),
         buffer_(kMostValueBytes, '\0') {
     worker_.lending().allow(false);  // answers use the worker's memory in a slot of their own
     worker_.state().waiter = &brief_;
@@ -48,9 +50,11 @@ class Owner {
   Verdict answer(const Scan& request, ScanAnswer& answer);
   Verdict answer(const SnapshotGet& request, SnapshotGetAnswer& answer);
   Verdict answer(const SnapshotScan& request, SnapshotScanAnswer& answer);
-  Verdict answer(const KeepVersion& request, KeepVersionAnswer& answer);
+  Verdict answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker);
   Verdict answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
 
+  /// A life of the node is over, and nothing that it has posted happens here any more.
+  void forget(std::uint32_t node);
   /// Between answers: frees what has become garbage.
   void rest() { worker_.collect_some(worker_.shared().epochs.current()); }
 
@@ -82,6 +86,7 @@ class Owner {
   epoch::Slot& slot_;
   const std::span<txn::TableCore* const> tables_;
   const memory::Region& region_;
+  LentBlocks lent_;
   base::BriefWaiter brief_;  ///< other nodes wait for answers, too
   std::string buffer_;       ///< for values that may still prove torn
   std::string value_;        ///< that a snapshot has seen

@@ -24,7 +24,7 @@ enum class Type : std::uint8_t {
   kDescribe,
   kPlace,
   kScan,
-  kKeepVersion,
+  kKeepVersion,  ///< not asked any more
   kNoteRemoved,
   kCall,
   kControl,
@@ -32,7 +32,8 @@ enum class Type : std::uint8_t {
   kSnapshotScan,
   kListFiles,
   kReadFile,
-  kLast = kReadFile
+  kLendBlocks,
+  kLast = kLendBlocks
 };
 
 /// The owner's verdict on a request. An answer follows only with kDone.
@@ -246,23 +247,21 @@ struct SnapshotScanAnswer {
   bool operator==(const SnapshotScanAnswer&) const = default;
 };
 
-/// I12: asked by the holder of the record's x-lock before it commits (src/cc/holder_requests.h).
-struct KeepVersionAnswer;
-struct KeepVersion {
-  static constexpr Type kType = Type::kKeepVersion;
-  using Answer = KeepVersionAnswer;
+/// I12: asks for memory of the owner, into which the asking worker will WRITE old versions of the table's records (lent_blocks.h). All blocks that
+/// the worker was lent for the table before count as used from then on.
+struct LendBlocksAnswer;
+struct LendBlocks {
+  static constexpr Type kType = Type::kLendBlocks;
+  using Answer = LendBlocksAnswer;
   TableId table = 0;
-  std::string_view key{};
-  std::uint64_t holder = 0;  ///< the x-lock word
-  std::uint64_t epoch = 0;   ///< of the TID that it is going to write
-  static constexpr auto kMembers =
-      std::tuple{&KeepVersion::table, &KeepVersion::key, &KeepVersion::holder, &KeepVersion::epoch};
-  bool operator==(const KeepVersion&) const = default;
+  std::uint32_t count = 0;  ///< the most that it wants
+  static constexpr auto kMembers = std::tuple{&LendBlocks::table, &LendBlocks::count};
+  bool operator==(const LendBlocks&) const = default;
 };
-struct KeepVersionAnswer {
-  bool held = false;  ///< the version is kept, or none need be; false: the record is not held under that x-lock
-  static constexpr auto kMembers = std::tuple{&KeepVersionAnswer::held};
-  bool operator==(const KeepVersionAnswer&) const = default;
+struct LendBlocksAnswer {
+  std::vector<std::uint64_t> blocks{};  ///< offsets; at least one. Each has room for the table's greatest value
+  static constexpr auto kMembers = std::tuple{&LendBlocksAnswer::blocks};
+  bool operator==(const LendBlocksAnswer&) const = default;
 };
 
 /// A write-back deleted the key with this TID word: its record is garbage now.

@@ -12,7 +12,10 @@ namespace granary::cluster::messages {
 using rdma::mailbox::Receiver;
 using rdma::mailbox::Sleeper;
 
-Service::Service(ServicePlace place) : place_(std::move(place)), peers_(place_.endpoint) {
+Service::Service(ServicePlace place)
+    : place_(std::move(place)),
+      peers_(place_.endpoint),
+      forgotten_(place_.layout.nodes) {
   for (std::size_t at = 0; at < place_.layout.nodes; ++at) {
     for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker) {
       links_.push_back(std::make_unique<Link>(place_, peers_, counts_, exchanges_, place_.layout.id_at(at), worker));
@@ -26,11 +29,20 @@ Service::~Service() {
 }
 
 bool Service::step(std::uint64_t now_us) {
+  for (std::size_t place = 0; place < forgotten_.size(); ++place) {
+    if (forgotten_[place].load(std::memory_order_acquire) && forgotten_[place].exchange(false))
+      place_.owner.forget(place_.layout.id_at(place));
+  }
   poll();
   bool any = pass_on_results();
   for (const auto& link : links_) any |= link->step(now_us);
   place_.owner.rest();
   return any;
+}
+
+void Service::forget(rdma::NodeId node) {
+  const std::size_t place = place_.layout.place_of(node);
+  if (place < forgotten_.size()) forgotten_[place].store(true, std::memory_order_release);
 }
 
 void Service::poll() {

@@ -58,6 +58,9 @@ class Service {
 
   /// Takes and answers what has arrived. False if there was nothing to do.
   bool step(std::uint64_t now_us);
+  /// Has what the node holds of this node's memory taken back. Any thread may call it when the node's life is over and was cut off, and before
+  /// a later life of the node is served.
+  void forget(rdma::NodeId node);
   const ServiceCounts& counts() const { return counts_; }
 
   // For a Sleeper.
@@ -75,7 +78,7 @@ class Service {
     typename Request::Answer answer;
   };
   using Exchanges = std::tuple<Exchange<Describe>, Exchange<Place>, Exchange<Scan>, Exchange<SnapshotGet>,
-                               Exchange<SnapshotScan>, Exchange<KeepVersion>, Exchange<NoteRemoved>>;
+                               Exchange<SnapshotScan>, Exchange<LendBlocks>, Exchange<NoteRemoved>>;
   void poll();
   bool pass_on_results();
 
@@ -84,6 +87,9 @@ class Service {
   ServiceCounts counts_;
   Exchanges exchanges_;                       ///< for all links
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places, then by worker
+  /// By the nodes' places: to be forgotten in the next step. forget() stores with release before the node's next life is known to anybody, so
+  /// the step that meets a message of that life, which comes after it, loads it before it answers.
+  std::vector<std::atomic<bool>> forgotten_;
 };
 
 }  // namespace granary::cluster::messages

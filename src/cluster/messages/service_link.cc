@@ -135,14 +135,25 @@ bool Service::Link::handle(Rpc::CallId call, std::string_view request, std::stri
     case Type::kScan: return answer<Scan>(frame, message), true;
     case Type::kSnapshotGet: return answer<SnapshotGet>(frame, message), true;
     case Type::kSnapshotScan: return answer<SnapshotScan>(frame, message), true;
-    case Type::kKeepVersion: return answer<KeepVersion>(frame, message), true;
+    case Type::kLendBlocks: return answer<LendBlocks>(frame, message), true;
     case Type::kNoteRemoved: return answer<NoteRemoved>(frame, message), true;
     case Type::kCall: return handle_call(call, frame, message);
     case Type::kControl: return handle_control(frame, message), true;
     case Type::kListFiles: return answer_file<ListFiles>(frame, message), true;
     case Type::kReadFile: return answer_file<ReadFile>(frame, message), true;
+    case Type::kKeepVersion: break;
   }
   return refuse(type, Verdict::kUnknownType, message), true;
+}
+
+/// The owner has to know who borrows.
+template <typename Request>
+Verdict Service::Link::answer_of(const Request& request, typename Request::Answer& answer) {
+  if constexpr (std::same_as<Request, LendBlocks>) {
+    return place_.owner.answer(request, answer, {.node = node_, .worker = worker_});
+  } else {
+    return place_.owner.answer(request, answer);
+  }
 }
 
 template <typename Request>
@@ -151,7 +162,7 @@ void Service::Link::answer(const Frame& frame, std::string& message) {
   if (!decode(frame.body, request)) return garbage(message);
   static const typename Request::Answer kNone;
   answer = kNone;  // a copy, so that its vectors keep their memory
-  const Verdict verdict = place_.owner.answer(request, answer);
+  const Verdict verdict = answer_of(request, answer);
   if (verdict != Verdict::kDone) return refuse(Request::kType, verdict, message);
   encode_answer(Request::kType, answer, message);
   base::sync_point("service.answered");

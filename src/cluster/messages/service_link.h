@@ -47,6 +47,8 @@ class Service::Link {
   template <typename Request>
   void answer(const Frame& frame, std::string& message);
   template <typename Request>
+  Verdict answer_of(const Request& request, typename Request::Answer& answer);
+  template <typename Request>
   void answer_file(const Frame& frame, std::string& message);
   /// Encodes the answer, unless it is too long.
   template <typename Answer>

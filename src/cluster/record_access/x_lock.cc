@@ -9,6 +9,12 @@ using base::injected;
 using rdma::Operation;
 using rdma::fiber::Next;
 
+namespace {
+
+constexpr std::size_t kPreviousVersion = offsetof(record::SharedRecord, head) + offsetof(record::Record, previous_word);
+
+}  // namespace
+
 XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
              record::StateWord seen, Fetch fetch)
     : AccessStep(record.at),
@@ -22,20 +28,24 @@ XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, c
 }
 
 void XLock::append(std::vector<Operation>& chain) {
-  const std::uint32_t bytes = fetch_ == Fetch::kRecord ? record_.bytes() : record_.head_bytes();
-  const Operation header = Operation::read(words_ + 2, record_.at, bytes);
   switch (phase_) {
     case Phase::kTake:
-      if (injected("header-before-lock")) chain.push_back(header);
+      if (injected("header-before-lock")) append_look(chain);
       base::invariant("I9", !record::is_x_locked(expected_));
       chain.push_back(Operation::compare_swap(record_.at, expected_, mine_, words_));
-      if (!injected("header-before-lock")) chain.push_back(header);
+      if (!injected("header-before-lock")) append_look(chain);
       break;
     case Phase::kLook:
-    case Phase::kFindOut: chain.push_back(header); break;
+    case Phase::kFindOut: append_look(chain); break;
     // No operation of ours is under way that it could overtake.
     case Phase::kLetGo: chain.push_back(Operation::write(record_.at, words_ + 1, base::kWord)); break;
   }
+}
+
+void XLock::append_look(std::vector<Operation>& chain) {
+  const bool fetches = fetch_ == Fetch::kRecord;
+  chain.push_back(Operation::read(words_ + kCopy, record_.at, fetches ? record_.bytes() : record_.head_bytes()));
+  if (fetches) chain.push_back(Operation::read(words_ + 2, record_.at.plus(kPreviousVersion), base::kWord));
 }
 
 Next XLock::settle() {

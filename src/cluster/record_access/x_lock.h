@@ -12,6 +12,10 @@
 //
 // Fetching. The record may be READ together with the header. With a clear bit these bytes are the record's, except for bytes that
 // moved before the bit was cleared, which the checksum shows (I4).
+//
+// The previous version (I12) is not in the checksum. An owner that held the record first may store it, and the TID word behind it, while
+// the READ passes over them. So the word that came with a TID is that version's only if the same TID was READ before the lock was asked
+// for. A lock that fetches READs the word once more behind the record, when nobody changes it any more.
 
 #include <algorithm>
 #include <functional>
@@ -31,9 +35,9 @@ class XLock final : public AccessStep {
  public:
   enum class Fetch : std::uint8_t { kHeader, kRecord };
   static constexpr std::size_t buffer_bytes(std::size_t key_bytes) {
-    return record::shared_value_offset(key_bytes) + 2 * base::kWord;
+    return record::shared_value_offset(key_bytes) + kCopy * base::kWord;
   }
-  static std::size_t buffer_bytes(const RemoteRecord& record) { return record.bytes() + 2 * base::kWord; }
+  static std::size_t buffer_bytes(const RemoteRecord& record) { return record.bytes() + kCopy * base::kWord; }
 
   /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it. `seen`: the state word as it was last. If it has
   /// changed, the lock costs one more round.
@@ -55,6 +59,9 @@ class XLock final : public AccessStep {
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// After kDone, under TicToc: returns the time until which anybody may know the version to be valid.
   record::TidWord rts() const { return std::max({record::tid_of(tid()), replaced(), copy().owner_rts_word}); }
+  /// After kDone: the address that the owner has for the version before. Of a lock that does not fetch, it is that of tid()'s version only if
+  /// this TID was READ unlocked before the lock was asked for.
+  std::uint64_t previous() const { return fetch_ == Fetch::kRecord ? words_[2] : copy().head.previous_word; }
   /// After kDone, of a lock that fetches: the value, if it came whole; else it has to be READ.
   std::optional<std::string_view> value() const;
   /// After kBusy: the state word that refused the lock, or free if the owner's lock bit did.
@@ -63,6 +70,7 @@ class XLock final : public AccessStep {
  private:
   enum class Phase : std::uint8_t { kTake, kLook, kFindOut, kLetGo };
 
+  void append_look(std::vector<rdma::Operation>& chain);
   rdma::fiber::Next taken();
   rdma::fiber::Next not_taken();
   rdma::fiber::Next look();
@@ -70,11 +78,14 @@ class XLock final : public AccessStep {
   /// Free, or a lease that has expired.
   bool may_take(record::StateWord seen) const;
 
-  const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + 2); }
+  const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + kCopy); }
+
+  static constexpr std::size_t kCopy = 3;  ///< the word where header and key begin
 
   RemoteRecord record_;
   record::StateWord mine_;
-  std::uint64_t* words_;  ///< the CAS's old value, what to leave behind, header and key
+  std::uint64_t*
+      words_;  ///< the CAS's old value, what to leave behind, the previous version READ behind a fetched record, header and key
   const LeaseExpired* expired_;
   Fetch fetch_;
   Phase phase_ = Phase::kTake;

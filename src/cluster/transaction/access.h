@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "src/cluster/record_access/remote_record.h"
+#include "src/cluster/record_access/version_copy.h"
 #include "src/cluster/transaction/directory.h"
 #include "src/txn/remote.h"
 
@@ -48,7 +49,8 @@ struct Access {
   record::StateWord replaced = record::kFree;  ///< what it has taken the place of
   record::TidWord locked_tid = 0;              ///< of the version to overwrite
   record::TidWord locked_rts = 0;              ///< under TicToc: until when that may be known to be valid
-  epoch::Epoch kept_in = 0;                    ///< the snapshot period for which the owner has kept that version
+  std::optional<HeldVersion> locked_version;   ///< the same version, if all of it is known
+  epoch::Epoch kept_in = 0;                    ///< the snapshot period for which that version is kept for snapshots
   void* release_room = nullptr;                ///< registered, for giving the lock back
 
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "src/base/test_hooks.h"
-#include "src/cc/versions.h"
 #include "src/cluster/transaction/remote_place.h"
 #include "src/cluster/transaction/why.h"
 
@@ -38,6 +37,7 @@ void CommitElsewhere::end() {
   writes_.clear();
   validated_.reset();
   misses_known_ = false;
+  agreed_ = 0;
 }
 
 bool CommitElsewhere::make_ready(epoch::Epoch here) {
@@ -54,7 +54,7 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   validated_.reset();
   writes_.clear();  // there may be more of them before the commit
   if (!agrees) return false;
-  return keep_versions(agreed, footprint_.all([](const Access& access) { return access.held(); })) ==
+  return old_versions_.keep(agreed, footprint_.all([](const Access& access) { return access.held(); })) ==
          AbortReason::kNone;
 }
 
@@ -149,6 +149,7 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
   }
   agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
   validated_ = participants.are_all_in(agreed) ? checked : std::nullopt;
+  agreed_ = agreed;
   return injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
 }
 
@@ -159,11 +160,21 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
     // A commit knows the epochs here, but whoever asks before it may not.
     if (!checks_.possible(stamp)) reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
     if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
-    if (reason == AbortReason::kNone) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp);
+    if (reason == AbortReason::kNone) reason = check_and_keep(stamp);
     if (reason != AbortReason::kNone) return reason;
   }
   if (footprint_.reach().timed) keep_until(stamp);
   return declared_.confirm_leases();
+}
+
+/// The copies of old versions go along with the checks, as the epoch is agreed on. Should a check fail, they were made in vain.
+AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp) {
+  const epoch::Epoch agreed = std::exchange(agreed_, 0);
+  const Batch<Access*> overwritten = agreed == 0 ? footprint_.trips.batch<Access*>(0) : this->overwritten();
+  OldVersions::Copies copies(footprint_.trips, overwritten.size());
+  AbortReason reason = old_versions_.make(agreed, overwritten, copies);
+  if (reason == AbortReason::kNone) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp, copies.steps);
+  return reason == AbortReason::kNone ? old_versions_.take(copies) : reason;
 }
 
 /// A record that is x-locked and only read has not changed until now, but now says nothing of times. So the transaction leaves its stamp as the
@@ -212,29 +223,11 @@ record::TidWord CommitElsewhere::greatest_tid() const {
 
 // --- Step 3 ---
 
-AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) {
-  return keep_versions(epoch, footprint_.all([](const Access& access) { return access.held() && access.written; }));
-}
+/// validate() has kept the versions mostly, in the round of its READs.
+AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) { return old_versions_.keep(epoch, overwritten()); }
 
-AbortReason CommitElsewhere::keep_versions(epoch::Epoch epoch, std::span<Access* const> overwritten) {
-  const cc::WorkerState& worker = footprint_.reach().worker;
-  const epoch::Epoch period = worker.shared.epochs.snap(epoch);
-  Batch<Access*> asked = footprint_.trips.batch<Access*>(overwritten.size());
-  messages::Questions<messages::KeepVersion>& questions = footprint_.trips.questions<messages::KeepVersion>();
-  for (Access* const access : overwritten) {
-    if (access->kept_in == period || !cc::snapshots_may_need(worker, access->locked_tid, period)) continue;
-    asked.push_back(access);
-    questions.add(access->key.home,
-                  {.table = access->key.table->id(), .key = access->key.key, .holder = access->lock, .epoch = epoch});
-  }
-  footprint_.trips.ask(questions.all());
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const AbortReason reason = why(questions[i], footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
-    if (!questions[i].answer().held) return AbortReason::kRecordReplaced;
-    asked[i]->kept_in = period;
-  }
-  return AbortReason::kNone;
+Batch<Access*> CommitElsewhere::overwritten() {
+  return footprint_.all([](const Access& access) { return access.held() && access.written; });
 }
 
 // --- Step 4 ---

@@ -7,6 +7,7 @@
 #include "src/cc/elsewhere/remote_part.h"
 #include "src/cluster/transaction/declared_keys.h"
 #include "src/cluster/transaction/locks.h"
+#include "src/cluster/transaction/old_versions.h"
 #include "src/cluster/transaction/read_checks.h"
 #include "src/cluster/transaction/reading.h"
 
@@ -19,7 +20,8 @@ class CommitElsewhere final : public cc::RemotePart {
         reading_(reading),
         locks_(locks),
         declared_(declared),
-        checks_(footprint) {}
+        checks_(footprint),
+        old_versions_(footprint) {}
 
   std::span<const cc::RemoteWrite> writes() override;
   bool make_ready(epoch::Epoch here) override;
@@ -39,8 +41,8 @@ class CommitElsewhere final : public cc::RemotePart {
   void end();
 
  private:
-  /// Has the owners keep old versions, where a snapshot needs them, of what will be overwritten in this epoch.
-  AbortReason keep_versions(epoch::Epoch epoch, std::span<Access* const> overwritten);
+  AbortReason check_and_keep(record::TidWord stamp);
+  Batch<Access*> overwritten();
   AbortReason place_writes();
   AbortReason make_places(std::span<Access* const> accesses);
   AbortReason lock_all();
@@ -53,7 +55,9 @@ class CommitElsewhere final : public cc::RemotePart {
   Locks& locks_;
   DeclaredKeys& declared_;
   ReadChecks checks_;
+  OldVersions old_versions_;
   std::vector<cc::RemoteWrite> writes_;
+  epoch::Epoch agreed_ = 0;    ///< by agree(), until validate() has used it; 0: unknown
   bool misses_known_ = false;  ///< lock_all() has READ them
   /// The stamp for which agree() has validated, so that validate() need not; 0 under a protocol that does not stamp first.
   std::optional<record::TidWord> validated_;

@@ -15,6 +15,7 @@ void take_fetched(Access& access, const XLock& lock) {
   const std::optional<std::string_view> value = access.found() ? lock.value() : std::string_view();
   access.has_value = value.has_value();
   access.value = value.value_or(std::string_view());
+  if (value) access.locked_version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
 }
 
 /// What was READ before is what is there now that the record is held, if its TID is the same (I1); or is READ again.

@@ -87,6 +87,10 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
     access.lock = lock.mine();
     access.replaced = lock.replaced();
     access.locked_tid = lock.tid();
+    const bool as_seen =
+        access.seen == Access::Seen::kRecord && record::tid_of(access.tid) == record::tid_of(lock.tid());
+    if (as_seen && access.has_value)
+      access.locked_version = {.tid = lock.tid(), .previous = lock.previous(), .value = access.value};
     if (footprint_.reach().timed) access.locked_rts = lock.rts();
   }
   if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !footprint_.reach().timed)

@@ -14,6 +14,7 @@
 #include "src/cluster/messages/messenger.h"
 #include "src/cluster/record_access/holder_words.h"
 #include "src/cluster/record_access/x_lock.h"
+#include "src/cluster/transaction/borrowed_blocks.h"
 #include "src/cluster/transaction/buffers.h"
 #include "src/cluster/transaction/directory.h"
 #include "src/cluster/transaction/read_then_written.h"
@@ -75,6 +76,7 @@ struct Reach {
   }
   ReachCounters counters = {};
   Undelivered undelivered = {};
+  BorrowedBlocks borrowed = {};
   ReadThenWritten read_then_written = {};
 };
 

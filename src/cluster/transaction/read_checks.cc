@@ -120,7 +120,7 @@ bool ReadChecks::add_versions(Batch<VersionCheck>& versions, Batch<Step*>& steps
   return true;
 }
 
-AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp) {
+AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<AccessStep* const> beside) {
   Trips& trips = footprint_.trips;
   Participants& participants = footprint_.participants;
   Batch<EpochRead> in_front = trips.batch<EpochRead>(participants.size());
@@ -128,13 +128,14 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp) {
   Batch<HeaderRead> headers = trips.batch<HeaderRead>(footprint_.accesses.size());
   Batch<Extend> extensions = trips.batch<Extend>(footprint_.accesses.size());
   Batch<VersionCheck> versions = trips.batch<VersionCheck>(footprint_.nodes.size());
-  Batch<Step*> steps =
-      trips.batch<Step*>(2 * participants.size() + footprint_.accesses.size() + footprint_.nodes.size());
+  Batch<Step*> steps = trips.batch<Step*>(2 * participants.size() + footprint_.accesses.size() +
+                                          footprint_.nodes.size() + beside.size());
   if (epochs == Epochs::kInFront && !participants.add_epoch_reads(in_front, steps)) return AbortReason::kOutOfMemory;
   AbortReason reason = add_lines(lines, steps, stamp);
   if (reason == AbortReason::kNone) reason = add_records(headers, extensions, steps, stamp);
   if (reason != AbortReason::kNone) return reason;
   if (!add_versions(versions, steps)) return AbortReason::kOutOfMemory;
+  for (AccessStep* const step : beside) steps.push_back(step);
   trips.run(Phase::kValidate, std::span<Step* const>(steps));
   reason = epochs == Epochs::kInFront ? participants.take(in_front) : AbortReason::kNone;
   if (reason != AbortReason::kNone) return reason;

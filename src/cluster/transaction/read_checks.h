@@ -17,8 +17,9 @@ class ReadChecks {
   explicit ReadChecks(Footprint& footprint) : footprint_(footprint) {}
 
   enum class Epochs : std::uint8_t { kKnown, kInFront };
-  /// Makes all checks in one round, and with kInFront READs E of all participants in front of them.
-  AbortReason run(Epochs epochs, record::TidWord stamp);
+  /// Makes all checks in one round, and with kInFront READs E of all participants in front of them. The round has the steps `beside`, too; the
+  /// caller looks at what became of them.
+  AbortReason run(Epochs epochs, record::TidWord stamp, std::span<AccessStep* const> beside = {});
   /// Returns whether the checks can be made now. They cannot if something would be raised beyond the epoch that its node is known to have
   /// reached.
   bool possible(record::TidWord stamp) const;

@@ -61,7 +61,7 @@ class Trips {
   base::Arena arena_;
   Buffers buffers_;
   std::tuple<messages::Questions<messages::Place>, messages::Questions<messages::Scan>,
-             messages::Questions<messages::KeepVersion>, messages::Questions<messages::NoteRemoved>>
+             messages::Questions<messages::LendBlocks>, messages::Questions<messages::NoteRemoved>>
       questions_;
 };
 

@@ -2,6 +2,7 @@
 // engines: node 0 asks, node 1 owns. Not covered: the commit that uses all this.
 
 #include <algorithm>
+#include <set>
 
 #include "kvstore/remote/lookup.h"
 #include "src/cluster/record_access/holder_words.h"
@@ -59,15 +60,11 @@ class Data : public testing::Test {
   }
   /// As a coordinator would; no value: deletes. Returns the TID word.
   record::TidWord write(const SeenRecord& seen, std::string_view key, std::uint32_t max_value_bytes,
-                        std::optional<std::string_view> value, TableId keep_in = ~TableId{0}) {
+                        std::optional<std::string_view> value) {
     const LeaseExpired no_lease;
     XLock lock(record(seen, key, max_value_bytes), words_.next(), asking().buffer(), no_lease);
     asking().run(lock);
     EXPECT_EQ(lock.outcome(), cluster::Outcome::kDone) << name(lock.outcome());
-    if (keep_in != ~TableId{0}) {
-      EXPECT_TRUE(
-          ask(KeepVersion{.table = keep_in, .key = key, .holder = lock.mine(), .epoch = db()->current_epoch()}).held);
-    }
     const record::TidWord tid = record::make_tid(db()->current_epoch(), 1000 + ++sequence_) | record::kLatest |
                                 (value ? record::TidWord{0} : record::kAbsent);
     Release release(record(seen, key, max_value_bytes), lock.mine(), lock.replaced(), asking().buffer() + 4096);
@@ -225,56 +222,41 @@ TEST_F(Data, ASecondaryIndexBringsTheRecordsThatItLeadsTo) {
   EXPECT_EQ(found.entries[0].base, abe.record);
 }
 
-TEST_F(Data, ASnapshotReadsWhatACoordinatorHasOverwritten) {  // I12
-  db().put(schema().ordered, "x", "old");
-  db().pass_snapshot_period();
-  Snapshot snapshot = db().worker(0).snapshot();
-  const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});
-  write(place.record, "x", 20000, "new", schema().ordered.id());
-  EXPECT_EQ(tests::scan_text(snapshot, schema().ordered), "x=old ");
-  EXPECT_EQ(db().value(schema().ordered, "x"), "new");
-  EXPECT_FALSE(ask(KeepVersion{.table = schema().ordered.id(), .key = "x", .holder = words_.next(), .epoch = 1}).held);
+TEST_F(Data, BlocksForOldVersionsAreLentAndCountAsUsedWhenMoreAreAskedFor) {  // I12
+  const LendBlocks some{.table = schema().hashed.id(), .count = 5};
+  const std::vector<std::uint64_t> first = ask(some).blocks;
+  ASSERT_EQ(first.size(), 5u);
+  const std::uint64_t before = db()->statistics().versions_created;
+  const std::vector<std::uint64_t> second = ask(some).blocks;
+  EXPECT_EQ(db()->statistics().versions_created, before + 5);
+  std::set<std::uint64_t> all(first.begin(), first.end());
+  all.insert(second.begin(), second.end());
+  EXPECT_EQ(all.size(), 10u) << "no block is lent twice while a snapshot may need it";
+  (void)ask(LendBlocks{.table = schema().ordered.id(), .count = 1});
+  EXPECT_EQ(db()->statistics().versions_created, before + 5) << "those for another table are still unused";
 }
 
-TEST_F(Data, TheOwnersSlotIsEnteredWhileItAnswers) {  // I13
-  db().put(schema().ordered, "x", "old");
-  db().pass_snapshot_period();
-  const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});
-  bool idle = true;
-  const tests::AtSyncPoint copied("holder.copied", [&] { idle = owner().engine().epochs().idle(); });
-  write(place.record, "x", 20000, "new", schema().ordered.id());
-  EXPECT_FALSE(idle);
-  EXPECT_TRUE(owner().engine().epochs().idle());
+TEST_F(Data, AFewBlocksAtATimeWhereValuesAreLarge) {
+  const auto lent = [&](TableId table, std::uint32_t count) {
+    return ask(LendBlocks{.table = table, .count = count}).blocks.size();
+  };
+  EXPECT_EQ(lent(schema().ordered.id(), 1000), 3u) << "of 20,000 bytes each";
+  EXPECT_EQ(lent(schema().hashed.id(), ~0u), LentBlocks::kMostBytes / record::record_bytes(100));
+  EXPECT_EQ(lent(schema().hashed.id(), 0), 1u);
+  EXPECT_EQ(refused(LendBlocks{.table = schema().local.id(), .count = 1}), Verdict::kNotShared);
+  EXPECT_EQ(refused(LendBlocks{.table = 99, .count = 1}), Verdict::kUnknownTable);
 }
 
 TEST_F(Data, WhatACoordinatorDeletesIsCollected) {
   db().put(schema().hashed, "8 bytes!", "value");
   const PlaceAnswer place = ask(Place{.table = schema().hashed.id(), .key = "8 bytes!"});
-  const record::TidWord tid = write(place.record, "8 bytes!", 100, std::nullopt, schema().hashed.id());
+  const record::TidWord tid = write(place.record, "8 bytes!", 100, std::nullopt);
   ask(NoteRemoved{.table = schema().hashed.id(), .key = "8 bytes!", .tid = tid});
   for (int i = 0; i < 3; ++i) {
     db().pass_snapshot_period();
     nodes_.pass(1'000);
   }
   EXPECT_EQ(schema().hashed.core()->index().find("8 bytes!").value, 0u);
-}
-
-TEST_F(Data, NothingIsKeptForWhoHoldsNothingOrForAnEpochFarAhead) {
-  db().put(schema().hashed, "free", "value");
-  db().pass_snapshot_period();
-  const TableId table = schema().hashed.id();
-  const std::uint64_t now = db()->current_epoch(), kept = db()->statistics().versions_created;
-  EXPECT_FALSE(ask(KeepVersion{.table = table, .key = "free", .holder = record::kFree, .epoch = now}).held);
-  const PlaceAnswer place = ask(Place{.table = table, .key = "free"});
-  const LeaseExpired no_lease;
-  XLock lock(record(place.record, "free", 100), words_.next(), asking().buffer(), no_lease);
-  asking().run(lock);
-  for (const std::uint64_t ahead : {now + 1000, ~std::uint64_t{0}}) {
-    EXPECT_FALSE(ask(KeepVersion{.table = table, .key = "free", .holder = lock.mine(), .epoch = ahead}).held);
-  }
-  EXPECT_EQ(db()->statistics().versions_created, kept);
-  EXPECT_TRUE(ask(KeepVersion{.table = table, .key = "free", .holder = lock.mine(), .epoch = now}).held);
-  EXPECT_EQ(db()->statistics().versions_created, kept + 1);
 }
 
 TEST_F(Data, ARecordThatIsThereIsNotCollectedWhateverIsSaid) {

@@ -167,6 +167,7 @@ class SimClusterNode {
     workers_[number] = OneWorker();
     workers_[number] = make_worker(number);
   }
+  messages::Service& service() { return *service_; }
   /// The service's worker frees what may be freed, as that of a node does now and then.
   void collect_garbage() { service_worker_.collect_garbage(); }
   void poll() {

@@ -1,0 +1,117 @@
+#include "src/cluster/transaction/old_versions.h"
+
+#include <algorithm>
+
+#include "src/cc/held_records.h"
+#include "src/cc/versions.h"
+#include "src/cluster/record_access/checked_read.h"
+#include "src/cluster/transaction/borrowed_blocks.h"
+#include "src/cluster/transaction/why.h"
+
+namespace granary::cluster {
+
+AbortReason OldVersions::make(epoch::Epoch epoch, std::span<Access* const> overwritten, Copies& copies) {
+  const cc::WorkerState& worker = footprint_.reach().worker;
+  copies.period = worker.shared.epochs.snap(epoch);
+  for (Access* const access : overwritten) {
+    if (access->kept_in == copies.period || !cc::snapshots_may_need(worker, access->locked_tid, copies.period))
+      continue;
+    copies.accesses.push_back(access);
+  }
+  if (copies.accesses.empty()) return AbortReason::kNone;
+  AbortReason reason = borrow(copies);
+  if (reason == AbortReason::kNone) reason = read_again({copies.accesses.data(), copies.accesses.size()});
+  if (reason != AbortReason::kNone) return reason;
+  for (std::size_t i = 0; i < copies.accesses.size(); ++i) {
+    const Access& access = *copies.accesses[i];
+    const HeldVersion& version = *access.locked_version;
+    void* const room = footprint_.trips.buffer(VersionCopy::buffer_bytes(version.value.size()));
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    const std::uint64_t block = copies.blocks[i];
+    copies.steps.push_back(&copies.writes.emplace_back(access.record, version,
+                                                       footprint_.participants.at(access.key.home, block),
+                                                       access.table->remote.owner_base + block, room));
+  }
+  return AbortReason::kNone;
+}
+
+/// A block that was taken is used or lost. So an attempt that fails here costs blocks, but no two transactions have the same one.
+AbortReason OldVersions::borrow(Copies& copies) {
+  Reach& reach = footprint_.reach();
+  for (const Access* const access : copies.accesses) {
+    BorrowedBlocks::Stock& stock =
+        reach.borrowed.of(access->key.home, access->record.at.generation, access->key.table->id());
+    for (std::uint32_t turn = 0; stock.blocks.empty(); ++turn) {
+      if (stock.asked) {
+        reach.waiter.pause(turn);
+        continue;
+      }
+      const AbortReason reason = borrow_more(*access, stock);
+      if (reason != AbortReason::kNone) return reason;
+    }
+    copies.blocks.push_back(stock.blocks.back());
+    stock.blocks.pop_back();
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock& stock) {
+  messages::Questions<messages::LendBlocks>& questions = footprint_.trips.questions<messages::LendBlocks>();
+  questions.add(access.key.home, {.table = access.key.table->id(), .count = BorrowedBlocks::kAskedAtOnce});
+  stock.asked = true;
+  footprint_.trips.ask(questions.all());
+  stock.asked = false;
+  const AbortReason reason = why(questions[0], footprint_.reach());
+  if (reason != AbortReason::kNone) return reason;
+  const std::vector<std::uint64_t>& lent = questions[0].answer().blocks;
+  const bool sound = !lent.empty() && stock.life == access.record.at.generation &&
+                     std::ranges::all_of(lent, [](std::uint64_t at) { return at != 0 && at % base::kWord == 0; });
+  if (!sound) return cc::why_unusable(access.key.home, footprint_.reach().worker);
+  stock.blocks.assign(lent.begin(), lent.end());
+  return AbortReason::kNone;
+}
+
+/// READs versions that were locked without having been READ, or that are others than those that were READ before. They are under our locks, so they
+/// stay as they are.
+AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
+  Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(accesses.size());
+  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
+  Batch<Access*> unknown = footprint_.trips.batch<Access*>(accesses.size());
+  for (Access* const access : accesses) {
+    if (access->locked_version) continue;
+    void* const room = footprint_.trips.buffer(access->record.bytes());
+    if (room == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(&reads.emplace_back(access->record, room, access->lock));
+    unknown.push_back(access);
+  }
+  footprint_.trips.run(Phase::kValidate, std::span<AccessStep* const>(steps));
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const CheckedRead& read = reads[i];
+    const AbortReason reason = why(read, read.state(), footprint_.reach());
+    if (reason != AbortReason::kNone) return reason;
+    const record::TidWord tid = record::unlocked(read.tid());
+    if (tid != unknown[i]->locked_tid) return AbortReason::kRecordReplaced;
+    unknown[i]->locked_version = {
+        .tid = tid, .previous = read.previous(), .value = record::is_absent(tid) ? std::string_view() : read.value()};
+  }
+  return AbortReason::kNone;
+}
+
+AbortReason OldVersions::take(const Copies& copies) const {
+  for (const VersionCopy& write : copies.writes) {
+    const AbortReason reason = why(write, footprint_.reach());
+    if (reason != AbortReason::kNone) return reason;
+  }
+  for (Access* const access : copies.accesses) access->kept_in = copies.period;
+  return AbortReason::kNone;
+}
+
+AbortReason OldVersions::keep(epoch::Epoch epoch, std::span<Access* const> overwritten) {
+  Copies copies(footprint_.trips, overwritten.size());
+  const AbortReason reason = make(epoch, overwritten, copies);
+  if (reason != AbortReason::kNone || copies.writes.empty()) return reason;
+  footprint_.trips.run(Phase::kValidate, std::span<AccessStep* const>(copies.steps));
+  return take(copies);
+}
+
+}  // namespace granary::cluster
