@@ -35,7 +35,7 @@ class GranaryReader {
     std::array<MultiGet, kBatch> gets;
     std::size_t count = 0;
     const auto prepare = [&](auto& lookup) {
-      gets[count] = {lookup.table, encode(lookup.key, keys[count]), buffer_of(*lookup.row), {}};
+      gets[count] = {lookup.table, encode(lookup.key, keys[count]), buffer_of(*lookup.row), {}, lookup.write};
       ++count;
     };
     (std::for_each(lookups.begin(), lookups.end(), prepare), ...);
@@ -130,6 +130,17 @@ class GranaryTransaction : public GranaryReader<granary::Transaction> {
   Outcome multi_get(std::span<Lookups>... lookups) {
     const Outcome declared = declares_ ? declare(lookups...) : Outcome::kOk;
     return declared == Outcome::kOk ? GranaryReader::multi_get(lookups...) : declared;
+  }
+
+  template <typename K, typename V>
+  Outcome get_to_write(const TypedTable<K, V>& table, const K& key, V& row) {
+    const EncodedKey encoded(key);
+    if (declares_) {
+      const Declared declared{table, encoded, true};
+      const Outcome outcome = handle_.declare({&declared, 1});
+      if (outcome != Outcome::kOk) return outcome;
+    }
+    return note(handle_.get_to_write(static_cast<const granary::Table&>(table), encoded, buffer_of(row)).outcome);
   }
 
   template <typename K, typename V>

@@ -74,6 +74,16 @@ concept Writer = Reader<T, Table, Key, Row> && requires(T& t, const Table& table
   { t.remove(table, key) } -> std::same_as<Outcome>;
 };
 
+/// Reads a row that the transaction will overwrite or remove. A store may make use of that, by an operation of this name.
+template <typename T, typename Table, typename Key, typename Row>
+Outcome get_to_write(T& t, const Table& table, const Key& key, Row& row) {
+  if constexpr (requires { t.get_to_write(table, key, row); }) {
+    return t.get_to_write(table, key, row);
+  } else {
+    return t.get(table, key, row);
+  }
+}
+
 namespace concept_detail {
 using Key = std::uint64_t;
 struct Row {

@@ -54,7 +54,8 @@ class NewOrder {
 
   store::Verdict run() {
     using store::Verdict;
-    if (!take_number() || !read_lines()) return Verdict::kRetry;
+    // Other nodes' rows first: what is held there is held before anything is read here (drtm).
+    if (!read_lines() || !take_number()) return Verdict::kRetry;
     Cents sum = 0;
     for (std::size_t i = 0; i < request_.line_count; ++i) {
       if (!items_found_[i].found) continue;

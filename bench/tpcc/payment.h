@@ -56,14 +56,14 @@ class Payment {
     if (choose_customer(t_, tables_, who, reply_.customer_number) != Outcome::kOk) return false;
     const CustomerKey key = customer_key(who.warehouse, who.district, reply_.customer_number);
     Customer& customer = reply_.customer;
-    if (t_.get(tables_.customer[part], key, customer) != Outcome::kOk) return false;
+    if (store::get_to_write(t_, tables_.customer[part], key, customer) != Outcome::kOk) return false;
     customer.balance -= request_.amount;
     customer.ytd_payment += request_.amount;
     ++customer.payments;
     if (t_.overwrite(tables_.customer[part], key, customer) != Outcome::kOk) return false;
     if (customer.credit.bytes[0] != 'B') return true;
     CustomerData data;
-    if (t_.get(tables_.customer_data[part], key, data) != Outcome::kOk) return false;
+    if (store::get_to_write(t_, tables_.customer_data[part], key, data) != Outcome::kOk) return false;
     prepend_payment(request_, reply_.customer_number, data.text);
     return t_.overwrite(tables_.customer_data[part], key, data) == Outcome::kOk;
   }

@@ -80,6 +80,9 @@ struct MultiGet {
   std::string_view key;
   std::span<char> buffer;
   GetResult result;
+  /// A hint that the transaction will overwrite or remove what it finds. Another node's record whose place is known is then locked in the round trip
+  /// that reads it, so that the commit need not, and others meet the lock until the transaction ends. It changes nothing else, and nothing here.
+  bool will_write = false;
 };
 
 /// One element of declare().
@@ -107,6 +110,8 @@ class GRANARY_EXPORT Transaction {
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
   /// The same into a string, which grows as needed.
   Outcome get(const Table& table, std::string_view key, std::string& value);
+  /// As get(), with the hint MultiGet::will_write.
+  GetResult get_to_write(const Table& table, std::string_view key, std::span<char> buffer);
   /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot go on; what
   /// each get found is in its own result.
   Outcome multi_get(std::span<MultiGet> gets);

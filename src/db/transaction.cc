@@ -49,6 +49,10 @@ GetResult Transaction::get(const Table& table, std::string_view key, std::span<c
   if (context_ == nullptr) return {Outcome::kFinished, 0};
   return context_->get(serial_, table.core(), key, buffer);
 }
+GetResult Transaction::get_to_write(const Table& table, std::string_view key, std::span<char> buffer) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->get(serial_, table.core(), key, buffer, /*will_write=*/true);
+}
 Outcome Transaction::get(const Table& table, std::string_view key, std::string& value) {
   if (context_ == nullptr) return Outcome::kFinished;
   return context_->get(serial_, table.core(), key, value);

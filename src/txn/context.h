@@ -48,11 +48,13 @@ class Context final : private Life {
 
   /// Opens a transaction and returns its serial.
   std::uint64_t begin(const TransactionOptions& options);
-  GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
+  /// `will_write`: MultiGet::will_write.
+  GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer,
+                bool will_write = false) {
     const Outcome admitted = admit(serial, table, key);
     if (admitted != Outcome::kOk) [[unlikely]]
       return {admitted, 0};
-    return execution_.get(*table, key, buffer);
+    return execution_.get(*table, key, buffer, will_write);
   }
   Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
   Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);

@@ -32,9 +32,9 @@ class Execution {
   /// Whether the transaction has touched another node.
   bool across() const { return remote_ != nullptr && remote_->used(); }
 
-  GetResult get(TableCore& table, std::string_view key, std::span<char> buffer) {
+  GetResult get(TableCore& table, std::string_view key, std::span<char> buffer, bool will_write) {
     if (const Home home = home_elsewhere(table, key)) [[unlikely]]
-      return get_elsewhere(*home, table, key, buffer);
+      return get_elsewhere({.key = {&table, *home, key}, .will_write = will_write}, buffer);
     return local_.get(table, key, buffer);
   }
   Outcome get(TableCore& table, std::string_view key, std::string& value) {
@@ -68,8 +68,8 @@ class Execution {
   bool seen_consistently(Home home);
 
   // Other nodes (remote.cc).
-  Outcome find_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view& value);
-  GetResult get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::span<char> buffer);
+  Outcome find_elsewhere(RemoteGet& get);
+  GetResult get_elsewhere(RemoteGet get, std::span<char> buffer);
   Outcome multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere);
   Outcome write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                           const WriteRule& rule);

@@ -56,7 +56,8 @@ struct GetsElsewhere {
   base::Batch<MultiGet*> asked;  ///< for which each was made
 
   void add(MultiGet& get, std::uint16_t home) {
-    gets.push_back({{get.table.core(), home, get.key}});
+    Get& added = gets.emplace_back(Get{.key = {get.table.core(), home, get.key}});
+    if constexpr (requires { added.will_write; }) added.will_write = get.will_write;
     asked.push_back(&get);
   }
 };

@@ -7,27 +7,24 @@
 
 namespace granary::txn {
 
-Outcome Execution::find_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view& value) {
+Outcome Execution::find_elsewhere(RemoteGet& get) {
   if (remote_ == nullptr) return Outcome::kUnknownTable;
-  RemoteGet get{{&table, home, key}};
   const AbortReason reason = remote_->get({&get, 1});
   if (reason != AbortReason::kNone) return life_.doom_with(reason);
-  value = get.value;
   return get.found ? Outcome::kOk : Outcome::kNotFound;
 }
 
-GetResult Execution::get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::span<char> buffer) {
-  std::string_view value;
-  const Outcome outcome = find_elsewhere(home, table, key, value);
-  return outcome == Outcome::kOk ? copy_out(value, buffer) : GetResult{outcome, 0};
+GetResult Execution::get_elsewhere(RemoteGet get, std::span<char> buffer) {
+  const Outcome outcome = find_elsewhere(get);
+  return outcome == Outcome::kOk ? copy_out(get.value, buffer) : GetResult{outcome, 0};
 }
 
 Outcome Execution::get(Home home, TableCore& table, std::string_view key, std::string& value) {
   if (!home) [[likely]]
     return local_.get(table, key, value);
-  std::string_view found;
-  const Outcome outcome = find_elsewhere(*home, table, key, found);
-  value.assign(found);
+  RemoteGet get{.key = {&table, *home, key}};
+  const Outcome outcome = find_elsewhere(get);
+  value.assign(get.value);
   return outcome;
 }
 

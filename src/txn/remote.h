@@ -26,6 +26,7 @@ struct RemoteKey {
 /// One element of get(): the key goes in, the rest comes out.
 struct RemoteGet {
   RemoteKey key;
+  bool will_write = false;  ///< goes in, too: MultiGet::will_write
   bool found = false;
   std::string_view value = {};  ///< valid until the transaction ends
 };

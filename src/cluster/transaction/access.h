@@ -45,13 +45,13 @@ struct Access {
   std::string_view new_value = {};
 
   // While committing.
-  record::StateWord lock = record::kFree;      ///< our x-lock's word, if we have it
-  record::StateWord replaced = record::kFree;  ///< what it has taken the place of
-  record::TidWord locked_tid = 0;              ///< of the version to overwrite
-  record::TidWord locked_rts = 0;              ///< under TicToc: until when that may be known to be valid
-  std::optional<HeldVersion> locked_version;   ///< the same version, if all of it is known
-  epoch::Epoch kept_in = 0;                    ///< the snapshot period for which that version is kept for snapshots
-  void* release_room = nullptr;                ///< registered, for giving the lock back
+  record::StateWord lock = record::kFree;                    ///< our x-lock's word, if we have it
+  record::StateWord replaced = record::kFree;                ///< what it has taken the place of
+  record::TidWord locked_tid = 0;                            ///< of the version to overwrite
+  record::TidWord locked_rts = 0;                            ///< under TicToc: until when that may be known to be valid
+  std::optional<HeldVersion> locked_version = std::nullopt;  ///< the same version, if all of it is known
+  epoch::Epoch kept_in = 0;      ///< the snapshot period for which that version is kept for snapshots
+  void* release_room = nullptr;  ///< registered, for giving the lock back
 
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
   /// Whether the transaction sees a value there, and which: its own write goes before what it has READ.

@@ -7,17 +7,6 @@
 namespace granary::cluster {
 namespace {
 
-void take_fetched(Access& access, const XLock& lock) {
-  access.seen = Access::Seen::kRecord;
-  access.record.incarnation = lock.incarnation();
-  access.record.incarnation_mask = record::kIncarnationMax;
-  access.tid = lock.tid();
-  const std::optional<std::string_view> value = access.found() ? lock.value() : std::string_view();
-  access.has_value = value.has_value();
-  access.value = value.value_or(std::string_view());
-  if (value) access.locked_version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
-}
-
 /// What was READ before is what is there now that the record is held, if its TID is the same (I1); or is READ again.
 void take_held(Access& access, record::TidWord tid) {
   if (access.tid == tid) return;
@@ -46,10 +35,10 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
     reason = note(key, declared, unseen);
     if (reason != AbortReason::kNone) return reason;
   }
-  if (std::any_of(declared.begin(), declared.end(), is_to_lock)) reason = await_log_room();
+  if (std::any_of(declared.begin(), declared.end(), is_to_lock)) reason = locked_reads_.await_log_room();
   if (reason != AbortReason::kNone) return reason;
   if (know_places(unseen)) {
-    reason = lock_places(unseen);
+    reason = locked_reads_.take(unseen);
     if (reason != AbortReason::kNone) return reason;
     declared.erase_if([](const Access* access) { return access->held(); });
     unseen.erase_if([](const Access* access) { return access->held(); });
@@ -90,51 +79,11 @@ bool DeclaredKeys::may_lease(const txn::RemoteKey& key) const {
   return reach.read_then_written.empty() || !reach.read_then_written.has(AccessTable::hash(key));
 }
 
-/// The log's room for what will be written, whose size nobody knows yet, is waited for before anything is held.
-AbortReason DeclaredKeys::await_log_room() const {
-  cc::WorkerState& worker = footprint_.reach().worker;
-  if (worker.ring == nullptr) return AbortReason::kNone;
-  const std::uint64_t bytes = worker.ring->capacity() / 4;
-  const bool room =
-      worker.ring->has_room(bytes) || worker.shared.log->wait_for_room(*worker.waiter, *worker.ring, bytes);
-  return room ? AbortReason::kNone : AbortReason::kLogFailed;
-}
-
 /// Of keys that will be written: then they can be locked without a look before.
 bool DeclaredKeys::know_places(std::span<Access* const> unseen) const {
-  return !unseen.empty() &&
-         std::all_of(unseen.begin(), unseen.end(), [this](Access* access) { return know_place(*access); });
-}
-
-/// The place may be one that is not the key's any more.
-bool DeclaredKeys::know_place(Access& access) const {
-  const KnownTable& table = *access.table;
-  if (!is_to_lock(&access) || !table.hashed() || table.cache == nullptr) return false;
-  const kvstore::hash::HashedKey key(access.key.key);
-  const std::optional<kvstore::remote::Location> place =
-      table.cache->find(key.word, footprint_.reach().counters.locations);
-  if (!place) return false;
-  access.record = RemoteRecord::at_entry(table.remote.at(place->offset()), access.key.key, place->incarnation(),
-                                         table.remote.max_value_bytes);
-  return true;
-}
-
-/// Fetches them under their locks. Where a place was another key's, nothing is held, and the place is forgotten.
-AbortReason DeclaredKeys::lock_places(std::span<Access* const> unseen) {
-  Batch<XLock> locks = footprint_.trips.batch<XLock>(unseen.size());
-  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(unseen.size());
-  if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
-  for (Access* const access : unseen) {
-    XLock* const lock = locks_.add(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
-    if (lock == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(lock);
-  }
-  const AbortReason reason = locks_.take(locks, unseen, steps);
-  if (reason != AbortReason::kNone) return reason;
-  for (std::size_t i = 0; i < locks.size(); ++i) {
-    if (unseen[i]->held()) take_fetched(*unseen[i], locks[i]);
-  }
-  return reading_.fetch(unseen);
+  return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [this](Access* access) {
+    return is_to_lock(access) && locked_reads_.knows_place(*access);
+  });
 }
 
 /// Where there is no record there is nothing to hold: the node set tells whether one appears. What was READ when a lease was there

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "src/cluster/record_access/lease.h"
+#include "src/cluster/transaction/locked_reads.h"
 #include "src/cluster/transaction/locks.h"
 #include "src/cluster/transaction/reading.h"
 
@@ -22,10 +23,11 @@ namespace granary::cluster {
 
 class DeclaredKeys {
  public:
-  DeclaredKeys(Footprint& footprint, Reading& reading, Locks& locks)
+  DeclaredKeys(Footprint& footprint, Reading& reading, Locks& locks, LockedReads& locked_reads)
       : footprint_(footprint),
         reading_(reading),
-        locks_(locks) {}
+        locks_(locks),
+        locked_reads_(locked_reads) {}
 
   /// Does what txn::RemoteAccess::declare() promises.
   AbortReason declare(std::span<const txn::DeclaredKey> keys);
@@ -41,10 +43,7 @@ class DeclaredKeys {
  private:
   AbortReason note(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen);
   bool may_lease(const txn::RemoteKey& key) const;
-  AbortReason await_log_room() const;
   bool know_places(std::span<Access* const> unseen) const;
-  bool know_place(Access& access) const;
-  AbortReason lock_places(std::span<Access* const> unseen);
   AbortReason hold(std::span<Access* const> accesses);
   bool has_to_hold(Access& access) const;
   LeaseTerm lease_term(const base::TimeReading& now) const;
@@ -54,6 +53,7 @@ class DeclaredKeys {
   Footprint& footprint_;
   Reading& reading_;
   Locks& locks_;
+  LockedReads& locked_reads_;
   std::optional<std::uint64_t> lease_jumps_;
 };
 

@@ -102,7 +102,8 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
   }
   const AbortReason reason = why(lock, lock.holder(), footprint_.reach());
   if (reason == AbortReason::kRecordBusy) return AbortReason::kRemotelyLocked;
-  const bool changed = reason == AbortReason::kNone && access.read && access.locked_tid != access.tid;
+  const bool relies = access.read && access.seen != Access::Seen::kNothing;
+  const bool changed = reason == AbortReason::kNone && relies && access.locked_tid != access.tid;
   return changed ? AbortReason::kReadChanged : reason;
 }
 

@@ -1,33 +1,11 @@
 #include "src/cluster/transaction/reading.h"
 
 #include "src/cluster/record_access/checked_read.h"
-#include "src/cluster/record_access/key_read.h"
 #include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
 using messages::Place;
-
-AbortReason Reading::get(std::span<txn::RemoteGet> gets) {
-  Batch<Access*> wanted = footprint_.trips.batch<Access*>(gets.size());
-  Batch<Access*> unseen = footprint_.trips.batch<Access*>(gets.size());
-  for (const txn::RemoteGet& get : gets) {
-    Access* access = nullptr;
-    const AbortReason reason = footprint_.open(get.key, access);
-    if (reason != AbortReason::kNone) return reason;
-    wanted.push_back(access);
-    if (access->written || access->read) continue;
-    access->read = true;
-    if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
-  }
-  const AbortReason reason = look(unseen);
-  if (reason != AbortReason::kNone) return reason;
-  for (std::size_t i = 0; i < gets.size(); ++i) {
-    gets[i].found = wanted[i]->there();
-    gets[i].value = wanted[i]->visible();
-  }
-  return AbortReason::kNone;
-}
 
 AbortReason Reading::read(Access& access) {
   if (access.written || access.read) return AbortReason::kNone;
@@ -48,6 +26,18 @@ AbortReason Reading::look(std::span<Access* const> accesses) {
 AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
   Batch<KeyRead> reads = footprint_.trips.batch<KeyRead>(accesses.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
+  const AbortReason unmade = add_look_ups(accesses, reads, steps);
+  if (unmade != AbortReason::kNone) return unmade;
+  if (behind == Behind::kEpochs) {
+    const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kExecute, steps);
+    if (unreached != AbortReason::kNone) return unreached;
+  } else {
+    footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
+  }
+  return take(accesses, reads);
+}
+
+AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRead>& reads, Batch<AccessStep*>& steps) {
   for (const Access* const access : accesses) {
     const KnownTable& table = *access->table;
     const std::string_view key = access->key.key;
@@ -56,12 +46,10 @@ AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
     steps.push_back(
         &reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations));
   }
-  if (behind == Behind::kEpochs) {
-    const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kExecute, steps);
-    if (unreached != AbortReason::kNone) return unreached;
-  } else {
-    footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
-  }
+  return AbortReason::kNone;
+}
+
+AbortReason Reading::take(std::span<Access* const> accesses, const Batch<KeyRead>& reads) {
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const AbortReason reason = take(*accesses[i], reads[i]);
     if (reason != AbortReason::kNone) return reason;

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "src/cluster/record_access/key_read.h"
 #include "src/cluster/transaction/footprint.h"
 
 namespace granary::cluster {
@@ -12,8 +13,6 @@ class Reading {
  public:
   explicit Reading(Footprint& footprint) : footprint_(footprint) {}
 
-  /// Does what txn::RemoteAccess::get() promises.
-  AbortReason get(std::span<txn::RemoteGet> gets);
   /// Sees to it that the transaction knows the key's value, its own write or what was READ, and relies on it from then on.
   AbortReason read(Access& access);
   /// Looks for the records of keys of which nothing is known yet.
@@ -21,6 +20,9 @@ class Reading {
   enum class Behind : std::uint8_t { kNothing, kEpochs };
   /// Does the same for keys of hash tables, one-sided, and READs E of all participants behind it if that is asked for.
   AbortReason look_up(std::span<Access* const> accesses, Behind behind = Behind::kNothing);
+  /// These two are the parts of look_up(), for who runs the steps with others.
+  AbortReason add_look_ups(std::span<Access* const> accesses, Batch<KeyRead>& reads, Batch<AccessStep*>& steps);
+  AbortReason take(std::span<Access* const> accesses, const Batch<KeyRead>& reads);
   /// READs the values that did not come with an owner's answer.
   AbortReason fetch(std::span<Access* const> accesses);
   /// Takes what an owner says of a key's record.
@@ -28,7 +30,7 @@ class Reading {
 
  private:
   AbortReason ask(std::span<Access* const> accesses);
-  AbortReason take(Access& access, const class KeyRead& read);
+  AbortReason take(Access& access, const KeyRead& read);
 
   Footprint& footprint_;
 };

@@ -11,7 +11,8 @@ RemoteTransaction::RemoteTransaction(Reach& reach)
     : footprint_(reach),
       reading_(footprint_),
       locks_(footprint_),
-      declared_(footprint_, reading_, locks_),
+      locked_reads_(footprint_, reading_, locks_),
+      declared_(footprint_, reading_, locks_, locked_reads_),
       commit_(footprint_, reading_, locks_, declared_),
       snapshots_(reach) {}
 

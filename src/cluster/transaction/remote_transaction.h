@@ -20,6 +20,7 @@
 #include "src/cluster/transaction/commit_elsewhere.h"
 #include "src/cluster/transaction/declared_keys.h"
 #include "src/cluster/transaction/footprint.h"
+#include "src/cluster/transaction/locked_reads.h"
 #include "src/cluster/transaction/locks.h"
 #include "src/cluster/transaction/reading.h"
 #include "src/cluster/transaction/snapshot.h"
@@ -31,7 +32,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   explicit RemoteTransaction(Reach& reach);
 
   bool used() const override { return !footprint_.participants.empty(); }
-  AbortReason get(std::span<txn::RemoteGet> gets) override { return reading_.get(gets); }
+  AbortReason get(std::span<txn::RemoteGet> gets) override { return locked_reads_.get(gets); }
   AbortReason declare(std::span<const txn::DeclaredKey> keys) override { return declared_.declare(keys); }
   AbortReason write(const txn::RemoteKey& key, std::string_view value, const txn::WriteRule& rule,
                     granary::Outcome& outcome) override;
@@ -49,6 +50,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   Footprint footprint_;
   Reading reading_;
   Locks locks_;
+  LockedReads locked_reads_;
   DeclaredKeys declared_;
   CommitElsewhere commit_;
   SnapshotsElsewhere snapshots_;

@@ -124,12 +124,13 @@ class Scanning {
     std::string_view key = access.key.key;
     std::string_view value = access.visible();
     if (indexed_) {
-      txn::RemoteGet get{{&table_, home_, value}};
-      reason_ = reading_.get({&get, 1});
+      Access* base = nullptr;
+      reason_ = footprint_.open({&table_, home_, value}, base);
+      if (reason_ == AbortReason::kNone) reason_ = reading_.read(*base);
       if (reason_ != AbortReason::kNone) return false;
-      if (!get.found) return true;
+      if (!base->there()) return true;
       key = value;
-      value = get.value;
+      value = base->visible();
     }
     ++result_.count;
     return visit_(key, value) && result_.count < range_.limit;

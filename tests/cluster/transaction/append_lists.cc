@@ -79,6 +79,7 @@ bool AppendWorld::read_with(Reader& reader, const Client& client, std::span<cons
   ListReader<Reader> lists(reader, tables_[client.node], places());
   if (how == How::kScan) return lists.scan(ops, saw);
   if (how == How::kTogether) return lists.together(ops, saw);
+  if (how == How::kToWrite) return lists.together(ops, saw, /*will_write=*/true);
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (i != 0 && random_.chance(0.3)) pause(30);
     if (!lists.one(ops[i].key, [&](std::size_t, char place, std::string_view value) { saw(i, place, value); }))
@@ -107,7 +108,8 @@ void AppendWorld::found_at(Open& open, Key key, char place, std::string_view val
 bool AppendWorld::append(Open& open, const MicroOp& op) {
   Found list;
   const auto saw = [&](std::size_t, char place, std::string_view value) { found_at(open, op.key, place, value, list); };
-  if (!read_with(open.t, open.client, {&op, 1}, How::kOneByOne, saw)) return false;
+  const How how = random_.chance(0.4) ? How::kToWrite : How::kOneByOne;
+  if (!read_with(open.t, open.client, {&op, 1}, how, saw)) return false;
   open.appended.push_back(op.key);
   list.elements.push_back(op.element);
   const Table& table = tables_[open.client.node];

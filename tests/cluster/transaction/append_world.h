@@ -100,7 +100,7 @@ class AppendWorld {
     std::vector<bench::history::Element> elements{};
   };
   std::string_view places() const;
-  enum class How : std::uint8_t { kOneByOne, kTogether, kScan };
+  enum class How : std::uint8_t { kOneByOne, kTogether, kToWrite, kScan };
   bool execute(Open& open, Plan& plan);
   bool declare(const Open& open, std::span<const MicroOp> ops);
   template <typename Reader, typename Saw>

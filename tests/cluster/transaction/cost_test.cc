@@ -86,6 +86,51 @@ TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
   EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
 }
 
+/// Beside what is only read, in one round.
+TEST_P(Cost, WhatWillBeWrittenIsLockedInTheRoundThatReadsIt) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<std::array<char, 32>, 3> buffers;
+    std::array<MultiGet, 3> gets = {MultiGet{table, "1x", buffers[0], {}, true}, MultiGet{table, "1y", buffers[1], {}},
+                                    MultiGet{table, "2x", buffers[2], {}, true}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+  };
+  const Figures warm = warm_cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{0, 1, 0, 1, 1}));
+  EXPECT_EQ(warm.writes, 4u);
+  EXPECT_EQ(warm.messages, 0u);
+}
+
+TEST_P(Cost, WhatWasToBeWrittenAndIsNotIsGivenBack) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<char, 32> buffer;
+    EXPECT_EQ(t.get_to_write(table, "1x", buffer).outcome, Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1y", "new"), Outcome::kOk);
+  };
+  (void)warm_cost_of(run);
+  commit(2, [](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "1x", "other"), Outcome::kOk); });
+  EXPECT_EQ(at(0, "1x"), "other");
+}
+
+TEST_P(Cost, OthersMeetTheLockOfWhatWillBeWritten) {
+  std::array<char, 32> buffer;
+  EXPECT_EQ(at(0, "1x"), "old");  // its place is known from then on
+  Transaction t = begin(0);
+  EXPECT_EQ(t.get_to_write(table(0), "1x", buffer).outcome, Outcome::kOk);
+  Transaction late = begin(1);
+  EXPECT_EQ(late.put(table(1), "1x", "late"), Outcome::kOk);
+  EXPECT_FALSE(late.commit().committed());
+  EXPECT_EQ(t.put(table(0), "1x", "new"), Outcome::kOk);
+  EXPECT_TRUE(t.commit().committed());
+  EXPECT_EQ(at(1, "1x"), "new");
+  {
+    Transaction dropped = begin(0);
+    EXPECT_EQ(dropped.get_to_write(table(0), "1x", buffer).outcome, Outcome::kOk);
+  }
+  commit(1, [](Transaction& own, const Table& table) { EXPECT_EQ(own.put(table, "1x", "free"), Outcome::kOk); });
+}
+
 TEST_P(Cost, AReaderValidatesInOneRound) {
   const auto run = [](Transaction& t, const Table& table) {
     EXPECT_EQ(value_of(t, table, "1x"), "old");

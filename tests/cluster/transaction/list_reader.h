@@ -49,14 +49,19 @@ class ListReader {
     return true;
   }
 
+  /// With `will_write` it is said of the lists that are appended to.
   template <typename Saw>
-  bool together(Ops ops, Saw&& saw) {
+  bool together(Ops ops, Saw&& saw, bool will_write = false) {
     std::deque<std::string> keys;
     std::deque<std::array<char, kMostElements * sizeof(bench::history::Element)>> buffers;
     std::vector<MultiGet> gets;
     for (const auto& op : ops) {
       for (const char place : places_)
-        gets.push_back({table_, keys.emplace_back(bytes_of(op.key, place)), buffers.emplace_back(), {}});
+        gets.push_back({.table = table_,
+                        .key = keys.emplace_back(bytes_of(op.key, place)),
+                        .buffer = buffers.emplace_back(),
+                        .result = {},
+                        .will_write = will_write && op.kind == bench::history::MicroOp::Kind::kAppend});
     }
     if (reader_.multi_get(gets) != Outcome::kOk) return false;
     for (std::size_t i = 0; i < gets.size(); ++i) {

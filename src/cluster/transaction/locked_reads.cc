@@ -1,0 +1,104 @@
+#include "src/cluster/transaction/locked_reads.h"
+
+namespace granary::cluster {
+namespace {
+
+void take_fetched(Access& access, const XLock& lock) {
+  access.seen = Access::Seen::kRecord;
+  access.record.incarnation = lock.incarnation();
+  access.record.incarnation_mask = record::kIncarnationMax;
+  access.tid = lock.tid();
+  const std::optional<std::string_view> value = access.found() ? lock.value() : std::string_view();
+  access.has_value = value.has_value();
+  access.value = value.value_or(std::string_view());
+  if (value) access.locked_version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
+}
+
+}  // namespace
+
+AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
+  Batch<Access*> wanted = footprint_.trips.batch<Access*>(gets.size());
+  Batch<Access*> unseen = footprint_.trips.batch<Access*>(gets.size());
+  Batch<Access*> to_lock = footprint_.trips.batch<Access*>(gets.size());
+  const bool may_lock = locks_.refused() == AbortReason::kNone;
+  for (const txn::RemoteGet& get : gets) {
+    Access* access = nullptr;
+    const AbortReason reason = footprint_.open(get.key, access);
+    if (reason != AbortReason::kNone) return reason;
+    wanted.push_back(access);
+    if (access->written || access->read) continue;
+    access->read = true;
+    if (access->seen != Access::Seen::kNothing) continue;
+    (get.will_write && may_lock && knows_place(*access) ? to_lock : unseen).push_back(access);
+  }
+  const AbortReason reason = to_lock.empty() ? reading_.look(unseen) : look(unseen, to_lock);
+  if (reason != AbortReason::kNone) return reason;
+  for (std::size_t i = 0; i < gets.size(); ++i) {
+    gets[i].found = wanted[i]->there();
+    gets[i].value = wanted[i]->visible();
+  }
+  return AbortReason::kNone;
+}
+
+/// Keys that are looked up go along with those that are locked. Of those whose place was another key's, or that others are asked about, nothing is
+/// known then.
+AbortReason LockedReads::look(std::span<Access* const> unseen, std::span<Access* const> to_lock) {
+  Batch<Access*> beside = footprint_.trips.batch<Access*>(unseen.size());
+  for (Access* const access : unseen) {
+    if (access->table->hashed()) beside.push_back(access);
+  }
+  AbortReason reason = await_log_room();
+  if (reason == AbortReason::kNone) reason = take(to_lock, beside);
+  if (reason != AbortReason::kNone) return reason;
+  Batch<Access*> left = footprint_.trips.batch<Access*>(unseen.size() + to_lock.size());
+  for (const std::span<Access* const> some : {unseen, to_lock}) {
+    for (Access* const access : some) {
+      if (access->seen == Access::Seen::kNothing) left.push_back(access);
+    }
+  }
+  return left.empty() ? AbortReason::kNone : reading_.look(left);
+}
+
+bool LockedReads::knows_place(Access& access) const {
+  const KnownTable& table = *access.table;
+  if (!table.hashed() || table.cache == nullptr) return false;
+  const kvstore::hash::HashedKey key(access.key.key);
+  const std::optional<kvstore::remote::Location> place =
+      table.cache->find(key.word, footprint_.reach().counters.locations);
+  if (!place) return false;
+  access.record = RemoteRecord::at_entry(table.remote.at(place->offset()), access.key.key, place->incarnation(),
+                                         table.remote.max_value_bytes);
+  return true;
+}
+
+AbortReason LockedReads::await_log_room() const {
+  cc::WorkerState& worker = footprint_.reach().worker;
+  if (worker.ring == nullptr) return AbortReason::kNone;
+  const std::uint64_t bytes = worker.ring->capacity() / 4;
+  const bool room =
+      worker.ring->has_room(bytes) || worker.shared.log->wait_for_room(*worker.waiter, *worker.ring, bytes);
+  return room ? AbortReason::kNone : AbortReason::kLogFailed;
+}
+
+AbortReason LockedReads::take(std::span<Access* const> accesses, std::span<Access* const> beside) {
+  Trips& trips = footprint_.trips;
+  Batch<XLock> locks = trips.batch<XLock>(accesses.size());
+  Batch<KeyRead> reads = trips.batch<KeyRead>(beside.size());
+  Batch<AccessStep*> steps = trips.batch<AccessStep*>(accesses.size() + beside.size());
+  if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
+  for (Access* const access : accesses) {
+    XLock* const lock = locks_.add(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
+    if (lock == nullptr) return AbortReason::kOutOfMemory;
+    steps.push_back(lock);
+  }
+  AbortReason reason = reading_.add_look_ups(beside, reads, steps);
+  if (reason == AbortReason::kNone) reason = locks_.take(locks, accesses, steps);
+  if (reason == AbortReason::kNone) reason = reading_.take(beside, reads);
+  if (reason != AbortReason::kNone) return reason;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    if (accesses[i]->held()) take_fetched(*accesses[i], locks[i]);
+  }
+  return reading_.fetch(accesses);
+}
+
+}  // namespace granary::cluster
