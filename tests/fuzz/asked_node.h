@@ -62,6 +62,15 @@ class AskedNode {
       said.tid = place.record.tid;
     ask<cluster::messages::NoteRemoved>(said);
   }
+  /// The asker dies with all that it was lent.
+  void ask(const cluster::messages::LendBlocks& request) {
+    constexpr cluster::messages::Asker kAsker{.node = 2, .worker = 1};
+    cluster::messages::LendBlocksAnswer answer;
+    static_cast<void>(owner_.answer(request, answer, kAsker));
+    owner_.forget(kAsker.node);
+    owner_.rest();
+    tidy();
+  }
   void ask(const cluster::messages::Call& request) {
     std::string reply;
     static_cast<void>(procedures_.call(worker_, request.procedure, request.arguments, reply));
