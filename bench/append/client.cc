@@ -19,8 +19,9 @@ constexpr std::uint64_t kAbsent_us = 1'000;
 
 }  // namespace
 
-Client::Client(Worker& worker, const ClientPlace& place, std::uint32_t id)
+Client::Client(Worker& worker, const ClientPlace& place, std::uint32_t id, LetOthersRun let_others_run)
     : worker_(worker),
+      let_others_run_(std::move(let_others_run)),
       place_(place),
       lists_(place.lists),
       slots_(place.slots),
@@ -46,7 +47,13 @@ void Client::run_one() {
     run_transaction();
   }
   const std::uint64_t pause_us = needs_absent_ ? std::max(options_.think_us, kAbsent_us) : options_.think_us;
-  if (pause_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+  if (pause_us != 0) pause(pause_us);
+}
+
+void Client::pause(std::uint64_t us) {
+  const auto end = Clock::now() + std::chrono::microseconds(us);
+  if (!let_others_run_) std::this_thread::sleep_until(end);
+  while (Clock::now() < end) let_others_run_();
 }
 
 void Client::note_abort(AbortReason reason) {
@@ -145,7 +152,18 @@ EventType Client::commit(Transaction& transaction) {
   const CommitResult done = transaction.commit();
   note_abort(done.reason);
   if (!done.committed()) return EventType::kFail;
-  return !options_.released || place_.database.wait_released(done.ticket).ok() ? EventType::kOk : EventType::kInfo;
+  return !options_.released || await_release(done.ticket) ? EventType::kOk : EventType::kInfo;
+}
+
+bool Client::await_release(const Ticket& ticket) {
+  if (!let_others_run_) return place_.database.wait_released(ticket).ok();
+  const auto end = Clock::now() + std::chrono::microseconds(Database::kReleaseTimeout_us);
+  Status released = place_.database.wait_released(ticket, 0);
+  while (released.code() == StatusCode::kUnavailable && Clock::now() < end) {
+    let_others_run_();
+    released = place_.database.wait_released(ticket, 0);
+  }
+  return released.ok();
 }
 
 void Client::run_snapshot() {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <granary/granary.h>
@@ -30,12 +31,15 @@ struct ClientPlace {
   bool keep = true;                                  ///< clients keep what they have noted
 };
 
+/// What a client calls while it waits, if others share its thread.
+using LetOthersRun = std::function<void()>;
+
 class Client {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// Process numbers are id, id + clients, id + 2 · clients, ..., in a later life others. Used by one thread, the worker's.
-  Client(Worker& worker, const ClientPlace& place, std::uint32_t id);
+  Client(Worker& worker, const ClientPlace& place, std::uint32_t id, LetOthersRun let_others_run = {});
 
   /// Runs one transaction, whatever comes of it.
   void run_one();
@@ -60,12 +64,15 @@ class Client {
   bool scan(Transaction& transaction, Plan& plan);
   void run_transaction();
   history::EventType commit(Transaction& transaction);
+  bool await_release(const Ticket& ticket);
+  void pause(std::uint64_t us);
   void note_abort(AbortReason reason);
   void run_snapshot();
   void note(history::EventType type, std::vector<history::MicroOp> ops, bool snapshot = false);
   std::uint64_t now() const;
 
   Worker& worker_;
+  const LetOthersRun let_others_run_;
   const ClientPlace& place_;
   const Lists& lists_;
   KeySlots& slots_;

@@ -99,6 +99,7 @@ ExitCode judge_file(const FlagValues& flags) {
 AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   AppendOptions options;
   options.workers = settings.workers;
+  options.fibers = settings.fibers;
   options.seed = settings.seed;
   options.transactions = flags.integer("transactions");
   options.seconds = flags.given("seconds") ? flags.real("seconds") : 0;

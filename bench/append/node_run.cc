@@ -39,8 +39,8 @@ class NodeRun {
     // Without the nodes that do not come any more, reading shows whether what they have left is still right.
     const Status met = place_.rendezvous.await(Meeting::kMeasured);
     Status read;
-    const Status worked = on_worker(options_.workers * place_.share.nodes + place_.share.node,
-                                    [&](Client& reader) { read = read_everything(reader, slots_); });
+    const Status worked =
+        on_worker(clients() + place_.share.node, 1, [&](Client& reader) { read = read_everything(reader, slots_); });
     for (const Status& each : {met, worked, read}) {
       if (!each.ok()) return each;
     }
@@ -66,7 +66,7 @@ class NodeRun {
                                                                .lists = Lists(*table, layout_for(options_)),
                                                                .slots = slots_,
                                                                .options = options_,
-                                                               .clients = options_.workers * place_.share.nodes,
+                                                               .clients = clients(),
                                                                .earlier_lives = place_.lives.earlier(),
                                                                .journal = &place_.journal,
                                                                .keep = false});
@@ -79,7 +79,8 @@ class NodeRun {
     std::vector<std::thread> threads;
     for (std::uint32_t i = 0; i < workers; ++i) {
       threads.emplace_back([this, i, workers, &ending = endings[i]] {
-        ending = on_worker(place_.share.node * workers + i, [this](Client& client) { work(client); });
+        ending = on_worker((place_.share.node * workers + i) * options_.fibers, options_.fibers,
+                           [this](Client& client) { work(client); });
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -101,13 +102,23 @@ class NodeRun {
     while (goes_on()) client.run_one();
   }
 
-  /// On a worker of this thread's own, for a client with this number.
-  Status on_worker(std::uint32_t id, const std::function<void(Client&)>& body) {
-    auto worker = cluster_->register_worker();
-    if (!worker.ok()) return worker.status();
-    Client client((*worker)->worker(), *clients_place_, id);
-    body(client);
-    return {};
+  /// Of all nodes.
+  std::uint32_t clients() const { return options_.workers * options_.fibers * place_.share.nodes; }
+
+  /// On a worker of this thread's own, for so many clients together, the first of which has this number.
+  Status on_worker(std::uint32_t first_id, std::uint32_t count, const std::function<void(Client&)>& body) {
+    auto registered = cluster_->register_worker();
+    if (!registered.ok()) return registered.status();
+    ClusterWorker& worker = **registered;
+    if (count == 1) {
+      Client client(worker.worker(), *clients_place_, first_id);
+      body(client);
+      return {};
+    }
+    return worker.run_together(count, [&](std::uint32_t i) {
+      Client client(worker.worker(), *clients_place_, first_id + i, [&worker] { worker.let_others_run(); });
+      body(client);
+    });
   }
 
   const NodePlace& place_;

@@ -25,6 +25,7 @@ struct Settings {
   Options options;  ///< engine options: common flags and variants already applied; max_workers has room for loaders
   VariantSet variants;
   std::uint32_t workers = 2;
+  std::uint32_t fibers = 1;  ///< clients of each worker, which run together (ClusterWorker::run_together)
   std::uint64_t seed = 1;
   bool verify = false;
   bool breakdown = false;       ///< the time of requests is to be told by parts; of the engine on one node only

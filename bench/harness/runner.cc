@@ -26,6 +26,7 @@ class Run {
         signals_(signals) {
     const std::vector<int> cpus = allowed_cpus();
     control_.latency_sample = plan.latency_sample;
+    control_.fibers = plan.fibers;
     control_.time_line = plan.time_line;
     control_.node = plan.node;
     for (std::uint32_t id = 0; id < plan.workers; ++id) {

@@ -14,6 +14,7 @@ namespace granary::bench {
 
 struct RunPlan {
   std::uint32_t workers = 2;
+  std::uint32_t fibers = 1;  ///< clients of each worker
   double seconds = 30;
   double warmup_seconds = 2;
   std::uint64_t latency_sample = 1;

@@ -189,6 +189,9 @@ void add_cluster_flags(const BenchCommand& command, std::vector<Flag>& flags) {
   flags.push_back(flag_of("node", option::row<&ClusterOptions::node>(), unset,
                           "It starts each node by hand, on a host of its own."));
   flags.push_back(start_timeout_flag());
+  flags.push_back(integer_flag("fibers", 1, 1, ClusterWorker::kMostTogether, "transactions",
+                               "That each worker of a node has open at once: while one waits for another node, the "
+                               "others go on. Of use where the network's latency is long beside the work."));
   flags.push_back(
       switch_flag("driven", false,
                   "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
@@ -303,6 +306,19 @@ Status set_breakdown(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
+/// Takes --fibers, which the workers of a cluster's nodes have. A killed node's account has room for one client of each worker.
+Status set_fibers(const FlagValues& flags, Settings& settings) {
+  if (flags.declared("fibers")) settings.fibers = static_cast<std::uint32_t>(flags.integer("fibers"));
+  if (settings.fibers == 1) return {};
+  const auto refusal = [&settings](const char* why) {
+    return Status(StatusCode::kInvalidArgument, fmt::format("--fibers={}: {}", settings.fibers, why));
+  };
+  if (!in_cluster(flags)) return refusal("a node alone waits for no other; leave it out, or give it a --cluster");
+  if (settings.protocol == Protocol::kTwoPcTcp) return refusal("--protocol=two_pc_tcp has no fibers");
+  if (kills(flags) || settings.time_line) return refusal("what becomes of a kill is told of one client a worker");
+  return {};
+}
+
 /// Returns whether databases of a cluster's nodes can have the protocol with this name.
 bool is_shared_protocol(const std::string& name) {
   const std::vector<std::string> names = db::shared_protocol_names();
@@ -368,6 +384,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   if (const Status node = set_node(command, flags, settings); !node.ok())
     return node;  // its database has all of the options
   if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
+  if (const Status taken = set_fibers(flags, settings); !taken.ok()) return taken;
   return settings;
 }
 

@@ -52,6 +52,7 @@ Status fill(Workload& workload, const Settings& settings, Progress& progress) {
 
 RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
   return {.workers = settings.workers,
+          .fibers = settings.fibers,
           .seconds = flags.real("seconds"),
           .warmup_seconds = flags.real("warmup"),
           .latency_sample = flags.integer("latency_sample"),

@@ -21,23 +21,30 @@ WorkerThread::WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunCon
 
 void WorkerThread::main() {
   pinned_ = cpu_ >= 0 && pin_to(cpu_);
-  Result<std::unique_ptr<Client>> made = workload_.make_client(id_);
-  if (!made.ok()) status_ = made.status();
+  auto made = workload_.make_clients(id_, control_.fibers);
+  if (made.ok()) clients_ = std::move(*made);
+  status_ = made.status();
   control_.settled.fetch_add(
       1, std::memory_order_release);  // pairs with the runner's acquire: it reads status_ and pinned_
   if (!made.ok()) return;
-  Client& client = **made;
   logged_ = workload_.logged_database();
   if (TimeLine* const line = control_.time_line; line != nullptr) {
     track_.emplace(*line, control_.node, id_);
-    client.track(line->account(control_.node).workers[id_]);
+    clients_.front()->track(line->account(control_.node).workers[id_]);
   }
   control_.phase.wait(Phase::kSetUp, std::memory_order_relaxed);
-  run_phase(client, Phase::kWarmUp);
-  begin_measurement(client);
-  run_phase(client, Phase::kMeasure);
-  end_measurement(client);
-  client.idle();
+  run_phase(Phase::kWarmUp);
+  begin_measurement();
+  run_phase(Phase::kMeasure);
+  end_measurement();
+  clients_.front()->idle();
+  clients_.clear();
+}
+
+void WorkerThread::run_phase(Phase phase) {
+  if (clients_.size() == 1) return run_phase(*clients_.front(), phase);
+  clients_.front()->run_together(static_cast<std::uint32_t>(clients_.size()),
+                                 [&](std::uint32_t i) { run_phase(*clients_[i], phase); });
 }
 
 void WorkerThread::run_phase(Client& client, Phase phase) {
@@ -64,18 +71,26 @@ void WorkerThread::run_phase(Client& client, Phase phase) {
     if (track_) [[unlikely]]
       track(client, request);
     if (--until_published == 0) {
-      publish_aborts(client);
+      publish_aborts();
       until_published = kPublishEvery;
     }
   }
 }
 
-void WorkerThread::publish_aborts(Client& client) {
+AbortCounts WorkerThread::aborts(std::size_t type) const {
+  AbortCounts sum{};
+  for (const auto& client : clients_) {
+    const AbortCounts& part = client->aborts(static_cast<std::uint8_t>(type));
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum[reason] += part[reason];
+  }
+  return sum;
+}
+
+void WorkerThread::publish_aborts() {
   std::uint64_t sum = 0;
   for (std::size_t type = 0; type < type_count_; ++type) {
-    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) {
-      sum += client.aborts(static_cast<std::uint8_t>(type))[reason] - aborts_at_start_[type][reason];
-    }
+    const AbortCounts now = aborts(type);
+    for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum += now[reason] - aborts_at_start_[type][reason];
   }
   published_aborts_.store(sum, std::memory_order_relaxed);
 }
@@ -87,19 +102,19 @@ void WorkerThread::track(Client& client, const Request& request) {
   track_->note(base::monotonic_ns(), request.ending != Ending::kGaveUp, client.reached(), aborted);
 }
 
-void WorkerThread::begin_measurement(Client& client) {
+void WorkerThread::begin_measurement() {
   for (std::size_t type = 0; type < type_count_; ++type) {
     for (auto& counter : counters_[type].by_ending) counter.store(0, std::memory_order_relaxed);
     latencies_[type].reset();
-    aborts_at_start_[type] = client.aborts(static_cast<std::uint8_t>(type));
+    aborts_at_start_[type] = aborts(type);
   }
   durable_.reset();
   published_aborts_.store(0, std::memory_order_relaxed);
 }
 
-void WorkerThread::end_measurement(Client& client) {
+void WorkerThread::end_measurement() {
   for (std::size_t type = 0; type < type_count_; ++type) {
-    aborts_[type] = client.aborts(static_cast<std::uint8_t>(type));
+    aborts_[type] = aborts(type);
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason)
       aborts_[type][reason] -= aborts_at_start_[type][reason];
   }

@@ -29,6 +29,7 @@ struct RunControl {
   alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{
       0};  ///< workers whose set-up has ended; they add with release
   std::uint64_t latency_sample = 1;
+  std::uint32_t fibers = 1;       ///< clients of each worker
   TimeLine* time_line = nullptr;  ///< none: nobody wants one
   std::uint32_t node = 0;         ///< the place of this process's node in it
 };
@@ -70,11 +71,14 @@ class alignas(base::kCacheLine) WorkerThread {
   };
 
   void main();
+  void run_phase(Phase phase);
   void run_phase(Client& client, Phase phase);
-  void publish_aborts(Client& client);
+  /// Of all clients, so far.
+  AbortCounts aborts(std::size_t type) const;
+  void publish_aborts();
   void track(Client& client, const Request& request);
-  void begin_measurement(Client& client);
-  void end_measurement(Client& client);
+  void begin_measurement();
+  void end_measurement();
 
   const std::uint32_t id_;
   const int cpu_;
@@ -83,6 +87,7 @@ class alignas(base::kCacheLine) WorkerThread {
   RunControl& control_;
   const base::TscClock& clock_;
   Status status_;
+  std::vector<std::unique_ptr<Client>> clients_;  ///< made and ended by the thread
   bool pinned_ = false;
   std::thread thread_;
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <granary/function_ref.h>
 #include <granary/granary.h>
 
 #include "bench/harness/cluster_figures.h"
@@ -47,6 +48,10 @@ class Client {
   virtual Request run_one() = 0;
   /// Called now and then while the thread has nothing to do (e.g. at the end): collect garbage.
   virtual void idle() {}
+  /// Calls body(0) … body(count − 1) for the clients of Workload::make_clients(), of which this is the first, so that some go on while others wait.
+  virtual void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
+    for (std::uint32_t i = 0; i < count; ++i) body(i);
+  }
 
   AbortCounts& aborts(std::uint8_t type) { return aborts_[type]; }
 
@@ -151,6 +156,15 @@ class Workload {
   virtual void keep_account(LifeAccount&) {}
   /// Called in the worker's own (pinned) thread before its first request.
   virtual Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) = 0;
+  /// The same for `count` clients that share a thread (--fibers).
+  virtual Result<std::vector<std::unique_ptr<Client>>> make_clients(std::uint32_t worker, std::uint32_t count) {
+    if (count != 1) return Status(StatusCode::kInvalidArgument, name() + " has one client of each worker only");
+    Result<std::unique_ptr<Client>> client = make_client(worker);
+    if (!client.ok()) return client.status();
+    std::vector<std::unique_ptr<Client>> alone;
+    alone.push_back(std::move(*client));
+    return alone;
+  }
   virtual StoreFigures figures() const = 0;
   /// The database that requests run on, if it has a log: its released epoch is watched.
   virtual const Database* logged_database() const { return nullptr; }

@@ -19,7 +19,7 @@ class ClusterStore {
   using Table = TypedTable<K, V>;
   using Transaction = GranaryTransaction;
   using SnapshotReader = GranaryReader<granary::Snapshot>;
-  using Session = WorkerSession<std::unique_ptr<ClusterWorker>>;
+  using Session = WorkerSession<std::shared_ptr<ClusterWorker>>;
 
   static Result<std::unique_ptr<ClusterStore>> open(const ClusterOptions& options, Protocol protocol) {
     auto cluster = Cluster::join(options);
@@ -46,7 +46,7 @@ class ClusterStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     auto worker = node_.worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265), declares_);
+    return std::make_unique<Session>(std::move(*worker), base::Random(seed, Session::kStream), declares_);
   }
 
   StoreFigures figures() const { return node_.figures(); }

@@ -47,7 +47,7 @@ class GranaryStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), base::Random(seed, 0x73746f7265),
+    return std::make_unique<Session>(std::move(*worker), base::Random(seed, Session::kStream),
                                      /*declares=*/db::runs_in_regions(database_->options()), breakdown_.get());
   }
   std::vector<ExtraFigure> extra_figures() {

@@ -23,6 +23,13 @@ class StoreClient : public Client {
  public:
   explicit StoreClient(std::unique_ptr<typename S::Session> session) : session_(std::move(session)) {}
   void idle() final { session_->collect(); }
+  void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) final {
+    if constexpr (requires { session_->run_together(count, body); }) {
+      session_->run_together(count, body);
+    } else {
+      Client::run_together(count, body);
+    }
+  }
 
  protected:
   const std::unique_ptr<typename S::Session> session_;
@@ -31,6 +38,9 @@ class StoreClient : public Client {
 /// A workload with its store, which has session(), figures(), and perhaps more of what is asked for here.
 template <typename S>
 class StoreWorkload : public Workload {
+ protected:
+  using Session = typename S::Session;
+
  public:
   using OpenStore = store::OpenStore<S>;
 
@@ -44,6 +54,21 @@ class StoreWorkload : public Workload {
     auto session = store_->session(seed_ + worker);
     if (!session.ok()) return session.status();
     return client_on(std::move(*session), worker);
+  }
+  Result<std::vector<std::unique_ptr<Client>>> make_clients(std::uint32_t worker, std::uint32_t count) final {
+    if constexpr (requires(Session& session) { session.beside(seed_); }) {
+      std::vector<std::unique_ptr<Client>> clients;
+      auto session = store_->session(seed_ + worker);
+      if (!session.ok()) return session.status();
+      for (std::uint32_t i = 1; i < count; ++i) {
+        const std::uint32_t number = worker + i * kMaxWorkers;  // no other client of the process has it
+        clients.push_back(client_on((*session)->beside(seed_ + number), number));
+      }
+      clients.insert(clients.begin(), client_on(std::move(*session), worker));
+      return clients;
+    } else {
+      return Workload::make_clients(worker, count);
+    }
   }
   /// The workload's figures, and after them the store's.
   std::vector<ExtraFigure> extra_figures() const final {
@@ -71,8 +96,6 @@ class StoreWorkload : public Workload {
   S& store() { return *store_; }
 
  protected:
-  using Session = typename S::Session;
-
   StoreWorkload(OpenStore open, const NodeShare& share, std::uint64_t seed)
       : open_(std::move(open)),
         share_(share),

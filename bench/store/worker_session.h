@@ -1,6 +1,7 @@
 #pragma once
 // One thread's access to the engine: a worker, of a database or of a node of a cluster, and its retries.
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,16 +11,23 @@
 
 #include "bench/harness/attempts.h"
 #include "bench/store/granary_transaction.h"
+#include "src/base/check.h"
 
 namespace granary::bench::store {
 
 inline Worker& worker_of(Worker& worker) { return worker; }
-inline Worker& worker_of(std::unique_ptr<ClusterWorker>& worker) { return worker->worker(); }
+inline Worker& worker_of(std::shared_ptr<ClusterWorker>& worker) { return worker->worker(); }
+
+/// Of a cluster's node: its sessions may share a worker (--fibers).
+template <typename Held>
+concept SharedWorker = std::same_as<Held, std::shared_ptr<ClusterWorker>>;
 
 /// `Held` is what the thread registered; `declares` as for GranaryTransaction.
 template <typename Held>
 class WorkerSession {
  public:
+  static constexpr std::uint64_t kStream = 0x73746f7265;  ///< of the random numbers that it backs off by
+
   /// `breakdown`: where the time of requests is added up; none: nowhere.
   WorkerSession(Held held, base::Random random, bool declares = false, Breakdown* breakdown = nullptr)
       : held_(std::move(held)),
@@ -61,6 +69,19 @@ class WorkerSession {
   }
 
   void collect() { worker_of(held_).collect_garbage(); }
+
+  /// A session more of the same worker, for run_together().
+  std::unique_ptr<WorkerSession> beside(std::uint64_t seed)
+    requires SharedWorker<Held>
+  {
+    return std::make_unique<WorkerSession>(held_, base::Random(seed, kStream), declares_);
+  }
+  void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body)
+    requires SharedWorker<Held>
+  {
+    const Status ran = held_->run_together(count, body);
+    base::always_check(ran.ok(), "--fibers are no more than a worker takes");
+  }
 
  private:
   /// Commits unless the body met something that does not fit together; then the reads cannot have been one state. kUser: the body wants

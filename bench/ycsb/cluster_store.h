@@ -12,7 +12,7 @@ namespace granary::bench::ycsb {
 
 class ClusterStore {
  public:
-  using Session = KeySession<std::unique_ptr<ClusterWorker>>;
+  using Session = KeySession<std::shared_ptr<ClusterWorker>>;
 
   static Result<std::unique_ptr<ClusterStore>> open(const Settings& settings, const Parameters& parameters) {
     auto cluster = Cluster::join(settings.cluster);

@@ -98,6 +98,19 @@ class KeySession {
   }
   void collect() { store::worker_of(held_).collect_garbage(); }
 
+  /// As those of store::WorkerSession.
+  std::unique_ptr<KeySession> beside(std::uint64_t seed)
+    requires store::SharedWorker<Held>
+  {
+    return std::make_unique<KeySession>(held_, table_, base::Random(seed), declares_, transactions_);
+  }
+  void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body)
+    requires store::SharedWorker<Held>
+  {
+    const Status ran = held_->run_together(count, body);
+    base::always_check(ran.ok(), "--fibers are no more than a worker takes");
+  }
+
  private:
   bool declare(Transaction& t, std::string_view key, bool write) {
     if (!declares_) return true;

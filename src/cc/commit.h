@@ -52,7 +52,8 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]
     return end(no);
   // Behind the last wait, in which another transaction of the worker may have taken a TID.
-  if (const AbortReason no = Here::kStampsFirst ? AbortReason::kNone : stamp(); failed(no)) [[unlikely]]
+  const bool stamped = Here::kStampsFirst || base::injected("stamp-before-last-wait");
+  if (const AbortReason no = stamped ? AbortReason::kNone : stamp(); failed(no)) [[unlikely]]
     return end(no);
   if (const AbortReason no = here.prepare(epoch); failed(no)) [[unlikely]]
     return end(no);

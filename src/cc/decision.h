@@ -23,6 +23,7 @@ class Decision {
         tid_(tid) {
     if (worker.ring == nullptr) return;
     bytes_ = write_log_entry(writes, worker, tid);
+    base::debug_invariant("I30", [&] { return worker.ring->has_room(bytes_); });
     end_ = worker.ring->end_after(bytes_);
     if (elsewhere == nullptr) return;
     elsewhere->decide(tid, end_);

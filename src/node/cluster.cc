@@ -55,6 +55,14 @@ ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterT
       thread_(std::move(thread)) {}
 ClusterWorker::~ClusterWorker() = default;
 Worker& ClusterWorker::worker() { return thread_->worker(); }
+Status ClusterWorker::run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
+  if (count == 0 || count > kMostTogether) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("run_together: {} at once; expected 1 to {}", count, kMostTogether));
+  }
+  return thread_->run_together(count, body);
+}
+void ClusterWorker::let_others_run() { thread_->let_others_run(); }
 Status ClusterWorker::other_reply(std::string_view procedure, std::size_t bytes, std::size_t expected) {
   return Status(StatusCode::kFailedPrecondition,
                 fmt::format("'{}' has run, and its reply has {} bytes, not {}: the nodes' programs differ", procedure,

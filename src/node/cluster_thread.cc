@@ -38,6 +38,14 @@ ClusterThread::~ClusterThread() {
   if (on_end_) on_end_(*this);
 }
 
+Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
+  if (scheduler_.current() != nullptr)
+    return Status(StatusCode::kFailedPrecondition, "run_together is called by a body that it runs");
+  for (std::uint32_t i = 0; i < count; ++i) scheduler_.spawn([body, i] { body(i); });
+  scheduler_.run();
+  return {};
+}
+
 Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::function<bool()> may_act) {
   cluster::Reach& reach = remote_->reach();
   cluster::Buffers buffers(reach.buffers);

@@ -62,6 +62,7 @@ class Elsewhere {
   /// more until the entry is written: another transaction of the worker may have used it since.
   AbortReason prepare(epoch::Epoch epoch) {
     const AbortReason reason = part_.prepare(epoch);
+    if (base::injected("room-before-last-wait")) return reason;
     return failed(reason) ? reason : reserve_log({access_.writes.entries(), part_.writes()}, worker_);
   }
   TidWord greatest_tid() const { return part_.greatest_tid(); }

@@ -78,6 +78,7 @@ struct Reach {
   Undelivered undelivered = {};
   BorrowedBlocks borrowed = {};
   ReadThenWritten read_then_written = {};
+  std::uint32_t ended_in_turn = 0;  ///< transactions, since fibers let others go on between two of theirs
 };
 
 }  // namespace granary::cluster

@@ -6,6 +6,12 @@
 #include "src/cluster/transaction/scan.h"
 
 namespace granary::cluster {
+namespace {
+
+/// After so many a fiber lets the others go on.
+constexpr std::uint32_t kTransactionsATurn = 8;
+
+}  // namespace
 
 RemoteTransaction::RemoteTransaction(Reach& reach)
     : footprint_(reach),
@@ -44,6 +50,7 @@ AbortReason RemoteTransaction::scan(const txn::TableCore& table, const txn::Tabl
 }
 
 bool RemoteTransaction::end(bool over) {
+  if (!over) footprint_.reach().ended_in_turn = kTransactionsATurn;  // another fiber may have what it could not get
   if (!used()) return untidy();
   const AccessTable& accesses = footprint_.accesses;
   if (std::any_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.held(); }))
@@ -56,7 +63,14 @@ bool RemoteTransaction::end(bool over) {
   return untidy();
 }
 
+/// Fibers that never wait, as their transactions are of this node, let those go on here that do: their answers are looked for, and what they
+/// hold open is not open for long.
 void RemoteTransaction::tidy() {
+  Reach& reach = footprint_.reach();
+  if (reach.scheduler.current() != nullptr && ++reach.ended_in_turn >= kTransactionsATurn) {
+    reach.ended_in_turn = 0;
+    reach.scheduler.yield();
+  }
   footprint_.lease_wait.wait(footprint_.reach());
   footprint_.reach().undelivered.try_again(footprint_.reach());
 }

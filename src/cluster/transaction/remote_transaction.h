@@ -45,7 +45,10 @@ class RemoteTransaction final : public txn::RemoteAccess {
   txn::RemoteSnapshots& snapshots() override { return snapshots_; }
 
  private:
-  bool untidy() const { return footprint_.lease_wait.due() || !footprint_.reach().undelivered.empty(); }
+  bool untidy() const {
+    const Reach& reach = footprint_.reach();
+    return footprint_.lease_wait.due() || !reach.undelivered.empty() || reach.scheduler.current() != nullptr;
+  }
 
   Footprint footprint_;
   Reading reading_;

@@ -50,11 +50,10 @@ Options AppendWorld::engine_options(unsigned node) const {
 }
 
 std::string AppendWorld::run() {
-  for (unsigned node = 0; node < options_.nodes; ++node) {
-    for (unsigned worker = 0; worker < options_.workers; ++worker) {
-      const Client client{node, worker, running_++};
-      cluster_.scheduler.spawn([this, client] { run_client(client); });
-    }
+  for (unsigned i = 0; i < options_.nodes * options_.workers * options_.fibers; ++i) {
+    const unsigned worker = i / options_.fibers;
+    const Client client{worker / options_.workers, worker % options_.workers, running_++};
+    cluster_.scheduler.spawn([this, client] { run_client(client); });
   }
   if (options_.trouble) {
     begin_trouble();

@@ -24,7 +24,8 @@ struct AppendOptions {
   rdma::sim::SimOptions network{};
   IndexKind index = IndexKind::kHash;
   unsigned nodes = 3;
-  unsigned workers = 2;        ///< clients of each node
+  unsigned workers = 2;        ///< of each node
+  unsigned fibers = 1;         ///< clients of each worker
   unsigned transactions = 20;  ///< of each client
   unsigned lists = 2;          ///< of each node, at a time
   unsigned length = 12;        ///< of a list; then another takes its place

@@ -31,7 +31,7 @@ void judge_one(const AppendOptions& options, Sums& sums) {
   const bench::history::Verdict verdict =
       bench::history::check(world.history(), {.strict = tests::asked_protocol.in_real_time || options.logged});
   EXPECT_TRUE(verdict.valid()) << "seed " << options.network.seed << ": " << verdict.text();
-  sums.planned += std::uint64_t{options.nodes} * options.workers * options.transactions;
+  sums.planned += std::uint64_t{options.nodes} * options.workers * options.fibers * options.transactions;
   sums.commits += world.committed();
   if (options.logged) {
     EXPECT_EQ(world.released(), world.committed()) << "seed " << options.network.seed;
@@ -93,6 +93,15 @@ TEST(HistoryAcrossNodes, ClocksThatAreSet) {
   }
 }
 
+/// Several transactions of a worker are open at once, which share its TIDs, its log and its lock-ahead record.
+TEST(HistoryAcrossNodes, FibersOfOneWorker) {
+  for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
+    judge(25, {.index = index, .workers = 1, .fibers = 4, .lists = 3});
+}
+TEST(HistoryAcrossNodes, FibersOfOneWorkerWithALog) {
+  judge(15, {.index = IndexKind::kHash, .workers = 1, .fibers = 3, .lists = 3, .logged = true});
+}
+
 /// Records die and are born, in each other's places.
 TEST(HistoryAcrossNodes, ListsThatMove) {
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
@@ -114,6 +123,7 @@ AppendOptions some_mix(std::uint64_t seed) {
   options.index = random.chance(0.5) ? IndexKind::kHash : IndexKind::kOrdered;
   options.nodes = static_cast<unsigned>(random.between(2, 4));
   options.workers = static_cast<unsigned>(random.between(1, 3));
+  options.fibers = static_cast<unsigned>(random.between(1, 3));
   options.transactions = static_cast<unsigned>(random.between(10, 40));
   options.lists = static_cast<unsigned>(random.between(1, 3));
   options.length = static_cast<unsigned>(random.between(2, 30));

@@ -1,0 +1,112 @@
+// Several open transactions of one worker, each in a fiber: their round trips overlap, and they share the worker's log and its TIDs.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/cluster/transaction/sim_cluster.h"
+#include "tests/support/ring_directory.h"
+
+namespace granary::cluster::test {
+namespace {
+
+using granary::Outcome;
+
+/// A card's: 2.5 us there and back.
+constexpr rdma::sim::SimOptions kCard{.least_delay = 1'250, .most_delay = 1'250, .tear = 0, .overtake = 0};
+
+/// Runs one transaction after the other that adds to a record of each of two other nodes, in so many fibers of one worker, and returns what
+/// the network's time has moved on by.
+std::uint64_t time_of(unsigned fibers) {
+  constexpr unsigned kTransactions = 64;
+  SimCluster cluster(3, 1, kCard);
+  const std::vector<Table> tables =
+      cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  const auto run = [&](unsigned number) {
+    Transaction t = cluster.node(0).worker().begin();
+    for (const char node : {'1', '2'}) {
+      const std::string key = node + std::to_string(number);
+      std::array<char, 32> value{};
+      (void)t.get_to_write(tables[0], key, value);
+      EXPECT_EQ(t.put(tables[0], key, "value"), Outcome::kOk);
+    }
+    EXPECT_TRUE(t.commit().committed());
+  };
+  for (unsigned i = 0; i < kTransactions; ++i) run(i);  // the keys are made, and their places known
+  const std::uint64_t begin = cluster.network.now();
+  for (unsigned fiber = 0; fiber < fibers; ++fiber) {
+    cluster.scheduler.spawn([&, fiber] {
+      for (unsigned i = fiber; i < kTransactions; i += fibers) run(i);
+    });
+  }
+  cluster.scheduler.run();
+  return cluster.network.now() - begin;
+}
+
+TEST(Fibers, RoundTripsOverlap) {
+  const std::uint64_t one = time_of(1), two = time_of(2), four = time_of(4);
+  EXPECT_LT(two, one * 55 / 100) << one << " ns";
+  EXPECT_LT(four, one * 30 / 100) << one << " ns";
+}
+
+/// Runs two transactions that each find room, and would not both fit: the second waits until the loggers have taken the first one out.
+/// `read_first`: they lock what they read. Returns how many have committed.
+unsigned run_two_large(IndexKind kind, bool read_first) {
+  const tests::RingDirectory directory;
+  const auto options = [&](unsigned node) {
+    Options options = tests::manual_options();
+    options.directory = options.reliable_directory = directory.path() + "/" + std::to_string(node);
+    options.ring_bytes = std::uint64_t{64} << 10;
+    return options;
+  };
+  SimCluster cluster(2, 1, kCard, options);
+  const std::vector<Table> tables = cluster.tables("t", {.max_value_bytes = 8192, .index = kind, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  int reading = 0;
+  const auto write = [&](const std::string& name, std::size_t bytes) {
+    Transaction t = cluster.node(0).worker().begin();
+    const std::string value(bytes, 'v');
+    std::string found(bytes, ' ');
+    for (const char number : {'0', '1', '2', '3', '4'}) {
+      if (read_first) (void)t.get_to_write(tables[0], "1" + name + number, found);
+      EXPECT_EQ(t.put(tables[0], "1" + name + number, value), Outcome::kOk);
+    }
+    (void)t.get(tables[0], "1none", found);  // what is to be validated is a wait of the commit
+    for (--reading; reading > 0;) cluster.scheduler.yield();
+    return t.commit().committed();
+  };
+  for (const std::string name : {"a", "b"}) EXPECT_TRUE(write(name, 1));
+  unsigned open = 2, committed = 0;
+  reading = 2;
+  for (const std::string name : {"a", "b"}) {
+    cluster.scheduler.spawn([&, name] {
+      if (write(name, 8192)) ++committed;
+      --open;
+    });
+  }
+  cluster.scheduler.spawn([&] {
+    for (unsigned turn = 0; open != 0; ++turn) {
+      if (turn % 64 == 63) (void)cluster.node(0).database().step();
+      cluster.scheduler.yield();
+    }
+  });
+  cluster.scheduler.run();
+  return committed;
+}
+
+class FibersWithALog : public testing::TestWithParam<IndexKind> {};
+
+TEST_P(FibersWithALog, FindRoomBehindTheirLastWait) { EXPECT_EQ(run_two_large(GetParam(), false), 2u); }
+TEST_P(FibersWithALog, FindRoomForWhatTheyHaveLocked) { EXPECT_EQ(run_two_large(GetParam(), true), 2u); }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FibersWithALog, testing::Values(IndexKind::kOrdered, IndexKind::kHash),
+                         [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
+
+}  // namespace
+}  // namespace granary::cluster::test
