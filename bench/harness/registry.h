@@ -18,6 +18,7 @@
   ENTRY(hash, hash)               \
   ENTRY(fabric, fabric)           \
   ENTRY(remote, remote)           \
+  ENTRY(predict, predict)         \
   ENTRY(factor, factor)
 
 namespace granary::bench {

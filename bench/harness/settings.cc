@@ -308,7 +308,8 @@ Status set_breakdown(const FlagValues& flags, Settings& settings) {
 
 /// Takes --fibers, which the workers of a cluster's nodes have. A killed node's account has room for one client of each worker.
 Status set_fibers(const FlagValues& flags, Settings& settings) {
-  if (flags.declared("fibers")) settings.fibers = static_cast<std::uint32_t>(flags.integer("fibers"));
+  if (!flags.declared("cluster")) return {};
+  settings.fibers = static_cast<std::uint32_t>(flags.integer("fibers"));
   if (settings.fibers == 1) return {};
   const auto refusal = [&settings](const char* why) {
     return Status(StatusCode::kInvalidArgument, fmt::format("--fibers={}: {}", settings.fibers, why));

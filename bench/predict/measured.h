@@ -1,0 +1,35 @@
+#pragma once
+// A run of a benchmark on the nodes of a cluster, as far as a prediction needs to know it.
+
+#include <cstdint>
+#include <string>
+
+#include <granary/status.h>
+
+namespace granary::bench::predict {
+
+/// Of one distributed transaction.
+struct Counts {
+  double round_trips = 0;
+  double reads = 0;
+  double writes = 0;
+  double compare_swaps = 0;
+  double messages = 0;
+};
+
+struct Measured {
+  std::string path;
+  std::string benchmark;
+  double throughput = 0;         ///< requests a second, of all nodes
+  double distributed_share = 0;  ///< of the attempts
+  Counts each;                   ///< of those
+  std::uint32_t nodes = 0;
+  std::uint32_t workers = 0;  ///< of each node
+  std::uint32_t fibers = 1;   ///< of each worker
+  std::uint32_t cores = 0;    ///< of the host, which all nodes shared
+};
+
+/// Reads the median repeat of a report of `granary cluster run --json`. kDamaged if the file is none.
+Result<Measured> read_measured(const std::string& path);
+
+}  // namespace granary::bench::predict

@@ -1,0 +1,65 @@
+#include "bench/predict/model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace granary::bench::predict {
+namespace {
+
+/// Workers that can run at a time.
+double running(std::uint32_t nodes, std::uint32_t workers, std::uint32_t cores) {
+  const double threads = static_cast<double>(nodes) * workers;
+  return cores == 0 ? threads : std::min<double>(threads, cores);
+}
+
+/// Of a request, where the processor does all that is done.
+double worker_ns(const Measured& run) { return running(run.nodes, run.workers, run.cores) * 1e9 / run.throughput; }
+
+}  // namespace
+
+double Model::fabric_ns(const Costs& costs) const {
+  return each_.round_trips * costs.round_trip + each_.reads * costs.read + each_.writes * costs.write +
+         each_.compare_swaps * costs.compare_swap + each_.messages * costs.message;
+}
+
+Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs& costs) {
+  const auto refusal = [](std::string why) { return Status(StatusCode::kInvalidArgument, std::move(why)); };
+  if (less.benchmark != more.benchmark) {
+    return refusal(fmt::format("'{}' is a run of {}, and '{}' one of {}; two runs of one benchmark are needed",
+                               less.path, less.benchmark, more.path, more.benchmark));
+  }
+  constexpr double kLeastApart = 0.05;
+  const double apart = more.distributed_share - less.distributed_share;
+  if (apart < kLeastApart) {
+    return refusal(fmt::format(
+        "{:.1f} % of '{}' and {:.1f} % of '{}' were distributed; the second must have more, by "
+        "{:.0f} points at least",
+        100 * less.distributed_share, less.path, 100 * more.distributed_share, more.path, 100 * kLeastApart));
+  }
+  if (!costs.by_processor)
+    return refusal("the runs' own costs are of RDMA devices; a prediction begins with runs over shared memory");
+  Model model;
+  model.each_ = more.each;
+  model.extra_ns_ = (worker_ns(more) - worker_ns(less)) / apart;
+  model.local_ns_ = worker_ns(less) - less.distributed_share * model.extra_ns_;
+  model.software_ns_ = std::max(0.0, model.extra_ns_ - model.fabric_ns(costs));
+  return model;
+}
+
+Prediction Model::predict(double distributed_share, const Place& place) const {
+  const Costs& costs = place.costs;
+  const double fabric = fabric_ns(costs);
+  const double of_worker = software_ns_ + (costs.by_processor ? fabric : each_.round_trips * costs.post);
+  Prediction prediction{.processor_ns = local_ns_ + distributed_share * of_worker,
+                        .waiting_ns = costs.by_processor ? 0 : distributed_share * fabric};
+  const double threads = static_cast<double>(place.nodes) * place.workers;
+  const double all_ns = prediction.processor_ns + prediction.waiting_ns;
+  // A worker is busy, or all of its fibers wait; the cores are busy, or all of the workers wait.
+  const double by_waiting = threads * place.fibers / all_ns;
+  const double by_processor = running(place.nodes, place.workers, place.cores) / prediction.processor_ns;
+  prediction.throughput = 1e9 * std::min(by_waiting, by_processor);
+  return prediction;
+}
+
+}  // namespace granary::bench::predict

@@ -1,0 +1,118 @@
+// Predictions follow from two runs: what they were made from they give back, and elsewhere the same counts cost what they cost there.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "bench/predict/model.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::bench::predict {
+namespace {
+
+constexpr Costs kShm{
+    .by_processor = true, .round_trip = 200, .read = 50, .write = 50, .compare_swap = 50, .message = 10'000, .post = 0};
+/// 2.5 us there and back, and for nothing else.
+constexpr Costs kCard{.by_processor = false, .round_trip = 2'500, .message = 5'000, .post = 100};
+
+/// Each transaction takes 1 us, and a distributed one 3 us more: 1 us is that of its operations.
+Measured run_with(double share) {
+  return {.path = "run",
+          .benchmark = "smallbank",
+          .throughput = 2e9 / (1'000 + share * 3'000),
+          .distributed_share = share,
+          .each = {.round_trips = 3, .reads = 5, .writes = 2, .compare_swaps = 1},
+          .nodes = 2,
+          .workers = 1,
+          .cores = 2};
+}
+
+Model model() { return Model::fit(run_with(0), run_with(0.5), kShm).value(); }
+
+TEST(Predict, PartsOfARequest) {
+  EXPECT_NEAR(model().local_ns(), 1'000, 0.01);
+  EXPECT_NEAR(model().extra_ns(), 3'000, 0.01);
+  EXPECT_NEAR(model().fabric_ns(kShm), 1'000, 0.01);
+  EXPECT_NEAR(model().software_ns(), 2'000, 0.01);
+}
+
+TEST(Predict, GivesBackWhatWasMeasured) {
+  for (const double share : {0.0, 0.1, 0.5, 1.0}) {
+    const Prediction there = model().predict(share, {.cores = 2, .costs = kShm});
+    EXPECT_NEAR(there.throughput, run_with(share).throughput, 1) << share;
+    EXPECT_EQ(there.waiting_ns, 0);
+  }
+}
+
+TEST(Predict, CoresBoundWorkers) {
+  const double two = model().predict(0.2, {.nodes = 2, .cores = 2, .costs = kShm}).throughput;
+  EXPECT_NEAR(model().predict(0.2, {.nodes = 24, .cores = 2, .costs = kShm}).throughput, two, 1);
+  EXPECT_NEAR(model().predict(0.2, {.nodes = 24, .costs = kShm}).throughput, 12 * two, 1);
+}
+
+/// 3.3 us of work and 7.5 us of waiting: with one transaction at a time the wait counts whole, and with four nothing of it.
+TEST(Predict, FibersHideWhatACardTakes) {
+  const auto of = [](std::uint32_t fibers) {
+    return model().predict(1, {.nodes = 1, .workers = 1, .fibers = fibers, .costs = kCard});
+  };
+  EXPECT_NEAR(of(1).processor_ns, 3'300, 0.01);
+  EXPECT_NEAR(of(1).waiting_ns, 7'500, 0.01);
+  EXPECT_NEAR(of(1).throughput, 1e9 / 10'800, 1);
+  EXPECT_NEAR(of(2).throughput, 2e9 / 10'800, 1);
+  EXPECT_NEAR(of(4).throughput, 1e9 / 3'300, 1);
+  EXPECT_EQ(of(8).throughput, of(4).throughput);
+}
+
+TEST(Predict, RefusesRunsThatTellNothingApart) {
+  EXPECT_EQ(Model::fit(run_with(0.3), run_with(0.31), kShm).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Model::fit(run_with(0.5), run_with(0), kShm).status().code(), StatusCode::kInvalidArgument);
+  Measured other = run_with(0.5);
+  other.benchmark = "tpcc";
+  EXPECT_EQ(Model::fit(run_with(0), other, kShm).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Model::fit(run_with(0), run_with(0.5), kCard).status().code(), StatusCode::kInvalidArgument);
+}
+
+class Reports : public testing::Test {
+ protected:
+  std::string file(const std::string& text) {
+    const std::string path = directory_.path() + "/report.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  tests::TemporaryDirectory directory_;
+};
+
+TEST_F(Reports, OfTheFabric) {
+  const auto figure = [](const std::string& operation, unsigned bytes, const std::string& how, unsigned ns) {
+    return R"({"operation":")" + operation + R"(","bytes":)" + std::to_string(bytes) + R"(,"how":")" + how +
+           R"(","nanoseconds":)" + std::to_string(ns) + "}";
+  };
+  std::string text = R"({"granary":{"provider":"shm","figures":[)";
+  for (const std::string operation : {"READ", "WRITE"}) {
+    text += figure(operation, 64, "one by one", 310) + "," + figure(operation, 64, "chains of 16", 40) + ",";
+  }
+  text += figure("CAS", 8, "one by one", 330) + "," + figure("CAS", 8, "chains of 16", 60) + ",";
+  text += figure("ring", 0, "asleep, round trip", 9'000) + "]}}";
+  const Costs costs = costs_of_report(file(text)).value();
+  EXPECT_TRUE(costs.by_processor);
+  EXPECT_NEAR(costs.read, 22, 0.01);  // (16 * 40 - 310) / 15
+  EXPECT_NEAR(costs.round_trip, 288, 0.01);
+  EXPECT_NEAR(costs.compare_swap, 42, 0.01);
+  EXPECT_EQ(costs.message, 9'000);
+}
+
+TEST_F(Reports, ThatAreNone) {
+  EXPECT_EQ(costs_of_report(directory_.path() + "/none").status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(read_measured(directory_.path() + "/none").status().code(), StatusCode::kUnavailable);
+  for (const std::string text :
+       {"", "{", "[]", R"({"granary":{}})", R"({"granary":{"provider":"shm","figures":[]}})"}) {
+    EXPECT_EQ(costs_of_report(file(text)).status().code(), StatusCode::kDamaged) << text;
+    EXPECT_EQ(read_measured(file(text)).status().code(), StatusCode::kDamaged) << text;
+  }
+}
+
+}  // namespace
+}  // namespace granary::bench::predict
