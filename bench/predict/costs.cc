@@ -17,7 +17,8 @@ double time_of(const Json& figures, const std::string& operation, unsigned bytes
     if (figure.at("operation") == operation && figure.at("bytes") == bytes && figure.at("how") == how)
       return figure.at("nanoseconds").get<double>();
   }
-  throw nlohmann::detail::out_of_range::create(403, fmt::format("no {} of {} bytes {}", operation, bytes, how), nullptr);
+  throw nlohmann::detail::out_of_range::create(403, fmt::format("no {} of {} bytes {}", operation, bytes, how),
+                                               nullptr);
 }
 
 /// An operation's part of a chain of 16, when the chain's own part is what one operation alone takes longer.

@@ -167,8 +167,8 @@ class AppendOnKilledNodes : public Append {
   Ran run(const std::string& flags) const {
     return granary("cluster run append --workers=1 --cluster=" + file_ + " " + flags);
   }
-  /// The history goes on through so many deaths, and is valid.
-  void run_through(std::uint64_t kills, const std::string& flags) {
+  /// The history goes on through so many deaths, and is valid. Nodes have `clients` each.
+  void run_through(std::uint64_t kills, const std::string& flags, std::uint64_t clients = 1) {
     write_file("data_directory = \"data\"\nreliable_directory = \"rings\"\n");
     const Ran ran =
         run(fmt::format("--kills={} --think=500 --keys=4 --max_length=12 --verify --history={} --json={} {}", kills,
@@ -177,7 +177,7 @@ class AppendOnKilledNodes : public Append {
     EXPECT_THAT(ran.out, HasSubstr(fmt::format("{} times a node was killed and came back", kills)));
     const nlohmann::json verdict = report()["granary"]["verdicts"][0];
     EXPECT_TRUE(verdict["valid"]);
-    EXPECT_LE(verdict["unknown"].get<std::uint64_t>(), kills) << "no more than the dead had open";
+    EXPECT_LE(verdict["unknown"].get<std::uint64_t>(), kills * clients) << "no more than the dead had open";
     EXPECT_GT(verdict["committed"].get<std::uint64_t>(), 20 * kills);
     EXPECT_EQ(report()["granary"]["kills"], kills);
     EXPECT_TRUE(report()["granary"]["whole"]);
@@ -205,6 +205,10 @@ TEST_F(AppendOnKilledNodes, ComeBackByDrTm) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
   run_through(std::min<std::uint64_t>(tests::scaled(2), 40),
               "--protocol=drtm --htm=sim --index=hash --scans=0 --seed=4");
+}
+
+TEST_F(AppendOnKilledNodes, ComeBackWithFibers) {
+  run_through(std::min<std::uint64_t>(tests::scaled(2), 40), "--fibers=3 --outcomes=released --seed=5", 3);
 }
 
 TEST_F(AppendOnKilledNodes, AreRefusedWhereNobodyWouldComeBack) {

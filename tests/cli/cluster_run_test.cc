@@ -1,5 +1,6 @@
 // `granary cluster run`: real processes, one a node, on a cluster file; conditions judged over all of them. No figure is judged.
 
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "src/base/test_hooks.h"
@@ -9,6 +10,8 @@
 
 namespace granary::cli {
 namespace {
+
+using testing::HasSubstr;
 
 class ClusterRun : public testing::Test {
  protected:
@@ -172,6 +175,52 @@ TEST_F(ClusterRun, TatpByTwoPhaseCommit) {
 TEST_F(ClusterRun, TpccByTwoPhaseCommit) {
   run("tpcc",
       "--protocol=two_pc_tcp --seconds=0.3 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
+}
+
+TEST_F(ClusterRun, WithFibers) {
+  for (const char* protocol : {"occ", "tictoc", "lease_2pl"}) {
+    run("smallbank",
+        std::string("--seconds=0.3 --accounts=500 --distributed_percent=50 --fibers=4 --protocol=") + protocol);
+  }
+  run("tpcc", "--seconds=0.5 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=50 --fibers=2");
+  run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --fibers=8");
+}
+
+TEST_F(ClusterRun, RefusesFibersThatThereAreNot) {
+  const auto refusal = [&](const std::string& command) {
+    const Ran ran = granary(command);
+    EXPECT_EQ(ran.exit_code, 2) << ran.out << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(refusal("bench smallbank --fibers=2"), HasSubstr("--fibers=2: a node alone waits for no other"));
+  const std::string on_nodes = "cluster run smallbank --fibers=2 --cluster=" + file_;
+  EXPECT_THAT(refusal(on_nodes + " --protocol=two_pc_tcp"), HasSubstr("--protocol=two_pc_tcp has no fibers"));
+}
+
+/// A prediction of the run that it was made from is that run.
+TEST_F(ClusterRun, IsPredicted) {
+  const auto report = [&](const std::string& name, const std::string& command) {
+    const std::string path = directory_ / name;
+    const Ran ran = granary(command + " --json=" + path);
+    EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+    return path;
+  };
+  const std::string bank =
+      "cluster run smallbank --seconds=0.3 --warmup=0.1 --repeat=1 --accounts=500 --cluster=" + file_;
+  const std::string less = report("less", bank + " --distributed_percent=0");
+  std::filesystem::remove_all(directory_ / "run");
+  const std::string more = report("more", bank + " --distributed_percent=100");
+  const std::string fabric = report("fabric", "bench fabric --region=1MiB --operations=1000");
+  const Ran ran = granary("bench predict --less=" + less + " --more=" + more + " --fabric=" + fabric +
+                          " --check=" + less + "," + more);
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("smallbank: a request of one node takes "));
+  const Ran card = granary("bench predict --round_trip=2500 --fibers=4 --nodes=24 --workers=8 --less=" + less +
+                           " --more=" + more + " --fabric=" + fabric);
+  EXPECT_EQ(card.exit_code, 0) << card.err;
+  EXPECT_THAT(card.out, HasSubstr("24 nodes of 8 workers, 4 transactions of each open at once"));
+  EXPECT_EQ(granary("bench predict --less=" + less + " --more=" + less + " --fabric=" + fabric).exit_code, 2);
+  EXPECT_EQ(granary("bench predict --less=" + less + " --more=" + more).exit_code, 2);
 }
 
 TEST_F(ClusterRun, RefusesWhatTheBaselineDoesNotHave) {
