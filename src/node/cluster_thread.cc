@@ -7,6 +7,7 @@
 namespace granary::db {
 
 void ClusterThread::Idle::pause(std::uint32_t turn) {
+  if (turn >= rdma::mailbox::Sleeper::kSpins) thread_.messenger().step_all();
   thread_.sleeper_->limit(thread_.messenger().most_sleep_us());
   thread_.sleeper_->pause(turn);
 }

@@ -44,6 +44,12 @@ class Messenger::Link {
   Receiver& receiver() { return receiver_; }
   std::uint64_t most_sleep_us() const;
 
+  /// Whether nothing is under way: not until somebody asks is there anything to do, but to drop what comes late.
+  bool idle() const {
+    return waiting_.empty() && open_calls_ == 0 && (!sender_ || sender_->idle() || sender_->broken());
+  }
+  bool busy = false;  ///< the messenger's: it is among busy_
+
  private:
   struct Waiting {
     Question* question;
@@ -167,7 +173,9 @@ void Messenger::ask(std::span<Question* const> questions) {
   for (Question* const question : questions) {
     const std::size_t place = place_.layout.place_of(question->node());
     if (place < links_.size()) {
-      links_[place]->add(*question, asking);
+      Link& link = *links_[place];
+      link.add(*question, asking);
+      if (!std::exchange(link.busy, true)) busy_.push_back(&link);
     } else {
       question->end(AskOutcome::kBroken);
     }
@@ -180,6 +188,20 @@ void Messenger::ask(std::span<Question* const> questions) {
 }
 
 void Messenger::step() {
+  for (std::size_t i = 0; i < busy_.size();) {
+    Link* const link = busy_[i];
+    link->step();
+    if (!link->idle()) {
+      ++i;
+      continue;
+    }
+    link->busy = false;
+    busy_[i] = busy_.back();
+    busy_.pop_back();
+  }
+}
+
+void Messenger::step_all() {
   for (const auto& link : links_) link->step();
 }
 
@@ -196,7 +218,7 @@ std::vector<Receiver*> Messenger::receivers() {
 
 std::uint64_t Messenger::most_sleep_us() const {
   std::uint64_t least = ~std::uint64_t{0};
-  for (const auto& link : links_) least = std::min(least, link->most_sleep_us());
+  for (const Link* const link : busy_) least = std::min(least, link->most_sleep_us());
   return least;
 }
 

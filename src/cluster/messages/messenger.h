@@ -54,8 +54,14 @@ class Messenger {
   void ask(std::initializer_list<Question*> questions) { ask(std::span(questions.begin(), questions.size())); }
   void ask(Question& question) { ask({&question}); }
 
-  // Takes what has arrived, sends what waits, ends what is overdue. The scheduler's poll calls it.
+  /// Takes what has arrived, sends what waits, ends what is overdue. The scheduler's poll calls it. Only the nodes that are being asked are
+  /// looked at, so it costs the same however many there are.
   void step();
+  /// Does the same for all nodes: from one whose question was given up, an answer may still come. Called by who is about to sleep until
+  /// something arrives.
+  void step_all();
+  /// How many nodes step() looks at.
+  std::size_t looked_at() const { return busy_.size(); }
   /// A completion with an odd tag (FiberEndpoint's `others`).
   void completed(const rdma::Completion& completion);
 
@@ -69,6 +75,7 @@ class Messenger {
 
   const MessengerPlace place_;
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places
+  std::vector<Link*> busy_;                   ///< that have something under way, in any order
 };
 
 }  // namespace granary::cluster::messages

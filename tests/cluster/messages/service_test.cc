@@ -48,6 +48,24 @@ TEST(Service, AQuestionThatIsNotAnsweredTimesOut) {
   EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");
 }
 
+/// However many nodes there are.
+TEST(Service, AWorkerLooksAtTheNodesThatItAsks) {
+  CallQueue calls(2);
+  SimNodes nodes(1, &calls);
+  nodes.begin(2, 1);
+  Messenger& messenger = nodes.node(0).messenger();
+  EXPECT_EQ(messenger.looked_at(), 0u);
+  nodes.scheduler.spawn([&] { EXPECT_EQ(nodes.node(0).answer(1, Call{.procedure = "p"}).result, "done"); });
+  nodes.scheduler.spawn([&] {
+    auto job = calls.wait(0);
+    for (; !job; job = calls.wait(0)) nodes.scheduler.yield();
+    EXPECT_EQ(messenger.looked_at(), 1u);
+    calls.finish(*job, "done");
+  });
+  nodes.scheduler.run();
+  EXPECT_EQ(messenger.looked_at(), 0u);
+}
+
 TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
   CallQueue calls(2);
   SimNodes nodes(1, &calls);
