@@ -86,7 +86,8 @@ class GRANARY_EXPORT ClusterWorker {
   static constexpr std::uint32_t kMostTogether = 8;
   /// Calls body(0) … body(count − 1), each in a fiber of its own, and returns when all have: all on this thread, one at a time. While the
   /// transaction of one waits for another node, the others go on, which hides the network's latency; where nothing waits it is one after
-  /// the other. Each fiber has at most one transaction or snapshot open at a time, and begins no transaction within another's. What
+  /// the other. A commit returns when it is decided; what it wrote at other nodes is on its way, and has arrived when this function returns.
+  /// Others find the records locked until then. Each fiber has at most one transaction or snapshot open at a time, and begins no transaction within another's. What
   /// the bodies share needs no locks, but is not the same after an operation on keys of other nodes, nor after a transaction has ended.
   /// A body has 256 KiB of stack, throws nothing, and does not call this function. kInvalidArgument unless 1 ≤ count ≤ kMostTogether;
   /// kFailedPrecondition from within a body.

@@ -40,6 +40,8 @@ class Chains {
   PostResult post(ConnectionId connection, std::span<const Operation> chain);
   /// Waits for all of them; false if a connection was, or is now, broken. Starts anew afterwards.
   bool wait();
+  /// Whether wait() would have to wait.
+  bool under_way() const { return under_way_ != 0; }
 
  private:
   friend class FiberEndpoint;

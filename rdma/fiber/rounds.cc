@@ -23,17 +23,32 @@ void Rounds::run(std::span<Step* const> steps) {
   }
 }
 
+void Rounds::start(std::span<Step* const> steps, Chains& chains) {
+  open_.assign(steps.begin(), steps.end());
+  for (std::span<Step*> open(open_); !open.empty();) {
+    const std::span<Step*> mine = take_one_node(open);
+    post(mine, chains);
+    open = open.subspan(mine.size());
+  }
+  open_.clear();
+}
+
+/// Puts those that reach the same node as the first one to the front, and returns them.
+std::span<Step*> Rounds::take_one_node(std::span<Step*> open) {
+  const auto reaches = [node = open.front()->node()](const Step* step) { return step->node() == node; };
+  auto others = std::find_if_not(open.begin(), open.end(), reaches);
+  if (others != open.end()) others = std::stable_partition(others, open.end(), reaches);
+  return {open.begin(), others};
+}
+
 /// Handles the nodes in turn, each inside of the call for the one before, so that all have been posted to when the last one
 /// is waited for.
 void Rounds::round(std::span<Step*> open) {
   if (open.empty()) return;
-  const auto reaches = [node = open.front()->node()](const Step* step) { return step->node() == node; };
-  auto others = std::find_if_not(open.begin(), open.end(), reaches);
-  if (others != open.end()) others = std::stable_partition(others, open.end(), reaches);
-  const std::span<Step*> mine(open.begin(), others);
+  const std::span<Step*> mine = take_one_node(open);
   Chains chains(scheduler_, endpoint_);
   post(mine, chains);
-  round({others, open.end()});
+  round(open.subspan(mine.size()));
   const bool done = chains.wait();
   for (Step*& step : mine) {
     if (step == nullptr) continue;

@@ -32,6 +32,9 @@ class Rounds {
 
   /// Until all have ended. Operations of steps to one node take effect in the order of the steps (rdma/fabric.h).
   void run(std::span<Step* const> steps);
+  /// Posts the first round of all, and waits for nothing. Those that could not be posted have failed when it returns; the caller settles the
+  /// others, or has them fail, when `chains` is not under way any more.
+  void start(std::span<Step* const> steps, Chains& chains);
   const Traffic& traffic() const { return traffic_; }
   void run(Step& step) {
     Step* const one = &step;
@@ -40,6 +43,7 @@ class Rounds {
 
  private:
   void round(std::span<Step*> open);
+  static std::span<Step*> take_one_node(std::span<Step*> open);
   void post(std::span<Step*> steps, Chains& chains);
   void count(std::span<const Operation> chain);
   void post_parts(ConnectionId connection, Chains& chains);

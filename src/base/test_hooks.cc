@@ -120,6 +120,7 @@ constexpr KnownBug kBugs[] = {
     {"death-before-fence", "a member counts as dead as soon as its mark is missed, when its fence may still be open"},
     {"stamp-before-last-wait",
      "a TID is taken before the last wait, in which another transaction of the worker may take it"},
+    {"leave-while-under-way", "a transaction leaves its epoch though what it wrote elsewhere is still under way"},
     {"room-before-last-wait",
      "log room is found before the last wait, in which another transaction of the worker may use it"},
     {"fence-before-last-wait", "a commit does not ask for its node's right behind the last wait"},

@@ -44,6 +44,9 @@ Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::ui
     return Status(StatusCode::kFailedPrecondition, "run_together is called by a body that it runs");
   for (std::uint32_t i = 0; i < count; ++i) scheduler_.spawn([body, i] { body(i); });
   scheduler_.run();
+  // Afterwards nobody may look for it for long.
+  remote_->await_arrival();
+  worker_.core()->tidy_remote();
   return {};
 }
 

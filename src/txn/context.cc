@@ -23,14 +23,43 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
 }
 
 inline void Context::release(bool over) {
+  release_here();
+  release_elsewhere(over);
+}
+
+inline void Context::release_here() {
   if (cc::AccessSet& access = execution_.local().sets(); access.held.any) [[unlikely]]
     cc::let_go(access, worker_.state());
   execution_.local().clear();
+}
+
+inline void Context::release_elsewhere(bool over) {
   RemoteAccess* const remote = execution_.remote();
   const bool untidy = remote != nullptr && remote->end(over);
   worker_.shared().epochs.leave(slot_);
   if (untidy) [[unlikely]]
     remote->tidy();
+}
+
+inline void Context::release_committed() {
+  release_here();
+  RemoteAccess* const remote = execution_.remote();
+  if (remote == nullptr || !remote->under_way()) [[likely]] {
+    release_elsewhere(/*over=*/true);
+    return;
+  }
+  state_ = State::kUnderWay;
+  worker_.note_under_way();
+  if (base::injected("leave-while-under-way")) worker_.shared().epochs.leave(slot_);
+}
+
+bool Context::has_arrived() {
+  if (state_ != State::kUnderWay || execution_.remote()->under_way()) return false;
+  (void)execution_.remote()->end(/*over=*/true);  // what is left to do there is done behind a later transaction
+  if (!base::injected("leave-while-under-way")) worker_.shared().epochs.leave(slot_);
+  state_ = State::kIdle;
+  worker_.note_arrived();
+  return true;
 }
 
 void Context::undo(bool over) {
@@ -72,7 +101,7 @@ CommitResult Context::commit(std::uint64_t serial) {
   for (bool again = false;; again = true) {
     outcome = clustered ? commit_in_cluster() : cc::commit(execution_.local().sets(), worker_.state());
     if (outcome.reason == AbortReason::kNone) [[likely]] {
-      release(/*over=*/true);
+      release_committed();
       worker_.counters().count_commit();
       if (CommitLatencies::samples(serial)) [[unlikely]]
         worker_.latencies().record(worker_.shared().meter.ticks() - began_ticks_);
@@ -83,7 +112,9 @@ CommitResult Context::commit(std::uint64_t serial) {
       break;
     }
   }
-  state_ = State::kIdle;  // only now: what is released elsewhere lets other fibers run, which look for an idle context
+  // Only now: what is released elsewhere lets other fibers run, which look for an idle context.
+  if (state_ != State::kUnderWay) [[likely]]
+    state_ = State::kIdle;
   worker_.collect_some(epoch_);
   return {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
 }
@@ -130,6 +161,8 @@ void Context::abort(std::uint64_t serial) {
 }
 
 void Context::end() {
+  for (std::uint32_t turn = 0; state_ == State::kUnderWay && !has_arrived(); ++turn)
+    worker_.state().waiter->pause(turn);
   if (state_ == State::kOpen) {
     undo(/*over=*/true);
     worker_.counters().count_abort(AbortReason::kUser);
@@ -141,7 +174,7 @@ void Context::end() {
 }
 
 bool Context::open(std::uint64_t serial) const {
-  return worker_.bound_here() && serial == serial_ && state_ != State::kIdle;
+  return worker_.bound_here() && serial == serial_ && (state_ == State::kOpen || state_ == State::kDoomed);
 }
 
 // --- operations ---

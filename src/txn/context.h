@@ -67,6 +67,8 @@ class Context final : private Life {
   CommitResult commit(std::uint64_t serial);
   void abort(std::uint64_t serial);
   bool open(std::uint64_t serial) const;
+  /// Ends at other nodes a transaction that has committed, if it is one whose writes were under way and have arrived.
+  bool has_arrived();
   AbortReason doom(std::uint64_t serial) const { return open(serial) ? doom_ : AbortReason::kNone; }
 
   /// Ends whatever is open without effect.
@@ -100,6 +102,10 @@ class Context final : private Life {
   [[gnu::cold]] Outcome doom_with(AbortReason reason) override;
   /// Forgets the access sets and leaves the slot. `over`: RemoteAccess::end().
   void release(bool over);
+  void release_here();
+  void release_elsewhere(bool over);
+  /// The same for a transaction that has committed; if what it wrote elsewhere is under way, has_arrived() ends it there.
+  void release_committed();
   /// The same for a transaction that does not commit: registers its placeholders first.
   [[gnu::cold]] void undo(bool over);
 

@@ -14,7 +14,7 @@ class Life {
   std::uint64_t serial() const { return serial_; }
   /// kOk while this transaction can go on; else what the operation ends with in which the application ended or doomed it.
   Outcome standing(std::uint64_t serial) const {
-    if (serial != serial_ || state_ == State::kIdle) return Outcome::kFinished;
+    if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
     return state_ == State::kOpen ? Outcome::kOk : Outcome::kAborted;
   }
   /// Dooms the transaction: undoes it at once and keeps the reason for commit(). Returns the outcome for the operation that met the
@@ -26,6 +26,8 @@ class Life {
     kIdle,
     kOpen,    ///< the slot is entered
     kDoomed,  ///< it can only be ended; the slot is left, so that it holds nothing back
+    /// It has committed, and what it wrote at other nodes is under way; the slot is entered until it is there (I13).
+    kUnderWay,
   };
 
   ~Life() = default;

@@ -70,6 +70,8 @@ class RemoteAccess {
                            ScanFn visit, ScanResult& result) = 0;
   /// A lease on a record of this node, which ends then, keeps the transaction from writing it: tidy() will wait for that.
   virtual void note_lease(std::uint64_t end_us) = 0;
+  /// Whether what a transaction that has committed wrote is still on its way. It holds its epoch until this is false, and end() comes then.
+  virtual bool under_way() = 0;
   /// The transaction has ended: forgets everything. `over`: it will not be tried again, as it has committed or the application has
   /// aborted it. True if tidy() has something to do.
   virtual bool end(bool over) = 0;

@@ -43,6 +43,10 @@ void WorkerCore::tidy_remote() {
   if (std::all_of(contexts_.begin(), contexts_.end(), idle)) contexts_.front()->tidy_remote();
 }
 
+void WorkerCore::settle_arrived() {
+  for (const auto& context : contexts_) (void)context->has_arrived();
+}
+
 bool WorkerCore::bind_first() {
   const void* nobody = nullptr;
   return thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_relaxed) || nobody == this_thread();

@@ -52,6 +52,13 @@ class WorkerCore {
   /// Does what transactions left to do at other nodes, if it is time to and none is open: it may take its time.
   void tidy_remote();
 
+  // Transactions that have committed and whose writes are under way to other nodes, each in its context.
+  void note_under_way() { ++under_way_; }
+  void note_arrived() { --under_way_; }
+  bool has_under_way() const { return under_way_ != 0; }
+  /// Ends those whose writes have arrived.
+  void settle_arrived();
+
   /// An idle context, or nullptr if kMaxOpenTransactions are open (or no epoch slot is left).
   Context* idle_context();
   /// The first context, idle almost always: also for a handle whose operations all report kWrongThread. nullptr before
@@ -105,6 +112,7 @@ class WorkerCore {
   std::uint64_t random_state_;
   std::function<std::unique_ptr<RemoteAccess>()> make_remote_;
   std::vector<std::unique_ptr<Context>> contexts_;
+  std::uint32_t under_way_ = 0;
   std::atomic<Context*> first_context_{nullptr};  // set once by the owner (release), read by strangers (acquire)
   WorkerCounters counters_;
   CommitLatencies latencies_;

@@ -64,7 +64,8 @@ class RemotePart {
   virtual void decide(record::TidWord tid, std::uint64_t log_end) = 0;
   /// It was not, in a region that was in vain, and nothing else has been logged since.
   virtual void take_back_decision() = 0;
-  /// Step 4, once the log has the transaction (I8): writes back and frees (I5); then the completion mark.
+  /// Step 4, once the log has the transaction (I8): writes back and frees (I5); then the completion mark. What was written may still be under way
+  /// when it returns (txn::RemoteAccess::under_way).
   virtual void write_back(record::TidWord tid) = 0;
   /// Frees what lock() took; nothing has changed.
   virtual void release() = 0;

@@ -232,7 +232,18 @@ Batch<Access*> CommitElsewhere::overwritten() {
 
 // --- Step 4 ---
 
+/// The owner is told of what was removed when it has been written, so that is waited for.
+bool CommitElsewhere::may_send() const {
+  const Reach& reach = footprint_.reach();
+  return reach.scheduler.current() != nullptr && reach.under_way < Reach::kMostUnderWay &&
+         std::none_of(writes_.begin(), writes_.end(), [](const cc::RemoteWrite& write) { return write.remove; });
+}
+
 void CommitElsewhere::write_back(record::TidWord tid) {
+  if (may_send()) {
+    locks_.send_back(tid);
+    return;
+  }
   locks_.give_back(Phase::kWriteBack, tid);
   note_removed(tid);
 }

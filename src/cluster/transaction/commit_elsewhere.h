@@ -48,6 +48,7 @@ class CommitElsewhere final : public cc::RemotePart {
   AbortReason lock_all();
   AbortReason learn_misses();
   void keep_until(record::TidWord stamp);
+  bool may_send() const;
   void note_removed(record::TidWord tid);
 
   Footprint& footprint_;

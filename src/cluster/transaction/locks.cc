@@ -109,10 +109,18 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
 
 void Locks::give_back(Phase phase, record::TidWord tid) {
   if (injected("mark-before-write-back")) record_.complete();
-  AccessTable& accesses = footprint_.accesses;
-  Batch<Release> releases = footprint_.trips.batch<Release>(accesses.size());
-  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
-  for (Access& access : accesses) {
+  Batch<Release> releases = footprint_.trips.batch<Release>(footprint_.accesses.size());
+  footprint_.trips.run(phase, std::span<AccessStep* const>(add_releases(tid, releases)));
+  for (Release& release : releases) {
+    go_on(phase, release);
+    if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
+  }
+  if (undelivered_.empty()) record_.complete();
+}
+
+Batch<AccessStep*> Locks::add_releases(record::TidWord tid, Batch<Release>& releases) {
+  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(footprint_.accesses.size());
+  for (Access& access : footprint_.accesses) {
     if (!access.held()) continue;
     Release& release = releases.emplace_back(access.record, access.lock, access.replaced, access.release_room);
     if (tid != 0 && access.written) {
@@ -121,11 +129,35 @@ void Locks::give_back(Phase phase, record::TidWord tid) {
     access.lock = record::kFree;
     steps.push_back(&release);
   }
-  footprint_.trips.run(phase, std::span<AccessStep* const>(steps));
-  for (Release& release : releases) {
-    go_on(phase, release);
-    if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
+  return steps;
+}
+
+void Locks::send_back(record::TidWord tid) {
+  Reach& reach = footprint_.reach();
+  if (injected("mark-before-write-back")) record_.complete();
+  sent_.emplace(footprint_.trips.batch<Release>(footprint_.accesses.size()), reach);
+  footprint_.trips.start(std::span<AccessStep* const>(add_releases(tid, sent_->releases)), sent_->chains);
+  reach.endpoint.poll();  // over shared memory it has arrived
+}
+
+bool Locks::under_way() {
+  if (!sent_) return false;
+  if (sent_->chains.under_way()) return true;
+  arrived();
+  return false;
+}
+
+/// What its connection broke for is tried again between the worker's transactions, as nobody may wait here.
+void Locks::arrived() {
+  const bool done = sent_->chains.wait();
+  for (Release& release : sent_->releases) {
+    if (release.outcome() == Outcome::kOpen && done) (void)release.settle();
+    if (release.outcome() == Outcome::kOpen) release.fail(rdma::fiber::Failure::kBroken);
+    if (release.outcome() != Outcome::kBroken) continue;
+    cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});
+    undelivered_.push_back(release);
   }
+  sent_.reset();
   if (undelivered_.empty()) record_.complete();
 }
 

@@ -78,6 +78,9 @@ struct Reach {
   Undelivered undelivered = {};
   BorrowedBlocks borrowed = {};
   ReadThenWritten read_then_written = {};
+  /// Transactions that have committed and whose writes have not arrived everywhere yet; most of them at a time, since each keeps a context.
+  std::uint32_t under_way = 0;
+  static constexpr std::uint32_t kMostUnderWay = 8;
   std::uint32_t ended_in_turn = 0;  ///< transactions, since fibers let others go on between two of theirs
 };
 

@@ -7,7 +7,7 @@
 //   execute    one READ a record whose place is known; gets that are asked for together go together
 //   lock       CAS, READ of the header, READ of the node's E (I7), one chain a node
 //   validate   READ of the headers that were read, and of the versions of leaves and buckets where keys were missed
-//   write back two WRITEs a record (I5)
+//   write back two WRITEs a record (I5), which a transaction in a fiber does not wait for
 //
 // Without a write elsewhere nothing is locked, and E is READ in front of the headers, in the same round. Hash tables are searched
 // one-sided; ordered tables, indexes, and new keys go through the owner (src/cluster/messages).
@@ -39,6 +39,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home, const ScanRange& range,
                    ScanFn visit, ScanResult& result) override;
   void note_lease(std::uint64_t end_us) override { footprint_.lease_wait.note(end_us); }
+  bool under_way() override { return locks_.under_way(); }
   bool end(bool over) override;
   void tidy() override;
   cc::RemotePart& part() override { return commit_; }

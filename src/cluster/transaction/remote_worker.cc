@@ -81,8 +81,13 @@ void RemoteWorker::finish() {
   reach_.undelivered.finish(reach_, patience_us_);
 }
 
+void RemoteWorker::await_arrival() {
+  for (std::uint32_t turn = 0; core_.has_under_way(); ++turn) waiter_.pause(turn);
+}
+
 void RemoteWorker::poll() {
   fibers_.poll();
+  if (core_.has_under_way()) core_.settle_arrived();
   messenger_.step();
 }
 

@@ -51,6 +51,8 @@ class RemoteWorker {
   bool has_left_locks() const { return !reach_.undelivered.empty(); }
   /// What the scheduler's poll has to do.
   void poll();
+  /// Returns when nothing that transactions have written is under way any more (Context::has_arrived).
+  void await_arrival();
 
   messages::Messenger& messenger() { return messenger_; }
   /// For what the worker's thread does at other nodes between its transactions, while they have nothing under way.

@@ -34,6 +34,8 @@ class Trips {
     Step* const one = &step;
     run(phase, std::span(&one, 1));
   }
+  /// Posts the steps and waits for nothing (rdma::fiber::Rounds::start). It counts as no round trip, as nobody waits for it.
+  void start(std::span<AccessStep* const> steps, rdma::fiber::Chains& chains);
   void ask(std::span<messages::Question* const> questions);
   /// Makes room for questions of one kind. Their answers are valid until it is called again for this kind.
   template <typename Request>
@@ -56,6 +58,8 @@ class Trips {
   void clear();
 
  private:
+  void count(const rdma::fiber::Traffic& before);
+
   Reach& reach_;
   rdma::fiber::Rounds rounds_;
   base::Arena arena_;

@@ -114,9 +114,21 @@ void AppendWorld::run_client(const Client& client) {
     const Plan plan = make_plan();
     if (transact(client, plan, 0.05) == AbortReason::kRemotelyLocked) (void)transact(client, once_more(plan), 0.05);
   }
+  deliver(client);
   if (--running_ != 0) return;
   read_all(client);
+  deliver(client);
   over_ = true;
+}
+
+/// The client's worker rests, as nothing else would be tried again.
+void AppendWorld::deliver(const Client& client) {
+  RemoteWorker& remote = cluster_.node(client.node).remote(client.worker);
+  remote.await_arrival();
+  for (unsigned tries = 0; remote.has_left_locks() && tries < kMostTries; ++tries) {
+    cluster_.node(client.node).worker(client.worker).collect_garbage();
+    pause(200);
+  }
 }
 
 AbortReason AppendWorld::transact(const Client& client, Plan plan, double abort_share) {

@@ -83,6 +83,7 @@ class AppendWorld {
   Plan once_more(Plan plan);
 
   void run_client(const Client& client);
+  void deliver(const Client& client);
   AbortReason transact(const Client& client, Plan plan, double abort_share);
   void expect_open(epoch::Epoch epoch);
   void await_release(const Client& client, epoch::Epoch epoch);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,17 +55,97 @@ TEST(Fibers, RoundTripsOverlap) {
   EXPECT_LT(four, one * 30 / 100) << one << " ns";
 }
 
+/// A transaction that has written to node 1 in a fiber of node 0, and whose commit has just returned.
+class UnderWay : public testing::Test {
+ protected:
+  UnderWay() {
+    cluster_.start();
+    cluster_.pass_epochs(2);
+    EXPECT_TRUE(write("old"));  // outside of fibers, so it is waited for
+    EXPECT_TRUE(epochs().idle());
+  }
+  /// Calls `then` when the commit has returned.
+  void commit_and(const std::function<void()>& then) {
+    cluster_.scheduler.spawn([&] {
+      EXPECT_TRUE(write("new"));
+      then();
+    });
+    cluster_.scheduler.run();
+  }
+  bool write(std::string_view value) {
+    Transaction t = cluster_.node(0).worker().begin();
+    EXPECT_EQ(t.put(tables_[0], "1x", value), Outcome::kOk);
+    return t.commit().committed();
+  }
+  std::uint64_t write_back_rounds() {
+    return cluster_.node(0).remote().counters().rounds[static_cast<std::size_t>(Phase::kWriteBack)].load();
+  }
+  epoch::EpochManager& epochs() { return cluster_.node(0).database().engine().epochs(); }
+  epoch::Epoch told() {
+    (void)cluster_.node(0).database().step();
+    return cluster_.node(0).control().by_node.oldest.load();
+  }
+
+  SimCluster cluster_{2, 1, kCard};
+  const std::vector<Table> tables_ =
+      cluster_.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+};
+
+TEST_F(UnderWay, IsNotWaitedForAndArrives) {
+  const std::uint64_t rounds = write_back_rounds();
+  commit_and([&] {
+    EXPECT_FALSE(epochs().idle()) << "the transaction is still in its epoch";
+    EXPECT_EQ(write_back_rounds(), rounds);
+    // Others wait for it, as the record is locked until it is there; the next transaction of this worker does not meet a lock.
+    EXPECT_TRUE(write("newer"));
+  });
+  cluster_.node(0).remote().await_arrival();
+  EXPECT_TRUE(epochs().idle());
+  Transaction t = cluster_.node(1).worker().begin();
+  std::string value;
+  EXPECT_EQ(t.get(tables_[1], "1x", value), Outcome::kOk);
+  EXPECT_EQ(value, "newer");
+}
+
+/// I13.
+TEST_F(UnderWay, HoldsItsEpoch) {
+  commit_and([&] {
+    const epoch::Epoch epoch = epochs().current();
+    for (std::size_t node : {0, 1}) cluster_.node(node).control().by_leader.epoch.fetch_add(1);
+    EXPECT_EQ(told(), epoch);
+    cluster_.node(0).remote().await_arrival();
+    EXPECT_EQ(told(), epoch + 1);
+  });
+}
+
+/// It counts as open until it has arrived, and handles know nothing of that.
+TEST_F(UnderWay, ItsHandleIsFinished) {
+  cluster_.scheduler.spawn([&] {
+    Transaction t = cluster_.node(0).worker().begin();
+    EXPECT_EQ(t.put(tables_[0], "1x", "new"), Outcome::kOk);
+    EXPECT_TRUE(t.commit().committed());
+    EXPECT_EQ(t.put(tables_[0], "1x", "late"), Outcome::kFinished);
+    EXPECT_EQ(t.commit().reason, AbortReason::kMisuse);
+    t.abort();
+    Transaction next = cluster_.node(0).worker().begin();
+    std::string value;
+    EXPECT_EQ(next.get(tables_[0], "1x", value), Outcome::kOk);
+    EXPECT_EQ(value, "new");
+  });
+  cluster_.scheduler.run();
+}
+
 /// Runs two transactions that each find room, and would not both fit: the second waits until the loggers have taken the first one out.
 /// `read_first`: they lock what they read. Returns how many have committed.
 unsigned run_two_large(IndexKind kind, bool read_first) {
   const tests::RingDirectory directory;
-  const auto options = [&](unsigned node) {
+  const auto with_log = [&](unsigned node) {
     Options options = tests::manual_options();
     options.directory = options.reliable_directory = directory.path() + "/" + std::to_string(node);
     options.ring_bytes = std::uint64_t{64} << 10;
     return options;
   };
-  SimCluster cluster(2, 1, kCard, options);
+  SimCluster cluster(2, 1, kCard, with_log);
   const std::vector<Table> tables = cluster.tables("t", {.max_value_bytes = 8192, .index = kind, .shared = true});
   cluster.start();
   cluster.pass_epochs(2);

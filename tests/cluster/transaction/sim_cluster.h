@@ -167,6 +167,9 @@ class SimClusterNode {
     workers_[number] = OneWorker();
     workers_[number] = make_worker(number);
   }
+  void await_arrival() {
+    for (const OneWorker& worker : workers_) worker.remote->await_arrival();
+  }
   messages::Service& service() { return *service_; }
   /// The service's worker frees what may be freed, as that of a node does now and then.
   void collect_garbage() { service_worker_.collect_garbage(); }
@@ -262,6 +265,13 @@ class SimCluster {
         storage_of_(storage_of) {
     for (unsigned id = 0; id < nodes; ++id) nodes_.push_back(make_node(id, 1));
   }
+
+  /// What fibers have left under way arrives while all nodes are there.
+  ~SimCluster() {
+    for (const auto& node : nodes_) node->await_arrival();
+  }
+  SimCluster(const SimCluster&) = delete;
+  SimCluster& operator=(const SimCluster&) = delete;
 
   SimClusterNode& node(std::size_t id) { return *nodes_[id]; }
 
