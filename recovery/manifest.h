@@ -57,7 +57,9 @@ struct TableEntry {
   /// Has a hash index, whose main header is made for so many keys; none: an ordered one.
   std::optional<std::uint64_t> hash_keys = {};
 
-  bool shared = false;  ///< its records are shared ones
+  bool shared = false;     ///< its records are shared ones
+  bool immutable = false;  ///< declared so, or an index of such a table
+  bool sealed = false;     ///< of an immutable table: all that it holds is durable, and it never changes again
 
   IndexKind kind() const { return hash_keys ? IndexKind::kHash : IndexKind::kOrdered; }
 };

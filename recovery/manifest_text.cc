@@ -94,6 +94,8 @@ ordered_json table_json(const TableEntry& table) {
   }
   if (table.hash_keys) out["hash"] = {{"keys", *table.hash_keys}};
   if (table.shared) out["shared"] = true;
+  if (table.immutable) out["immutable"] = true;
+  if (table.sealed) out["sealed"] = true;
   return out;
 }
 
@@ -195,6 +197,13 @@ std::uint64_t parse_hash(const json& value, const std::string& place, Complaint&
   return keys;
 }
 
+void parse_seal(TableEntry& table, Fields& fields, const std::string& place, Complaint& complaint) {
+  if (fields.has("immutable")) table.immutable = fields.flag("immutable");
+  if (!fields.has("sealed")) return;
+  table.sealed = fields.flag("sealed");
+  if (!table.immutable || table.base) complaint.add(fmt::format("{} describes no table that can be sealed", place));
+}
+
 TableEntry parse_table(const json& value, const std::string& place, std::size_t position, Complaint& complaint) {
   Fields fields(value, place, complaint);
   TableEntry table;
@@ -220,6 +229,7 @@ TableEntry parse_table(const json& value, const std::string& place, std::size_t 
     if (!table.shared || table.max_value_bytes == 0 || table.max_value_bytes > kMaxSharedValueBytes)
       complaint.add(fmt::format("{} describes no shared table", place));
   }
+  parse_seal(table, fields, place, complaint);
   fields.end();
   if (table.id != position) complaint.add(fmt::format("{}.id is {}; expected {}", place, table.id, position));
   if (table.name.empty() || table.name.size() > kMaxNameBytes)

@@ -218,6 +218,16 @@ class GRANARY_EXPORT Database {
   /// is resized, and only the next opening does not know.
   Status resize(const Table& table, std::uint64_t expected_keys);
 
+  /// Seals a table that was declared `immutable`, and its indexes, for good: from now on writes to it are refused (Outcome::kImmutable). Waits,
+  /// at most `timeout_us`, until transactions that are open have ended, so the caller has none open; and, with a directory, until what they
+  /// wrote is released. Reads of transactions that begin an epoch later are validated no more. In a cluster each node seals its own keys
+  /// once it has loaded them, and the others know it behind the next Cluster::barrier().
+  /// A recovered table is sealed if it was (Table::sealed), except with Options::salvage.
+  /// kFailedPrecondition if the table is not declared so; kUnavailable, or another error of wait_released(), if something was waited for
+  /// in vain: then the table is as before. After an error of the directory it takes no writes, and may be sealed later. Sealing once more does
+  /// nothing. Thread-safe.
+  Status seal(const Table& table, std::uint64_t timeout_us = kReleaseTimeout_us);
+
   /// By name, recovered ones as well, whether or not they have been created anew in this life; else kNotFound.
   Result<Table> table(std::string_view name) const;
   Result<Index> index(std::string_view name) const;

@@ -29,6 +29,7 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kUnreachable,  ///< a snapshot's key lives on a node that does not answer or does not keep what the snapshot sees, or a node
                  ///< that is dead held its record
   kBusy,         ///< a snapshot met a record of a shared table that another node held on to; try again
+  kImmutable,  ///< a write to a table that is sealed (Database::seal), or to another node's keys of one that will be
 };
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).

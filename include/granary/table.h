@@ -28,6 +28,8 @@ class GRANARY_EXPORT Table {
   std::uint32_t id() const;
   /// Valid while the database lives; "" of an empty handle.
   std::string_view name() const;
+  /// Whether this node has sealed the table (Database::seal); false of an empty handle. Thread-safe.
+  bool sealed() const;
 
   explicit Table(txn::TableCore* core) : core_(core) {}
   txn::TableCore* core() const { return core_; }
@@ -63,6 +65,9 @@ struct TableOptions {
   /// to kMaxSharedValueBytes), and 16 bytes and the key more. The same holds for its secondary indexes, for whose sake keys then
   /// have at most kMaxIndexedSharedKeyBytes.
   bool shared = false;
+  /// The table is loaded once and sealed then (Database::seal), after which nothing in it changes, and to read it costs a transaction no
+  /// validation. In a cluster each node loads its own keys: other nodes cannot write them, not even before (Outcome::kImmutable).
+  bool immutable = false;
 };
 
 /// How the bytes of an index part are turned into order-preserving key bytes.

@@ -57,7 +57,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 
-constexpr std::array<std::string_view, 15> kOutcomes = {"ok",
+constexpr std::array<std::string_view, 16> kOutcomes = {"ok",
                                                         "not_found",
                                                         "already_exists",
                                                         "aborted",
@@ -71,7 +71,8 @@ constexpr std::array<std::string_view, 15> kOutcomes = {"ok",
                                                         "too_many_accesses",
                                                         "unordered",
                                                         "unreachable",
-                                                        "busy"};
+                                                        "busy",
+                                                        "immutable"};
 
 }  // namespace
 

@@ -136,6 +136,9 @@ struct Running {
 
 struct AccessSet {
   Isolation isolation = Isolation::kSerializable;  ///< the open transaction's, set when it begins
+  epoch::Epoch epoch = 0;                          ///< its e_w, likewise
+  /// Behind the epochs of all that it has seen in sealed tables, which is in no set (I30); 0 if there is nothing.
+  epoch::Epoch sealed_from = 0;
   std::vector<ReadEntry> reads;
   NodeSet<Place> nodes;
   NodeTimes::Tables tables_of_nodes = 0;  ///< of the node set
@@ -145,6 +148,7 @@ struct AccessSet {
   Running running;               ///< its records are given back with the held ones
 
   void clear() {
+    sealed_from = 0;
     reads.clear();
     nodes.clear();
     tables_of_nodes = 0;

@@ -32,6 +32,7 @@ Result<Index> Database::create_index(const Table& table, std::string_view name, 
   return Index(*core);
 }
 
+Status Database::seal(const Table& table, std::uint64_t timeout_us) { return engine_->seal(table.core(), timeout_us); }
 Status Database::resize(const Table& table, std::uint64_t expected_keys) {
   return engine_->resize(table.core(), expected_keys);
 }
@@ -74,6 +75,7 @@ std::string Database::page_kind() const { return engine_->region().page_kind(); 
 bool Database::step() { return engine_->step(); }
 
 std::uint32_t Table::id() const { return core_ == nullptr ? ~std::uint32_t{0} : core_->id(); }
+bool Table::sealed() const { return core_ != nullptr && core_->sealed_from() != txn::kNotSealed; }
 std::string_view Table::name() const { return core_ == nullptr ? std::string_view{} : std::string_view(core_->name()); }
 std::string_view Index::name() const { return core_ == nullptr ? std::string_view{} : std::string_view(core_->name()); }
 

@@ -196,6 +196,7 @@ Status Engine::recover(Loading loading) {
   slabs_.set_reserve(slabs_.options().reserve_bytes);
   schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
+  if (const Status sealed = schema_.restore_seals(); !sealed.ok()) return sealed;
   shared_.log = &storage_->log();
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
   // In a cluster that has to wait until all nodes serve (start_checkpoints).
@@ -282,6 +283,12 @@ Status Engine::checkpoint(std::uint64_t timeout_us) {
   if (!storage_->recovery().has_all())
     return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
   return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_);
+}
+
+Status Engine::seal(txn::TableCore* table, std::uint64_t timeout_us) {
+  if (const Status good = schema_.check_seal(table); !good.ok()) return good;
+  return schema_.seal(*table, timeout_us,
+                      [this](epoch::Epoch epoch, std::uint64_t left_us) { return wait_released(epoch, left_us); });
 }
 
 Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {

@@ -58,6 +58,7 @@ class Engine {
 
   /// Thread-safe, and so are the following. Waits for a checkpoint that is in progress.
   Status resize(txn::TableCore* table, std::uint64_t expected_keys);
+  Status seal(txn::TableCore* table, std::uint64_t timeout_us);
   Statistics statistics() const;
 
   // Durability; without a directory everything committed counts as released.

@@ -102,6 +102,7 @@ Result<txn::TableCore*> Schema::add(const recovery::TableEntry& entry) {
     return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", entry.name));
   }
   if (entry.shared) table->make_shared();
+  if (entry.immutable) table->make_immutable();
   tables_.push_back(std::move(table));
   tables_by_name_.emplace(entry.name, tables_.back().get());
   return tables_.back().get();
@@ -140,6 +141,7 @@ Result<txn::TableCore*> Schema::create_table(std::string_view name, const TableO
   entry.max_value_bytes = table_options.max_value_bytes == 0 ? kMaxValueBytes : table_options.max_value_bytes;
   if (table_options.index == IndexKind::kHash) entry.hash_keys = table_options.expected_keys;
   entry.shared = table_options.shared;
+  entry.immutable = table_options.immutable;
   const std::lock_guard lock(mutex_);
   return declare(entry);
 }
@@ -158,9 +160,14 @@ Result<txn::TableCore*> Schema::create_index(txn::TableCore* base, std::string_v
   entry.name = name;
   entry.max_value_bytes = base->is_shared() ? kMaxIndexedSharedKeyBytes : kMaxKeyBytes;
   entry.shared = base->is_shared();
+  entry.immutable = base->is_immutable();
   entry.base = base->id();
   entry.index = index_options;
   if (undeclared_.contains(name)) return declare(entry);
+  if (!base->takes_writes()) {
+    return Status(StatusCode::kFailedPrecondition,
+                  fmt::format("index '{}': table '{}' is sealed; create indexes first", name, base->name()));
+  }
   if (holds_keys(base->index(), shared_.epochs)) {
     return Status(
         StatusCode::kFailedPrecondition,

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <granary/function_ref.h>
 #include <granary/options.h>
 #include <granary/status.h>
 #include <granary/table.h>
@@ -37,6 +38,9 @@ class Schema {
   /// Makes each recovered table's main header as wide as its keys need, or else as wide as memory allows. Nobody uses the tables.
   void widen_recovered();
 
+  /// Seals the recovered tables again that were sealed, unless Options::salvage may have lost some of what they held. E is this life's.
+  Status restore_seals();
+
   // The following are thread-safe.
 
   Result<txn::TableCore*> create_table(std::string_view name, const TableOptions& table_options);
@@ -49,6 +53,12 @@ class Schema {
   /// Moves a table to another main header. No checkpoint is in progress and no worker is taken or given back meanwhile; kFailedPrecondition
   /// if a transaction is open.
   Status resize(txn::TableCore& table, std::uint64_t expected_keys);
+  /// Returns an error unless seal() can be asked for this.
+  Status check_seal(const txn::TableCore* table) const;
+  /// Waits until an epoch is released, at most so many microseconds.
+  using WaitReleased = FunctionRef<Status(epoch::Epoch, std::uint64_t)>;
+  /// Does what Database::seal() promises.
+  Status seal(txn::TableCore& table, std::uint64_t timeout_us, WaitReleased wait_released);
   /// Returns what roots and main headers take; below 0 if workers have freed more of them than this has given back itself.
   std::int64_t index_bytes() const;
 
@@ -59,12 +69,15 @@ class Schema {
   std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);
   void free_main_header(std::span<kvstore::hash::Bucket> main_header);
   bool rebuild(txn::TableCore& table, std::uint64_t keys);
+  void close(txn::TableCore& table, bool closed);
+  void publish_seal(txn::TableCore& table, epoch::Epoch from);
 
   const Options& options_;
   cc::Shared& shared_;
   const memory::Region& region_;
   DurableManifest* const manifest_;
 
+  std::mutex sealing_mutex_;  // one seals at a time; taken before the other
   mutable std::mutex mutex_;  // guards the tables and the memory of their roots
   memory::SlabCache slabs_;
   kvstore::NodeMemory nodes_;

@@ -29,6 +29,8 @@ std::string difference(const recovery::TableEntry& recovered, const recovery::Ta
   if (recovered.shared != declared.shared)
     return fmt::format("it was {}, not {}", recovered.shared ? "shared" : "local",
                        declared.shared ? "shared" : "local");
+  if (recovered.immutable != declared.immutable)
+    return fmt::format("it was {}immutable", recovered.immutable ? "" : "not ");
   if (recovered.index.unique != declared.index.unique)
     return fmt::format("it was {}, not {}", recovered.index.unique ? "unique" : "not unique",
                        declared.index.unique ? "unique" : "not unique");

@@ -19,6 +19,7 @@ struct Table<TableOptions> {
       number("expected_keys", &TableOptions::expected_keys, 1, kMaxExpectedKeys, "keys",
              "keys that a hash index is made for"),
       on_off("shared", &TableOptions::shared, "let other nodes reach the records one-sided"),
+      on_off("immutable", &TableOptions::immutable, "let the table be sealed once it is loaded"),
   };
 };
 

@@ -13,6 +13,7 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
   epoch_ = worker_.shared().epochs.enter(slot_);
   state_ = State::kOpen;
   execution_.local().sets().isolation = options.isolation;
+  execution_.local().sets().epoch = epoch_;
   doom_ = AbortReason::kNone;
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
     configuration_ = fence->number();
@@ -216,6 +217,8 @@ Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view 
     return admitted;
   if (value.size() > table->max_value_bytes()) [[unlikely]]
     return Outcome::kValueTooLarge;
+  if (!table->takes_writes() && !base::injected("sealed-table-takes-writes")) [[unlikely]]
+    return Outcome::kImmutable;
   return execution_.write(*table, key, value, rule);
 }
 

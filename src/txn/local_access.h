@@ -69,9 +69,21 @@ class LocalAccess {
   cc::Record* look_up(TableCore& table, std::string_view key);
   /// Reads `record`, or what has taken its place; keeps the read set. The transaction's own writes win.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
+  /// The same of a sealed table, without a trace.
+  [[gnu::noinline]] GetResult read_sealed(TableCore& table, std::string_view key, cc::Record* record,
+                                          std::span<char> buffer);
   Outcome note_read(const cc::ReadEntry& entry);
+  /// Whether nothing in the table ever changes for this transaction, so that nothing has to be remembered of it (I30).
+  bool sealed(const TableCore& table) {
+    const epoch::Epoch from = table.sealed_from();
+    if (access_.epoch < from) [[likely]]
+      return false;
+    access_.sealed_from = std::max(access_.sealed_from, from);
+    return true;
+  }
   /// Keeps the node set. The first is for places that cannot be too many.
   void note_place(const TableCore& table, cc::Place place, cc::Version version) {
+    if (sealed(table)) return;
     access_.nodes.note(place, version);
     access_.tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
   }

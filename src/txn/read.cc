@@ -1,5 +1,6 @@
 // Reads of a transaction (Silo 4.5): look the key up, copy a stable version, remember what was seen.
 
+#include "src/base/check.h"
 #include "src/cc/held_records.h"
 #include "src/cc/protocols.h"
 #include "src/txn/local_access.h"
@@ -18,7 +19,7 @@ Outcome LocalAccess::note_read(const cc::ReadEntry& entry) {
 }
 
 Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Version version) {
-  if (access_.nodes.is_last(place, version)) return Outcome::kOk;
+  if (access_.nodes.is_last(place, version) || sealed(table)) return Outcome::kOk;
   if (access_.nodes.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
   note_place(table, place, version);
@@ -40,7 +41,26 @@ Record* LocalAccess::look_up(TableCore& table, std::string_view key) {
   return remembered;
 }
 
+/// A transaction that finds the table sealed has begun when nobody wrote it any more, so it has no writes of its own there. Records may still be
+/// found locked for a moment, and absent ones leave the index.
+GetResult LocalAccess::read_sealed(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    if (record == nullptr) return {Outcome::kNotFound, 0};
+    const record::StableRead seen =
+        record::read_record(*record, key.size(), buffer.data(), buffer.size(), *worker_.state().waiter);
+    if (seen.state == ReadState::kBusy) [[unlikely]]
+      break;
+    base::debug_invariant("I30", [&] { return record::epoch_of(seen.tid) < table.sealed_from(); });
+    if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
+    if (seen.state != ReadState::kReplaced) [[likely]]
+      return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
+    record = lookups_.place(table.index(), key) = find(table, key);
+  }
+  return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
+}
+
 GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
+  if (sealed(table)) return read_sealed(table, key, record, buffer);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};
     if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
@@ -108,7 +128,7 @@ bool LocalAccess::reads_hold(record::TidWord stamp) const {
 record::TidWord LocalAccess::stamp_of_reads() const { return cc::stamp_of_reads(access_, worker_.state()); }
 
 void LocalAccess::declare(TableCore& table, std::string_view key) {
-  if (!worker_.shared().settings.in_regions) return;
+  if (!worker_.shared().settings.in_regions || sealed(table)) return;
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) return;
   Record* const record = lookups_.place(table.index(), key) = record::record_of(at.value);

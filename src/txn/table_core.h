@@ -23,6 +23,9 @@
 
 namespace granary::txn {
 
+/// TableCore::sealed_from() of a table that is not sealed: no epoch comes so far.
+inline constexpr epoch::Epoch kNotSealed = ~epoch::Epoch{0};
+
 /// Which node of the cluster has which keys of a table.
 struct Placement {
   std::uint16_t self = 0;  ///< this node
@@ -54,6 +57,17 @@ class TableCore {
   /// Its records are shared ones (src/record/shared_record.h). Said before it holds any.
   bool is_shared() const { return is_shared_; }
   void make_shared() { is_shared_ = true; }
+  /// It is to be sealed one day (TableOptions::immutable). Said before it holds any.
+  bool is_immutable() const { return immutable_; }
+  void make_immutable() { immutable_ = true; }
+  /// Whether transactions of this node may write it. A transaction that has seen this true is waited for before the table counts as sealed.
+  bool takes_writes() const { return !closed_.load(std::memory_order_relaxed); }
+  /// A full fence on x86-64: E is read, or slots are looked at, behind it (Schema::seal).
+  void close(bool closed = true) { closed_.exchange(closed, std::memory_order_seq_cst); }
+  /// Transactions whose e_w is at least this rely on it that nothing here ever changes (I30). All that was written is of earlier epochs.
+  epoch::Epoch sealed_from() const { return sealed_from_.load(std::memory_order_acquire); }
+  /// Release: whoever finds the table sealed finds all that was written.
+  void seal(epoch::Epoch from) { sealed_from_.store(from, std::memory_order_release); }
   /// A record for this table that is in no index yet, unborn; nullptr at the memory limit.
   record::Record* make_record(cc::WorkerState& worker, std::string_view key, std::size_t value_bytes) const {
     return is_shared_ ? cc::make_shared_placeholder(worker, key, max_value_bytes_)
@@ -100,6 +114,10 @@ class TableCore {
   std::uint32_t max_key_bytes_ = kMaxKeyBytes;
   const std::uint32_t id_;
   bool is_shared_ = false;
+  bool immutable_ = false;
+  /// Both are written by who seals, under a lock, and read by all. They stand where every operation looks anyway.
+  std::atomic<bool> closed_{false};
+  std::atomic<epoch::Epoch> sealed_from_{kNotSealed};
   cc::Index index_;
   const std::string name_;
   std::vector<TableCore*> indexes_;

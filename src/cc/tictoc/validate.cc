@@ -15,8 +15,9 @@ namespace {
 
 constexpr TidWord kOne = record::make_tid(0, 1);
 
+/// What was seen in sealed tables has been so since the epoch from which they are.
 TidWord greatest_read(const AccessSet& access) {
-  TidWord greatest = 0;
+  TidWord greatest = base::injected("tictoc-forgets-sealed") ? 0 : record::make_tid(access.sealed_from, 0);
   for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
   return greatest;
 }

@@ -1,0 +1,106 @@
+// Tables that are loaded once, and then never change (I30): how they are sealed.
+//
+// First the table is closed: each transaction looks at that when it writes. Those that were open by then are waited for, so nobody writes any
+// more, and the epochs of all that was written are at most the present E. Once these are released, no recovery loses a row of it, and the manifest
+// says that the table is sealed. Then it is, from the next epoch on, for whoever reads: so nobody has relied on a seal that the node's next
+// life does not know.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "src/base/test_hooks.h"
+#include "src/db/schema.h"
+
+namespace granary::db {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Whether every transaction has ended that was open when the table was closed, which was before E was `closed_in`. One that begins later
+/// finds it closed: it enters its slot with a later E, or behind the fence that has shown all slots idle.
+bool writers_ended(const epoch::EpochManager& epochs, epoch::Epoch closed_in) {
+  return base::injected("seal-before-writers-end") || epochs.idle() || epochs.complete() >= closed_in;
+}
+
+bool await_writers(const epoch::EpochManager& epochs, Clock::time_point end) {
+  const epoch::Epoch closed_in = epochs.current();
+  while (!writers_ended(epochs, closed_in)) {
+    if (Clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+std::uint64_t left_us(Clock::time_point end) {
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now()).count();
+  return left < 0 ? 0 : static_cast<std::uint64_t>(left);
+}
+
+}  // namespace
+
+Status Schema::check_seal(const txn::TableCore* table) const {
+  if (table == nullptr || !table->belongs_to(shared_))
+    return {StatusCode::kInvalidArgument, "seal: the table handle is empty, or of another database"};
+  if (table->is_immutable()) return {};
+  return {StatusCode::kFailedPrecondition,
+          fmt::format("table '{}' cannot be sealed: it was not declared immutable (TableOptions::immutable)",
+                      table->name())};
+}
+
+Status Schema::seal(txn::TableCore& table, std::uint64_t timeout_us, WaitReleased wait_released) {
+  const std::lock_guard sealing(sealing_mutex_);
+  if (table.sealed_from() != txn::kNotSealed) return {};
+  const Clock::time_point end = Clock::now() + std::chrono::microseconds(timeout_us);
+  close(table, true);
+  if (!await_writers(shared_.epochs, end)) {
+    close(table, false);
+    return {StatusCode::kUnavailable,
+            fmt::format("table '{}' is not sealed: a transaction that may have written to it has stayed open for {} ms",
+                        table.name(), timeout_us / 1000)};
+  }
+  const epoch::Epoch written_in = shared_.epochs.current();
+  const Status released = base::injected("seal-before-durable") ? Status() : wait_released(written_in, left_us(end));
+  if (!released.ok()) {
+    close(table, false);
+    return released;
+  }
+  if (manifest_ != nullptr) {
+    // If that fails, the device may know of it all the same. So the table stays closed, and may be sealed later.
+    const Status noted = manifest_->change([&](recovery::Manifest& next) { next.tables[table.id()].sealed = true; });
+    if (!noted.ok()) return noted;
+  }
+  publish_seal(table, written_in + 1);
+  return {};
+}
+
+/// No index is made meanwhile.
+void Schema::close(txn::TableCore& table, bool closed) {
+  const std::lock_guard lock(mutex_);
+  table.close(closed);
+}
+
+void Schema::publish_seal(txn::TableCore& table, epoch::Epoch from) {
+  const std::lock_guard lock(mutex_);
+  for (txn::TableCore* const index : table.indexes()) index->seal(from);
+  table.seal(from);
+}
+
+/// What was recovered is of earlier epochs.
+Status Schema::restore_seals() {
+  for (txn::TableCore* const table : tables()) {
+    if (!manifest_->table(table->id()).sealed) continue;
+    if (options_.salvage) {
+      const Status noted =
+          manifest_->change([&](recovery::Manifest& next) { next.tables[table->id()].sealed = false; });
+      if (!noted.ok()) return noted;
+      continue;
+    }
+    close(*table, true);
+    publish_seal(*table, shared_.epochs.current());
+  }
+  return {};
+}
+
+}  // namespace granary::db
