@@ -182,7 +182,8 @@ class GRANARY_EXPORT Cluster {
   /// begin afterwards, also before other nodes have returned from it. An error names the node that is missing or does not answer after ClusterOptions::start_timeout_ms
   /// (kUnavailable), or whose tables differ (kFailedPrecondition). After an error, leave.
   Status start();
-  /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running. One that is on its
+  /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running. Transactions that begin
+  /// here afterwards know what the other nodes had sealed before it (Database::seal), if those answer. One that is on its
   /// way back is waited for. An error if one has died, does not answer for start_timeout_ms, or has not come after barrier_timeout_ms (kUnavailable; the message names
   /// the node), or if this one is no member any more (kMembershipLost).
   Status barrier();

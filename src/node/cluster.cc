@@ -29,7 +29,7 @@ Result<Index> Cluster::create_index(const Table& table, std::string_view name, c
 }
 Procedures& Cluster::procedures() { return node_->procedures(); }
 Status Cluster::start() { return node_->start(); }
-Status Cluster::barrier() { return node_->peers().barrier(); }
+Status Cluster::barrier() { return node_->barrier(); }
 bool Cluster::rejoined() const { return node_->rejoined(); }
 std::uint32_t Cluster::generation() const { return node_->generation(); }
 std::uint64_t Cluster::configuration() const { return node_->configuration(); }

@@ -53,6 +53,8 @@ class ClusterNode {
   Peers& peers() { return *peers_; }
 
   Status start();
+  /// Does what Cluster::barrier() promises, and then learns what the other nodes have sealed.
+  Status barrier();
   bool rejoined() const { return membership_->rejoined(); }
   std::uint32_t generation() const { return membership_->generation(); }
   std::uint64_t configuration() const { return membership_->configuration()->version; }
@@ -97,6 +99,7 @@ class ClusterNode {
   Status take_from(NodeNumber node, std::optional<epoch::Epoch> up_to);
   Status take_from_running(NodeNumber node);
   Status learn_tables(const std::vector<NodeNumber>& nodes);
+  bool has_immutable_tables() const;
   Result<std::vector<NodeNumber>> others_that_serve() const;
   bool may_ask(NodeNumber node) const;
   Status begin_workers();

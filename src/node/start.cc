@@ -188,6 +188,25 @@ Status ClusterNode::learn_tables(const std::vector<NodeNumber>& nodes) {
   return {};
 }
 
+bool ClusterNode::has_immutable_tables() const {
+  const std::vector<txn::TableCore*> tables = database_->engine().schema().tables();
+  return std::ranges::any_of(tables, [](const txn::TableCore* table) { return table->is_immutable(); });
+}
+
+/// Each node has sealed by then what it seals before it comes to the barrier. If one does not answer, its tables are validated as before.
+Status ClusterNode::barrier() {
+  const Status reached = peers_->barrier();
+  if (!reached.ok() || !has_immutable_tables()) return reached;
+  const auto asked_in = membership_->configuration();
+  for (const NodeNumber node : ids_) {
+    const membership::Member* const member = asked_in->find(node);
+    if (node == own_.id || member == nullptr || !member->live()) continue;
+    cluster::messages::Ask<cluster::messages::Describe> question(node, {});
+    if (peers_->ask(question).ok()) directory_.note_sealed(node, member->generation, question.answer());
+  }
+  return {};
+}
+
 Status ClusterNode::begin_call_workers() {
   std::vector<std::unique_ptr<ClusterThread>> workers;
   for (std::uint32_t i = 0; i < own_.workers; ++i) {

@@ -2,6 +2,7 @@
 
 #include "src/txn/remote.h"
 
+#include "src/base/test_hooks.h"
 #include "src/txn/execution.h"
 #include "src/txn/multi_get.h"
 
@@ -66,6 +67,8 @@ Outcome Execution::declare(std::span<const Declared> keys) {
 Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                                    const WriteRule& rule) {
   if (remote_ == nullptr) return Outcome::kUnknownTable;
+  // Its owner waits for its own transactions only when it seals the table.
+  if (table.is_immutable() && !base::injected("immutable-takes-remote-writes")) return Outcome::kImmutable;
   Outcome outcome = Outcome::kOk;
   const AbortReason reason = remote_->write({&table, home, key}, value, rule, outcome);
   return reason == AbortReason::kNone ? outcome : life_.doom_with(reason);

@@ -58,6 +58,7 @@ std::string_view name(Verdict verdict) {
     case Verdict::kNoHandler: return "nobody answers such requests";
     case Verdict::kTooLarge: return "answer too large";
     case Verdict::kHeldByDead: return "record held by a dead node";
+    case Verdict::kImmutable: return "immutable table";
   }
   return "unknown verdict";
 }

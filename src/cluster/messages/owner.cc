@@ -33,6 +33,11 @@ Verdict Owner::find_table(TableId id, std::string_view key, txn::TableCore*& tab
   return key.size() > kMaxKeyBytes ? Verdict::kKeyTooLong : Verdict::kDone;
 }
 
+Verdict Owner::find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const {
+  const Verdict found = find_table(id, key, table);
+  return found == Verdict::kDone && table->is_immutable() ? Verdict::kImmutable : found;
+}
+
 SeenNode Owner::node(cc::Place place, cc::Version version) const {
   return {place.is_bucket() ? NodeKind::kBucket : NodeKind::kLeaf, offset_of(place.address()), version};
 }
@@ -67,6 +72,7 @@ TableDescription Owner::description(const txn::TableCore& table) const {
   std::string bytes;
   Writer alike(bytes);
   alike.put(about);
+  alike.put(table.is_immutable());
   alike.put(table.index_options().unique);
   for (const IndexPart& part : table.index_options().parts) {
     for (const std::uint32_t figure : {static_cast<std::uint32_t>(part.source), part.offset, part.length,
@@ -75,6 +81,7 @@ TableDescription Owner::description(const txn::TableCore& table) const {
     }
   }
   about.fingerprint = kvstore::hash::fingerprint(bytes);
+  about.sealed_from = table.sealed_from();
   if (about.kind == TableKind::kHash) {
     about.main_offset = offset_of(index.hash().main());
     about.buckets = index.hash().buckets();
@@ -130,7 +137,9 @@ Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, Pla
 Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
   memory_.clear();
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  const Verdict found = request.make ? find_table_to_write(request.table, request.key, table)
+                                     : find_table(request.table, request.key, table);
+  if (found != Verdict::kDone) return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table->index().find(request.key);
@@ -165,7 +174,7 @@ Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& 
 
 Verdict Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker) {
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, {}, table); found != Verdict::kDone) return found;
+  if (const Verdict found = find_table_to_write(request.table, {}, table); found != Verdict::kDone) return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   const auto lend = [&] { return lent_.lend(asker, request.table, table->max_value_bytes(), request.count); };
   std::span<Record* const> blocks = lend();
@@ -182,7 +191,8 @@ void Owner::forget(std::uint32_t node) {
 
 Verdict Owner::answer(const NoteRemoved& request, NoteRemovedAnswer&) {
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  if (const Verdict found = find_table_to_write(request.table, request.key, table); found != Verdict::kDone)
+    return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   cc::note_removed(worker_.state(), table->index(), request.key, request.tid);
   return Verdict::kDone;

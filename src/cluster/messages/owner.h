@@ -66,6 +66,8 @@ class Owner {
 
   Verdict check_snapshot(epoch::Epoch epoch) const;
   Verdict find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
+  /// The same of a table into which the asker writes.
+  Verdict find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const;
   TableDescription description(const txn::TableCore& table) const;
   cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer);
   /// kDone for what was seen.

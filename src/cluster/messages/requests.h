@@ -13,6 +13,7 @@
 
 #include "kvstore/remote/version_check.h"
 #include "src/cluster/messages/wire.h"
+#include "src/txn/table_core.h"
 
 namespace granary::cluster::messages {
 
@@ -53,7 +54,8 @@ enum class Verdict : std::uint8_t {
   kTooLarge,          ///< the answer is longer than a message may be
   kNoSnapshots,       ///< the owner keeps no versions, or none of that epoch any more
   kHeldByDead,        ///< a node that is dead held the record, which stays locked until that node is recovered
-  kLast = kHeldByDead,
+  kImmutable,         ///< other nodes write nothing into this table
+  kLast = kImmutable,
 };
 std::string_view name(Verdict verdict);
 
@@ -115,7 +117,8 @@ struct TableDescription {
   std::uint32_t max_value_bytes = 0;
   std::uint64_t main_offset = 0;  ///< of a hash table: its main header, which moves when the table is resized
   std::uint64_t buckets = 0;
-  std::uint64_t fingerprint = 0;  ///< over all of this that must be the same on all nodes
+  std::uint64_t fingerprint = 0;                ///< over all of this that must be the same on all nodes
+  std::uint64_t sealed_from = txn::kNotSealed;  ///< TableCore::sealed_from()
   static constexpr auto kMembers = std::tuple{&TableDescription::id,
                                               &TableDescription::kind,
                                               &TableDescription::base,
@@ -123,7 +126,8 @@ struct TableDescription {
                                               &TableDescription::max_value_bytes,
                                               &TableDescription::main_offset,
                                               &TableDescription::buckets,
-                                              &TableDescription::fingerprint};
+                                              &TableDescription::fingerprint,
+                                              &TableDescription::sealed_from};
   bool operator==(const TableDescription&) const = default;
 };
 struct DescribeAnswer {

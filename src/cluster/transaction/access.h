@@ -24,6 +24,7 @@ struct Access {
   txn::RemoteKey key;  ///< its bytes live as long as the transaction
   const KnownTable* table = nullptr;
   std::uint64_t hash = 0;  ///< AccessTable::hash(key)
+  bool sealed = false;     ///< the table was, before anything of the key was seen: it never changes (I30)
 
   Seen seen = Seen::kNothing;
   bool read = false;         ///< the transaction relies on what was seen
@@ -62,7 +63,7 @@ struct Access {
   bool held() const { return lock != record::kFree; }
   bool leased() const { return lease_end_us != 0; }
   /// Whether commit has to look if it is still as it was seen.
-  bool optimistic() const { return read && seen == Seen::kRecord && !held() && !leased(); }
+  bool optimistic() const { return read && seen == Seen::kRecord && !sealed && !held() && !leased(); }
 };
 
 /// The accesses of a transaction, in the order of their first use. Addresses stay until clear(), which keeps the memory for the next

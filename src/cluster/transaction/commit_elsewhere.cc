@@ -197,7 +197,7 @@ base::LeaseEnd CommitElsewhere::held_until() const {
 
 record::TidWord CommitElsewhere::least_time() const {
   constexpr record::TidWord kOne = record::make_tid(0, 1);
-  record::TidWord least = 0;
+  record::TidWord least = record::make_tid(footprint_.sealed_from, 0);
   for (const Access& access : footprint_.accesses) {
     if (access.read) least = std::max(least, record::tid_of(access.tid));
     if (!access.held() || !access.written) continue;

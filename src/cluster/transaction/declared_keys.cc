@@ -17,7 +17,7 @@ void take_held(Access& access, record::TidWord tid) {
 /// Then E behind the READs of these is behind all that is held; of keys seen before nothing is held yet.
 bool may_all_be_shared(std::span<Access* const> unseen) {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [](const Access* access) {
-    return access->hold == Access::Hold::kLease && access->table->hashed();
+    return (access->hold == Access::Hold::kLease || access->sealed) && access->table->hashed();
   });
 }
 
@@ -56,9 +56,14 @@ AbortReason DeclaredKeys::note(const txn::DeclaredKey& key, Batch<Access*>& decl
   Access* access = nullptr;
   const AbortReason reason = footprint_.open(key.key, access);
   if (reason != AbortReason::kNone) return reason;
+  if (access->sealed) {  // READ with the others, and held by nobody
+    if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
+    return AbortReason::kNone;
+  }
   const bool first = access->hold == Access::Hold::kNone;
-  access->declared_read |= !key.write;
-  if (key.write || !may_lease(key.key)) {
+  const bool will_write = key.write && !key.key.table->is_immutable();
+  access->declared_read |= !will_write;
+  if (will_write || !may_lease(key.key)) {
     access->hold = Access::Hold::kLock;
   } else if (first) {
     access->hold = Access::Hold::kLease;

@@ -21,6 +21,14 @@ KnownNode::KnownNode(rdma::NodeId node, rdma::Generation generation, const messa
     if (known->hashed()) known->cache = std::make_unique<kvstore::remote::LocationCache>(budget);
     tables_[table.id] = std::move(known);
   }
+  note_sealed(said);
+}
+
+void KnownNode::note_sealed(const messages::DescribeAnswer& said) const {
+  for (const messages::TableDescription& table : said.tables) {
+    const KnownTable* const known = find(table.id);
+    if (known != nullptr) known->sealed_from.store(table.sealed_from, std::memory_order_release);
+  }
 }
 
 Directory::~Directory() {
@@ -28,13 +36,22 @@ Directory::~Directory() {
 }
 
 FormerLife Directory::learn(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said) {
-  return exchange(node, std::make_unique<const KnownNode>(node, generation, said, budget_));
+  auto known = std::make_unique<const KnownNode>(node, generation, said, budget_);
+  const std::lock_guard lock(mutex_);
+  return exchange(node, std::move(known));
 }
 
 FormerLife Directory::forget_former(rdma::NodeId node, rdma::Generation generation) {
-  const KnownNode* const known = nodes_.at(node).load(std::memory_order_relaxed);  // this thread's own store
+  const std::lock_guard lock(mutex_);
+  const KnownNode* const known = nodes_.at(node).load(std::memory_order_relaxed);
   if (known == nullptr || known->generation() == generation || base::injected("keep-former-tables")) return nullptr;
   return exchange(node, nullptr);
+}
+
+void Directory::note_sealed(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said) {
+  const std::lock_guard lock(mutex_);
+  const KnownNode* const known = nodes_.at(node).load(std::memory_order_relaxed);
+  if (known != nullptr && known->generation() == generation) known->note_sealed(said);
 }
 
 FormerLife Directory::exchange(rdma::NodeId node, FormerLife known) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "cluster_config/membership/configuration.h"
@@ -24,6 +25,9 @@ struct KnownTable {
   /// Of a table that is no hash table, `main` tells node, region and life only, and nothing is searched one-sided.
   kvstore::remote::RemoteTable remote;
   std::unique_ptr<kvstore::remote::LocationCache> cache;  ///< of a hash table; shared by all workers
+  /// Whoever looks at a record here when E is at least that relies on it that nothing in the table ever changes (I30). Set once by
+  /// Directory::note_sealed() (release), on the owner's word; read by all workers (acquire).
+  mutable std::atomic<epoch::Epoch> sealed_from{txn::kNotSealed};
 
   bool hashed() const { return kind == messages::TableKind::kHash; }
 };
@@ -34,6 +38,8 @@ class KnownNode {
   KnownNode(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said,
             kvstore::remote::LocationBudget& budget);
   rdma::Generation generation() const { return generation_; }
+  /// Notes which tables the node has sealed by now.
+  void note_sealed(const messages::DescribeAnswer& said) const;
   /// nullptr if the node has no such table, or none for others.
   const KnownTable* find(messages::TableId table) const {
     return table < tables_.size() ? tables_[table].get() : nullptr;
@@ -49,7 +55,7 @@ class KnownNode {
 /// their memory back; it is dropped before the Directory is.
 using FormerLife = std::unique_ptr<const KnownNode>;
 
-/// Changed by one thread at a time; read by all workers.
+/// Changed by any thread; read by all workers.
 class Directory {
  public:
   /// `cache_bytes` is the memory that the location caches of all nodes and tables may take together.
@@ -68,6 +74,9 @@ class Directory {
   /// records there. The transaction would then wait for the epoch of that node, which is ahead of the cluster's until the leader has let
   /// the node in; but the leader lets it in only when the transaction has ended.
   [[nodiscard]] FormerLife forget_former(rdma::NodeId node, rdma::Generation generation);
+  /// Notes which tables this life of the node has sealed by now, if it is the one that is known. An answer of a later life does no harm: when
+  /// that has answered, the fabric refuses whatever would be looked at in this one.
+  void note_sealed(rdma::NodeId node, rdma::Generation generation, const messages::DescribeAnswer& said);
 
   /// Returns nullptr if the node is not known, or has no such table, or none for others. For a worker in a transaction, which may use the
   /// table until it ends.
@@ -88,6 +97,7 @@ class Directory {
  private:
   FormerLife exchange(rdma::NodeId node, FormerLife known);
 
+  std::mutex mutex_;  // keeps what is known while its seals are noted
   kvstore::remote::LocationBudget budget_;
   /// By node; owned. The exchange publishes a whole object to the workers' acquire loads. It is sequentially consistent, a full fence on
   /// x86-64, so that the E that its caller reads next is no older than the change: a transaction of a later epoch sees the change.

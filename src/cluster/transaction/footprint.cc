@@ -1,5 +1,6 @@
 #include "src/cluster/transaction/footprint.h"
 
+#include "src/base/test_hooks.h"
 #include "src/cc/held_records.h"
 #include "src/cluster/transaction/why.h"
 
@@ -16,22 +17,37 @@ AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
 
 }  // namespace
 
-AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known) {
+AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known, bool& sealed) {
   known = reach().directory.find(node, table.id());
-  return known == nullptr ? why_no_table(node, reach()) : participants.touch(node);
+  if (known == nullptr) return why_no_table(node, reach());
+  sealed = is_sealed(table, *known);
+  return participants.touch(node, sealed);
 }
 
 AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   access = accesses.find(key);
   if (access != nullptr) return AbortReason::kNone;
   const KnownTable* table = nullptr;
-  const AbortReason reason = enter(key.home, *key.table, table);
+  bool sealed = false;
+  const AbortReason reason = enter(key.home, *key.table, table, sealed);
   if (reason != AbortReason::kNone) return reason;
   access = &accesses.add({key.table, key.home, trips.arena().copy(key.key)}, table);
+  access->sealed = sealed;
   return AbortReason::kNone;
 }
 
+/// E does not go back, so the transaction will commit in no earlier epoch.
+bool Footprint::is_sealed(const txn::TableCore& table, const KnownTable& known) {
+  if (!table.is_immutable()) return false;
+  const epoch::Epoch from =
+      base::injected("declared-is-sealed") ? 0 : known.sealed_from.load(std::memory_order_acquire);
+  if (from > reach().worker.shared.epochs.current()) return false;
+  sealed_from = std::max(sealed_from, from);
+  return true;
+}
+
 void Footprint::clear() {
+  sealed_from = 0;
   accesses.clear();
   participants.clear();
   nodes.clear();

@@ -15,9 +15,10 @@ struct Footprint {
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
-  /// Makes the node a participant and finds what is known of its table. A node whose tables have not been learnt does not become one, since it may
-  /// be on its way back, without all of its data and epochs ahead of the others. The reasons are those of open().
-  AbortReason enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known);
+  /// Makes the node a participant and finds what is known of its table, and whether what is looked at there from now on never changes (I30).
+  /// A node whose tables have not been learnt does not become one, since it may be on its way back, without all of its data and epochs ahead
+  /// of the others. The reasons are those of open().
+  AbortReason enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known, bool& sealed);
   /// Finds the key's entry, or makes it. kNodeUnreachable also means that the node has no such table, so it is of another cluster, and
   /// kNodeRecovering that it has not been learnt yet.
   AbortReason open(const txn::RemoteKey& key, Access*& access);
@@ -42,7 +43,11 @@ struct Footprint {
   AccessTable accesses;
   RemoteNodeSet nodes;
   cc::NodeTimes::Tables tables_of_nodes = 0;  ///< of the node set
+  epoch::Epoch sealed_from = 0;               ///< as AccessSet::sealed_from
   LeaseWait lease_wait;                       ///< not cleared: the worker waits when the transaction has ended
+
+ private:
+  bool is_sealed(const txn::TableCore& table, const KnownTable& known);
 };
 
 }  // namespace granary::cluster

@@ -29,7 +29,8 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
     if (access->written || access->read) continue;
     access->read = true;
     if (access->seen != Access::Seen::kNothing) continue;
-    (get.will_write && may_lock && knows_place(*access) ? to_lock : unseen).push_back(access);
+    const bool will_write = get.will_write && !get.key.table->is_immutable();
+    (will_write && may_lock && knows_place(*access) ? to_lock : unseen).push_back(access);
   }
   const AbortReason reason = to_lock.empty() ? reading_.look(unseen) : look(unseen, to_lock);
   if (reason != AbortReason::kNone) return reason;

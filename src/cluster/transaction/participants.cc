@@ -17,14 +17,18 @@ constexpr unsigned kMostEpochLooks = 1 << 16;
 
 }  // namespace
 
-AbortReason Participants::touch(rdma::NodeId node) {
-  for (const Participant& known : all_) {
-    if (known.node == node) return AbortReason::kNone;
+AbortReason Participants::touch(rdma::NodeId node, bool sealed) {
+  for (Participant& known : all_) {
+    if (known.node != node) continue;
+    known.agrees |= !sealed;
+    return AbortReason::kNone;
   }
   Reach& reach = trips_.reach();
   if (!reach.connect(node)) return cc::why_unusable(node, reach.worker);
   const rdma::Generation life = reach.peers.endpoint().peer_generation(*reach.peers.find(node));
-  all_.push_back({.node = node, .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0}});
+  all_.push_back({.node = node,
+                  .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0},
+                  .agrees = !sealed});
   return AbortReason::kNone;
 }
 
@@ -137,7 +141,7 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
   Batch<EpochRead> epochs = trips_.batch<EpochRead>(all_.size());
   Batch<Step*> steps = trips_.batch<Step*>(all_.size());
   for (const Participant& participant : all_) {
-    if (participant.epoch >= agreed) continue;
+    if (participant.is_in(agreed)) continue;
     void* const room = trips_.buffer(EpochRead::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
     // Whoever is out is led no further.

@@ -20,19 +20,20 @@ class Participants {
   bool empty() const { return all_.empty(); }
   Batch<rdma::NodeId> nodes() const;
   std::size_t size() const { return all_.size(); }
-  /// Makes the node a participant and connects it, if it is none yet.
-  AbortReason touch(rdma::NodeId node);
+  /// Makes the node a participant and connects it, if it is none yet. `sealed`: for what never changes there (I30), which is so in any epoch;
+  /// a node that is touched for nothing else does not have to agree on one.
+  AbortReason touch(rdma::NodeId node, bool sealed = false);
   /// Returns the address of that offset in the participant's engine memory.
   rdma::RemoteAddress at(rdma::NodeId node, std::uint64_t offset) const;
   /// Connects a participant again. One that has not answered is not waited for again, as the transaction holds E back.
   bool reconnect(rdma::NodeId node);
   void clear();
 
-  /// Whether E of each participant has been READ.
+  /// Whether E of each participant that has to agree has been READ.
   bool epochs_known() const;
   epoch::Epoch greatest_epoch() const;
   bool are_all_in(epoch::Epoch epoch) const {
-    return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.epoch >= epoch; });
+    return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.is_in(epoch); });
   }
   /// Returns E of the participant as it was READ last, or 0 if it was not.
   epoch::Epoch epoch_of(rdma::NodeId node) const;
@@ -56,7 +57,10 @@ class Participants {
     rdma::NodeId node;
     rdma::RemoteAddress control;  ///< of its control block
     epoch::Epoch epoch = 0;       ///< E there, as READ last
+    bool agrees = true;
     std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed = std::nullopt;
+
+    bool is_in(epoch::Epoch other) const { return !agrees || epoch >= other; }
   };
 
   std::size_t index_of(rdma::NodeId node) const;

@@ -62,6 +62,7 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
   if (reason != AbortReason::kNone) return reason;
   if (read.read() == nullptr) {
     access.seen = Access::Seen::kNoRecord;
+    if (access.sealed) return AbortReason::kNone;
     const kvstore::remote::Lookup& missed = read.missed();
     return footprint_.note(
         *access.key.table, access.key.home,
@@ -89,7 +90,7 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
     const messages::PlaceAnswer& answer = questions[i].answer();
     if (answer.record.offset == 0) {
       access.seen = Access::Seen::kNoRecord;
-      reason = footprint_.note(*access.key.table, access.key.home, answer.missed);
+      if (!access.sealed) reason = footprint_.note(*access.key.table, access.key.home, answer.missed);
     } else {
       take(access, answer.record);
     }

@@ -26,12 +26,15 @@ bool inside(std::string_view key, const ScanRange& range) {
 /// One scan under way.
 class Scanning {
  public:
-  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit, ScanResult& result)
+  /// `sealed`: nothing ever changes there.
+  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, bool sealed, ScanFn visit,
+           ScanResult& result)
       : footprint_(footprint),
         reading_(reading),
         table_(scanned.table),
         scanned_(scanned.index == nullptr ? scanned.table : *scanned.index),
         indexed_(scanned.index != nullptr),
+        sealed_(sealed),
         home_(scanned.home),
         range_(scanned.range),
         visit_(visit),
@@ -104,6 +107,7 @@ class Scanning {
       if (reason != AbortReason::kNone) return reason;
     }
     for (const messages::SeenNode& node : piece.nodes) {
+      if (sealed_) break;
       const AbortReason reason = footprint_.note(scanned_, home_, node);
       if (reason != AbortReason::kNone) return reason;
     }
@@ -141,6 +145,7 @@ class Scanning {
   const txn::TableCore& table_;
   const txn::TableCore& scanned_;
   const bool indexed_;
+  const bool sealed_;
   const std::uint16_t home_;
   const ScanRange& range_;
   const ScanFn visit_;
@@ -154,11 +159,14 @@ class Scanning {
 
 AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
                  ScanResult& result) {
+  // An index is sealed before its table, of which the scan looks at records, too.
   const KnownTable* known = nullptr;
-  const txn::TableCore& table = scanned.index == nullptr ? scanned.table : *scanned.index;
-  const AbortReason reason = base::injected("scan-who-does-not-serve") ? footprint.participants.touch(scanned.home)
-                                                                       : footprint.enter(scanned.home, table, known);
-  return reason == AbortReason::kNone ? Scanning(footprint, reading, scanned, visit, result).run() : reason;
+  bool sealed = false;
+  const AbortReason reason = base::injected("scan-who-does-not-serve")
+                                 ? footprint.participants.touch(scanned.home)
+                                 : footprint.enter(scanned.home, scanned.table, known, sealed);
+  if (reason != AbortReason::kNone) return reason;
+  return Scanning(footprint, reading, scanned, sealed, visit, result).run();
 }
 
 }  // namespace granary::cluster

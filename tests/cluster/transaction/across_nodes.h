@@ -20,7 +20,8 @@ inline std::string value_of(Transaction& t, const Table& table, std::string_view
 /// Keys "0…" are node 0's, and so on.
 class AcrossNodes : public testing::TestWithParam<IndexKind> {
  protected:
-  AcrossNodes() : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {
+  AcrossNodes() : AcrossNodes({.max_value_bytes = 32, .index = GetParam(), .shared = true}) {}
+  explicit AcrossNodes(const TableOptions& options) : tables_(cluster_.tables("t", options)) {
     cluster_.start();
     cluster_.pass_epochs(2);
     for (const std::string key : {"0x", "1x", "1y", "2x"}) {
