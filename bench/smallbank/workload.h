@@ -30,7 +30,7 @@ struct SmallBank {
 
   template <typename Tables, typename Add>
   static void create(Tables& tables, Add&& add) {
-    add(tables.account, "account");
+    add(tables.account, "account", 1, /*loaded_once=*/true);
     add(tables.savings, "savings");
     add(tables.checking, "checking");
   }

@@ -39,9 +39,12 @@ class ClusterStore {
                                         const TableLayout& layout = {}) {
     TableOptions options;
     if (layout.hash) options = {.index = IndexKind::kHash, .expected_keys = layout.rows};
+    options.immutable = layout.loaded_once;
     return node_.cluster().create_table<K, V>(name, options, placement(layout));
   }
   bool splits_tables() const { return false; }
+  /// The other nodes know it behind meet().
+  Status seal(const granary::Table& table) { return node_.cluster().database().seal(table); }
 
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     auto worker = node_.worker();

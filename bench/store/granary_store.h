@@ -40,9 +40,11 @@ class GranaryStore {
                                         const TableLayout& layout = {}) {
     TableOptions options;
     if (layout.hash) options = {.index = IndexKind::kHash, .expected_keys = layout.rows};
+    options.immutable = layout.loaded_once;
     return database_->create_table<K, V>(split_ ? name + "." + std::to_string(partition) : name, options);
   }
   bool splits_tables() const { return split_; }
+  Status seal(const granary::Table& table) { return database_->seal(table); }
 
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();

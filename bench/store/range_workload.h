@@ -10,7 +10,8 @@
 //   kSums, kWords       how many sums there are, and how messages name things (RangeWords<kSums>)
 //   kTellsDistributed   whether the share of requests on several partitions is told, of a process alone
 //   estimated_bytes(parameters)
-//   create(tables, add)                         calls add(table, name [, how many of its keys belong to each key]) for each
+//   create(tables, add)                         calls add(table, name [, how many of its keys belong to each key [, whether it is
+//                      loaded once]]) for each
 //   insert<S>(t, tables, piece, random, sums)   inserts the rows of some keys and adds what they hold; false if it cannot
 //   check<S>(t, tables, partition, key, sums)   whether a key's rows are all there and fit together; adds what they hold
 //   footprint(request, split)                   the partitions it touches; where the store is not split, any will do
@@ -19,10 +20,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -175,7 +178,7 @@ class RangeWorkload final : public StoreWorkload<S> {
 
   /// One table of the store, or where the store splits tables, one for each partition.
   template <template <typename, typename> class Table, typename K, typename Row>
-  Status add_table(Spread<Table<K, Row>>& table, const char* name, std::uint64_t keys_each);
+  Status add_table(Spread<Table<K, Row>>& table, const char* name, std::uint64_t keys_each, bool loaded_once);
   Status create();
   Status load_piece(Session& session, const Piece& piece, Progress& progress);
   Ending check_key(Session& session, std::uint32_t partition, std::uint64_t key, Sums<kSums>& sums);
@@ -195,22 +198,25 @@ class RangeWorkload final : public StoreWorkload<S> {
   const KeyRanges ranges_;
   const RangeWork work_;
   Tables tables_;
-  LifeAccount* account_ = nullptr;  ///< none: nobody wants one
+  std::vector<std::function<Status()>> to_seal_;  ///< once all is loaded
+  LifeAccount* account_ = nullptr;                ///< none: nobody wants one
   SharedSums<kSums> loaded_;
   ClientSums<kSums> clients_;
 };
 
 template <Store S, typename Plan>
 template <template <typename, typename> class Table, typename K, typename Row>
-Status RangeWorkload<S, Plan>::add_table(Spread<Table<K, Row>>& table, const char* name, std::uint64_t keys_each) {
+Status RangeWorkload<S, Plan>::add_table(Spread<Table<K, Row>>& table, const char* name, std::uint64_t keys_each,
+                                         bool loaded_once) {
   const std::uint32_t parts = this->store().splits_tables() ? ranges_.parts() : 1;
   const TableLayout layout{
-      parameters_.hash, work_.keys() / parts * keys_each + 1,
+      parameters_.hash, work_.keys() / parts * keys_each + 1, loaded_once,
       [ranges = ranges_, keys_each](std::uint64_t key) { return ranges.part_of(key / keys_each); }};
   for (std::uint32_t part = 0; part < parts; ++part) {
     auto made = this->store().template create_table<K, Row>(name, part, layout);
     if (!made.ok()) return made.status();
     table.add(*made);
+    if (loaded_once) to_seal_.push_back([this, sealed = *made] { return this->seal(sealed); });
   }
   return {};
 }
@@ -219,8 +225,9 @@ template <Store S, typename Plan>
 Status RangeWorkload<S, Plan>::create() {
   if (Status opened = this->open_store(); !opened.ok()) return opened;
   Status created;
-  Plan::create(tables_, [&](auto& table, const char* name, std::uint64_t keys_each = 1) {
-    if (created.ok()) created = add_table(table, name, keys_each);
+  to_seal_.clear();
+  Plan::create(tables_, [&](auto& table, const char* name, std::uint64_t keys_each = 1, bool loaded_once = false) {
+    if (created.ok()) created = add_table(table, name, keys_each, loaded_once);
   });
   return created;
 }
@@ -228,9 +235,11 @@ Status RangeWorkload<S, Plan>::create() {
 template <Store S, typename Plan>
 Status RangeWorkload<S, Plan>::load(unsigned threads, Progress& progress) {
   if (Status created = create(); !created.ok()) return created;
-  const Status loaded = work_.run(this->store(), threads, [&](Session& session, const Piece& piece) {
-    return load_piece(session, piece, progress);
-  });
+  Status loaded = work_.run(this->store(), threads,
+                            [&](Session& session, const Piece& piece) { return load_piece(session, piece, progress); });
+  for (const auto& seal : to_seal_) {
+    if (loaded.ok()) loaded = seal();
+  }
   for (std::size_t i = 0; account_ != nullptr && i < kSums; ++i)
     account_->loaded[i].store(loaded_[i], std::memory_order_relaxed);
   return loaded;

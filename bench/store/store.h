@@ -32,6 +32,8 @@ enum class Verdict : std::uint8_t {
 struct TableLayout {
   bool hash = false;       ///< by key only: the table is never scanned
   std::uint64_t rows = 0;  ///< if `hash`: how many this process will have
+  /// Nobody changes the rows after loading. A store with a seal() is told when they are all there.
+  bool loaded_once = false;
   /// In a store of several nodes: which one has the row of a key. None: every node has all rows, which nobody changes after
   /// loading.
   std::function<std::uint32_t(std::uint64_t key)> home = nullptr;

@@ -123,6 +123,12 @@ class StoreWorkload : public Workload {
     }
     return started;
   }
+  /// Of a table with TableLayout::loaded_once: all rows are there that this process loads.
+  template <typename Table>
+  Status seal(const Table& table) {
+    if constexpr (requires { store_->seal(table); }) return store_->seal(table);
+    return {};
+  }
   /// How many threads check the data. A node has one: other nodes check beside it, and its sessions are few.
   unsigned checkers() const { return share_.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1; }
 

@@ -31,7 +31,11 @@ class Tables {
     const std::uint64_t warehouses = store.splits_tables() ? 1 : parameters.own_warehouses();
     const std::uint64_t customers = warehouses * kDistricts * scale.customers;
     const auto by_key = [&](std::uint64_t rows) { return store::TableLayout{parameters.mixed_index, rows}; };
-    auto items = store.template create_table<ItemKey, Item>("item", 0, by_key(scale.items));  // a copy on every node
+    const auto loaded_once = [&](std::uint64_t rows) {
+      return store::TableLayout{.hash = parameters.mixed_index, .rows = rows, .loaded_once = true};
+    };
+    auto items =
+        store.template create_table<ItemKey, Item>("item", 0, loaded_once(scale.items));  // a copy on every node
     if (!items.ok()) return items.status();
     item = *items;
     Status done;
@@ -50,8 +54,16 @@ class Tables {
       add(order_by_customer, "order_by_customer");
       add(order_line, "order_line");
       add(stock, "stock", by_key(warehouses * scale.items));
-      add(stock_text, "stock_text", by_key(warehouses * scale.items));
+      add(stock_text, "stock_text", loaded_once(warehouses * scale.items));
     }
+    return done;
+  }
+
+  /// Calls `seal` with each table that never changes after loading, until that fails.
+  template <typename Seal>
+  Status seal(const Seal& seal) {
+    Status done = seal(item);
+    for (std::uint32_t part = 0; part < stock_text.parts() && done.ok(); ++part) done = seal(stock_text[part]);
     return done;
   }
 
@@ -66,8 +78,8 @@ class Tables {
   Parts<CustomerOrderKey, Presence> order_by_customer;
   Parts<OrderLineKey, OrderLine> order_line;
   Parts<StockKey, Stock> stock;
-  Parts<StockKey, StockText> stock_text;
-  Table<ItemKey, Item> item;  // never written after loading
+  Parts<StockKey, StockText> stock_text;  // likewise
+  Table<ItemKey, Item> item;              // never written after loading
 
  private:
   template <typename K, typename V>

@@ -90,7 +90,8 @@ Status TpccWorkload<S>::load(unsigned threads, Progress& progress) {
   if (!done.ok()) return done;
   auto last = loader(progress);
   if (!last.ok()) return last.status();
-  const Status finished = (*last)->load_warehouses();
+  Status finished = (*last)->load_warehouses();
+  if (finished.ok()) finished = tables_.seal([this](const auto& table) { return this->seal(table); });
   loaded_bytes_ = this->store().figures().memory_bytes;
   if (!finished.ok() || !parameters_.snapshot_stock_level) return finished;
   return (*last)->await_snapshot();
