@@ -128,6 +128,17 @@ TEST(Manifest, KeepsWhichTablesAreShared) {
               HasSubstr("tables[2] describes no shared table"));
 }
 
+TEST(Manifest, KeepsWhichTablesAreSealed) {
+  Manifest manifest = example();
+  manifest.tables.push_back(
+      {.id = 2, .name = "rows", .max_value_bytes = 8, .base = {}, .immutable = true, .sealed = true});
+  const std::string text = manifest_text(manifest);
+  const auto read = parse_manifest(text, "m");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_TRUE(read->tables[2].immutable && read->tables[2].sealed);
+  EXPECT_FALSE(read->tables[0].immutable || read->tables[0].sealed);
+}
+
 /// Byte for byte: other programs may read it.
 TEST(Manifest, WritesItsFormat) {
   const std::string text = R"({

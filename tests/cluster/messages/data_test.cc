@@ -282,6 +282,25 @@ TEST_F(Data, WhatCannotBeDoneIsRefusedWithTheReason) {
   EXPECT_EQ(ask(Control{.bytes = "go"}).bytes, "0 says go");
 }
 
+/// Its owner alone writes an immutable table (I30).
+TEST_F(Data, NothingIsMadeInAnImmutableTable) {
+  const TableId id = schema().immutable.id();
+  db().put(schema().immutable, "k", "value");
+  EXPECT_EQ(ask(Place{.table = id, .key = "k", .with_value = true}).record.value, "value");
+  EXPECT_EQ(refused(Place{.table = id, .key = "new", .make = true}), Verdict::kImmutable);
+  EXPECT_EQ(refused(LendBlocks{.table = id, .count = 1}), Verdict::kImmutable);
+  EXPECT_EQ(refused(NoteRemoved{.table = id, .key = "k", .tid = 1}), Verdict::kImmutable);
+  const auto sealed_from = [&] {
+    for (const TableDescription& table : ask(Describe{}).tables) {
+      if (table.id == id) return table.sealed_from;
+    }
+    return epoch::Epoch{0};
+  };
+  EXPECT_EQ(sealed_from(), txn::kNotSealed);
+  EXPECT_TRUE(db()->seal(schema().immutable).ok());
+  EXPECT_EQ(sealed_from(), db()->current_epoch() + 1);
+}
+
 TEST_F(Data, ARecordThatStaysLockedIsBusy) {
   db().put(schema().ordered, "x", "old");
   const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});

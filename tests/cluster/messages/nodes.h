@@ -38,10 +38,12 @@ struct Schema {
                 .value()),
         ordered(database.create_table("ordered", {.max_value_bytes = 20000, .shared = true}).value()),
         by_letter(database.create_index(ordered, "by letter", {.parts = {{.length = 1}}}).value()),
-        local(database.create_table("local").value()) {}
+        local(database.create_table("local").value()),
+        immutable(
+            database.create_table("immutable", {.max_value_bytes = 8, .shared = true, .immutable = true}).value()) {}
   Table hashed, ordered;
   Index by_letter;
-  Table local;
+  Table local, immutable;
 };
 
 /// Fails to connect so many times, as if the other side were busy.
@@ -107,6 +109,7 @@ class TestNode {
                                            : schema_.local)
                                      .core());
     }
+    tables_.push_back(schema_.immutable.core());
     owner_ = std::make_unique<Owner>(owner_worker(), *engine().epochs().acquire_slot(), tables_, engine().region());
     service_ = std::make_unique<Service>(ServicePlace{.layout = layout_,
                                                       .mailboxes = mail_->base(),
