@@ -137,7 +137,7 @@ struct Running {
 struct AccessSet {
   Isolation isolation = Isolation::kSerializable;  ///< the open transaction's, set when it begins
   epoch::Epoch epoch = 0;                          ///< its e_w, likewise
-  /// Behind the epochs of all that it has seen in sealed tables, which is in no set (I30); 0 if there is nothing.
+  /// Behind the epochs of all that it has seen in sealed tables, which is in no set (I31); 0 if there is nothing.
   epoch::Epoch sealed_from = 0;
   std::vector<ReadEntry> reads;
   NodeSet<Place> nodes;

@@ -1,4 +1,4 @@
-// Tables that are loaded once, and then never change (I30): how they are sealed.
+// Tables that are loaded once, and then never change (I31): how they are sealed.
 //
 // First the table is closed: each transaction looks at that when it writes. Those that were open by then are waited for, so nobody writes any
 // more, and the epochs of all that was written are at most the present E. Once these are released, no recovery loses a row of it, and the manifest

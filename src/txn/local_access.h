@@ -73,7 +73,7 @@ class LocalAccess {
   [[gnu::noinline]] GetResult read_sealed(TableCore& table, std::string_view key, cc::Record* record,
                                           std::span<char> buffer);
   Outcome note_read(const cc::ReadEntry& entry);
-  /// Whether nothing in the table ever changes for this transaction, so that nothing has to be remembered of it (I30).
+  /// Whether nothing in the table ever changes for this transaction, so that nothing has to be remembered of it (I31).
   bool sealed(const TableCore& table) {
     const epoch::Epoch from = table.sealed_from();
     if (access_.epoch < from) [[likely]]

@@ -50,7 +50,7 @@ GetResult LocalAccess::read_sealed(TableCore& table, std::string_view key, Recor
         record::read_record(*record, key.size(), buffer.data(), buffer.size(), *worker_.state().waiter);
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    base::debug_invariant("I30", [&] { return record::epoch_of(seen.tid) < table.sealed_from(); });
+    base::debug_invariant("I31", [&] { return record::epoch_of(seen.tid) < table.sealed_from(); });
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
     if (seen.state != ReadState::kReplaced) [[likely]]
       return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};

@@ -64,7 +64,7 @@ class TableCore {
   bool takes_writes() const { return !closed_.load(std::memory_order_relaxed); }
   /// A full fence on x86-64: E is read, or slots are looked at, behind it (Schema::seal).
   void close(bool closed = true) { closed_.exchange(closed, std::memory_order_seq_cst); }
-  /// Transactions whose e_w is at least this rely on it that nothing here ever changes (I30). All that was written is of earlier epochs.
+  /// Transactions whose e_w is at least this rely on it that nothing here ever changes (I31). All that was written is of earlier epochs.
   epoch::Epoch sealed_from() const { return sealed_from_.load(std::memory_order_acquire); }
   /// Release: whoever finds the table sealed finds all that was written.
   void seal(epoch::Epoch from) { sealed_from_.store(from, std::memory_order_release); }

@@ -1,4 +1,4 @@
-// Sealed tables of a directory (I30): the seal is as durable as what it seals, and the manifest keeps it.
+// Sealed tables of a directory (I31): the seal is as durable as what it seals, and the manifest keeps it.
 
 #include <string>
 

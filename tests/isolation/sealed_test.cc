@@ -1,4 +1,4 @@
-// Tables that are loaded once and sealed then (I30): nobody writes them any more, and reads of them leave no trace. Not covered: other nodes
+// Tables that are loaded once and sealed then (I31): nobody writes them any more, and reads of them leave no trace. Not covered: other nodes
 // (tests/cluster/transaction/sealed_test.cc), directories (tests/durability/sealed_test.cc).
 
 #include <atomic>

@@ -24,7 +24,7 @@ struct Access {
   txn::RemoteKey key;  ///< its bytes live as long as the transaction
   const KnownTable* table = nullptr;
   std::uint64_t hash = 0;  ///< AccessTable::hash(key)
-  bool sealed = false;     ///< the table was, before anything of the key was seen: it never changes (I30)
+  bool sealed = false;     ///< the table was, before anything of the key was seen: it never changes (I31)
 
   Seen seen = Seen::kNothing;
   bool read = false;         ///< the transaction relies on what was seen

@@ -25,7 +25,7 @@ struct KnownTable {
   /// Of a table that is no hash table, `main` tells node, region and life only, and nothing is searched one-sided.
   kvstore::remote::RemoteTable remote;
   std::unique_ptr<kvstore::remote::LocationCache> cache;  ///< of a hash table; shared by all workers
-  /// Whoever looks at a record here when E is at least that relies on it that nothing in the table ever changes (I30). Set once by
+  /// Whoever looks at a record here when E is at least that relies on it that nothing in the table ever changes (I31). Set once by
   /// Directory::note_sealed() (release), on the owner's word; read by all workers (acquire).
   mutable std::atomic<epoch::Epoch> sealed_from{txn::kNotSealed};
 

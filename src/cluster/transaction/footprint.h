@@ -15,7 +15,7 @@ struct Footprint {
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
-  /// Makes the node a participant and finds what is known of its table, and whether what is looked at there from now on never changes (I30).
+  /// Makes the node a participant and finds what is known of its table, and whether what is looked at there from now on never changes (I31).
   /// A node whose tables have not been learnt does not become one, since it may be on its way back, without all of its data and epochs ahead
   /// of the others. The reasons are those of open().
   AbortReason enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known, bool& sealed);

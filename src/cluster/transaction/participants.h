@@ -20,7 +20,7 @@ class Participants {
   bool empty() const { return all_.empty(); }
   Batch<rdma::NodeId> nodes() const;
   std::size_t size() const { return all_.size(); }
-  /// Makes the node a participant and connects it, if it is none yet. `sealed`: for what never changes there (I30), which is so in any epoch;
+  /// Makes the node a participant and connects it, if it is none yet. `sealed`: for what never changes there (I31), which is so in any epoch;
   /// a node that is touched for nothing else does not have to agree on one.
   AbortReason touch(rdma::NodeId node, bool sealed = false);
   /// Returns the address of that offset in the participant's engine memory.

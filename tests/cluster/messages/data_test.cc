@@ -282,7 +282,7 @@ TEST_F(Data, WhatCannotBeDoneIsRefusedWithTheReason) {
   EXPECT_EQ(ask(Control{.bytes = "go"}).bytes, "0 says go");
 }
 
-/// Its owner alone writes an immutable table (I30).
+/// Its owner alone writes an immutable table (I31).
 TEST_F(Data, NothingIsMadeInAnImmutableTable) {
   const TableId id = schema().immutable.id();
   db().put(schema().immutable, "k", "value");

@@ -1,4 +1,4 @@
-// Immutable tables of other nodes (I30): only their owner writes them, and once the owner has said that they are sealed, reads of them are not
+// Immutable tables of other nodes (I31): only their owner writes them, and once the owner has said that they are sealed, reads of them are not
 // validated, nor held.
 
 #include <gtest/gtest.h>
