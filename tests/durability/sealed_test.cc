@@ -80,6 +80,18 @@ TEST_P(DurableSeal, APowerLossTakesNoRow) {
   EXPECT_EQ(put(*database, table), Outcome::kImmutable);
 }
 
+TEST_P(DurableSeal, WaitsUntilTheRowsAreReleased) {
+  const std::unique_ptr<FaultFiles> files = new_files();
+  Options by_hand = options();
+  by_hand.background = Background::kManual;
+  const auto database = open(*files, by_hand);
+  const Table table = database->create_table("t", kImmutable).value();
+  load(*database, table);
+  EXPECT_EQ(database->seal(table, /*timeout_us=*/1000).code(), StatusCode::kUnavailable);
+  EXPECT_FALSE(table.sealed());
+  EXPECT_EQ(put(*database, table), Outcome::kOk) << "it is as before";
+}
+
 TEST_P(DurableSeal, AnotherOpeningHasIt) {
   const std::unique_ptr<FaultFiles> files = new_files();
   for (int life = 0; life < 3; ++life) {

@@ -81,7 +81,7 @@ class Data : public testing::Test {
 
 TEST_F(Data, DescriptionsAreOfSharedTablesAndTheSameEverywhere) {
   const DescribeAnswer all = ask(Describe{});
-  ASSERT_EQ(all.tables.size(), 3u) << "the local one is nobody else's business";
+  ASSERT_EQ(all.tables.size(), 4u) << "the local one is nobody else's business";
   EXPECT_EQ(all.tables[0].name, "hashed");
   EXPECT_EQ(all.tables[0].kind, TableKind::kHash);
   EXPECT_EQ(all.tables[1].kind, TableKind::kOrdered);

@@ -43,6 +43,15 @@ TEST_P(SealedAcrossNodes, OnlyTheOwnerWrites) {
   EXPECT_EQ(at(0, "1z"), "(none)");
 }
 
+/// Their owner waits for its own transactions only.
+TEST_P(SealedAcrossNodes, WhatIsSealedStaysWhateverOthersHaveOpen) {
+  Transaction t = begin(0);
+  (void)t.put(table(0), "1x", "late");
+  EXPECT_TRUE(cluster_.node(1).database().seal(table(1)).ok());
+  (void)t.commit();
+  EXPECT_EQ(at(1, "1x"), "old");
+}
+
 /// Both would be serial before the other one.
 TEST_P(SealedAcrossNodes, BeforeTheOwnerHasSaidSoReadsAreValidated) {
   Transaction here = begin(0), there = begin(1);
