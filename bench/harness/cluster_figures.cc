@@ -24,6 +24,10 @@ const std::vector<NamedCount>& cluster_counts() {
                                               {"location_hits", &S::location_hits},
                                               {"location_misses", &S::location_misses},
                                               {"location_stale", &S::location_stale},
+                                              {"leaf_reads", &S::leaf_reads},
+                                              {"leaf_hits", &S::leaf_hits},
+                                              {"leaf_misses", &S::leaf_misses},
+                                              {"leaf_stale", &S::leaf_stale},
                                               {"unfinished", &S::unfinished},
                                               {"cut_off", &S::cut_off}};
   return counts;
@@ -57,11 +61,13 @@ std::vector<ExtraFigure> ratios(const ClusterFigures& figures) {
   std::vector<ExtraFigure> all{{"distributed_share", ratio(sums.transactions, figures.attempts)}};
   for (const NamedCount& each : cluster_counts()) {
     const std::string name = each.name;
-    if (name == "distributed" || name.starts_with("location_") || name == "unfinished" || name == "cut_off") continue;
+    const bool of_cache = name.starts_with("location_") || (name.starts_with("leaf_") && name != "leaf_reads");
+    if (of_cache || name == "distributed" || name == "unfinished" || name == "cut_off") continue;
     all.push_back({name + "_each", ratio(sums.*each.count, sums.transactions)});
   }
   all.push_back({"location_hit_share",
                  ratio(sums.location_hits, sums.location_hits + sums.location_misses + sums.location_stale)});
+  all.push_back({"leaf_hit_share", ratio(sums.leaf_hits, sums.leaf_hits + sums.leaf_misses + sums.leaf_stale)});
   return all;
 }
 

@@ -23,6 +23,8 @@ struct ClusterStatistics {
   std::uint64_t leases = 0;                                ///< records that were read under one
   std::uint64_t epoch_waits = 0;                           ///< transactions that waited for the epoch of another node
   std::uint64_t location_hits = 0, location_misses = 0, location_stale = 0;
+  std::uint64_t leaf_reads = 0;  ///< leaves of ordered tables that were READ
+  std::uint64_t leaf_hits = 0, leaf_misses = 0, leaf_stale = 0;
   std::uint64_t unfinished = 0;  ///< records that were left locked: their node has died, or is told later
   std::uint64_t cut_off = 0;  ///< times that a worker of another node was, which had sent this one what no node sends
 };

@@ -86,7 +86,8 @@ struct LeafNode : Leaf {
   LeafNode(NodeVersion::Word flags, Position low, Position high)
       : Leaf(flags | NodeVersion::kLeaf),
         low_slice(low.slice),
-        low_code(low.code) {
+        low_code(low.code),
+        birth(NodeVersion::birth_of(flags)) {
     set_high(high);
   }
 
@@ -150,6 +151,8 @@ struct LeafNode : Leaf {
   /// only.
   std::uint8_t last_rank = 0;
   std::uint8_t ascending_run = 0;
+  /// Tells this leaf from all that were in its block before, for nodes that remember where it is (leaf_copy.h).
+  const std::uint32_t birth;
   std::atomic<std::uint64_t> slices[Width] = {};
   std::atomic<std::uint64_t> words[Width] = {};
   std::atomic<LeafNode*> next{nullptr};
@@ -236,13 +239,16 @@ constexpr std::size_t node_bytes() {
 }
 
 /// A node goes on counting where the last one in its block stopped: whoever still has that one in a node set, on another node,
-/// where no epoch slot of ours keeps blocks from being used again, finds another version.
+/// where no epoch slot of ours keeps blocks from being used again, finds another version. The node is dirty until all of it is there, as other
+/// nodes may be reading the block.
 template <typename AnyNode, typename... Arguments>
 AnyNode* make_node(NodeMemory& memory, NodeVersion::Word flags, Arguments&&... arguments) {
   void* block = memory.allocate(node_bytes<AnyNode>(), BlockKind::kTreeNode);
   if (block == nullptr) return nullptr;
   const NodeVersion::Word last = static_cast<const Node*>(block)->version.load();
-  return new (block) AnyNode(NodeVersion::born(flags, last), arguments...);
+  auto* const node = new (block) AnyNode(NodeVersion::born(flags, last) | NodeVersion::kDirty, arguments...);
+  node->version.end_birth();
+  return node;
 }
 
 /// As NodeMemory's.

@@ -57,7 +57,9 @@ class Split {
   }
 
   bool allocate() {
-    sibling_ = make_node<LeafNode<Width>>(memory_, NodeVersion::kLocked, entries_[keep_].position(), leaf_->high());
+    const NodeVersion::Word layer = leaf_->version.load() & NodeVersion::kTop;
+    sibling_ =
+        make_node<LeafNode<Width>>(memory_, NodeVersion::kLocked | layer, entries_[keep_].position(), leaf_->high());
     if (sibling_ == nullptr) return false;
     // One for each full ancestor: all but the last of the path, or all and a new root.
     const unsigned wanted = root_splits_ ? levels_ + 1 : levels_ - 1;

@@ -6,7 +6,8 @@ namespace granary::kvstore::ordered {
 
 template <unsigned Width>
 BasicTree<Width>::BasicTree(NodeMemory& memory) {
-  set(root_, make_node<LeafNode<Width>>(memory, NodeVersion::kRoot, kFirstPosition, kBeyondPosition));
+  set(root_,
+      make_node<LeafNode<Width>>(memory, NodeVersion::kRoot | NodeVersion::kTop, kFirstPosition, kBeyondPosition));
 }
 
 template <unsigned Width>
@@ -30,6 +31,18 @@ bool BasicTree<Width>::unchanged(std::uint64_t word, Version version) {
 }
 
 template <unsigned Width>
+std::optional<LeafRange> BasicTree<Width>::range_of(const Leaf* leaf) {
+  const auto& node = static_cast<const LeafNode<Width>&>(*leaf);
+  LeafRange range{.low = node.low(), .high = {}, .birth = node.birth};
+  for (Backoff backoff;; backoff.pause()) {
+    const NodeVersion::Word version = node.version.stable();
+    if ((version & NodeVersion::kDeleted) != 0 || (version & NodeVersion::kTop) == 0) return std::nullopt;
+    range.high = node.high();
+    if (node.version.still(version)) return range;
+  }
+}
+
+template <unsigned Width>
 bool BasicTree<Width>::replace(std::string_view key, Value expected, Value desired) {
   for (Backoff backoff;; backoff.pause()) {
     const Place<Width> place = locate<Width>(root_, key);
@@ -48,6 +61,8 @@ bool BasicTree<Width>::replace(std::string_view key, Value expected, Value desir
   }
 }
 
+template std::optional<LeafRange> BasicTree<15>::range_of(const Leaf*);
+template std::optional<LeafRange> BasicTree<3>::range_of(const Leaf*);
 template BasicTree<15>::BasicTree(NodeMemory&);
 template BasicTree<3>::BasicTree(NodeMemory&);
 template Version BasicTree<15>::version_of(const Leaf*);

@@ -13,12 +13,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kvstore/common/node_memory.h"
+#include "kvstore/ordered/key.h"
 
 namespace granary::kvstore::ordered {
 
@@ -35,6 +37,12 @@ struct Lookup {
   Value value = 0;             ///< 0: no such key
   const Leaf* leaf = nullptr;  ///< where the key is or would be
   Version version = 0;         ///< of that leaf, while it was read
+};
+
+/// The part of layer 0 that a leaf has, for other nodes to remember. `birth` tells it from other leaves in the same place.
+struct LeafRange {
+  Position low, high;
+  std::uint32_t birth = 0;
 };
 
 /// A leaf whose version an insert changed. `before` = 0 for a leaf that the insert created: then
@@ -150,6 +158,9 @@ class BasicTree {
   /// The same in two steps, for HTM regions: the word, and what it says.
   static const std::atomic<std::uint64_t>& version_word(const Leaf* leaf);
   static bool unchanged(std::uint64_t word, Version version);
+
+  /// The range of a leaf of layer 0; nothing of a leaf of a deeper layer, or of one that is gone.
+  static std::optional<LeafRange> range_of(const Leaf* leaf);
 
   /// Walks the whole tree without concurrent writers and verifies its structure (order, bounds, links, permutations,
   /// parents, layer prefixes). Returns an empty string, or what is wrong where.

@@ -1,14 +1,15 @@
 #pragma once
 // The version word of a node: its lock, what it is, and two counters that tell readers what changed.
 //
-//   63             32 31              8 7   5   4     3       2       1       0
-//  +-----------------+-----------------+-----+------+------+---------+-------+--------+
-//  |    keys (32)    |   shape (24)    |  0  | leaf | root | deleted | dirty | locked |
-//  +-----------------+-----------------+-----+------+------+---------+-------+--------+
+//   63             32 31              8 7 6  5     4      3       2       1       0
+//  +-----------------+-----------------+---+-----+------+------+---------+-------+--------+
+//  |    keys (32)    |   shape (24)    | 0 | top | leaf | root | deleted | dirty | locked |
+//  +-----------------+-----------------+---+-----+------+------+---------+-------+--------+
 //
 // keys counts the inserts and splits that this leaf has seen: the part that node sets compare (Silo 4.6). shape counts
 // changes of a leaf's bounds that add no key. A carry from shape into keys is one needless abort. keys goes on from node to node
 // in a block (make_node), and interior nodes have no leaf bit, so a leaf's version does not come back after it is gone.
+// top says that a leaf is of layer 0.
 //
 // How readers and writers meet. Writers hold `locked`, set `dirty` before the first store that a reader could
 // misread, and clear it together with counting. Every field of a node is stored with release and loaded with acquire,
@@ -35,12 +36,13 @@ class NodeVersion {
   static constexpr Word kDeleted = 4;
   static constexpr Word kRoot = 8;
   static constexpr Word kLeaf = 16;
-  static constexpr Word kUnused = Word{7} << 5;
+  static constexpr Word kTop = 32;
+  static constexpr Word kUnused = Word{3} << 6;
   static constexpr Word kOneShape = Word{1} << 8;
   static constexpr Word kShapeMask = ((Word{1} << 24) - 1) << 8;
   static constexpr Word kOneKey = Word{1} << 32;
   static constexpr Word kKeysMask = ~((Word{1} << 32) - 1);
-  static_assert((kLocked ^ kDirty ^ kDeleted ^ kRoot ^ kLeaf ^ kUnused ^ kShapeMask ^ kKeysMask) == ~Word{0},
+  static_assert((kLocked ^ kDirty ^ kDeleted ^ kRoot ^ kLeaf ^ kTop ^ kUnused ^ kShapeMask ^ kKeysMask) == ~Word{0},
                 "the fields tile the word");
 
   /// What node sets keep. Never 0, because a leaf's flag is set.
@@ -48,6 +50,9 @@ class NodeVersion {
 
   /// The first word of a node with these flags, in a block whose last node had `last`; zero if there was none.
   static constexpr Word born(Word flags, Word last) { return flags | ((last & kKeysMask) + kOneKey); }
+
+  /// What tells the node of a block from those before and after it in the same block: its first count of keys. It fits `word`, its first.
+  static constexpr std::uint32_t birth_of(Word word) { return static_cast<std::uint32_t>(word >> 32); }
 
   explicit NodeVersion(Word word) : word_(word) {}
 
@@ -79,6 +84,9 @@ class NodeVersion {
       if ((word & kLocked) == 0 && try_lock_at(word)) return;
     }
   }
+
+  /// Ends the making of a node that was dirty when it was born. Release: who sees the word without the bit sees the whole node (leaf_copy.h).
+  void end_birth() { word_.store(word_.load(std::memory_order_relaxed) & ~kDirty, std::memory_order_release); }
 
   // The lock holder's side: nobody else stores to the word meanwhile.
   void begin_change() { store(held() | kDirty); }

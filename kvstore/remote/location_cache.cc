@@ -35,11 +35,6 @@ std::uint64_t check_of(std::uint64_t key, std::uint64_t word) {
   return base::injected("check-without-location") ? key : key ^ place(word);
 }
 
-/// Only its worker writes a counter.
-void count(std::atomic<std::uint64_t>& counter) {
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 /// Of so many entries one has to make room before a cache grows.
 constexpr std::uint64_t kEntriesOfReplacement = 4;
 

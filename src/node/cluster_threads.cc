@@ -28,6 +28,10 @@ void add(ClusterStatistics& sum, const cluster::ReachCounters& counters) {
   sum.location_hits += counters.locations.hits;
   sum.location_misses += counters.locations.misses;
   sum.location_stale += counters.locations.stale;
+  sum.leaf_reads += counters.leaves.reads;
+  sum.leaf_hits += counters.leaves.hits;
+  sum.leaf_misses += counters.leaves.misses;
+  sum.leaf_stale += counters.leaves.stale;
   sum.unfinished += counters.unfinished;
 }
 

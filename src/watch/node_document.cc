@@ -133,6 +133,8 @@ Json elsewhere_json(const ClusterStatistics& elsewhere, const Rates& rates) {
       {"epoch_waits", elsewhere.epoch_waits},
       {"location_cache",
        {{"hits", elsewhere.location_hits}, {"misses", elsewhere.location_misses}, {"stale", elsewhere.location_stale}}},
+      {"leaf_cache",
+       {{"hits", elsewhere.leaf_hits}, {"misses", elsewhere.leaf_misses}, {"stale", elsewhere.leaf_stale}}},
       {"unfinished_records", elsewhere.unfinished},
       {"cut_off", elsewhere.cut_off}};
 }

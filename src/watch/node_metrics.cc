@@ -180,6 +180,10 @@ void write_elsewhere(const ClusterStatistics& elsewhere, MetricText& metrics) {
       .add(elsewhere.location_hits, {{"result", "hit"}})
       .add(elsewhere.location_misses, {{"result", "miss"}})
       .add(elsewhere.location_stale, {{"result", "stale"}});
+  metrics.counter("granary_leaf_cache_total", "Lookups of which leaf of another node has a key, by what was found.")
+      .add(elsewhere.leaf_hits, {{"result", "hit"}})
+      .add(elsewhere.leaf_misses, {{"result", "miss"}})
+      .add(elsewhere.leaf_stale, {{"result", "stale"}});
   metrics
       .counter("granary_unfinished_records_total", "Records that were left locked at nodes that could not be reached.")
       .add(elsewhere.unfinished);

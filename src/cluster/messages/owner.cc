@@ -42,6 +42,17 @@ SeenNode Owner::node(cc::Place place, cc::Version version) const {
   return {place.is_bucket() ? NodeKind::kBucket : NodeKind::kLeaf, offset_of(place.address()), version};
 }
 
+void Owner::tell(const cc::Leaf* leaf, std::vector<SeenLeaf>& leaves) const {
+  const auto range = cc::Tree::range_of(leaf);
+  if (!range) return;
+  leaves.push_back({.offset = offset_of(leaf),
+                    .birth = range->birth,
+                    .low_slice = range->low.slice,
+                    .low_code = range->low.code,
+                    .high_slice = range->high.slice,
+                    .high_code = range->high.code});
+}
+
 ChangedNode Owner::change(const cc::PlaceChange<cc::Place>& change) const {
   const SeenNode after = node(change.place, change.after);
   return {.kind = after.kind,
@@ -144,6 +155,10 @@ Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table->index().find(request.key);
     Record* record = record::record_of(at.value);
+    if (!request.make && !at.place.is_bucket()) {
+      answer.leaves.clear();
+      tell(at.place.leaf(), answer.leaves);
+    }
     if (record == nullptr && !request.make) {
       answer.missed = node(at.place, at.version);
       return Verdict::kDone;

@@ -20,7 +20,10 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
         held_(request.held),
         answer_(answer) {}
 
-  void on_leaf(const cc::Leaf* leaf, cc::Version version) override { note(owner_.node(leaf, version)); }
+  void on_leaf(const cc::Leaf* leaf, cc::Version version) override {
+    note(owner_.node(leaf, version));
+    owner_.tell(leaf, answer_.leaves);
+  }
 
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
     ScanEntry entry{.key = owner_.memory_.copy(key)};
@@ -39,7 +42,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
  private:
   void note(const SeenNode& node) {
     answer_.nodes.push_back(node);
-    bytes_ += sizeof node;
+    bytes_ += sizeof node + sizeof(SeenLeaf);
   }
 
   /// False if there is nothing (any more), or the scan must end.

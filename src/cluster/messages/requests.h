@@ -98,6 +98,19 @@ struct SeenRecord {
   bool operator==(const SeenRecord&) const = default;
 };
 
+/// A leaf of layer 0 of an ordered table, for the asking node to remember (kvstore/remote/leaf_cache.h).
+struct SeenLeaf {
+  std::uint64_t offset = 0;
+  std::uint32_t birth = 0;
+  std::uint64_t low_slice = 0;
+  std::uint8_t low_code = 0;
+  std::uint64_t high_slice = 0;
+  std::uint8_t high_code = 0;
+  static constexpr auto kMembers = std::tuple{&SeenLeaf::offset,   &SeenLeaf::birth,      &SeenLeaf::low_slice,
+                                              &SeenLeaf::low_code, &SeenLeaf::high_slice, &SeenLeaf::high_code};
+  bool operator==(const SeenLeaf&) const = default;
+};
+
 // --- requests ---
 
 /// All tables of the node that others reach, with all that one-sided access needs to know.
@@ -157,8 +170,9 @@ struct PlaceAnswer {
   SeenNode missed{};
   bool made = false;
   std::vector<ChangedNode> changes{};  ///< if made
-  static constexpr auto kMembers =
-      std::tuple{&PlaceAnswer::record, &PlaceAnswer::missed, &PlaceAnswer::made, &PlaceAnswer::changes};
+  std::vector<SeenLeaf> leaves{};      ///< the one that has the key, or would, if it may be READ
+  static constexpr auto kMembers = std::tuple{&PlaceAnswer::record, &PlaceAnswer::missed, &PlaceAnswer::made,
+                                              &PlaceAnswer::changes, &PlaceAnswer::leaves};
   bool operator==(const PlaceAnswer&) const = default;
 };
 
@@ -203,8 +217,10 @@ struct ScanAnswer {
   /// All leaves that overlap the part of the range that was looked at; of a secondary index also where base records were
   /// missed. One may be there twice, with different versions if it changed meanwhile.
   std::vector<SeenNode> nodes{};
-  bool more = false;  ///< the range goes on: ask again from behind the last entry's key
-  static constexpr auto kMembers = std::tuple{&ScanAnswer::entries, &ScanAnswer::nodes, &ScanAnswer::more};
+  bool more = false;               ///< the range goes on: ask again from behind the last entry's key
+  std::vector<SeenLeaf> leaves{};  ///< those of `nodes` that may be READ
+  static constexpr auto kMembers =
+      std::tuple{&ScanAnswer::entries, &ScanAnswer::nodes, &ScanAnswer::more, &ScanAnswer::leaves};
   bool operator==(const ScanAnswer&) const = default;
 };
 

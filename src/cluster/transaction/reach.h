@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "kvstore/remote/leaf_cache.h"
 #include "kvstore/remote/location_cache.h"
 #include "rdma/fiber/fabric_wait.h"
 #include "rdma/fiber/peers.h"
@@ -39,6 +40,7 @@ struct ReachCounters {
   std::atomic<std::uint64_t> epoch_waits{0};  ///< transactions that waited for E somewhere
   std::atomic<std::uint64_t> unfinished{0};   ///< records that were left locked: the node has died, or is told later
   kvstore::remote::LocationCacheCounters locations;
+  kvstore::remote::LeafCacheCounters leaves;
 };
 
 struct Reach {

@@ -1,11 +1,19 @@
 #include "src/cluster/transaction/reading.h"
 
 #include "src/cluster/record_access/checked_read.h"
+#include "src/cluster/transaction/leaf_reads.h"
 #include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
 using messages::Place;
+
+namespace {
+
+/// Whether the key would be in layer 0 of its tree, whose leaves are remembered.
+bool is_short(std::string_view key) { return key.size() <= kvstore::ordered::kSliceBytes; }
+
+}  // namespace
 
 AbortReason Reading::read(Access& access) {
   if (access.written || access.read) return AbortReason::kNone;
@@ -19,8 +27,34 @@ AbortReason Reading::look(std::span<Access* const> accesses) {
   Batch<Access*> hashed = footprint_.trips.batch<Access*>(accesses.size());
   Batch<Access*> others = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) (access->table->hashed() ? hashed : others).push_back(access);
-  const AbortReason reason = look_up(hashed);
-  return reason == AbortReason::kNone ? ask(others) : reason;
+  AbortReason reason = look_up(hashed);
+  if (reason != AbortReason::kNone || others.empty()) return reason;
+  Batch<Access*> unknown = footprint_.trips.batch<Access*>(others.size());
+  reason = look_at_leaves(others, unknown);
+  if (reason == AbortReason::kNone) reason = ask(unknown);
+  return reason == AbortReason::kNone ? fetch(others) : reason;
+}
+
+AbortReason Reading::look_at_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown) {
+  LeafReads leaves(footprint_, accesses.size());
+  for (const Access* const access : accesses) {
+    if (is_short(access->key.key)) leaves.add(*access->table, kvstore::ordered::LayerKey(access->key.key).at);
+  }
+  AbortReason reason = leaves.run();
+  for (std::size_t i = 0; i < accesses.size() && reason == AbortReason::kNone; ++i) {
+    Access& access = *accesses[i];
+    const Position at = kvstore::ordered::LayerKey(access.key.key).at;
+    const LeafRead* const leaf = is_short(access.key.key) ? leaves.covering(*access.table, at) : nullptr;
+    if (leaf == nullptr) {
+      unknown.push_back(&access);
+    } else if (const kvstore::ordered::Value value = leaf->copy().find(at).value; value != 0) {
+      cluster::take(access, value);
+    } else {
+      access.seen = Access::Seen::kNoRecord;
+      if (!access.sealed) reason = leaves.note(*access.key.table, *leaf);
+    }
+  }
+  return reason;
 }
 
 AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
@@ -88,6 +122,7 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
     AbortReason reason = why(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const messages::PlaceAnswer& answer = questions[i].answer();
+    learn(*access.table, answer.leaves);
     if (answer.record.offset == 0) {
       access.seen = Access::Seen::kNoRecord;
       if (!access.sealed) reason = footprint_.note(*access.key.table, access.key.home, answer.missed);
@@ -96,7 +131,7 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
     }
     if (reason != AbortReason::kNone) return reason;
   }
-  return fetch(accesses);
+  return AbortReason::kNone;
 }
 
 void Reading::take(Access& access, const messages::SeenRecord& seen) {
@@ -126,6 +161,8 @@ AbortReason Reading::fetch(std::span<Access* const> accesses) {
     const AbortReason reason = why(read, read.state(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     wanted[i]->has_value = true;
+    wanted[i]->record.incarnation = read.incarnation();
+    wanted[i]->record.incarnation_mask = record::kIncarnationMax;
     wanted[i]->tid = read.tid();
     wanted[i]->state = read.state();
     if (wanted[i]->found()) wanted[i]->value = read.value();

@@ -1,6 +1,6 @@
 #pragma once
-// Learns which records keys of other nodes have, and their values: hash tables are searched one-sided, and the owner is asked about
-// keys of ordered tables and indexes, which nobody else can search.
+// Learns which records keys of other nodes have, and their values: hash tables are searched one-sided. Of ordered tables and indexes the leaves
+// that are known of are READ (leaf_reads.h), and the owner is asked about other keys.
 
 #include <span>
 
@@ -23,12 +23,15 @@ class Reading {
   /// These two are the parts of look_up(), for who runs the steps with others.
   AbortReason add_look_ups(std::span<Access* const> accesses, Batch<KeyRead>& reads, Batch<AccessStep*>& steps);
   AbortReason take(std::span<Access* const> accesses, const Batch<KeyRead>& reads);
-  /// READs the values that did not come with an owner's answer.
+  /// READs the records that did not come with an owner's answer.
   AbortReason fetch(std::span<Access* const> accesses);
   /// Takes what an owner says of a key's record.
   void take(Access& access, const messages::SeenRecord& seen);
 
  private:
+  /// Looks for the keys in leaves that are known of. The rest becomes `unknown`.
+  AbortReason look_at_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown);
+  /// Asks the owners.
   AbortReason ask(std::span<Access* const> accesses);
   AbortReason take(Access& access, const KeyRead& read);
 

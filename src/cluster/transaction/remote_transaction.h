@@ -10,7 +10,8 @@
 //   write back two WRITEs a record (I5), which a transaction in a fiber does not wait for
 //
 // Without a write elsewhere nothing is locked, and E is READ in front of the headers, in the same round. Hash tables are searched
-// one-sided; ordered tables, indexes, and new keys go through the owner (src/cluster/messages).
+// one-sided, and leaves of ordered tables and indexes are READ where they are known; the rest, and new keys, go through the owner
+// (src/cluster/messages).
 //
 // What the transaction declares is held from then on, and not validated (declared_keys.h).
 //

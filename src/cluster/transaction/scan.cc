@@ -1,5 +1,5 @@
-// Scans of another node's ordered table or secondary index: the owner hands out pieces, into which this transaction's own writes are
-// merged. All leaves of a piece go into the node set, all of its records into the read set.
+// Scans of another node's ordered table or secondary index: pieces are READ where the leaves are known (leaf_scan.h), and handed out by the owner
+// elsewhere. This transaction's own writes are merged into them. All leaves of a piece go into the node set, all of its records into the read set.
 
 #include "src/cluster/transaction/scan.h"
 
@@ -7,6 +7,7 @@
 
 #include "src/base/test_hooks.h"
 #include "src/cluster/messages/range.h"
+#include "src/cluster/transaction/leaf_scan.h"
 #include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
@@ -26,11 +27,13 @@ bool inside(std::string_view key, const ScanRange& range) {
 /// One scan under way.
 class Scanning {
  public:
-  /// `sealed`: nothing ever changes there.
-  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, bool sealed, ScanFn visit,
-           ScanResult& result)
+  /// `known`: what is scanned, if it is known. `sealed`: nothing ever changes there.
+  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, const KnownTable* known, bool sealed,
+           ScanFn visit, ScanResult& result)
       : footprint_(footprint),
         reading_(reading),
+        known_(known),
+        leaves_(footprint, reading, scanned, known, sealed),
         table_(scanned.table),
         scanned_(scanned.index == nullptr ? scanned.table : *scanned.index),
         indexed_(scanned.index != nullptr),
@@ -51,22 +54,13 @@ class Scanning {
     messages::Range rest = messages::range_of(range_);
     rest.limit += std::min(own_.size(), ~std::size_t{0} - range_.limit);
     for (bool more = true; more;) {
-      messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
-      Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
-      add_held(ask.request().held);
-      footprint_.trips.ask(questions.all());
-      AbortReason reason = why(ask, footprint_.reach());
+      std::optional<Batch<Access*>> entries;
+      AbortReason reason = leaves_.read(rest, entries, more);
+      if (reason == AbortReason::kNone && !entries) reason = ask(rest, entries, more);
       if (reason != AbortReason::kNone) return reason;
-      const messages::ScanAnswer& piece = ask.answer();
-      more = piece.more && !piece.entries.empty();
-      Batch<Access*> entries = footprint_.trips.batch<Access*>(piece.entries.size());
-      reason = take(piece, entries);
-      if (reason != AbortReason::kNone) return reason;
-      // From here on the piece is of no use: the visitor may scan, too.
-      for (Access* const access : entries) {
+      for (Access* const access : *entries) {
         if (!hand_on_own_before(access->key.key) || !hand_on(*access)) return reason_;
       }
-      if (!entries.empty()) messages::go_behind(rest, entries[entries.size() - 1]->key.key);
     }
     while (next_own_ < own_.size()) {
       if (!hand_on(*own_[next_own_++])) break;
@@ -83,6 +77,22 @@ class Scanning {
       if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock);
     }
     std::sort(words.begin(), words.end());
+  }
+  /// Asks the owner for a piece, which is of no use any more when the visitor is called, as that may scan, too.
+  AbortReason ask(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more) {
+    messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
+    Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
+    add_held(ask.request().held);
+    footprint_.trips.ask(questions.all());
+    AbortReason reason = why(ask, footprint_.reach());
+    if (reason != AbortReason::kNone) return reason;
+    const messages::ScanAnswer& piece = ask.answer();
+    if (known_ != nullptr) learn(*known_, piece.leaves);
+    more = piece.more && !piece.entries.empty();
+    reason = take(piece, entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size())));
+    if (reason == AbortReason::kNone && !entries->empty())
+      messages::go_behind(rest, (*entries)[entries->size() - 1]->key.key);
+    return reason;
   }
   /// Puts a piece into the sets, and the accesses of its entries into `entries`.
   AbortReason take(const messages::ScanAnswer& piece, Batch<Access*>& entries) {
@@ -142,6 +152,8 @@ class Scanning {
 
   Footprint& footprint_;
   Reading& reading_;
+  const KnownTable* const known_;  ///< what is scanned
+  LeafScan leaves_;
   const txn::TableCore& table_;
   const txn::TableCore& scanned_;
   const bool indexed_;
@@ -166,7 +178,8 @@ AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& s
                                  ? footprint.participants.touch(scanned.home)
                                  : footprint.enter(scanned.home, scanned.table, known, sealed);
   if (reason != AbortReason::kNone) return reason;
-  return Scanning(footprint, reading, scanned, sealed, visit, result).run();
+  if (scanned.index != nullptr) known = footprint.reach().directory.find(scanned.home, scanned.index->id());
+  return Scanning(footprint, reading, scanned, known, sealed, visit, result).run();
 }
 
 }  // namespace granary::cluster

@@ -27,12 +27,19 @@ void for_each_sample(auto&& each) {
                                   .fingerprint = 99},
                                  {.id = 2, .kind = TableKind::kSecondaryIndex, .base = 1, .name = "by name"}}});
   const SeenRecord record{.offset = 64, .incarnation = 3, .tid = 0x1234567, .has_value = true, .value = "value"};
+  const SeenLeaf leaf{.offset = 320,
+                      .birth = 7,
+                      .low_slice = 1ull << 56,
+                      .low_code = 8,
+                      .high_slice = ~std::uint64_t{0},
+                      .high_code = 15};
   each(Place{.table = 1, .key = "key", .make = true, .with_value = true},
        PlaceAnswer{.record = record,
                    .missed = {.kind = NodeKind::kBucket, .offset = 128, .version = 6},
                    .made = true,
                    .changes = {{.kind = NodeKind::kLeaf, .offset = 320, .before = 16, .after = 32, .split_from = 0},
-                               {.kind = NodeKind::kLeaf, .offset = 640, .before = 0, .after = 48, .split_from = 320}}});
+                               {.kind = NodeKind::kLeaf, .offset = 640, .before = 0, .after = 48, .split_from = 320}},
+                   .leaves = {leaf}});
   const Range range{.from = "a",
                     .from_inclusive = false,
                     .to = "m",
@@ -43,7 +50,8 @@ void for_each_sample(auto&& each) {
   each(Scan{.table = 2, .range = range, .held = {0x7fff000000000001, 0xffff000000000001}},
        ScanAnswer{.entries = {{.key = "b", .record = record, .base = {}}, {.key = "", .record = {}, .base = record}},
                   .nodes = {{.kind = NodeKind::kLeaf, .offset = 960, .version = 80}},
-                  .more = true});
+                  .more = true,
+                  .leaves = {leaf, leaf}});
   each(SnapshotGet{.table = 1, .key = "key", .epoch = 50}, SnapshotGetAnswer{.found = true, .value = "then"});
   each(SnapshotScan{.table = 2, .range = range, .epoch = 50},
        SnapshotScanAnswer{.entries = {{.key = "b", .primary_key = "1", .value = "then"}}, .more = true});

@@ -40,6 +40,8 @@ std::size_t leading_reads(std::span<const bench::history::MicroOp> ops) {
 
 std::string_view AppendWorld::places() const { return options_.moves == 0 ? kPlaces.substr(0, 1) : kPlaces; }
 
+std::string AppendWorld::key_of(Key list, char place) const { return bytes_of(list, place, options_.long_keys); }
+
 bool AppendWorld::execute(Open& open, Plan& plan) {
   const std::span<MicroOp> ops(plan.ops);
   std::size_t done = plan.scanned;
@@ -67,7 +69,7 @@ bool AppendWorld::declare(const Open& open, std::span<const MicroOp> ops) {
     for (const char place : places()) {
       if (random_.chance(0.05)) continue;
       declared.push_back(
-          {tables_[open.client.node], keys.emplace_back(bytes_of(op.key, place)), op.kind == MicroOp::Kind::kAppend});
+          {tables_[open.client.node], keys.emplace_back(key_of(op.key, place)), op.kind == MicroOp::Kind::kAppend});
     }
   }
   return open.t.declare(declared) == granary::Outcome::kOk;
@@ -76,7 +78,7 @@ bool AppendWorld::declare(const Open& open, std::span<const MicroOp> ops) {
 /// `saw` as ListReader has it.
 template <typename Reader, typename Saw>
 bool AppendWorld::read_with(Reader& reader, const Client& client, std::span<const MicroOp> ops, How how, Saw&& saw) {
-  ListReader<Reader> lists(reader, tables_[client.node], places());
+  ListReader<Reader> lists(reader, tables_[client.node], places(), options_.long_keys);
   if (how == How::kScan) return lists.scan(ops, saw);
   if (how == How::kTogether) return lists.together(ops, saw);
   if (how == How::kToWrite) return lists.together(ops, saw, /*will_write=*/true);
@@ -102,7 +104,7 @@ void AppendWorld::found_at(Open& open, Key key, char place, std::string_view val
   open.twice = open.twice || found.place != 0;
   found = {place, list_of(value)};
   const bool own = std::find(open.appended.begin(), open.appended.end(), key) != open.appended.end();
-  if (!own) expect_logged(bytes_of(key, place), value);
+  if (!own) expect_logged(key_of(key, place), value);
 }
 
 bool AppendWorld::append(Open& open, const MicroOp& op) {
@@ -115,10 +117,10 @@ bool AppendWorld::append(Open& open, const MicroOp& op) {
   const Table& table = tables_[open.client.node];
   char place = list.place == 0 ? kPlaces[0] : list.place;
   if (list.place != 0 && options_.moves != 0 && random_.chance(options_.moves)) {
-    if (open.t.remove(table, bytes_of(op.key, place)) != granary::Outcome::kOk) return false;
+    if (open.t.remove(table, key_of(op.key, place)) != granary::Outcome::kOk) return false;
     place = other(place);
   }
-  return open.t.put(table, bytes_of(op.key, place), bytes_of_list(list.elements)) == granary::Outcome::kOk;
+  return open.t.put(table, key_of(op.key, place), bytes_of_list(list.elements)) == granary::Outcome::kOk;
 }
 
 /// A snapshot is of an epoch's beginning on all nodes alike, which wrong_epochs() looks at. One that meets a held record gives up.
@@ -185,7 +187,7 @@ void AppendWorld::expect_named(std::string_view key, const std::set<record::Stat
 void AppendWorld::expect_all_named() {
   const std::set<record::StateWord> named = named_words();
   for (unsigned slot = 0; slot < appends_.size(); ++slot) {
-    for (const char place : places()) expect_named(bytes_of(current(slot), place), named);
+    for (const char place : places()) expect_named(key_of(current(slot), place), named);
   }
 }
 

@@ -78,13 +78,21 @@ std::uint64_t AppendWorld::clock_jumps() {
   return sum;
 }
 
-std::uint64_t AppendWorld::leases() {
+/// `of` tells one of the counters of a worker.
+std::uint64_t AppendWorld::sum(FunctionRef<std::uint64_t(const ReachCounters&)> of) {
   std::uint64_t sum = 0;
   for (unsigned node = 0; node < options_.nodes; ++node) {
     for (unsigned worker = 0; worker < options_.workers; ++worker)
-      sum += cluster_.node(node).remote(worker).counters().leases;
+      sum += of(cluster_.node(node).remote(worker).counters());
   }
   return sum;
+}
+
+std::uint64_t AppendWorld::leases() {
+  return sum([](const ReachCounters& counters) { return counters.leases.load(); });
+}
+std::uint64_t AppendWorld::stale_leaves() {
+  return sum([](const ReachCounters& counters) { return counters.leaves.stale.load(); });
 }
 
 void AppendWorld::begin_trouble() {

@@ -39,6 +39,8 @@ struct AppendOptions {
   bool clocks_are_set = false;
   /// Share of appends that take the list to another key: one record ends, and another is born, maybe in the place of a third.
   double moves = 0;
+  /// Keys have more than 8 bytes: then leaves of ordered tables are not READ by other nodes.
+  bool long_keys = true;
   bool regions = false;  ///< what a node does to its own lists is committed in simulated HTM regions, mostly
   /// Nodes have logs, and clients are told of a transaction when it is released, as every log has it.
   bool logged = false;
@@ -55,6 +57,7 @@ class AppendWorld {
   std::uint64_t committed() const { return committed_; }
   std::uint64_t released() const { return released_; }
   std::uint64_t leases();
+  std::uint64_t stale_leaves();
   std::uint64_t clock_jumps();
   std::uint64_t epochs() { return cluster_.node(0).control().by_leader.epoch.load(); }
 
@@ -102,6 +105,7 @@ class AppendWorld {
     std::vector<bench::history::Element> elements{};
   };
   std::string_view places() const;
+  std::string key_of(Key list, char place) const;
   enum class How : std::uint8_t { kOneByOne, kTogether, kToWrite, kScan };
   bool execute(Open& open, Plan& plan);
   bool declare(const Open& open, std::span<const MicroOp> ops);
@@ -119,6 +123,7 @@ class AppendWorld {
   void expect_all_named();
 
   void lead();
+  std::uint64_t sum(FunctionRef<std::uint64_t(const ReachCounters&)> of);
   // What befalls the nodes.
   void step(unsigned node);
   void begin_clocks();

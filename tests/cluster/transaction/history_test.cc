@@ -21,6 +21,7 @@ struct Sums {
   std::uint64_t commits = 0;
   std::uint64_t epochs = 0;
   std::uint64_t leases = 0;
+  std::uint64_t stale_leaves = 0;
   std::uint64_t jumps = 0;  ///< of clocks
 };
 
@@ -38,6 +39,7 @@ void judge_one(const AppendOptions& options, Sums& sums) {
   }
   sums.epochs += world.epochs();
   sums.leases += world.leases();
+  sums.stale_leaves += world.stale_leaves();
   if (options.clocks_are_set) sums.jumps += world.clock_jumps();
 }
 
@@ -62,7 +64,24 @@ Sums judge(std::uint64_t seeds, const AppendOptions& options) {
 
 TEST(HistoryAcrossNodes, HashTables) { judge(40, {.index = IndexKind::kHash}); }
 
-TEST(HistoryAcrossNodes, OrderedTablesWithScans) { judge(40, {.index = IndexKind::kOrdered}); }
+/// Leaves are READ where keys are short, and owners are asked for long ones.
+TEST(HistoryAcrossNodes, OrderedTablesWithScans) {
+  for (const bool long_keys : {false, true}) judge(30, {.index = IndexKind::kOrdered, .long_keys = long_keys});
+}
+
+/// Of short lists there are so many that their leaves split while other nodes know them, and while they are READ (I32).
+TEST(HistoryAcrossNodes, LeavesThatSplit) {
+  for (const double moves : {0.0, 0.5}) {
+    const Sums sums = judge(15, {.network = {.tear = 40'000},
+                                 .index = IndexKind::kOrdered,
+                                 .transactions = 60,
+                                 .lists = 3,
+                                 .length = 2,
+                                 .moves = moves,
+                                 .long_keys = false});
+    EXPECT_TRUE(sums.stale_leaves > 0 || !tests::all_seeds());
+  }
+}
 
 TEST(HistoryAcrossNodes, FewListsAndLongTears) {
   judge(40, {.network = {.most_delay = 5'000, .tear = 40'000}, .index = IndexKind::kHash, .lists = 1, .length = 30});
@@ -70,7 +89,7 @@ TEST(HistoryAcrossNodes, FewListsAndLongTears) {
 
 TEST(HistoryAcrossNodes, LostConnectionsAndOtherLeaders) {
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
-    judge(25, {.network = {.loss = 0.0005}, .index = index, .trouble = true});
+    judge(25, {.network = {.loss = 0.0005}, .index = index, .trouble = true, .long_keys = false});
 }
 
 /// lease_2pl, by clocks that differ as far as they may; and beside optimistic transactions.
@@ -96,7 +115,7 @@ TEST(HistoryAcrossNodes, ClocksThatAreSet) {
 /// Several transactions of a worker are open at once, which share its TIDs, its log and its lock-ahead record.
 TEST(HistoryAcrossNodes, FibersOfOneWorker) {
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
-    judge(25, {.index = index, .workers = 1, .fibers = 4, .lists = 3});
+    judge(25, {.index = index, .workers = 1, .fibers = 4, .lists = 3, .long_keys = false});
 }
 TEST(HistoryAcrossNodes, FibersOfOneWorkerWithALog) {
   judge(15, {.index = IndexKind::kHash, .workers = 1, .fibers = 3, .lists = 3, .logged = true});
@@ -105,7 +124,7 @@ TEST(HistoryAcrossNodes, FibersOfOneWorkerWithALog) {
 /// Records die and are born, in each other's places.
 TEST(HistoryAcrossNodes, ListsThatMove) {
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
-    judge(25, {.index = index, .transactions = 40, .length = 40, .moves = 0.5});
+    judge(25, {.index = index, .transactions = 40, .length = 40, .moves = 0.5, .long_keys = false});
 }
 
 /// I8; and it is strictly serializable as it is released, by one leader or by one after the other.
@@ -133,6 +152,7 @@ AppendOptions some_mix(std::uint64_t seed) {
   options.lease_us = random.between(100, 600);
   options.skew_us = random.between(0, options.lease_us / 3);
   options.moves = random.chance(0.5) ? 0 : random.unit();
+  options.long_keys = random.chance(0.4);
   options.regions = random.chance(0.3);
   options.logged = random.chance(0.1);
   options.clocks_are_set = options.declared != 0 && random.chance(0.3);

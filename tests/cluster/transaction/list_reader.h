@@ -20,11 +20,13 @@ namespace granary::cluster::test {
 inline constexpr std::uint64_t kNodeStride = 1'000'000;
 constexpr std::size_t kMostElements = 64;
 
-/// The key of the list at one of its places.
-inline std::string bytes_of(bench::history::Key list, char place) {
+/// The key of the list at one of its places. A short one has less than 8 bytes, a long one more.
+inline std::string bytes_of(bench::history::Key list, char place, bool is_long) {
   const auto number = static_cast<std::uint64_t>(list);
-  const EncodedKey<std::uint64_t> encoded = encode_key<std::uint64_t>(number % kNodeStride);
-  return static_cast<char>('0' + number / kNodeStride) + std::string(std::string_view(encoded)) + place;
+  const EncodedKey<std::uint32_t> encoded = encode_key<std::uint32_t>(number % kNodeStride);
+  const std::string_view filling = is_long ? "long" : "";
+  return (static_cast<char>('0' + number / kNodeStride) + std::string(std::string_view(encoded))).append(filling) +
+         place;
 }
 
 /// `saw(i, place, value)` is told of each record of the i-th list. False: not all could be read.
@@ -33,16 +35,17 @@ class ListReader {
  public:
   using Ops = std::span<const bench::history::MicroOp>;
 
-  ListReader(Reader& reader, const Table& table, std::string_view places)
+  ListReader(Reader& reader, const Table& table, std::string_view places, bool long_keys)
       : reader_(reader),
         table_(table),
-        places_(places) {}
+        places_(places),
+        long_keys_(long_keys) {}
 
   template <typename Saw>
   bool one(bench::history::Key list, Saw&& saw) {
     for (const char place : places_) {
       std::string value;
-      const Outcome got = reader_.get(table_, bytes_of(list, place), value);
+      const Outcome got = reader_.get(table_, key_of(list, place), value);
       if (got == Outcome::kOk) saw(0, place, value);
       if (got != Outcome::kOk && got != Outcome::kNotFound) return false;
     }
@@ -58,7 +61,7 @@ class ListReader {
     for (const auto& op : ops) {
       for (const char place : places_)
         gets.push_back({.table = table_,
-                        .key = keys.emplace_back(bytes_of(op.key, place)),
+                        .key = keys.emplace_back(key_of(op.key, place)),
                         .buffer = buffers.emplace_back(),
                         .result = {},
                         .will_write = will_write && op.kind == bench::history::MicroOp::Kind::kAppend});
@@ -75,11 +78,11 @@ class ListReader {
   /// `ops` are in the order of their keys.
   template <typename Saw>
   bool scan(Ops ops, Saw&& saw) {
-    const std::string from = bytes_of(ops.front().key, places_.front()), to = bytes_of(ops.back().key, places_.back());
+    const std::string from = key_of(ops.front().key, places_.front()), to = key_of(ops.back().key, places_.back());
     const ScanResult scanned = reader_.scan(table_, {.from = from, .to = to, .to_inclusive = true},
                                             [&](std::string_view key, std::string_view value) {
                                               for (std::size_t i = 0; i < ops.size(); ++i) {
-                                                if (bytes_of(ops[i].key, key.back()) == key) saw(i, key.back(), value);
+                                                if (key_of(ops[i].key, key.back()) == key) saw(i, key.back(), value);
                                               }
                                               return true;
                                             });
@@ -89,9 +92,12 @@ class ListReader {
  private:
   using Outcome = granary::Outcome;
 
+  std::string key_of(bench::history::Key list, char place) const { return bytes_of(list, place, long_keys_); }
+
   Reader& reader_;
   const Table& table_;
   const std::string_view places_;
+  const bool long_keys_;
 };
 
 }  // namespace granary::cluster::test

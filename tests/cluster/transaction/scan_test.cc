@@ -250,7 +250,7 @@ TEST_F(ScansAcrossNodes, AUniqueIndexThereRefusesASecondRecord) {
   EXPECT_EQ(t.commit().reason, AbortReason::kUniqueViolation);
 }
 
-/// The words of its locks go with each piece of a scan. Nor does a value of a snapshot go into any message.
+/// The words of its locks go with each piece of a scan that the owner is asked for. Nor does a value of a snapshot go into any message.
 TEST(ScansWithSmallMessages, SayThatWhatIsAskedDoesNotFit) {
   constexpr std::uint64_t kMessageBytes = 40'000, kLockBytes = 8;
   SimCluster cluster(
@@ -260,7 +260,8 @@ TEST(ScansWithSmallMessages, SayThatWhatIsAskedDoesNotFit) {
   cluster.start();
   cluster.pass_epochs(2);
   std::vector<std::string> keys;
-  for (std::uint64_t i = 0; i < kMessageBytes / kLockBytes; ++i) keys.push_back("1" + std::to_string(i));
+  for (std::uint64_t i = 0; i < kMessageBytes / kLockBytes; ++i)
+    keys.push_back("1 too long for a leaf " + std::to_string(i));
   const auto begin = [&](std::size_t node) { return cluster.node(node).worker().begin(); };
   Transaction load = begin(1);
   for (const std::string& key : keys) ASSERT_EQ(load.put(tables[1], key, "v"), Outcome::kOk);

@@ -1,0 +1,92 @@
+#pragma once
+// Which leaf of another node's ordered table has which keys, as far as this node has heard: then a key is looked up by a READ of its leaf, and the
+// owner need not be asked. All workers of the node share the cache.
+//
+// The owner never invalidates anything, and need not: leaves know their range, so whoever READs one sees whether it still is the one that
+// was meant, and has the key (kvstore/ordered/leaf_copy.h). What is found out is told here, by learn() and forget(). Inserts and removals change
+// nothing that is remembered.
+//
+// Only leaves of layer 0 are remembered, which have the keys of up to 8 bytes. Ranges may overlap, as each was heard of at a time of its own; then one
+// of them is out of date, and is found out when it is used.
+//
+// The memory is of the budget that location caches share. A cache grows while as much is left for the others as it has. Then each new leaf takes the
+// place of another one, in the order of their keys. Where keys come and go, as in a queue, leaves die that nobody looks for any more, so a cache gets as
+// large as that; the memory is taken in pieces for many leaves, as a transaction seldom has to allocate (tests/node/allocations_test.cc).
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <shared_mutex>
+
+#include "kvstore/ordered/tree.h"
+#include "kvstore/remote/location_cache.h"
+
+namespace granary::kvstore::remote {
+
+using ordered::LeafRange;
+using ordered::Position;
+
+struct KnownLeaf {
+  LeafRange range;
+  std::uint64_t offset = 0;  ///< in the owner's region
+};
+
+/// Of one worker, which alone writes them (relaxed); statistics sum them up.
+struct LeafCacheCounters {
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> misses{0};
+  std::atomic<std::uint64_t> stale{
+      0};  ///< hits that turned out wrong: another leaf is there, or the key is in another one
+  std::atomic<std::uint64_t> reads{0};  ///< leaves that were READ
+};
+
+class LeafCache {
+ public:
+  /// What a leaf takes of the budget. The first few take nothing.
+  static constexpr std::uint64_t kEntryBytes = 112;
+  static constexpr std::size_t kFreeEntries = 32;
+
+  /// The budget outlives the cache.
+  explicit LeafCache(LocationBudget& budget) : budget_(budget) {}
+  ~LeafCache();
+  LeafCache(const LeafCache&) = delete;
+  LeafCache& operator=(const LeafCache&) = delete;
+
+  // Any thread may call these, but in no HTM region, as they lock.
+
+  std::optional<KnownLeaf> find(Position at, LeafCacheCounters& worker) const;
+  void learn(const KnownLeaf& leaf);
+  /// Forgets a leaf that is not there any more. One that others have learnt since stays.
+  void forget(const KnownLeaf& leaf, LeafCacheCounters& worker);
+
+  std::size_t size() const;
+
+  /// The table has keys of more than 8 bytes where it is scanned, so its leaves are not enough for scans.
+  void note_long_keys() { long_keys_.store(true, std::memory_order_relaxed); }
+  bool has_long_keys() const { return long_keys_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Place {
+    Position high;
+    std::uint64_t offset;
+    std::uint32_t birth;
+  };
+  using Leaves = std::pmr::map<Position, Place>;
+
+  void make_room();
+  /// What is taken of the budget.
+  std::uint64_t taken() const {
+    return leaves_.size() > kFreeEntries ? (leaves_.size() - kFreeEntries) * kEntryBytes : 0;
+  }
+
+  LocationBudget& budget_;
+  mutable std::shared_mutex mutex_;
+  std::pmr::unsynchronized_pool_resource memory_;
+  Leaves leaves_{&memory_};             // by their lower end
+  Position hand_;                       // the leaf behind it makes room next
+  std::atomic<bool> long_keys_{false};  // a hint
+};
+
+}  // namespace granary::kvstore::remote

@@ -1,0 +1,39 @@
+#include "kvstore/remote/leaf_read.h"
+
+#include "src/base/shared_words.h"
+
+namespace granary::kvstore::remote {
+
+using ordered::LeafCopy;
+using rdma::Operation;
+using rdma::fiber::Failure;
+using rdma::fiber::Next;
+
+/// READs of a connection take effect in order (rdma/fabric.h), but the lines of one READ do not. A leaf begins with its version.
+void LeafRead::append(std::vector<Operation>& chain) {
+  chain.push_back(Operation::read(before(), at_, base::kWord));
+  chain.push_back(Operation::read(bytes(), at_, LeafCopy::kBytes));
+  chain.push_back(Operation::read(after(), at_, base::kWord));
+}
+
+Next LeafRead::settle() {
+  ++reads_;
+  switch (copy().state(leaf_.range.birth)) {
+    case LeafCopy::State::kWhole: outcome_ = Outcome::kRead; return Next::kEnded;
+    case LeafCopy::State::kGone: outcome_ = Outcome::kGone; return Next::kEnded;
+    case LeafCopy::State::kChanging: break;
+  }
+  if (reads_ < kTries) return Next::kAfterPause;
+  outcome_ = Outcome::kBusy;
+  return Next::kEnded;
+}
+
+void LeafRead::fail(Failure failure) {
+  switch (failure) {
+    case Failure::kBroken: outcome_ = Outcome::kBroken; break;
+    case Failure::kStale: outcome_ = Outcome::kStale; break;
+    case Failure::kRefused: outcome_ = Outcome::kRefused; break;
+  }
+}
+
+}  // namespace granary::kvstore::remote

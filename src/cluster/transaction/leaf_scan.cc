@@ -1,0 +1,195 @@
+#include "src/cluster/transaction/leaf_scan.h"
+
+#include <algorithm>
+
+#include "src/cluster/messages/range.h"
+
+namespace granary::cluster {
+
+using kvstore::ordered::kBeyondPosition;
+using kvstore::ordered::KeyCode;
+using kvstore::ordered::kFirstPosition;
+using kvstore::ordered::kLastPosition;
+using kvstore::ordered::kSliceBytes;
+using kvstore::ordered::kSuffixed;
+using kvstore::ordered::LayerKey;
+using kvstore::ordered::LeafRange;
+using messages::Range;
+
+namespace {
+
+/// A piece has so many leaves at most, and ends with the entry whose record makes it so long.
+constexpr std::size_t kMostLeaves = 8;
+constexpr std::size_t kPieceBytes = std::size_t{32} << 10;
+/// As many entries as a leaf is taken to have when the range's limit tells how many are wanted.
+constexpr std::size_t kEntriesExpected = 8;
+
+/// The place before one that is not the first.
+Position before(Position at) {
+  if (at.code > 0) return {at.slice, static_cast<KeyCode>(at.code - 1)};
+  return {at.slice - 1, kSuffixed};
+}
+
+/// The first and the last place that may have keys of the range. A place whose keys go on has keys on both sides of a bound that goes on there.
+Position first_of(const Range& range) {
+  const Position at = LayerKey(range.from).at;
+  if (range.from_inclusive || at.code == kSuffixed) return at;
+  return {at.slice, static_cast<KeyCode>(at.code + 1)};
+}
+Position last_of(const Range& range) {
+  if (range.to_infinity) return kLastPosition;
+  const Position at = LayerKey(range.to).at;
+  return range.to_inclusive || at.code == kSuffixed ? at : before(at);
+}
+bool is_empty(const Range& range) {
+  const bool ends_first = !range.to_infinity && !range.to_inclusive && range.to.empty();
+  return ends_first || last_of(range) < first_of(range);
+}
+bool inside(Position at, const Range& range) { return first_of(range) <= at && at <= last_of(range); }
+
+/// Whether the leaf reaches to the range's end, or its layer ends.
+bool reaches_end(const LeafRange& leaf, const Range& range) {
+  if (range.descending) return leaf.low <= first_of(range);
+  return leaf.high == kBeyondPosition || last_of(range) < leaf.high;
+}
+/// Where the range goes on behind a leaf that does not reach its end.
+Position behind(const LeafRange& leaf, const Range& range) { return range.descending ? before(leaf.low) : leaf.high; }
+
+}  // namespace
+
+/// The entries of leaves, in the range's order, that a piece has.
+struct LeafScan::Piece {
+  struct Entry {
+    Position position;
+    kvstore::ordered::Value value;
+  };
+  Batch<Entry> entries;
+  bool more = true;      ///< the range goes on
+  Position next = {};    ///< if it does, and not behind the last entry: there
+  bool is_full = false;  ///< it ends with an entry
+  bool any = false;      ///< leaf
+};
+
+/// The leaves that the range begins with.
+void LeafScan::add_leaves(const Range& rest, LeafReads& leaves) const {
+  const std::size_t most = std::min<std::uint64_t>(kMostLeaves, 1 + rest.limit / kEntriesExpected);
+  Position at = rest.descending ? last_of(rest) : first_of(rest);
+  for (std::size_t i = 0; i < most; ++i) {
+    const LeafRead* const leaf = leaves.add(*known_, at);
+    if (leaf == nullptr || reaches_end(leaf->leaf().range, rest)) return;
+    at = behind(leaf->leaf().range, rest);
+  }
+}
+
+/// Takes one leaf after the other, each where the one before ended when it was READ, until one is missing.
+AbortReason LeafScan::take_leaves(const Range& rest, LeafReads& leaves, Piece& piece) {
+  piece.next = rest.descending ? last_of(rest) : first_of(rest);
+  while (piece.more && !piece.is_full) {
+    const LeafRead* const leaf = leaves.covering(*known_, piece.next);
+    if (leaf == nullptr || !take_entries(rest, leaf->copy(), piece)) break;
+    const txn::TableCore& table = scanned_.index == nullptr ? scanned_.table : *scanned_.index;
+    const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(table, *leaf);
+    if (reason != AbortReason::kNone) return reason;
+    piece.any = true;
+    if (piece.is_full) break;
+    piece.more = !reaches_end(leaf->copy().range(), rest);
+    if (piece.more) piece.next = behind(leaf->copy().range(), rest);
+  }
+  return AbortReason::kNone;
+}
+
+/// False if keys of more than 8 bytes are in the range.
+bool LeafScan::take_entries(const Range& rest, const LeafCopy& leaf, Piece& piece) const {
+  const unsigned count = leaf.count();
+  for (unsigned rank = 0; rank < count; ++rank) {
+    const LeafCopy::At entry = leaf.entry(rank);
+    if (entry.found.deeper && inside(entry.position, rest)) return known_->leaves->note_long_keys(), false;
+  }
+  const std::size_t record_bytes = record::shared_record_bytes(kSliceBytes, known_->remote.max_value_bytes);
+  for (unsigned i = 0; i < count; ++i) {
+    const LeafCopy::At entry = leaf.entry(rest.descending ? count - 1 - i : i);
+    // The leaf after one that has taken over its neighbour's range may have been READ before that, so it may repeat entries.
+    const bool is_behind = rest.descending ? entry.position <= piece.next : piece.next <= entry.position;
+    if (!is_behind || !inside(entry.position, rest)) continue;
+    piece.entries.push_back({entry.position, entry.found.value});
+    piece.is_full = piece.entries.size() >= rest.limit || piece.entries.size() * record_bytes >= kPieceBytes;
+    if (piece.is_full) return true;
+  }
+  return true;
+}
+
+AbortReason LeafScan::take_records(const Piece& piece, Batch<Access*>& entries) {
+  const txn::TableCore& table = scanned_.index == nullptr ? scanned_.table : *scanned_.index;
+  Batch<Access*> to_read = footprint_.trips.batch<Access*>(piece.entries.size());
+  for (const Piece::Entry& entry : piece.entries) {
+    char key[kSliceBytes];
+    kvstore::ordered::store_slice(key, entry.position.slice);
+    Access* access = nullptr;
+    const AbortReason reason = footprint_.open({&table, scanned_.home, {key, entry.position.code}}, access);
+    if (reason != AbortReason::kNone) return reason;
+    entries.push_back(access);
+    if (access->read) continue;
+    access->read = true;
+    if (access->seen == Access::Seen::kNothing || access->seen == Access::Seen::kNoRecord) take(*access, entry.value);
+    to_read.push_back(access);
+  }
+  return reading_.fetch(to_read);
+}
+
+/// READs the records that the entries of an index lead to.
+AbortReason LeafScan::take_bases(const Batch<Access*>& entries) {
+  Batch<Access*> unseen = footprint_.trips.batch<Access*>(entries.size());
+  for (const Access* const entry : entries) {
+    if (!entry->found()) continue;
+    Access* base = nullptr;
+    const AbortReason reason = footprint_.open({&scanned_.table, scanned_.home, entry->value}, base);
+    if (reason != AbortReason::kNone) return reason;
+    if (base->written || base->read) continue;
+    base->read = true;
+    if (base->seen == Access::Seen::kNothing) unseen.push_back(base);
+  }
+  return reading_.look(unseen);
+}
+
+/// Leaves in the range what is behind the piece.
+void LeafScan::cut(const Piece& piece, Range& rest) const {
+  const Position at = piece.is_full ? piece.entries[piece.entries.size() - 1].position : piece.next;
+  char* const bytes = footprint_.trips.arena().allocate(kSliceBytes);
+  kvstore::ordered::store_slice(bytes, at.slice);
+  const auto key_of = [bytes](std::size_t size) { return std::string_view(bytes, std::min(size, kSliceBytes)); };
+  if (piece.is_full) {
+    messages::go_behind(rest, key_of(at.code));
+  } else if (rest.descending) {
+    // The place behind `at` is the lower end of a leaf that was taken: the place of a key that once was there.
+    rest.to = key_of(at.code + 1u);
+    rest.to_infinity = false;
+    rest.to_inclusive = at.code >= kSliceBytes;
+  } else {
+    rest.from = key_of(at.code);
+    rest.from_inclusive = at.code <= kSliceBytes;
+  }
+}
+
+AbortReason LeafScan::read(Range& rest, std::optional<Batch<Access*>>& entries, bool& more) {
+  if (known_ == nullptr || known_->leaves == nullptr || known_->leaves->has_long_keys()) return AbortReason::kNone;
+  if (is_empty(rest)) {
+    more = false;
+    entries.emplace(footprint_.trips.batch<Access*>(0));
+    return AbortReason::kNone;
+  }
+  LeafReads leaves(footprint_, kMostLeaves);
+  add_leaves(rest, leaves);
+  AbortReason reason = leaves.run();
+  if (reason != AbortReason::kNone) return reason;
+  Piece piece{.entries = footprint_.trips.batch<Piece::Entry>(kMostLeaves * LeafCopy::kMostEntries)};
+  reason = take_leaves(rest, leaves, piece);
+  if (reason != AbortReason::kNone || !piece.any) return reason;
+  entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size()));
+  reason = take_records(piece, *entries);
+  if (reason == AbortReason::kNone && scanned_.index != nullptr) reason = take_bases(*entries);
+  more = piece.more;
+  if (more) cut(piece, rest);
+  return reason;
+}
+
+}  // namespace granary::cluster
