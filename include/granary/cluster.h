@@ -92,7 +92,7 @@ class GRANARY_EXPORT ClusterWorker {
   /// A body has 256 KiB of stack, throws nothing, and does not call this function. kInvalidArgument unless 1 ≤ count ≤ kMostTogether;
   /// kFailedPrecondition from within a body.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
-  /// Lets the other bodies of run_together() go on. A body that waits for something besides, such as the release of a result, calls it again
+  /// Lets the other bodies of run_together() go on, and then other threads. A body that waits for something besides, such as the release of a result, calls it again
   /// and again: if it kept the thread, what the others have open would stay open, and hold back the epoch. Does nothing outside of bodies.
   void let_others_run();
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 namespace granary::db {
 
@@ -48,6 +49,13 @@ Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::ui
   remote_->await_arrival();
   worker_.core()->tidy_remote();
   return {};
+}
+
+/// Where all bodies wait so, the processor is somebody else's, perhaps of whom they wait for.
+void ClusterThread::let_others_run() {
+  if (scheduler_.current() == nullptr) return;
+  scheduler_.yield();
+  std::this_thread::yield();
 }
 
 Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::function<bool()> may_act) {

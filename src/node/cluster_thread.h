@@ -57,9 +57,7 @@ class ClusterThread {
   bool has_left_locks() const { return remote_->has_left_locks(); }
   /// ClusterWorker::run_together(), of a count that is allowed.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
-  void let_others_run() {
-    if (scheduler_.current() != nullptr) scheduler_.yield();
-  }
+  void let_others_run();
   /// Settles what a dead node owes at the nodes that live, between this worker's transactions (cluster::settle_all).
   Result<cluster::SettleCounts> settle(std::span<const log::Debt> debts, std::function<bool()> may_act);
   /// Called when it ends, while its counters can be read.

@@ -235,6 +235,7 @@ Batch<Access*> CommitElsewhere::overwritten() {
 /// The owner is told of what was removed when it has been written, so that is waited for.
 bool CommitElsewhere::may_send() const {
   const Reach& reach = footprint_.reach();
+  if (injected("log-after-write-back")) return false;  // the log would be late, but not too late
   return reach.scheduler.current() != nullptr && reach.under_way < Reach::kMostUnderWay &&
          std::none_of(writes_.begin(), writes_.end(), [](const cc::RemoteWrite& write) { return write.remove; });
 }
