@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,16 +35,20 @@ class GranaryReader {
   Outcome multi_get(std::span<Lookups>... lookups) {
     if ((std::size_t{0} + ... + lookups.size()) > kBatch) return get_in_batches(lookups...);
     std::array<KeyBytes, kBatch> keys;
-    std::array<MultiGet, kBatch> gets;
+    // Only those that are wanted are made: to make all of them empty first takes two percent of a new-order.
+    static_assert(std::is_trivially_destructible_v<MultiGet>);
+    alignas(MultiGet) std::array<std::byte, kBatch * sizeof(MultiGet)> room;
+    auto* const gets = reinterpret_cast<MultiGet*>(room.data());
     std::size_t count = 0;
     const auto prepare = [&](auto& lookup) {
-      gets[count] = {lookup.table, encode(lookup.key, keys[count]), buffer_of(*lookup.row), {}, lookup.write};
+      new (gets + count)
+          MultiGet{lookup.table, encode(lookup.key, keys[count]), buffer_of(*lookup.row), {}, lookup.write};
       ++count;
     };
     (std::for_each(lookups.begin(), lookups.end(), prepare), ...);
-    Outcome outcome = handle_.multi_get(std::span(gets.data(), count));
+    Outcome outcome = handle_.multi_get(std::span(gets, count));
     if (outcome != Outcome::kOk) return outcome;
-    const MultiGet* get = gets.data();
+    const MultiGet* get = gets;
     const auto take = [&](auto& lookup) {
       const Outcome got = (get++)->result.outcome;
       lookup.found = got == Outcome::kOk;
