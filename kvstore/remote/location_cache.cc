@@ -38,6 +38,9 @@ std::uint64_t check_of(std::uint64_t key, std::uint64_t word) {
 /// Of so many entries one has to make room before a cache grows.
 constexpr std::uint64_t kEntriesOfReplacement = 4;
 
+/// So many keys for each set, spread at random, leave room in nearly all sets: of those with 8 entries, one in 27 gets more.
+constexpr std::uint64_t kKeysOfFullSet = 5;
+
 /// Zeroed address space, which takes memory page by page as it is written to. Huge pages would take it by 2 MiB.
 void* map_lazily(std::uint64_t bytes) {
   void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -71,11 +74,22 @@ LocationCache::~LocationCache() {
   ::munmap(sets_, most_sets_ * sizeof(Set));
 }
 
-/// The budget gives as much again as there is. One worker of several that come here at once doubles it, the others have theirs back.
-void LocationCache::grow(std::uint64_t from) {
+/// The budget gives as much again as there is. One worker of several that come here at once doubles it, the others have theirs back. Returns
+/// false if it cannot grow.
+bool LocationCache::grow(std::uint64_t from) {
   const std::uint64_t more = from * sizeof(Set);
-  if (2 * from > most_sets_ || !budget_->take(more)) return;
+  if (2 * from > most_sets_ || budget_ == nullptr || !budget_->take(more)) return false;
   if (!sets_count_.compare_exchange_strong(from, 2 * from, std::memory_order_relaxed)) budget_->give_back(more);
+  return true;
+}
+
+bool LocationCache::reserve(std::uint64_t keys) {
+  const std::uint64_t sets = keys / kKeysOfFullSet + 1;
+  for (;;) {
+    const std::uint64_t has = sets_count_.load(std::memory_order_relaxed);
+    if (has >= sets) return true;
+    if (!grow(has)) return false;
+  }
 }
 
 void LocationCache::count_replacement(Set& set, LocationCacheCounters& worker) {
@@ -148,6 +162,23 @@ void LocationCache::remember(std::uint64_t key, Location location, LocationCache
   room->check.store(check_of(key, word), std::memory_order_release);
   base::sync_point("location_cache.half_stored");
   room->word.store(word + 1, std::memory_order_release);
+}
+
+void LocationCache::offer(std::uint64_t key, Location location) {
+  const Home home = home_of(key);
+  Entry* room = nullptr;
+  for (unsigned step = 0; step < kEntriesOfSet; ++step) {
+    Entry& entry = home.entry(step);
+    const std::uint64_t check = entry.check.load(std::memory_order_relaxed);
+    const std::uint64_t word = entry.word.load(std::memory_order_relaxed);
+    const bool used = (word & kInUse) != 0;
+    if (used && check == check_of(key, word)) return;
+    if (!used && room == nullptr) room = &entry;
+  }
+  if (room == nullptr) return;
+  const std::uint64_t word = pack(location);
+  room->check.store(check_of(key, word), std::memory_order_release);
+  room->word.store(word, std::memory_order_release);
 }
 
 void LocationCache::forget(std::uint64_t key, Location stale, LocationCacheCounters& worker) {

@@ -108,6 +108,12 @@ class LocationCache {
   std::optional<Location> find(std::uint64_t key, LocationCacheCounters& worker) const;
   /// Remembers where the key was found. Any thread may call it.
   void remember(std::uint64_t key, Location location, LocationCacheCounters& worker);
+  /// Remembers where the key is if the cache has room that nobody uses. It is the first to make room for what is asked for. Any thread may
+  /// call it.
+  void offer(std::uint64_t key, Location location);
+  /// Grows for so many keys, which its sets then hold with hardly any that has to make room. Returns false if the budget is short of that, or
+  /// the cache does not grow. Any thread may call it.
+  bool reserve(std::uint64_t keys);
   /// Forgets a place that was READ and does not hold the key any more. A place that others have remembered since stays. Any thread may
   /// call it.
   void forget(std::uint64_t key, Location stale, LocationCacheCounters& worker);
@@ -136,7 +142,7 @@ class LocationCache {
   Home home_of(std::uint64_t key) const;
   static void age(Set& set);
   void count_replacement(Set& set, LocationCacheCounters& worker);
-  void grow(std::uint64_t from);
+  bool grow(std::uint64_t from);
 
   LocationBudget* const budget_;  // none: it does not grow
   const std::uint64_t most_sets_;

@@ -43,6 +43,7 @@ RemoteRecord KeyRead::record() const {
 }
 
 void KeyRead::append(std::vector<Operation>& chain) {
+  piece_.append(chain);
   if (read_) {
     read_->append(chain);
   } else {
@@ -51,6 +52,7 @@ void KeyRead::append(std::vector<Operation>& chain) {
 }
 
 Next KeyRead::settle() {
+  piece_.take();
   const Next next = read_ ? read_->settle() : lookup_->settle();
   if (next != Next::kEnded) return next;
   if (!read_) return looked_up();

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kvstore/remote/header_sweep.h"
 #include "kvstore/remote/location_cache.h"
 #include "kvstore/remote/lookup.h"
 #include "src/cluster/record_access/checked_read.h"
@@ -18,6 +19,11 @@ class KeyRead final : public AccessStep {
   /// `cache` may be nullptr; it is of this table. The arguments outlive the step.
   KeyRead(const kvstore::remote::RemoteTable& table, std::string_view key, void* buffer,
           kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters);
+
+  /// Whether the cache knew where the record is, as far as that has turned out by now.
+  bool knows_place() const { return read_.has_value(); }
+  /// Has its first round bring a piece of a sweep along.
+  void bring_along(const kvstore::remote::PieceRead& piece) { piece_ = piece; }
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
@@ -46,6 +52,7 @@ class KeyRead final : public AccessStep {
   std::optional<CheckedRead> read_;  ///< where the record is thought to be; if that is not known:
   std::optional<kvstore::remote::Lookup> lookup_;
   unsigned lookup_reads_ = 0;
+  kvstore::remote::PieceRead piece_;
 };
 
 }  // namespace granary::cluster

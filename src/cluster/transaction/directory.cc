@@ -18,8 +18,12 @@ KnownNode::KnownNode(rdma::NodeId node, rdma::Generation generation, const messa
         .buckets = table.buckets,
         .owner_base = said.region_base,
         .max_value_bytes = table.max_value_bytes};
-    if (known->hashed()) known->cache = std::make_unique<kvstore::remote::LocationCache>(budget);
-    if (!known->hashed()) known->leaves = std::make_unique<kvstore::remote::LeafCache>(budget);
+    if (known->hashed()) {
+      known->cache = std::make_unique<kvstore::remote::LocationCache>(budget);
+      known->sweep = std::make_unique<kvstore::remote::HeaderSweep>(known->remote, *known->cache);
+    } else {
+      known->leaves = std::make_unique<kvstore::remote::LeafCache>(budget);
+    }
     tables_[table.id] = std::move(known);
   }
   note_sealed(said);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cluster_config/membership/configuration.h"
+#include "kvstore/remote/header_sweep.h"
 #include "kvstore/remote/leaf_cache.h"
 #include "kvstore/remote/location_cache.h"
 #include "kvstore/remote/remote_table.h"
@@ -26,6 +27,7 @@ struct KnownTable {
   /// Of a table that is no hash table, `main` tells node, region and life only.
   kvstore::remote::RemoteTable remote;
   std::unique_ptr<kvstore::remote::LocationCache> cache;  ///< of a hash table; shared by all workers
+  std::unique_ptr<kvstore::remote::HeaderSweep> sweep;    ///< fills that cache
   std::unique_ptr<kvstore::remote::LeafCache> leaves;     ///< of an ordered table or an index; likewise
   /// Whoever looks at a record here when E is at least that relies on it that nothing in the table ever changes (I31). Set once by
   /// Directory::note_sealed() (release), on the owner's word; read by all workers (acquire).

@@ -71,16 +71,29 @@ AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
   return take(accesses, reads);
 }
 
+/// The first key that has to be looked up brings a piece of its table's sweep along.
 AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRead>& reads, Batch<AccessStep*>& steps) {
+  bool sweeps = false;
   for (const Access* const access : accesses) {
     const KnownTable& table = *access->table;
     const std::string_view key = access->key.key;
     void* const room = footprint_.trips.buffer(KeyRead::buffer_bytes(table.remote, key.size()));
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(
-        &reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations));
+    KeyRead& read =
+        reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations);
+    steps.push_back(&read);
+    if (!sweeps && !read.knows_place()) sweeps = bring_piece(table, read);
   }
   return AbortReason::kNone;
+}
+
+bool Reading::bring_piece(const KnownTable& table, KeyRead& read) {
+  const std::optional<std::uint64_t> piece = table.sweep->next();
+  if (!piece) return false;
+  void* const room = footprint_.trips.buffer(kvstore::remote::HeaderSweep::kPieceBytes);
+  if (room == nullptr) return false;
+  read.bring_along({*table.sweep, *piece, room});
+  return true;
 }
 
 AbortReason Reading::take(std::span<Access* const> accesses, const Batch<KeyRead>& reads) {
@@ -102,6 +115,7 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
         *access.key.table, access.key.home,
         {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
   }
+  if (read.lookup_reads() != 0) access.table->sweep->found_unknown();
   access.seen = Access::Seen::kRecord;
   access.record = read.record();
   access.tid = read.read()->tid();

@@ -33,6 +33,8 @@ class Reading {
   AbortReason look_at_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown);
   /// Asks the owners.
   AbortReason ask(std::span<Access* const> accesses);
+  /// Has the step bring a piece of the sweep of its table along. False if there is none to bring.
+  bool bring_piece(const KnownTable& table, KeyRead& read);
   AbortReason take(Access& access, const KeyRead& read);
 
   Footprint& footprint_;
