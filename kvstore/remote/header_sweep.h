@@ -50,7 +50,8 @@ class HeaderSweep {
   const RemoteTable& table_;
   LocationCache& cache_;
   // All relaxed: they share out work and estimate, and nothing else is published by them.
-  std::atomic<std::uint64_t> next_{0};     // bucket; at the table's end, or behind it: the sweep is over; kNever: it does not fit
+  std::atomic<std::uint64_t> next_{
+      0};  // bucket; at the table's end, or behind it: the sweep is over; kNever: it does not fit
   std::atomic<std::uint64_t> swept_{0};    // buckets of this sweep that have been looked at
   std::atomic<std::uint64_t> found_{0};    // keys in them
   std::atomic<std::uint64_t> unknown_{0};  // keys that lookups have found since the sweep's end

@@ -100,7 +100,7 @@ TEST(ChurnStress, MemoryStaysLevel) {
             });
           }
         },
-        kStressTime / 5);
+        stress_time() / 5);
     return board.database->statistics().reserved_bytes;
   };
   round();
@@ -118,7 +118,7 @@ TEST(ChurnStress, GarbageGoesWhenTheWorkIsDone) {
         thread_local std::mt19937 random(me);
         board.move(worker, random);
       },
-      kStressTime / 5);
+      stress_time() / 5);
   Worker worker = board.database->register_worker().value();
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (board.database->statistics().version_bytes != 0 && std::chrono::steady_clock::now() < limit) {

@@ -11,6 +11,7 @@
 #include <granary/granary.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/scale.h"
 #include "tests/support/htm_setting.h"
 #include "tests/support/protocol_setting.h"
 
@@ -29,11 +30,12 @@ inline Options stress_options() {
   return options;
 }
 
-inline constexpr auto kStressTime = std::chrono::milliseconds(2500);
+/// For how long the threads of a stress test run: longer in `scripts/test.sh --full`.
+inline std::chrono::milliseconds stress_time() { return std::chrono::milliseconds(scaled(1500)); }
 
 /// Runs `body(worker, thread number)` in `threads` threads, again and again, for `time`.
 template <typename Body>
-void run_threads(Database& database, unsigned threads, Body&& body, std::chrono::milliseconds time = kStressTime) {
+void run_threads(Database& database, unsigned threads, Body&& body, std::chrono::milliseconds time = stress_time()) {
   std::atomic<bool> stop{false};  // set by the caller's thread, read by all; only a signal, so relaxed
   std::vector<std::thread> running;
   for (unsigned me = 0; me < threads; ++me) {

@@ -130,8 +130,7 @@ TEST_F(Sweep, IsMadeOnceMoreWhenLookupsFindManyUnknownKeys) {
 TEST(LocationCacheOffer, MakesNoRoom) {
   LocationCache cache(LocationCache::kEntryBytes * LocationCache::kEntriesOfSet);
   LocationCacheCounters counters;
-  for (std::uint64_t key = 1; key <= LocationCache::kEntriesOfSet; ++key)
-    cache.offer(key, Location(key * 8, 0));
+  for (std::uint64_t key = 1; key <= LocationCache::kEntriesOfSet; ++key) cache.offer(key, Location(key * 8, 0));
   cache.offer(100, Location(800, 0));
   EXPECT_FALSE(cache.find(100, counters));
   for (std::uint64_t key = 1; key <= LocationCache::kEntriesOfSet; ++key) EXPECT_TRUE(cache.find(key, counters)) << key;
