@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cluster_config/membership/configuration.h"
+#include "kvstore/hash/key.h"
 #include "kvstore/remote/header_sweep.h"
 #include "kvstore/remote/leaf_cache.h"
 #include "kvstore/remote/location_cache.h"
@@ -34,6 +35,10 @@ struct KnownTable {
   mutable std::atomic<epoch::Epoch> sealed_from{txn::kNotSealed};
 
   bool hashed() const { return kind == messages::TableKind::kHash; }
+  /// Fetches ahead what tells where the key's record is. For who has several keys to find.
+  void prefetch(std::string_view key) const {
+    if (cache != nullptr) cache->prefetch(kvstore::hash::HashedKey(key).word);
+  }
 };
 
 /// The tables of one life of a node.

@@ -26,10 +26,14 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
     const AbortReason reason = footprint_.open(get.key, access);
     if (reason != AbortReason::kNone) return reason;
     wanted.push_back(access);
+    access->table->prefetch(get.key.key);
+  }
+  for (std::size_t i = 0; i < gets.size(); ++i) {
+    Access* const access = wanted[i];
     if (access->written || access->read) continue;
     access->read = true;
     if (access->seen != Access::Seen::kNothing) continue;
-    const bool will_write = get.will_write && !get.key.table->is_immutable();
+    const bool will_write = gets[i].will_write && !gets[i].key.table->is_immutable();
     (will_write && may_lock && knows_place(*access) ? to_lock : unseen).push_back(access);
   }
   const AbortReason reason = to_lock.empty() ? reading_.look(unseen) : look(unseen, to_lock);
