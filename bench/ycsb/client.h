@@ -47,6 +47,7 @@ class YcsbClient final : public store::StoreClient<Store> {
         buffer_(parameters.value_bytes),
         value_(parameters.value_bytes),
         fields_(parameters.fields),
+        part_bytes_(parameters.part_bytes()),
         steps_(parameters.in_steps() ? parameters.ops : 0) {}
 
   ~YcsbClient() override { additions_.fetch_add(added_, std::memory_order_relaxed); }
@@ -82,14 +83,31 @@ class YcsbClient final : public store::StoreClient<Store> {
   Request run_steps() {
     requests_.next_steps(steps_);
     const std::uint8_t type = types_.type_of[static_cast<std::size_t>(steps_.front().operation)];
-    const auto change = [this](const Step& step) { return changed(step); };
-    const Ending ending = session_->run_all(steps_, fields_, buffer_, change, this->aborts(type));
+    const Ending ending = run_steps(this->aborts(type));
     if (ending == Ending::kCommitted) {
       added_ += static_cast<std::uint64_t>(std::count_if(steps_.begin(), steps_.end(), [](const Step& step) {
         return step.operation == Operation::kReadModifyWrite;
       }));
     }
     return {type, ending};
+  }
+
+  Ending run_steps(AbortCounts& aborts) {
+    if constexpr (requires { session_->run_parts(steps_, part_bytes_, buffer_, nullptr, aborts); }) {
+      const auto change = [this](const Step& step) { return changed_part(step); };
+      if (part_bytes_ != 0) return session_->run_parts(steps_, part_bytes_, buffer_, change, aborts);
+    }
+    const auto change = [this](const Step& step) { return changed(step); };
+    return session_->run_all(steps_, fields_, buffer_, change, aborts);
+  }
+
+  /// Returns the field that the step writes. The one that it has read is at the buffer's beginning.
+  std::string_view changed_part(const Step& step) {
+    const bool adds = step.operation == Operation::kReadModifyWrite;
+    const std::uint64_t counter = adds ? counter_of(view(buffer_)) + 1 : ++writes_;
+    std::memset(buffer_.data(), static_cast<int>(counter & 0x7f), part_bytes_);
+    set_counter(buffer_.data(), part_bytes_, counter);
+    return {buffer_.data(), part_bytes_};
   }
 
   /// Returns the record that the step writes. The one that it has read is in the buffer.
@@ -122,7 +140,8 @@ class YcsbClient final : public store::StoreClient<Store> {
       additions_;  // added to once by each client at its end, read after all have ended; relaxed
   std::vector<char> buffer_, value_;
   const std::uint32_t fields_;
-  std::vector<Step> steps_;  // of one transaction; empty if operations are run one by one
+  const std::size_t part_bytes_;  // 0: steps read and write whole records
+  std::vector<Step> steps_;       // of one transaction; empty if operations are run one by one
   std::uint64_t writes_ = 0, added_ = 0;
 };
 

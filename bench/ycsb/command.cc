@@ -13,6 +13,21 @@ namespace {
 
 constexpr std::uint64_t kLatencySample = 16;  // a request is so short that reading the clock each time would show
 
+/// A field has a counter at its beginning and at its end, by which torn ones are found.
+Status check_parts(const Parameters& parameters, bool on_transactions) {
+  constexpr std::uint32_t kLeastBytes = 16;
+  if (!parameters.parts) return {};
+  if (!on_transactions)
+    return {StatusCode::kInvalidArgument, "--parts: only Granary's transactions read and write parts of values"};
+  if (parameters.fields == 1 || parameters.field_bytes() < kLeastBytes) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format(
+                "--parts: with --fields={} and --value_bytes={} there are no fields of at least {} bytes in a value",
+                parameters.fields, parameters.value_bytes, kLeastBytes)};
+  }
+  return {};
+}
+
 /// Whether transactions of several operations, or records of several fields, make sense.
 Status check_steps(const Parameters& parameters) {
   if (!parameters.in_steps()) return {};
@@ -68,6 +83,7 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
                     parameters.mix.name));
   }
   if (Status steps = check_steps(parameters); !steps.ok()) return steps;
+  if (Status parts = check_parts(parameters, !bare && !on_hekaton); !parts.ok()) return parts;
   if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));

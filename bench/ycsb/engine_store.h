@@ -83,6 +83,20 @@ class KeySession {
       }
     });
   }
+  /// The same with the step's field alone, of `bytes` bytes, which goes to the beginning of the buffer.
+  template <typename Change>
+  Ending run_parts(std::span<const Step> steps, std::size_t bytes, std::span<char> buffer, Change&& change,
+                   AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) {
+      if (!declare_all(t, steps)) return;
+      for (const Step& step : steps) {
+        const std::string_view key = step.key.view();
+        const std::size_t from = step.field * bytes;
+        if (step.reads(/*fields=*/1) && !t.get_part(table_, key, from, buffer.first(bytes))) return;
+        if (step.writes() && t.update_part(table_, key, from, change(step)) != Outcome::kOk) return;
+      }
+    });
+  }
   /// Reads it; false if there is no such record.
   bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
     bool found = false;

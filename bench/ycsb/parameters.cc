@@ -63,6 +63,9 @@ std::vector<Flag> parameter_flags() {
       integer_flag("ops", 1, 1, kMaxOps, "operations",
                    "Operations in a transaction, each on another key; unless given, 16 for the TicToc paper's mixes. "
                    "With more than one, no mix that inserts or scans."),
+      switch_flag(
+          "parts", false,
+          "Each operation reads and writes one field of its record, without the others; with several --fields."),
       choice_flag("timestamps", "fetch_add", {"mutex", "fetch_add", "hardware_clock", "local_clock"},
                   "With --variant=hekaton: where timestamps come from."),
       choice_flag(
@@ -93,6 +96,7 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   parameters.fields = number("fields", kFields);
   parameters.value_bytes = number("value_bytes", kFields * kFieldBytes);
   parameters.ops = number("ops", kOps);
+  parameters.parts = flags.enabled("parts");
   for (const auto& [level, isolation] : kLevels) {
     if (level == flags.text("isolation")) parameters.isolation = isolation;
   }

@@ -47,6 +47,7 @@ struct Parameters {
   std::uint32_t value_bytes = 100;
   std::size_t stored_bytes = 0;  ///< of a value with what its store keeps beside it; 0: the value alone
   std::uint32_t fields = 1;      ///< of equal size, in each value: a change reads the record and writes one of them
+  bool parts = false;            ///< an operation reads and writes a field alone
   std::uint32_t ops = 1;         ///< operations in a transaction, each on another key
   Isolation isolation = Isolation::kSerializable;
   hekaton::TimestampSource timestamps = hekaton::TimestampSource::kFetchAdd;
@@ -59,6 +60,8 @@ struct Parameters {
   std::uint64_t seed = 1;
 
   std::uint32_t field_bytes() const { return value_bytes / fields; }
+  /// Of what an operation reads and writes, if that is not all of a record; else 0.
+  std::size_t part_bytes() const { return parts ? field_bytes() : 0; }
   /// Whether a transaction is a list of steps, instead of one operation on whole records.
   bool in_steps() const { return ops > 1 || fields > 1; }
   KeyRanges ranges() const { return {keys * share.nodes, share.nodes}; }

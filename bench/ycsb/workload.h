@@ -47,6 +47,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
     return {{"theta", parameters_.theta},
             {"ops", static_cast<double>(parameters_.ops)},
             {"fields", static_cast<double>(parameters_.fields)},
+            {"parts", parameters_.parts ? 1.0 : 0.0},
             {"value_bytes", static_cast<double>(parameters_.value_bytes)},
             {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
             {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
@@ -146,8 +147,11 @@ std::vector<Finding> YcsbWorkload<Store>::verify() {
     if (number < next) ++misplaced;
     next = number + 1;
     ++records;
-    if (!whole(value)) ++torn;
-    sum += counter_of(value);
+    const std::size_t piece = parameters_.part_bytes() == 0 ? value.size() : parameters_.part_bytes();
+    for (std::size_t from = 0; from + piece <= value.size(); from += piece) {
+      if (!whole(value.substr(from, piece))) ++torn;
+      sum += counter_of(value.substr(from, piece));
+    }
   });
   std::vector<Finding> findings;
   findings.push_back({"every key is there once, in order", records == keys_.count() && misplaced == 0,

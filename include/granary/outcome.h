@@ -30,6 +30,7 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
                  ///< that is dead held its record
   kBusy,         ///< a snapshot met a record of a shared table that another node held on to; try again
   kImmutable,  ///< a write to a table that is sealed (Database::seal), or to another node's keys of one that will be
+  kPartBeyondValue,  ///< update_part: the part would reach beyond the value's end
 };
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).

@@ -112,6 +112,10 @@ class GRANARY_EXPORT Transaction {
   Outcome get(const Table& table, std::string_view key, std::string& value);
   /// As get(), with the hint MultiGet::will_write.
   GetResult get_to_write(const Table& table, std::string_view key, std::span<char> buffer);
+  /// Copies a part of the value: as many bytes as there are from `from` on, and as the buffer holds. `size` tells how many these were; 0 if the
+  /// value ends before. Like get(), it relies on the record as it was, whichever part changes. Of a record of this node in a table that is not
+  /// shared it touches only that part, under "silo"; else it reads the whole value.
+  GetResult get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer);
   /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot go on; what
   /// each get found is in its own result.
   Outcome multi_get(std::span<MultiGet> gets);
@@ -130,6 +134,11 @@ class GRANARY_EXPORT Transaction {
   Outcome put(const Table& table, std::string_view key, std::string_view value);
   /// Overwrites; kNotFound if there is no such record.
   Outcome update(const Table& table, std::string_view key, std::string_view value);
+  /// Overwrites the value's bytes from `from` on with as many others, and leaves its size and the rest as they are. kNotFound if there is no
+  /// such record; kPartBeyondValue, and nothing is written, if the value is too short. It relies on the record as get() does. Where get_part()
+  /// touches only the part, so does this, unless the table has secondary indexes, the database may use HTM, or the transaction is
+  /// weaker than serializable. The log has the whole value.
+  Outcome update_part(const Table& table, std::string_view key, std::size_t from, std::string_view bytes);
   /// Adds; kAlreadyExists if there is such a record.
   Outcome insert(const Table& table, std::string_view key, std::string_view value);
   /// Deletes; kNotFound if there is no such record.
@@ -153,6 +162,22 @@ class GRANARY_EXPORT Transaction {
     const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key), as_buffer(*value));
     if (!got || got.size != sizeof(V)) value.reset();
     return value;
+  }
+  /// One member of the value, without the others: `t.get_part(accounts, id, &Account::balance)`. nullopt as for get(), and if the stored value
+  /// ends before it.
+  template <typename K, typename V, typename Member>
+  std::optional<Member> get_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member) {
+    std::optional<Member> value(std::in_place);
+    const GetResult got =
+        get_part(static_cast<const Table&>(table), encode_key<K>(key), offset_of(member), as_buffer(*value));
+    if (!got || got.size != sizeof(Member)) value.reset();
+    return value;
+  }
+  /// Overwrites one member of the value.
+  template <typename K, typename V, typename Member>
+  Outcome update_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member,
+                      const std::type_identity_t<Member>& value) {
+    return update_part(static_cast<const Table&>(table), encode_key<K>(key), offset_of(member), as_bytes(value));
   }
   template <typename K, typename V>
   Outcome put(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
@@ -207,6 +232,13 @@ class GRANARY_EXPORT Transaction {
   template <typename V>
   static std::span<char> as_buffer(V& value) {
     return {reinterpret_cast<char*>(&value), sizeof(V)};
+  }
+  /// Where the member lies in a V.
+  template <typename V, typename Member>
+  static std::size_t offset_of(Member V::*member) {
+    alignas(V) char room[sizeof(V)];
+    const V* const whole = reinterpret_cast<const V*>(room);
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(&(whole->*member)) - room);
   }
   template <typename V>
   static std::string_view as_bytes(const V& value) {

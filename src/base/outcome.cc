@@ -57,7 +57,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
 }};
 
-constexpr std::array<std::string_view, 16> kOutcomes = {"ok",
+constexpr std::array<std::string_view, 17> kOutcomes = {"ok",
                                                         "not_found",
                                                         "already_exists",
                                                         "aborted",
@@ -72,7 +72,8 @@ constexpr std::array<std::string_view, 16> kOutcomes = {"ok",
                                                         "unordered",
                                                         "unreachable",
                                                         "busy",
-                                                        "immutable"};
+                                                        "immutable",
+                                                        "part_beyond_value"};
 
 }  // namespace
 

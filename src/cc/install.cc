@@ -3,6 +3,7 @@
 #include "src/cc/install.h"
 
 #include "src/base/check.h"
+#include "src/base/shared_parts.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
@@ -18,7 +19,7 @@ memory::Urgency urgency(const WriteEntry& write) {
 
 /// Always true of a shared record, which has room for the greatest value (I3).
 bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
-  if (write.remove) return true;
+  if (write.remove || write.is_part()) return true;
   const std::size_t bytes = record::record_bytes(write.value.size());
   if (bytes <= record::record_bytes(write.record->size()) &&
       !record::is_absent(write.record->tid(std::memory_order_relaxed))) {
@@ -38,10 +39,22 @@ bool prepare_version(WriteEntry& write, WorkerState& worker) {
   return write.version != nullptr || write.replacement != nullptr;
 }
 
+/// Copies a part into the locked record. The rest stays as the transaction has read it, which was checked under the lock.
+void overwrite_part(WriteEntry& write) {
+  base::debug_invariant("I3", [&] {
+    return write.record->size() == write.whole_bytes && write.part_from + write.value.size() <= write.whole_bytes;
+  });
+  base::copy_part_to_shared(write.record->value_words(), write.part_from, write.value.data(), write.value.size());
+}
+
 /// Overwrites the locked record. The store of the TID word releases the lock and publishes value and size with it.
 void overwrite(WriteEntry& write, TidWord new_word) {
   const std::string_view value = write.remove ? std::string_view() : write.value;
-  record::store_value(*write.record, write.key, value, new_word, write.content);
+  if (write.is_part()) {
+    overwrite_part(write);
+  } else {
+    record::store_value(*write.record, write.key, value, new_word, write.content);
+  }
   base::sync_point("install.copied");
   base::debug_invariant("I4", [&] { return record::is_locked(write.record->tid(std::memory_order_relaxed)); });
   write.record->store_tid(new_word);

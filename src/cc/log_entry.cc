@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "src/base/shared_words.h"
+#include "src/base/test_hooks.h"
+
 namespace granary::cc {
 namespace {
 
@@ -12,8 +15,7 @@ using log::WriteHeader;
 std::size_t body_bytes(const LoggedWrites& writes, const WorkerState& worker) {
   if (worker.shared.settings.small_log_records) return 0;
   std::size_t bytes = 0;
-  for (const WriteEntry& write : writes.here)
-    bytes += log::write_bytes(write.key.size(), write.remove ? 0 : write.value.size());
+  for (const WriteEntry& write : writes.here) bytes += log::write_bytes(write.key.size(), write.bytes_after());
   for (const RemoteWrite& write : writes.elsewhere)
     bytes += log::write_bytes(write.key.size(), write.remove ? 0 : write.value.size(), /*elsewhere=*/true);
   return bytes;
@@ -26,10 +28,19 @@ char* put(char* to, const void* from, std::size_t bytes) {
 
 /// `Write`: of either kind.
 template <typename Write>
-char* put_header(char* to, std::uint32_t table, const Write& write) {
+char* put_header(char* to, std::uint32_t table, const Write& write, std::size_t value_bytes) {
   const WriteHeader header{table, static_cast<std::uint32_t>(write.key.size()),
-                           write.remove ? log::kRemoved : static_cast<std::uint32_t>(write.value.size())};
+                           write.remove ? log::kRemoved : static_cast<std::uint32_t>(value_bytes)};
   return put(to, &header, sizeof header);
+}
+
+/// The log has whole values, so that of the entries of a key the latest is all that a recovery needs, in whatever order it meets them. The record is
+/// locked and as it was read.
+char* put_changed_value(char* to, const WriteEntry& write) {
+  base::copy_from_shared(to, write.record->value_words(), write.whole_bytes);
+  if (!base::injected("part-missing-from-log"))
+    std::memcpy(to + write.part_from, write.value.data(), write.value.size());
+  return to + write.whole_bytes;
 }
 
 template <typename Write>
@@ -39,10 +50,14 @@ char* put_content(char* to, const Write& write) {
 }
 
 char* put_writes(char* to, const LoggedWrites& writes) {
-  for (const WriteEntry& write : writes.here) to = put_content(put_header(to, write.table, write), write);
+  for (const WriteEntry& write : writes.here) {
+    to = put_header(to, write.table, write, write.bytes_after());
+    to = write.is_part() ? put_changed_value(put(to, write.key.data(), write.key.size()), write)
+                         : put_content(to, write);
+  }
   for (const RemoteWrite& write : writes.elsewhere) {
     const std::uint32_t home = write.node;
-    to = put(put_header(to, write.table | log::kElsewhere, write), &home, sizeof home);
+    to = put(put_header(to, write.table | log::kElsewhere, write, write.value.size()), &home, sizeof home);
     to = put_content(to, write);
   }
   return to;

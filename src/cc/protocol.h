@@ -94,6 +94,11 @@ concept LocksRecords = Protocol<P> && requires(HeldLocks& held) {
   { P::let_go(held) } -> std::same_as<void>;
 };
 
+/// A protocol under which a read of a local record is the record's TID and nothing else, as record::read_part() tells it, and whose commit
+/// installs what is under its lock by install(). So a part of a value can be read and written.
+template <typename P>
+concept ReadsParts = Protocol<P> && requires { requires P::kReadsParts; };
+
 /// A protocol that also knows shared records, which other nodes reach: whether what was read of one still holds.
 template <typename P>
 concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Claims& claims, const Moment& moment,

@@ -55,6 +55,7 @@ struct Abilities {
   bool stamps_reads = false;  ///< it computes times from what was read (TicToc), and state words hold rts, never leases
   bool locks_reads =
       false;  ///< a record that is read cannot be written until the reader has ended, nor one that is written be read
+  bool reads_parts = false;   ///< a part of a local record can be read alone, and written by itself under locks
   std::uint32_t workers = 0;  ///< so many at most; 0: as many as there may be anyway
 };
 /// Returns the abilities of the protocol with this number.
@@ -67,6 +68,7 @@ inline Abilities abilities_of(std::uint8_t protocol) {
         .in_real_time = !P::kStampsFirst,
         .stamps_reads = StampsReads<P>,
         .locks_reads = LocksRecords<P>,
+        .reads_parts = ReadsParts<P>,
         .workers = LocksRecords<P> ? two_pl::kOwners : 0,
     };
   });

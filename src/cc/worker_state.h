@@ -46,6 +46,8 @@ struct Settings {
   std::uint8_t protocol = 0;  ///< its number in the registry (protocols.h)
   bool timed = false;         ///< the protocol computes times (Abilities::stamps_reads)
   bool in_regions = false;    ///< it runs whole transactions in HTM regions (Abilities::runs_in_region)
+  bool reads_parts = false;   ///< parts of local records can be read (Abilities::reads_parts)
+  bool writes_parts = false;  ///< and written (WriteEntry::is_part)
   bool snapshots = true;
   bool garbage_collection = true;
   bool overwrite_in_place = true;

@@ -105,6 +105,9 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
       shared_{.settings = {.protocol = cc::Protocols::number_of(options.protocol).value(),
                            .timed = stamps_reads(options),
                            .in_regions = runs_in_regions(options),
+                           .reads_parts = reads_parts(options),
+                           .writes_parts = reads_parts(options) && options.overwrite_in_place &&
+                                           htm_->backend() == htm::Backend::kOff,
                            .snapshots = options.snapshots,
                            .garbage_collection = options.garbage_collection,
                            .overwrite_in_place = options.overwrite_in_place,

@@ -105,6 +105,7 @@ std::vector<std::string> shared_protocol_names() {
 bool reaches_shared_tables(const Options& options) { return abilities_of(options).reaches_shared; }
 bool runs_in_regions(const Options& options) { return abilities_of(options).runs_in_region; }
 bool stamps_reads(const Options& options) { return abilities_of(options).stamps_reads; }
+bool reads_parts(const Options& options) { return abilities_of(options).reads_parts; }
 
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options) {
   if (const Status checked = option::check(owner(table), wanted); !checked.ok()) return checked;

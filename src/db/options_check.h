@@ -27,6 +27,8 @@ bool runs_in_regions(const Options& options);
 /// Returns whether the protocol computes times from what is read (TicToc). If so, a transaction is serial behind those that were released when it
 /// began, but not always behind those that had only committed.
 bool stamps_reads(const Options& options);
+/// Returns whether transactions can read parts of values without the rest.
+bool reads_parts(const Options& options);
 
 /// Checks a table's options in the same way, and that a database with these options can have such a table.
 Status check_table(std::string_view table, const TableOptions& wanted, const Options& options);

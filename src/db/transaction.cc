@@ -57,6 +57,14 @@ Outcome Transaction::get(const Table& table, std::string_view key, std::string& 
   if (context_ == nullptr) return Outcome::kFinished;
   return context_->get(serial_, table.core(), key, value);
 }
+GetResult Transaction::get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->get_part(serial_, table.core(), key, from, buffer);
+}
+Outcome Transaction::update_part(const Table& table, std::string_view key, std::size_t from, std::string_view bytes) {
+  if (context_ == nullptr) return Outcome::kFinished;
+  return context_->write_part(serial_, table.core(), key, from, bytes);
+}
 Outcome Transaction::multi_get(std::span<MultiGet> gets) {
   if (context_ == nullptr) return Outcome::kFinished;
   return context_->multi_get(serial_, gets);

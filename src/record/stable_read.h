@@ -6,9 +6,11 @@
 // that was taken before (the acquire loads of shared_words.h keep the order), so equal unlocked TID words
 // around the copy mean that the copy is one version (I4, local form).
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/shared_parts.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/base/waiter.h"
@@ -64,6 +66,31 @@ StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, b
 inline StableRead read_stable(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter) {
   const StableRead seen = try_read(record, buffer, room);
   return seen.state != ReadState::kBusy ? seen : wait_and_read(record, buffer, room, waiter);
+}
+
+/// Copies at most `room` bytes, from the value's byte `from` on; waits a bounded while for writers. The size that it tells is the whole value's,
+/// and it is never kTooSmall.
+inline StableRead read_part(const Record& record, std::size_t from, char* buffer, std::size_t room,
+                            base::Waiter& waiter) {
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    const TidWord before = record.tid();
+    if (is_locked(before)) [[unlikely]] {
+      waiter.pause(turn);
+      continue;
+    }
+    if (!is_latest(before)) [[unlikely]]
+      return {before, ReadState::kReplaced};
+    if (is_absent(before)) [[unlikely]]
+      return {before, ReadState::kMissing};
+    const std::size_t size = record.size();
+    if (from < size) {
+      base::copy_part_from_shared(buffer, record.value_words(), from, std::min(room, size - from));
+      base::sync_point("read.copied");
+    }
+    if (record.tid() == before || base::injected("part-without-second-look")) [[likely]]
+      return {before, ReadState::kValue, static_cast<std::uint32_t>(size)};
+  }
+  return {};
 }
 
 /// The record's present version without its value.

@@ -187,6 +187,14 @@ Outcome Context::get(std::uint64_t serial, TableCore* table, std::string_view ke
   return execution_.get(*table, key, value);
 }
 
+GetResult Context::get_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
+                            std::span<char> buffer) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
+  return execution_.get_part(*table, key, from, buffer);
+}
+
 Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
   Outcome admitted = admit(serial);
   for (MultiGet& get : gets) {
@@ -208,6 +216,14 @@ Outcome Context::declare(std::uint64_t serial, std::span<const Declared> keys) {
 void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view key) {
   if (admit(serial, table, key) != Outcome::kOk || home_elsewhere(*table, key)) return;
   execution_.local().prefetch(*table, key);
+}
+
+Outcome Context::write_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
+                            std::string_view bytes) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return admitted;
+  return table->takes_writes() ? execution_.write_part(*table, key, from, bytes) : Outcome::kImmutable;
 }
 
 Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value,

@@ -57,6 +57,10 @@ class Context final : private Life {
     return execution_.get(*table, key, buffer, will_write);
   }
   Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
+  GetResult get_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
+                     std::span<char> buffer);
+  Outcome write_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
+                     std::string_view bytes);
   Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);
   Outcome declare(std::uint64_t serial, std::span<const Declared> keys);
   void prefetch(std::uint64_t serial, TableCore* table, std::string_view key);

@@ -40,6 +40,9 @@ class Execution {
   Outcome get(TableCore& table, std::string_view key, std::string& value) {
     return get(home_elsewhere(table, key), table, key, value);
   }
+  // Parts of values (parts.cc): of local records without the rest where the protocol allows it, else by way of whole values.
+  GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
+  Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
   Outcome multi_get(std::span<MultiGet> gets);
   Outcome declare(std::span<const Declared> keys);
   Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
@@ -79,6 +82,7 @@ class Execution {
   Life& life_;
   LocalAccess local_;
   std::unique_ptr<RemoteAccess> remote_;
+  std::string whole_;  ///< the value of which a part is wanted, for a moment
 };
 
 }  // namespace granary::txn

@@ -28,6 +28,17 @@ inline GetResult copy_out(std::string_view value, std::span<char> buffer) {
   return {Outcome::kOk, value.size()};
 }
 
+/// Copies what `value` has from the byte `from` on, as far as there is room.
+inline GetResult copy_part_out(std::string_view value, std::size_t from, std::span<char> buffer) {
+  const std::string_view part = value.substr(std::min(from, value.size()), buffer.size());
+  std::copy(part.begin(), part.end(), buffer.begin());
+  return {Outcome::kOk, part.size()};
+}
+/// Whether a value of `size` has so many bytes from `from` on.
+constexpr bool part_fits(std::size_t from, std::size_t bytes, std::size_t size) {
+  return from <= size && bytes <= size - from;
+}
+
 class LocalAccess {
  public:
   LocalAccess(WorkerCore& worker, Life& life) : worker_(worker), life_(life) {}
@@ -39,6 +50,13 @@ class LocalAccess {
   /// Reads a batch together, so that cache misses overlap. Returns kOk, or how the transaction ended meanwhile.
   Outcome get_together(const LocalGets& gets);
   void prefetch(TableCore& table, std::string_view key);
+  // Parts of values (parts.cc).
+  /// Whether these do without the whole value.
+  bool reads_parts(const TableCore& table) const;
+  bool writes_parts(const TableCore& table) const;
+  /// Copies as much of the value, from the byte `from` on, as it has and the buffer holds.
+  GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
+  Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
   /// Tells a protocol that cares about it that the transaction will touch this key's record.
   void declare(TableCore& table, std::string_view key);
   Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule);
@@ -91,6 +109,10 @@ class LocalAccess {
 
   // Writes (write.cc).
   Outcome write_own(cc::WriteEntry& own, std::string_view value, const WriteRule& rule);
+  Outcome write_own_part(cc::WriteEntry& own, std::size_t from, std::string_view bytes);
+  /// Makes of a part the whole value that it leaves; kAborted if the record has changed since, so that the transaction is doomed.
+  Outcome make_whole(cc::WriteEntry& own) { return own.is_part() ? read_rest(own) : Outcome::kOk; }
+  [[gnu::noinline]] Outcome read_rest(cc::WriteEntry& own);
   Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
 

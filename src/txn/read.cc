@@ -63,8 +63,10 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
   if (sealed(table)) return read_sealed(table, key, record, buffer);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};
-    if (const cc::WriteEntry* own = access_.writes.find(record)) [[unlikely]]
+    if (cc::WriteEntry* const own = access_.writes.find(record)) [[unlikely]] {
+      if (const Outcome whole = make_whole(*own); whole != Outcome::kOk) return {whole, 0};
       return own->remove ? GetResult{Outcome::kNotFound, 0} : copy_out(own->value, buffer);
+    }
     cc::TidWord rts = 0;
     const record::StableRead seen = cc::read(*record, key.size(), buffer, worker_.state(), access_, rts);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {

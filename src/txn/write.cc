@@ -15,6 +15,7 @@ using record::ReadState;
 
 void LocalAccess::set_value(WriteEntry& entry, std::string_view value, bool remove) {
   entry.remove = remove;
+  entry.whole_bytes = 0;
   if (remove) return;
   if (!entry.value.empty() && value.size() <= entry.value.size()) {
     char* const room = const_cast<char*>(entry.value.data());  // this transaction's arena

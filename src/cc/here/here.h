@@ -215,7 +215,7 @@ class Here {
 
   /// An injected bug: makes the first write visible before any lock is held.
   void install_unlocked() {
-    if (writes().empty() || writes().front().remove) return;
+    if (writes().empty() || writes().front().remove || writes().front().is_part()) return;
     WriteEntry& write = writes().front();
     if (write.value.size() <= write.record->size())
       base::copy_to_shared(write.record->value_words(), write.value.data(), write.value.size());

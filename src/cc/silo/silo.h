@@ -24,6 +24,7 @@ namespace granary::cc::silo {
 struct Silo {
   static constexpr std::string_view kName = "silo";
   static constexpr bool kStampsFirst = false;
+  static constexpr bool kReadsParts = true;
 
   static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
                                  const WorkerState& worker, AccessSet&, TidWord& /*rts*/) {

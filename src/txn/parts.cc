@@ -1,0 +1,133 @@
+// Reads and writes of parts of values: of a local record, without the rest of it. The transaction relies on the record's version in either case, so a
+// part that is written fits into the value as it is when it commits.
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/test_hooks.h"
+#include "src/cc/held_records.h"
+#include "src/cc/protocols.h"
+#include "src/txn/execution.h"
+#include "src/txn/local_access.h"
+
+namespace granary::txn {
+
+using cc::Record;
+using cc::WriteEntry;
+using record::ReadState;
+
+bool LocalAccess::reads_parts(const TableCore& table) const {
+  return worker_.shared().settings.reads_parts && !table.is_shared() && table.sealed_from() == kNotSealed;
+}
+
+/// Below serializable, what was read need not hold when the transaction commits.
+bool LocalAccess::writes_parts(const TableCore& table) const {
+  return worker_.shared().settings.writes_parts && reads_parts(table) && access_.isolation == Isolation::kSerializable;
+}
+
+GetResult LocalAccess::get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer) {
+  Record* record = look_up(table, key);
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    if (record == nullptr) return {Outcome::kNotFound, 0};
+    if (WriteEntry* const own = access_.writes.find(record)) [[unlikely]] {
+      if (const Outcome whole = make_whole(*own); whole != Outcome::kOk) return {whole, 0};
+      return own->remove ? GetResult{Outcome::kNotFound, 0} : copy_part_out(own->value, from, buffer);
+    }
+    const record::StableRead seen =
+        record::read_part(*record, from, buffer.data(), buffer.size(), *worker_.state().waiter);
+    if (seen.state == ReadState::kReplaced) [[unlikely]] {
+      record = lookups_.place(table.index(), key) = find(table, key);
+      continue;
+    }
+    if (seen.state == ReadState::kBusy) [[unlikely]]
+      break;
+    const Outcome noted = note_read({record, seen.tid});
+    if (noted != Outcome::kOk) [[unlikely]]
+      return {noted, 0};
+    if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
+    return {Outcome::kOk, std::min<std::size_t>(buffer.size(), seen.size - std::min<std::size_t>(from, seen.size))};
+  }
+  return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
+}
+
+Outcome LocalAccess::write_own_part(WriteEntry& own, std::size_t from, std::string_view bytes) {
+  if (own.remove) return Outcome::kNotFound;
+  if (const Outcome whole = make_whole(own); whole != Outcome::kOk) return whole;
+  if (!part_fits(from, bytes.size(), own.value.size())) return Outcome::kPartBeyondValue;
+  std::memcpy(const_cast<char*>(own.value.data()) + from, bytes.data(), bytes.size());  // this transaction's arena
+  return Outcome::kOk;
+}
+
+/// The version is noted once more: if it is another than the part was written to, one of the two reads does not hold.
+Outcome LocalAccess::read_rest(WriteEntry& own) {
+  char* const room = arena_.allocate(own.whole_bytes);
+  const record::StableRead seen = record::read_stable(*own.record, room, own.whole_bytes, *worker_.state().waiter);
+  if (seen.state == ReadState::kBusy) [[unlikely]]
+    return life_.doom_with(AbortReason::kRecordBusy);
+  if (seen.state != ReadState::kValue || seen.size != own.whole_bytes)
+    return life_.doom_with(AbortReason::kReadChanged);
+  if (const Outcome noted = note_read({own.record, seen.tid}); noted != Outcome::kOk) return noted;
+  std::memcpy(room + own.part_from, own.value.data(), own.value.size());
+  own.value = {room, own.whole_bytes};
+  own.whole_bytes = 0;
+  return Outcome::kOk;
+}
+
+Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes) {
+  if (access_.writes.size() >= kMaxAccesses) [[unlikely]]
+    return Outcome::kTooManyAccesses;
+  Record* record = look_up(table, key);
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    if (record == nullptr) return Outcome::kNotFound;
+    if (WriteEntry* const own = access_.writes.find(record)) return write_own_part(*own, from, bytes);
+    const record::StableRead seen = record::read_part(*record, 0, nullptr, 0, *worker_.state().waiter);
+    if (seen.state == ReadState::kReplaced) [[unlikely]] {
+      record = lookups_.place(table.index(), key) = find(table, key);
+      continue;
+    }
+    if (seen.state == ReadState::kBusy) [[unlikely]]
+      break;
+    const Outcome noted = base::injected("part-without-read") ? Outcome::kOk : note_read({record, seen.tid});
+    if (noted != Outcome::kOk) [[unlikely]]
+      return noted;
+    if (seen.state == ReadState::kMissing) return Outcome::kNotFound;
+    if (!part_fits(from, bytes.size(), seen.size)) return Outcome::kPartBeyondValue;
+    if (bytes.empty()) return Outcome::kOk;
+    access_.writes.add({.record = record,
+                        .index = &table.index(),
+                        .table = table.id(),
+                        .key = arena_.copy(key),
+                        .value = arena_.copy(bytes),
+                        .whole_bytes = seen.size,
+                        .part_from = static_cast<std::uint32_t>(from)});
+    return Outcome::kOk;
+  }
+  return life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy));
+}
+
+// --- where parts do not do ---
+
+GetResult Execution::get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer) {
+  const Home home = home_elsewhere(table, key);
+  if (!home && local_.reads_parts(table)) return local_.get_part(table, key, from, buffer);
+  const Outcome got = get(home, table, key, whole_);
+  return got == Outcome::kOk ? copy_part_out(whole_, from, buffer) : GetResult{got, 0};
+}
+
+Outcome Execution::write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes) {
+  const Home home = home_elsewhere(table, key);
+  if (!home && table.indexes().empty() && local_.writes_parts(table)) return local_.write_part(table, key, from, bytes);
+  if (home) {
+    RemoteGet one{.key = {&table, *home, key}, .will_write = true};
+    const Outcome found = find_elsewhere(one);
+    if (found != Outcome::kOk) return found;
+    whole_.assign(one.value);
+  } else if (const Outcome found = local_.get(table, key, whole_); found != Outcome::kOk) {
+    return found;
+  }
+  if (!part_fits(from, bytes.size(), whole_.size())) return Outcome::kPartBeyondValue;
+  bytes.copy(whole_.data() + from, bytes.size());
+  return write(table, key, whole_, kUpdate);
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,197 @@
+// Reads and writes of parts of values: of local records without the rest under Silo, by way of whole values under the other protocols and in shared
+// tables, with the same results. Not covered: other nodes (tests/cluster/transaction), directories (tests/durability/parts_test.cc), threads
+// (tests/stress/parts_test.cc).
+
+#include <cstring>
+#include <string>
+
+#include "src/base/test_hooks.h"
+#include "tests/support/at_sync_point.h"
+#include "tests/support/manual_database.h"
+#include "tests/support/protocol_setting.h"
+
+namespace granary::tests {
+namespace {
+
+class Parts : public testing::TestWithParam<IndexKind> {
+ protected:
+  Parts() { db_.put(table_, "x", kValue); }
+
+  static std::string part(Transaction& t, const Table& table, std::string_view key, std::size_t from,
+                          std::size_t bytes) {
+    std::string buffer(bytes, '?');
+    const GetResult got = t.get_part(table, key, from, buffer);
+    if (!got) return "(" + std::string(name(got.outcome)) + ")";
+    EXPECT_LE(got.size, bytes);
+    EXPECT_EQ(buffer.find_first_not_of('?', got.size), std::string::npos) << "nothing behind the part";
+    return buffer.substr(0, got.size);
+  }
+  static std::string value(Transaction& t, const Table& table, std::string_view key) {
+    std::string value;
+    const Outcome got = t.get(table, key, value);
+    return got == Outcome::kOk ? value : "(" + std::string(name(got)) + ")";
+  }
+  Outcome update(std::string_view key, std::size_t from, std::string_view bytes) {
+    Outcome outcome = Outcome::kAborted;
+    db_.commit([&](Transaction& t) { outcome = t.update_part(table_, key, from, bytes); });
+    return outcome;
+  }
+
+  inline static const std::string kValue = "The quick brown fox jumps over the lazy dog.";
+
+  ManualDatabase db_{3};
+  Table table_ = db_.table("t", {.max_value_bytes = 200, .index = GetParam(), .expected_keys = 4});
+};
+INSTANTIATE_TEST_SUITE_P(Both, Parts, testing::Values(IndexKind::kOrdered, IndexKind::kHash),
+                         [](const auto& made) { return made.param == IndexKind::kHash ? "Hash" : "Ordered"; });
+
+TEST_P(Parts, AreReadFromAnyByteOn) {
+  db_.commit([&](Transaction& t) {
+    for (std::size_t from = 0; from <= kValue.size() + 9; ++from) {
+      for (std::size_t bytes = 0; bytes < 27; ++bytes) {
+        const std::string expected = from < kValue.size() ? kValue.substr(from, bytes) : "";
+        ASSERT_EQ(part(t, table_, "x", from, bytes), expected) << from << " " << bytes;
+      }
+    }
+    EXPECT_EQ(part(t, table_, "nobody", 0, 3), "(not_found)");
+  });
+}
+
+TEST_P(Parts, AreWrittenAndNothingElse) {
+  std::string expected = kValue;
+  for (std::size_t from = 0; from <= kValue.size(); ++from) {
+    for (std::size_t bytes = 0; bytes < 20 && from + bytes <= kValue.size(); ++bytes) {
+      const std::string change(bytes, static_cast<char>('A' + (from * 7 + bytes) % 26));
+      ASSERT_EQ(update("x", from, change), Outcome::kOk);
+      expected.replace(from, bytes, change);
+      ASSERT_EQ(db_.value(table_, "x"), expected) << from << " " << bytes;
+    }
+  }
+}
+
+TEST_P(Parts, BeyondTheValueAreNotWritten) {
+  EXPECT_EQ(update("x", kValue.size(), "a"), Outcome::kPartBeyondValue);
+  EXPECT_EQ(update("x", kValue.size() - 1, "ab"), Outcome::kPartBeyondValue);
+  EXPECT_EQ(update("x", ~std::size_t{0}, "ab"), Outcome::kPartBeyondValue);
+  EXPECT_EQ(update("x", kValue.size(), ""), Outcome::kOk);
+  EXPECT_EQ(update("nobody", 0, "a"), Outcome::kNotFound);
+  EXPECT_EQ(db_.value(table_, "x"), kValue);
+  EXPECT_EQ(name(Outcome::kPartBeyondValue), "part_beyond_value");
+}
+
+TEST_P(Parts, OfOwnWritesAreSeen) {
+  db_.put(table_, "y", kValue);
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(t.update_part(table_, "x", 4, "QUICK"), Outcome::kOk);
+    EXPECT_EQ(part(t, table_, "x", 2, 9), "e QUICK b");
+    EXPECT_EQ(value(t, table_, "x"), "The QUICK brown fox jumps over the lazy dog.");
+    EXPECT_EQ(t.update_part(table_, "y", 4, "QUICK"), Outcome::kOk);
+    EXPECT_EQ(t.update_part(table_, "y", 8, "q BROWN"), Outcome::kOk);
+    EXPECT_EQ(t.update_part(table_, "y", kValue.size(), "q"), Outcome::kPartBeyondValue);
+    if (GetParam() == IndexKind::kOrdered) {
+      EXPECT_EQ(scan_text(t, table_, {.from = "y"}), "y=The QUICq BROWN fox jumps over the lazy dog. ");
+    }
+  });
+  EXPECT_EQ(db_.value(table_, "x"), "The QUICK brown fox jumps over the lazy dog.");
+  EXPECT_EQ(db_.value(table_, "y"), "The QUICq BROWN fox jumps over the lazy dog.");
+}
+
+TEST_P(Parts, AndWholeValuesOfOneKeyGoTogether) {
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(t.update_part(table_, "x", 0, "part"), Outcome::kOk);
+    EXPECT_EQ(t.put(table_, "x", "whole"), Outcome::kOk);
+    EXPECT_EQ(t.update_part(table_, "x", 1, "HOL"), Outcome::kOk);
+    EXPECT_EQ(t.insert(table_, "new", "0123456789"), Outcome::kOk);
+    EXPECT_EQ(t.update_part(table_, "new", 3, "abc"), Outcome::kOk);
+    EXPECT_EQ(part(t, table_, "new", 2, 5), "2abc6");
+  });
+  EXPECT_EQ(db_.value(table_, "x"), "wHOLe");
+  EXPECT_EQ(db_.value(table_, "new"), "012abc6789");
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(t.update_part(table_, "x", 0, "part"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table_, "x"), Outcome::kOk);
+    EXPECT_EQ(t.update_part(table_, "x", 0, "part"), Outcome::kNotFound);
+    EXPECT_EQ(part(t, table_, "x", 0, 5), "(not_found)");
+  });
+  EXPECT_EQ(db_.value(table_, "x"), "(none)");
+}
+
+/// Whoever writes a part relies on the value that it belongs to.
+TEST_P(Parts, OfAValueThatHasChangedAreNotWritten) {
+  for (const std::string other : {"short", "The QUICK brown fox jumps over the lazy dog.", ""}) {
+    db_.put(table_, "x", kValue);
+    Transaction late = db_.begin(), soon = db_.begin();
+    const bool wrote = late.update_part(table_, "x", 20, "JUMPS") == Outcome::kOk;
+    const Outcome put = other.empty() ? soon.remove(table_, "x") : soon.put(table_, "x", other);
+    const bool changed = put == Outcome::kOk && soon.commit().committed();
+    const bool committed = wrote && late.commit().committed();
+    EXPECT_FALSE(changed && committed);
+    if (!committed) late.abort();
+    if (!changed) soon.abort();
+    std::string expected = kValue;
+    if (changed) expected = other.empty() ? "(none)" : other;
+    if (committed) expected.replace(20, 5, "JUMPS");
+    EXPECT_EQ(db_.value(table_, "x"), expected);
+  }
+}
+
+TEST_P(Parts, OneOfTwoAtATimeIsWritten) {
+  Transaction one = db_.begin(), two = db_.begin();
+  const bool first = one.update_part(table_, "x", 0, "one") == Outcome::kOk;
+  const bool second = two.update_part(table_, "x", 4, "two") == Outcome::kOk;
+  const int committed = (first && one.commit().committed() ? 1 : 0) + (second && two.commit().committed() ? 1 : 0);
+  EXPECT_LE(committed, 1);
+}
+
+TEST_P(Parts, KeepTheOldValueForSnapshots) {
+  db_.pass_snapshot_period();
+  Snapshot before = db_.snapshot();
+  EXPECT_EQ(update("x", 4, "QUICK"), Outcome::kOk);
+  std::string seen;
+  EXPECT_EQ(before.get(table_, "x", seen), Outcome::kOk);
+  EXPECT_EQ(seen, kValue);
+  before.finish();
+  db_.pass_snapshot_period();
+  Snapshot after = db_.snapshot();
+  EXPECT_EQ(after.get(table_, "x", seen), Outcome::kOk);
+  EXPECT_EQ(seen, "The QUICK brown fox jumps over the lazy dog.");
+}
+
+/// Only Silo's reads of local tables pass the point, and wait for nobody.
+TEST_P(Parts, AreReadAsTheyAreInTheEnd) {
+  if (!base::kTestHooks) GTEST_SKIP() << "there are no sync points";
+  if (db_->options().protocol != "silo" || asked_shared_tables) GTEST_SKIP() << "whole values are read";
+  std::string seen;
+  Transaction t = db_.begin();
+  {
+    AtSyncPoint at("read.copied", [&] { EXPECT_EQ(update("x", 4, "QUICK"), Outcome::kOk); });
+    seen = part(t, table_, "x", 4, 5);
+  }
+  EXPECT_EQ(seen, "QUICK");
+  EXPECT_TRUE(t.commit().committed());
+}
+
+TEST_P(Parts, OfTypesAreTheirMembers) {
+  struct Row {
+    std::int64_t balance;
+    char name[13];
+    std::int32_t payments;
+  };
+  const auto rows = db_->create_table<std::uint32_t, Row>("rows").value();
+  db_.commit([&](Transaction& t) { EXPECT_EQ(t.put(rows, 7, Row{100, "Ada", 3}), Outcome::kOk); });
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(t.get_part(rows, 7, &Row::payments), 3);
+    EXPECT_EQ(t.update_part(rows, 7, &Row::balance, -5), Outcome::kOk);
+    EXPECT_EQ(t.get_part(rows, 8, &Row::payments), std::nullopt);
+  });
+  db_.commit([&](Transaction& t) {
+    const auto row = t.get(rows, 7);
+    ASSERT_TRUE(row);
+    EXPECT_EQ(row->balance, -5);
+    EXPECT_STREQ(row->name, "Ada");
+    EXPECT_EQ(row->payments, 3);
+  });
+}
+
+}  // namespace
+}  // namespace granary::tests
