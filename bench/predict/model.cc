@@ -43,14 +43,16 @@ Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs
   model.each_ = more.each;
   model.extra_ns_ = (worker_ns(more) - worker_ns(less)) / apart;
   model.local_ns_ = worker_ns(less) - less.distributed_share * model.extra_ns_;
-  model.software_ns_ = std::max(0.0, model.extra_ns_ - model.fabric_ns(costs));
+  // Below 0 where operations overlap with other work, and cost less than they do by themselves.
+  model.beside_fabric_ns_ = model.extra_ns_ - model.fabric_ns(costs);
   return model;
 }
 
 Prediction Model::predict(double distributed_share, const Place& place) const {
   const Costs& costs = place.costs;
   const double fabric = fabric_ns(costs);
-  const double of_worker = software_ns_ + (costs.by_processor ? fabric : each_.round_trips * costs.post);
+  const double of_worker =
+      costs.by_processor ? beside_fabric_ns_ + fabric : software_ns() + each_.round_trips * costs.post;
   Prediction prediction{.processor_ns = local_ns_ + distributed_share * of_worker,
                         .waiting_ns = costs.by_processor ? 0 : distributed_share * fabric};
   const double threads = static_cast<double>(place.nodes) * place.workers;

@@ -6,6 +6,7 @@
 // what each costs there has been measured. Elsewhere the same counts cost what they cost there. Not in the model: caches that more rows or
 // nodes miss more often, and conflicts that more nodes bring; both are as they were in the two runs.
 
+#include <algorithm>
 #include <cstdint>
 
 #include <granary/status.h>
@@ -37,7 +38,7 @@ class Model {
   static Result<Model> fit(const Measured& less, const Measured& more, const Costs& costs);
 
   double local_ns() const { return local_ns_; }
-  double software_ns() const { return software_ns_; }
+  double software_ns() const { return std::max(0.0, beside_fabric_ns_); }
   const Counts& each() const { return each_; }
   /// What the operations of a distributed transaction cost.
   double fabric_ns(const Costs& costs) const;
@@ -48,7 +49,7 @@ class Model {
 
  private:
   double local_ns_ = 0;
-  double software_ns_ = 0;
+  double beside_fabric_ns_ = 0;
   double extra_ns_ = 0;
   Counts each_;
 };
