@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
 #include <granary/limits.h>
 
 namespace granary::bench::ycsb {
@@ -27,7 +28,33 @@ const std::array<Mix, 10>& mixes() {
   return kMixes;
 }
 
+const std::array<Preset, 6>& presets() {
+  static constexpr std::array<Preset, 6> kPresets{
+      {{"ccbench", "CCBench: 10 operations, half of them updates, uniform", "a", 0, 10},
+       {"ccbench_skewed", "the same with zipf 0.9", "a", 0.9, 10},
+       {"dbx1000_medium", "DBx1000, TicToc: 16 requests, 10 % read-modify-writes, rows of 1 KB, zipf 0.8", "medium",
+        0.8, 16, 10, 1000},
+       {"dbx1000_high", "DBx1000, TicToc: the same with 50 % and zipf 0.9", "high", 0.9, 16, 10, 1000},
+       {"cicada_uniform", "Cicada: 10 operations, half of them read-modify-writes, uniform", "f", 0, 10},
+       {"cicada_reads", "Cicada: 10 operations, 5 % updates, zipf 0.9", "b", 0.9, 10}}};
+  return kPresets;
+}
+
 namespace {
+
+std::string preset_help() {
+  std::string help = "Another engine's work; flags that are given hold.";
+  for (const Preset& preset : presets()) help += fmt::format(" {}: {}.", preset.name, preset.of);
+  return help;
+}
+
+/// nullptr: none was chosen.
+const Preset* chosen_preset(const FlagValues& flags) {
+  for (const Preset& preset : presets()) {
+    if (preset.name == flags.text("preset")) return &preset;
+  }
+  return nullptr;
+}
 
 constexpr std::array<std::pair<std::string_view, Isolation>, 3> kLevels{
     {{"serializable", Isolation::kSerializable},
@@ -45,7 +72,10 @@ constexpr std::array<std::pair<std::string_view, hekaton::TimestampSource>, 4> k
 std::vector<Flag> parameter_flags() {
   std::vector<std::string> names;
   for (const Mix& mix : mixes()) names.emplace_back(mix.name);
+  std::vector<std::string> engines{"none"};
+  for (const Preset& preset : presets()) engines.emplace_back(preset.name);
   return {
+      choice_flag("preset", "none", engines, preset_help()),
       choice_flag(
           "mix", "silo", names,
           "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads; "
@@ -85,17 +115,20 @@ std::vector<Flag> parameter_flags() {
 
 Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   Parameters parameters;
+  const Preset* const preset = chosen_preset(flags);
+  const std::string_view mix_name = preset == nullptr || flags.given("mix") ? flags.text("mix") : preset->mix;
   for (const Mix& mix : mixes()) {
-    if (mix.name == flags.text("mix")) parameters.mix = mix;
+    if (mix.name == mix_name) parameters.mix = mix;
   }
   parameters.keys = flags.integer("keys");
-  const auto number = [&](const char* name, std::uint32_t of_tictoc) {
+  const auto number = [&](const char* name, std::uint32_t of_tictoc, std::uint32_t Preset::*of_preset) {
+    if (preset != nullptr && !flags.given(name)) return preset->*of_preset;
     const bool default_of_mix = parameters.mix.tictoc && !flags.given(name);
     return default_of_mix ? of_tictoc : static_cast<std::uint32_t>(flags.integer(name));
   };
-  parameters.fields = number("fields", kFields);
-  parameters.value_bytes = number("value_bytes", kFields * kFieldBytes);
-  parameters.ops = number("ops", kOps);
+  parameters.fields = number("fields", kFields, &Preset::fields);
+  parameters.value_bytes = number("value_bytes", kFields * kFieldBytes, &Preset::value_bytes);
+  parameters.ops = number("ops", kOps, &Preset::ops);
   parameters.parts = flags.enabled("parts");
   for (const auto& [level, isolation] : kLevels) {
     if (level == flags.text("isolation")) parameters.isolation = isolation;
@@ -103,7 +136,8 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   for (const auto& [name, source] : kSources) {
     if (name == flags.text("timestamps")) parameters.timestamps = source;
   }
-  parameters.theta = flags.given("theta") ? flags.real("theta") : parameters.mix.default_theta;
+  const double usual_theta = preset != nullptr ? preset->theta : parameters.mix.default_theta;
+  parameters.theta = flags.given("theta") ? flags.real("theta") : usual_theta;
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";
   parameters.hash = flags.text("index") == "hash";

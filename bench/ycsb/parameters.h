@@ -41,6 +41,16 @@ inline constexpr std::uint32_t kMaxOps = 100, kKeysPerOp = 4;
 /// are the workloads of the TicToc paper (5.1).
 const std::array<Mix, 10>& mixes();
 
+/// What another engine's own benchmark does by default, as far as it is said by these flags. Flags that are given hold.
+struct Preset {
+  std::string_view name;
+  std::string_view of;  ///< in words
+  std::string_view mix;
+  double theta = 0;
+  std::uint32_t ops = 1, fields = 1, value_bytes = 100;
+};
+const std::array<Preset, 6>& presets();
+
 struct Parameters {
   Mix mix;
   std::uint64_t keys = 1'000'000;

@@ -87,9 +87,11 @@ TEST(Run, AHashIndexRunsAndVerifies) {
 
 TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
   for (const char* flags :
-       {"--mix=high", "--mix=high --index=hash --protocol=tictoc", "--mix=f --ops=3", "--mix=a --fields=4",
-        "--mix=high --protocol=tictoc --variant=dta", "--mix=high --variant=hekaton",
-        "--mix=f --variant=hekaton --timestamps=mutex --index=hash",
+       {"--mix=high", "--mix=high --index=hash --protocol=tictoc", "--mix=f --ops=3", "--mix=high --parts",
+        "--mix=a --fields=4 --parts", "--mix=high --parts --protocol=tictoc",
+        "--mix=medium --parts --isolation=snapshot", "--preset=dbx1000_high --parts",
+        "--preset=cicada_uniform --theta=0.5", "--mix=a --fields=4", "--mix=high --protocol=tictoc --variant=dta",
+        "--mix=high --variant=hekaton", "--mix=f --variant=hekaton --timestamps=mutex --index=hash",
         "--mix=high --variant=hekaton --timestamps=hardware_clock",
         "--mix=high --variant=hekaton --timestamps=local_clock", "--mix=high --variant=hekaton --isolation=snapshot",
         "--mix=high --isolation=snapshot", "--mix=high --isolation=repeatable_read --protocol=tictoc",

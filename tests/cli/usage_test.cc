@@ -126,6 +126,15 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --mix=e --ops=4",
                 "--mix=e: inserts and scans are transactions of one operation on whole records; leave out --ops and "
                 "--fields, or use a mix without them"},
+        Mistake{"bench ycsb --parts",
+                "--parts: with --fields=1 and --value_bytes=100 there are no fields of at least 16 bytes in a value"},
+        Mistake{"bench ycsb --parts --fields=10 --value_bytes=100",
+                "--parts: with --fields=10 and --value_bytes=100 there are no fields of at least 16 bytes in a value"},
+        Mistake{"bench kv --parts --fields=2 --mix=f",
+                "--parts: only Granary's transactions read and write parts of values"},
+        Mistake{"bench ycsb --preset=quick",
+                "--preset=quick: expected none, ccbench, ccbench_skewed, dbx1000_medium, dbx1000_high, cicada_uniform, "
+                "cicada_reads"},
         Mistake{"bench ycsb --fields=7",
                 "--fields=7: a value of 100 bytes is not divided into so many fields of equal size"},
         Mistake{"bench ycsb --mix=high --keys=50",
