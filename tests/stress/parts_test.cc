@@ -88,6 +88,12 @@ TEST(PartsStressTest, SumsHoldWhateverIsReadInParts) {
     if (off) wrong.fetch_add(1);
   });
   EXPECT_EQ(wrong.load(), 0u);
+  Worker worker = rows.database().register_worker().value();
+  std::mt19937 random(1);
+  bool off = true;
+  while (!rows.adds_up(worker, random, off)) {
+  }
+  EXPECT_FALSE(off) << "in the end";
   EXPECT_GT(moves.load(), 50u);
   EXPECT_GT(sums.load(), 10u);
 }

@@ -26,6 +26,7 @@ namespace granary::cc::drtm {
 
 struct DrTm : silo::Silo {
   static constexpr std::string_view kName = "drtm";
+  static constexpr bool kReadsParts = false;  // reads are the region's
 
   static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
                                  WorkerState& worker, AccessSet& access, TidWord& rts);
