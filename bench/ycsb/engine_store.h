@@ -1,6 +1,8 @@
 #pragma once
 // The YCSB operations as Granary transactions, one operation a transaction or several.
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -88,12 +90,12 @@ class KeySession {
   Ending run_parts(std::span<const Step> steps, std::size_t bytes, std::span<char> buffer, Change&& change,
                    AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
-      if (!declare_all(t, steps)) return;
-      for (const Step& step : steps) {
-        const std::string_view key = step.key.view();
-        const std::size_t from = step.field * bytes;
-        if (step.reads(/*fields=*/1) && !t.get_part(table_, key, from, buffer.first(bytes))) return;
-        if (step.writes() && t.update_part(table_, key, from, change(step)) != Outcome::kOk) return;
+      if (!declare_all(t, steps) || !get_fields(t, steps, bytes)) return;
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        const Step& step = steps[i];
+        std::memcpy(buffer.data(), fields_.data() + i * bytes, bytes);
+        if (!step.writes()) continue;
+        if (t.update_part(table_, step.key.view(), step.field * bytes, change(step)) != Outcome::kOk) return;
       }
     });
   }
@@ -137,6 +139,20 @@ class KeySession {
     for (const Step& step : steps) declared_.push_back({table_, step.key.view(), step.writes()});
     return t.declare(declared_) == Outcome::kOk;
   }
+  /// Fetches the fields of all steps together, so that their cache misses overlap.
+  bool get_fields(Transaction& t, std::span<const Step> steps, std::size_t bytes) {
+    fields_.resize(steps.size() * bytes);
+    gets_.clear();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      gets_.push_back({.table = table_,
+                       .key = steps[i].key.view(),
+                       .buffer = {fields_.data() + i * bytes, bytes},
+                       .result = {},
+                       .part_from = static_cast<std::uint32_t>(steps[i].field * bytes)});
+    }
+    return t.multi_get(gets_) == Outcome::kOk &&
+           std::all_of(gets_.begin(), gets_.end(), [](const MultiGet& get) { return static_cast<bool>(get.result); });
+  }
   template <typename Body>
   Ending run(AbortCounts& aborts, Body&& body) {
     const auto attempt = [&](Transaction& t) {
@@ -154,6 +170,8 @@ class KeySession {
   const TransactionOptions transactions_;
   CriticalSection* const dta_;
   std::vector<Declared> declared_;
+  std::vector<MultiGet> gets_;  // of one transaction that reads parts, and what they read
+  std::vector<char> fields_;
   std::optional<RequestTimes> times_;  // behind what it looks at
 };
 

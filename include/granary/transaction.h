@@ -83,6 +83,11 @@ struct MultiGet {
   /// A hint that the transaction will overwrite or remove what it finds. Another node's record whose place is known is then locked in the round trip
   /// that reads it, so that the commit need not, and others meet the lock until the transaction ends. It changes nothing else, and nothing here.
   bool will_write = false;
+  /// Where the part begins that is wanted, as in get_part(); kWhole: the whole value, as in get().
+  std::uint32_t part_from = kWhole;
+  static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
+
+  bool is_part() const { return part_from != kWhole; }
 };
 
 /// One element of declare().

@@ -55,7 +55,9 @@ class LocalAccess {
   bool reads_parts(const TableCore& table) const;
   bool writes_parts(const TableCore& table) const;
   /// Copies as much of the value, from the byte `from` on, as it has and the buffer holds.
-  GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
+  GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer) {
+    return read_part(table, key, look_up(table, key), from, buffer);
+  }
   Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
   /// Tells a protocol that cares about it that the transaction will touch this key's record.
   void declare(TableCore& table, std::string_view key);
@@ -90,6 +92,12 @@ class LocalAccess {
   /// The same of a sealed table, without a trace.
   [[gnu::noinline]] GetResult read_sealed(TableCore& table, std::string_view key, cc::Record* record,
                                           std::span<char> buffer);
+  GetResult read_part(TableCore& table, std::string_view key, cc::Record* record, std::size_t from,
+                      std::span<char> buffer);
+  /// What one of several gets wants of the record that was found.
+  GetResult read_part(TableCore& table, cc::Record* record, const MultiGet& get);
+  /// Copies the whole value of `record`, or of what has taken its place.
+  Outcome read_whole(TableCore& table, std::string_view key, cc::Record* record, std::string& value);
   Outcome note_read(const cc::ReadEntry& entry);
   /// Whether nothing in the table ever changes for this transaction, so that nothing has to be remembered of it (I31).
   bool sealed(const TableCore& table) {

@@ -9,9 +9,16 @@
 #include <granary/transaction.h>
 
 #include "src/base/batch.h"
+#include "src/base/cache_line.h"
+#include "src/txn/local_access.h"
 #include "src/txn/table_core.h"
 
 namespace granary::txn {
+
+/// Gives a get what it wants of a value.
+inline GetResult hand_out(std::string_view value, const MultiGet& get) {
+  return get.is_part() ? copy_part_out(value, get.part_from, get.buffer) : copy_out(value, get.buffer);
+}
 
 /// Some gets of keys of this node.
 class LocalGets {
@@ -36,12 +43,21 @@ class LocalGets {
       while (to < size_ && gets_[to]->table.core() == table) ++to;
       table->index().find_many({keys_.data() + from, to - from}, {found.data() + from, to - from});
       for (std::size_t i = from; i < to; ++i) {
-        if (found[i].value != 0) table->prefetch(record::record_of(found[i].value));
+        if (found[i].value != 0) fetch_ahead(*table, *gets_[i], record::record_of(found[i].value));
       }
     }
   }
 
  private:
+  static void fetch_ahead(const TableCore& table, const MultiGet& get, const record::Record* record) {
+    if (get.is_part() && get.part_from < table.max_value_bytes()) {
+      base::prefetch(record);
+      base::prefetch_range(reinterpret_cast<const char*>(record->value_words()) + get.part_from, get.buffer.size());
+    } else {
+      table.prefetch(record);
+    }
+  }
+
   std::size_t size_ = 0;
   std::array<MultiGet*, kMost> gets_;
   std::array<std::string_view, kMost> keys_;

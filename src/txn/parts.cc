@@ -25,8 +25,15 @@ bool LocalAccess::writes_parts(const TableCore& table) const {
   return worker_.shared().settings.writes_parts && reads_parts(table) && access_.isolation == Isolation::kSerializable;
 }
 
-GetResult LocalAccess::get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer) {
-  Record* record = look_up(table, key);
+GetResult LocalAccess::read_part(TableCore& table, Record* record, const MultiGet& get) {
+  if (reads_parts(table)) return read_part(table, get.key, record, get.part_from, get.buffer);
+  std::string whole;
+  const Outcome got = read_whole(table, get.key, record, whole);
+  return got == Outcome::kOk ? copy_part_out(whole, get.part_from, get.buffer) : GetResult{got, 0};
+}
+
+GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record* record, std::size_t from,
+                                 std::span<char> buffer) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};
     if (WriteEntry* const own = access_.writes.find(record)) [[unlikely]] {

@@ -85,10 +85,13 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
 }
 
 Outcome LocalAccess::get(TableCore& table, std::string_view key, std::string& value) {
+  return read_whole(table, key, look_up(table, key), value);
+}
+
+Outcome LocalAccess::read_whole(TableCore& table, std::string_view key, Record* record, std::string& value) {
   constexpr std::size_t kFirstTry = 256;
   if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
   value.resize(value.capacity());
-  Record* const record = look_up(table, key);
   for (;;) {
     const GetResult got = read(table, key, record, value);
     if (got.outcome == Outcome::kBufferTooSmall) {
@@ -117,7 +120,7 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
     } else {
       lookups_.place(table.index(), get.key) = record;
     }
-    get.result = read(table, get.key, record, get.buffer);
+    get.result = get.is_part() ? read_part(table, record, get) : read(table, get.key, record, get.buffer);
     if (const Outcome standing = life_.standing(serial); standing != Outcome::kOk) [[unlikely]]
       return standing;
   }

@@ -43,7 +43,7 @@ Outcome Execution::multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere) {
   for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {
     const RemoteGet& get = elsewhere.gets[i];
     MultiGet& asked = *elsewhere.asked[i];
-    asked.result = get.found ? copy_out(get.value, asked.buffer) : GetResult{Outcome::kNotFound, 0};
+    asked.result = get.found ? hand_out(get.value, asked) : GetResult{Outcome::kNotFound, 0};
   }
   return Outcome::kOk;
 }

@@ -207,8 +207,17 @@ void SnapshotContext::get_together(const LocalGets& gets) {
     if (record != nullptr && record::epoch_of(record->tid()) >= epoch_)
       gets[i].table.core()->prefetch(record->previous());
   }
-  for (std::size_t i = 0; i < gets.size(); ++i)
-    gets[i].result = read(record::record_of(found[i].value), gets[i].key.size(), gets[i].buffer);
+  for (std::size_t i = 0; i < gets.size(); ++i) {
+    const cc::Record* const record = record::record_of(found[i].value);
+    gets[i].result = gets[i].is_part() ? read_part(record, gets[i]) : read(record, gets[i].key.size(), gets[i].buffer);
+  }
+}
+
+/// Of a version that may be an old one, the whole value is read.
+GetResult SnapshotContext::read_part(const cc::Record* record, const MultiGet& get) {
+  std::string whole(get.table.core()->max_value_bytes(), '\0');
+  const GetResult got = read(record, get.key.size(), whole);
+  return got ? copy_part_out({whole.data(), got.size}, get.part_from, get.buffer) : got;
 }
 
 ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {
@@ -284,7 +293,7 @@ Outcome SnapshotContext::multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& e
   for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {
     const RemoteSnapshotGet& get = elsewhere.gets[i];
     MultiGet& asked = *elsewhere.asked[i];
-    asked.result = get.outcome == Outcome::kOk ? copy_out(get.value, asked.buffer) : GetResult{get.outcome, 0};
+    asked.result = get.outcome == Outcome::kOk ? hand_out(get.value, asked) : GetResult{get.outcome, 0};
   }
   return Outcome::kOk;
 }

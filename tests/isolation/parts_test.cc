@@ -2,6 +2,7 @@
 // tables, with the same results. Not covered: other nodes (tests/cluster/transaction), directories (tests/durability/parts_test.cc), threads
 // (tests/stress/parts_test.cc).
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -129,6 +130,33 @@ TEST_P(Parts, AndWholeValuesOfOneKeyGoTogether) {
     EXPECT_EQ(part(t, table_, "x", 0, 5), "(not_found)");
   });
   EXPECT_EQ(db_.value(table_, "x"), "(none)");
+}
+
+TEST_P(Parts, OfManyAreReadTogether) {
+  db_.put(table_, "y", "0123456789");
+  db_.pass_snapshot_period();
+  std::array<std::array<char, 5>, 5> rooms;
+  const auto get = [&](auto& reader) {
+    std::array<MultiGet, 5> gets;
+    for (std::size_t i = 0; i < gets.size(); ++i)
+      gets[i] = {.table = table_, .key = i % 2 == 0 ? "x" : "y", .buffer = rooms[i], .result = {}, .part_from = 4};
+    gets[2].key = "nobody";
+    gets[3].part_from = 8;
+    gets[4].part_from = MultiGet::kWhole;
+    EXPECT_EQ(reader.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(std::string_view(rooms[1].data(), gets[1].result.size), "45678");
+    EXPECT_EQ(gets[2].result.outcome, Outcome::kNotFound);
+    EXPECT_EQ(std::string_view(rooms[3].data(), gets[3].result.size), "89");
+    EXPECT_EQ(gets[4].result.outcome, Outcome::kBufferTooSmall);
+    return std::string(rooms[0].data(), gets[0].result.size);
+  };
+  Snapshot snapshot = db_.snapshot();
+  db_.commit([&](Transaction& t) {
+    EXPECT_EQ(get(t), "quick");
+    EXPECT_EQ(t.update_part(table_, "x", 5, "UICK"), Outcome::kOk);
+    EXPECT_EQ(get(t), "qUICK");
+  });
+  EXPECT_EQ(get(snapshot), "quick");
 }
 
 /// Whoever writes a part relies on the value that it belongs to.
