@@ -27,7 +27,7 @@ bool pin_to(int cpu);
 
 /// Bytes that can still be taken without swapping, the control group's limit considered.
 std::uint64_t available_memory();
-/// Resident bytes of this process.
+/// Bytes of memory that this process uses, reserved 2 MiB pages included.
 std::uint64_t resident_bytes();
 /// Runnable threads of the machine over the last minute.
 double load_average();
