@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A cluster of two hosts, as docs/operations.md has it under "Several hosts": two virtual machines, each with a node, over Soft-RoCE;
 # ZooKeeper on the first. SmallBank runs on both; then the money of both is counted together. `bench lease` reads under leases what
-# others write, and its increments are counted: ptp4l keeps the second host's clock at the first's (docs/clock.md), until it is set by
-# an hour, again and again. Then the process of one is killed under SmallBank and comes back (killed_bench.sh). At the end nodes are
-# ended and started again with their data (restarts.sh).
+# others write, and its increments are counted: ptp4l keeps the second host's clock at the first's (docs/clock.md). SmallBank runs once
+# more while that clock is set by an hour, again and again, and while the process of one host is killed and comes back (killed_bench.sh).
+# At the end nodes are ended and started again with their data (restarts.sh).
 #
 #   two_hosts.sh GRANARY BANK_NODE
 #
@@ -99,8 +99,8 @@ bench_by_ptp() {
   count_together lease ptp.toml
 }
 
-# The second host's: its node sees it at once, and locks what it would have leased. Nothing is written, as a node that has no time cannot
-# write what was leased before (docs/clock.md), and this one has none for as long as its clock is set again and again.
+# The second host's clock is set: its node sees it at once, and locks what it would have leased. SmallBank leases no record that is written,
+# and must not here: a node that has no time cannot write what was leased before (docs/clock.md), and this one never has one.
 bench_while_the_clock_is_set() {
   local setter=
   if [[ $node -eq 2 ]]; then
@@ -112,12 +112,12 @@ bench_while_the_clock_is_set() {
     done > /dev/null &
     setter=$!
   fi
-  bench_leases --read_percent=100 || fail "granary bench gave $?: $(cat output)"
+  bench_smallbank lease_2pl ptp.toml 3 || fail "granary bench gave $?: $(cat output)"
   [[ -z $setter ]] || { touch enough && wait "$setter"; }
   rm -r /dev/shm/data
   echo "after $SECONDS s: lease_2pl has run while a clock was set: $(count_of leases) leases; $(clock_of_run)"
   [[ $node -eq 1 || $(count_of jumps) -gt 0 ]] || fail "the clock was set, and nobody noticed"
-  count_together lease ptp.toml
+  count_together smallbank ptp.toml
 }
 
 # eventually COMMAND...: again and again until it succeeds, for as long as a busy machine may need.
@@ -151,8 +151,9 @@ bench() {
   "$granary" bench "$1" --cluster="$2" --node="$node" --start_timeout=300 --workers=1 --distributed_percent=50 --warmup=3 --noprogress \
     --json=report.json "${@:3}" > output 2>&1
 }
-bench_smallbank() { bench smallbank cluster.toml --protocol="$1" --accounts=1000 --seconds=5; }
-bench_leases() { bench lease ptp.toml --protocol=lease_2pl --keys=1000 --records=4 --seconds=3 "$@"; }
+# bench_smallbank PROTOCOL [FILE [SECONDS]]
+bench_smallbank() { bench smallbank "${2:-cluster.toml}" --protocol="$1" --accounts=1000 --seconds="${3:-5}"; }
+bench_leases() { bench lease ptp.toml --protocol=lease_2pl --keys=1000 --records=4 --seconds=3; }
 
 # The second host's report goes to the first, which counts the money, or the increments, of both.
 count_together() {  # NAME FILE
