@@ -60,7 +60,7 @@ bool HeaderSweep::fits(std::uint64_t found, std::uint64_t swept) {
 
 void HeaderSweep::found_unknown() {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
-  if (next < table_.buckets || next == kNever) return;
+  if (next < table_.buckets || next >= kNever) return;
   const std::uint64_t pieces = (table_.buckets + kPieceBuckets - 1) / kPieceBuckets;
   if (unknown_.fetch_add(1, std::memory_order_relaxed) + 1 < pieces * kLookupsOfPiece) return;
   unknown_.store(0, std::memory_order_relaxed);

@@ -1,20 +1,22 @@
 #pragma once
-// Fills the location cache of another node's hash table before its keys are asked for: by READs of the main header, sixteen buckets in
-// each, which travel along with lookups that had to be made (DrTM fetches whole buckets for the same reason, slide 47). So who looks up
-// a key pays for a piece of the sweep, and nobody pays once the cache knows where everything is.
+// A sweep fills the location cache of another node's hash table before its keys are asked for. It READs the main header, sixteen buckets at a
+// time, and these READs travel along with lookups that had to be made (DrTM fetches whole buckets for the same reason, slide 47). Each
+// lookup pays for a piece of the sweep, and no lookup is needed any more once the cache knows where everything is.
 //
-// What a sweep finds takes only room that nobody uses, and the whole table has to fit into what the caches' budget has left: of a table that
-// does not, the cache remembers what is asked for, as it does without a sweep. Keys behind a bucket's link, and keys that are not 8 bytes
-// long, are left to lookups.
+// A sweep stores its findings only into entries that are free. It stops if the table is too large for what the budget of all caches has
+// left; then the cache remembers the keys that are asked for, as it does without a sweep. Lookups have to find two kinds of keys: those behind
+// a bucket's link, and those that are not 8 bytes long.
 //
-// A sweep ends, and the table changes. Lookups that find a key which the cache did not know are the sign of it: when there were
-// several for each piece, the sweep is made once more.
+// The table goes on changing when the sweep is over. Lookups that find a key which the cache did not know are a sign of that, so after
+// several of them for each piece the sweep is made once more.
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "kvstore/hash/key.h"
 #include "kvstore/remote/location_cache.h"
 #include "kvstore/remote/remote_table.h"
 
@@ -32,6 +34,8 @@ class HeaderSweep {
   /// `table` and `cache`, which is of this table, outlive it.
   HeaderSweep(const RemoteTable& table, LocationCache& cache) : table_(table), cache_(cache) {}
 
+  /// Returns whether a sweep can find keys of this length.
+  static bool finds(std::string_view key) { return hash::HashedKey(key).type() == hash::EntryType::kRecord; }
   /// Returns the first bucket of the piece to be READ next, which is the caller's alone; nullopt if there is none.
   std::optional<std::uint64_t> next();
   /// Appends the READ of a piece into kPieceBytes at `buffer`.
@@ -42,22 +46,23 @@ class HeaderSweep {
   void found_unknown();
 
  private:
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  /// Far from the greatest number, since next() may still add to it once.
+  static constexpr std::uint64_t kNever = std::uint64_t{1} << 63;
 
   std::uint64_t buckets_of(std::uint64_t piece) const;
   bool fits(std::uint64_t found, std::uint64_t swept);
 
   const RemoteTable& table_;
   LocationCache& cache_;
-  // All relaxed: they share out work and estimate, and nothing else is published by them.
-  std::atomic<std::uint64_t> next_{
-      0};  // bucket; at the table's end, or behind it: the sweep is over; kNever: it does not fit
+  // Any worker loads and stores these. The order is relaxed, because they share out work and estimate, and publish nothing else.
+  /// The bucket that is READ next. From the number of buckets on the sweep is over; from kNever on the table does not fit.
+  std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> swept_{0};    // buckets of this sweep that have been looked at
   std::atomic<std::uint64_t> found_{0};    // keys in them
   std::atomic<std::uint64_t> unknown_{0};  // keys that lookups have found since the sweep's end
 };
 
-/// The READ of one piece, for a step that brings it along: nothing, or a piece until it has been taken.
+/// Holds the READ of one piece for the step that brings it along. It holds nothing if there is no piece, or the piece has been taken.
 class PieceRead {
  public:
   PieceRead() = default;
@@ -67,7 +72,7 @@ class PieceRead {
   void append(std::vector<rdma::Operation>& chain) const {
     if (sweep_ != nullptr) sweep_->append(piece_, buffer_, chain);
   }
-  /// The READ has completed. Does nothing from the second call on.
+  /// Gives the sweep what was READ, when that has completed. Later calls do nothing.
   void take() {
     if (sweep_ != nullptr) sweep_->take(piece_, static_cast<const hash::Bucket*>(buffer_));
     sweep_ = nullptr;

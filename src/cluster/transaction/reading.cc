@@ -6,6 +6,7 @@
 
 namespace granary::cluster {
 
+using kvstore::remote::HeaderSweep;
 using messages::Place;
 
 namespace {
@@ -82,7 +83,7 @@ AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRe
     KeyRead& read =
         reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations);
     steps.push_back(&read);
-    if (!sweeps && !read.knows_place()) sweeps = bring_piece(table, read);
+    if (!sweeps && !read.knows_place() && HeaderSweep::finds(key)) sweeps = bring_piece(table, read);
   }
   return AbortReason::kNone;
 }
@@ -90,7 +91,7 @@ AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRe
 bool Reading::bring_piece(const KnownTable& table, KeyRead& read) {
   const std::optional<std::uint64_t> piece = table.sweep->next();
   if (!piece) return false;
-  void* const room = footprint_.trips.buffer(kvstore::remote::HeaderSweep::kPieceBytes);
+  void* const room = footprint_.trips.buffer(HeaderSweep::kPieceBytes);
   if (room == nullptr) return false;
   read.bring_along({*table.sweep, *piece, room});
   return true;
@@ -115,7 +116,7 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
         *access.key.table, access.key.home,
         {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
   }
-  if (read.lookup_reads() != 0) access.table->sweep->found_unknown();
+  if (read.lookup_reads() != 0 && HeaderSweep::finds(access.key.key)) access.table->sweep->found_unknown();
   access.seen = Access::Seen::kRecord;
   access.record = read.record();
   access.tid = read.read()->tid();

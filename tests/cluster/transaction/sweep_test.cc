@@ -61,6 +61,19 @@ TEST_F(SweepAcrossNodes, WhatCameLaterIsSweptOnceManyWereLookedUp) {
   EXPECT_LT(look_ups(10, kKeys), kKeys * 3 / 4u);
 }
 
+/// Their places are beside their names, not in the header.
+TEST_F(SweepAcrossNodes, KeysOfOtherLengthsBringNoPiece) {
+  Transaction put = cluster_.node(1).worker().begin();
+  EXPECT_EQ(put.put(tables_[1], "1 long key", "value"), Outcome::kOk);
+  EXPECT_TRUE(put.commit().committed());
+  Transaction t = cluster_.node(0).worker().begin();
+  std::string value;
+  EXPECT_EQ(t.get(tables_[0], "1 long key", value), Outcome::kOk);
+  EXPECT_TRUE(t.commit().committed());
+  EXPECT_EQ(cluster_.node(0).directory().find(1, tables_[0].id())->sweep->next(), 0u)
+      << "the first piece is still there";
+}
+
 TEST_F(SweepAcrossNodes, NothingIsFoundWhereARecordWasBefore) {
   put(0, kKeys);
   look_ups(0, 100);

@@ -1,4 +1,4 @@
-// What a sweep of a real table's main header teaches a location cache, and when it is made once more.
+// These tests sweep the main header of a real table, and look at what the location cache knows then and at when the sweep is made once more.
 
 #include "kvstore/remote/header_sweep.h"
 
