@@ -43,7 +43,7 @@ Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs
   model.each_ = more.each;
   model.extra_ns_ = (worker_ns(more) - worker_ns(less)) / apart;
   model.local_ns_ = worker_ns(less) - less.distributed_share * model.extra_ns_;
-  // Below 0 where operations overlap with other work, and cost less than they do by themselves.
+  // This is below 0 where operations overlap with other work, so that they cost less in a transaction than `bench fabric` measures.
   model.beside_fabric_ns_ = model.extra_ns_ - model.fabric_ns(costs);
   return model;
 }

@@ -83,7 +83,7 @@ class YcsbClient final : public store::StoreClient<Store> {
   Request run_steps() {
     requests_.next_steps(steps_);
     const std::uint8_t type = types_.type_of[static_cast<std::size_t>(steps_.front().operation)];
-    const Ending ending = run_steps(this->aborts(type));
+    const Ending ending = run_in_one(this->aborts(type));
     if (ending == Ending::kCommitted) {
       added_ += static_cast<std::uint64_t>(std::count_if(steps_.begin(), steps_.end(), [](const Step& step) {
         return step.operation == Operation::kReadModifyWrite;
@@ -92,7 +92,8 @@ class YcsbClient final : public store::StoreClient<Store> {
     return {type, ending};
   }
 
-  Ending run_steps(AbortCounts& aborts) {
+  /// Runs the steps in one transaction, on fields alone or on whole records.
+  Ending run_in_one(AbortCounts& aborts) {
     if constexpr (requires { session_->run_parts(steps_, part_bytes_, buffer_, nullptr, aborts); }) {
       const auto change = [this](const Step& step) { return changed_part(step); };
       if (part_bytes_ != 0) return session_->run_parts(steps_, part_bytes_, buffer_, change, aborts);
@@ -101,10 +102,14 @@ class YcsbClient final : public store::StoreClient<Store> {
     return session_->run_all(steps_, fields_, buffer_, change, aborts);
   }
 
+  /// Returns the counter that the step writes, one more than the counter that it has read if it is a read-modify-write.
+  std::uint64_t next_counter(const Step& step) {
+    return step.operation == Operation::kReadModifyWrite ? counter_of(view(buffer_)) + 1 : ++writes_;
+  }
+
   /// Returns the field that the step writes. The one that it has read is at the buffer's beginning.
   std::string_view changed_part(const Step& step) {
-    const bool adds = step.operation == Operation::kReadModifyWrite;
-    const std::uint64_t counter = adds ? counter_of(view(buffer_)) + 1 : ++writes_;
+    const std::uint64_t counter = next_counter(step);
     std::memset(buffer_.data(), static_cast<int>(counter & 0x7f), part_bytes_);
     set_counter(buffer_.data(), part_bytes_, counter);
     return {buffer_.data(), part_bytes_};
@@ -112,8 +117,7 @@ class YcsbClient final : public store::StoreClient<Store> {
 
   /// Returns the record that the step writes. The one that it has read is in the buffer.
   std::string_view changed(const Step& step) {
-    const bool adds = step.operation == Operation::kReadModifyWrite;
-    const std::uint64_t counter = adds ? counter_of(view(buffer_)) + 1 : ++writes_;
+    const std::uint64_t counter = next_counter(step);
     const std::size_t bytes = buffer_.size() / fields_;
     if (fields_ > 1) std::memset(buffer_.data() + step.field * bytes, static_cast<int>(counter & 0x7f), bytes);
     set_counter(buffer_.data(), buffer_.size(), counter);

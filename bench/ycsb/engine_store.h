@@ -85,7 +85,8 @@ class KeySession {
       }
     });
   }
-  /// The same with the step's field alone, of `bytes` bytes, which goes to the beginning of the buffer.
+  /// Runs the steps as one transaction that reads and writes one field of each record, of `bytes` bytes. The field that a step writes goes
+  /// to the beginning of the buffer before, and `change(step)` returns the new one.
   template <typename Change>
   Ending run_parts(std::span<const Step> steps, std::size_t bytes, std::span<char> buffer, Change&& change,
                    AbortCounts& aborts) {
@@ -93,8 +94,8 @@ class KeySession {
       if (!declare_all(t, steps) || !get_fields(t, steps, bytes)) return;
       for (std::size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
-        std::memcpy(buffer.data(), fields_.data() + i * bytes, bytes);
         if (!step.writes()) continue;
+        std::memcpy(buffer.data(), fields_.data() + i * bytes, bytes);
         if (t.update_part(table_, step.key.view(), step.field * bytes, change(step)) != Outcome::kOk) return;
       }
     });

@@ -43,7 +43,7 @@ const std::array<Preset, 6>& presets() {
 namespace {
 
 std::string preset_help() {
-  std::string help = "Another engine's work; flags that are given hold.";
+  std::string help = "The work of another engine's own benchmark; flags that are given take precedence.";
   for (const Preset& preset : presets()) help += fmt::format(" {}: {}.", preset.name, preset.of);
   return help;
 }

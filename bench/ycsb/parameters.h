@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kMaxOps = 100, kKeysPerOp = 4;
 /// are the workloads of the TicToc paper (5.1).
 const std::array<Mix, 10>& mixes();
 
-/// What another engine's own benchmark does by default, as far as it is said by these flags. Flags that are given hold.
+/// A preset stands for the flags with which `bench ycsb` does the work of another engine's own benchmark. Flags that are given take precedence.
 struct Preset {
   std::string_view name;
   std::string_view of;  ///< in words

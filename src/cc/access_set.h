@@ -38,13 +38,13 @@ struct WriteEntry {
   std::string_view value;  ///< in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the index
-  /// Of a write to a part of a local record, which the transaction has read: `value` takes the place of as many bytes, from `part_from` on, of
-  /// the `whole_bytes` that the record has for as long as the read holds. 0: `value` is all.
+  /// If `whole_bytes` is not 0, the write is to a part of a local record: `value` takes the place of as many of its `whole_bytes` bytes, from
+  /// `part_from` on. The transaction has read the record, so that its size is still the same when it commits.
   std::uint32_t whole_bytes = 0;
   std::uint32_t part_from = 0;
 
   bool is_part() const { return whole_bytes != 0; }
-  /// Of the value that the write leaves.
+  /// Returns the size of the value that the write leaves.
   std::size_t bytes_after() const { return remove ? 0 : is_part() ? whole_bytes : value.size(); }
 
   /// To be called whenever key or value have been set.

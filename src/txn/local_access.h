@@ -28,6 +28,23 @@ inline GetResult copy_out(std::string_view value, std::span<char> buffer) {
   return {Outcome::kOk, value.size()};
 }
 
+/// Reads a value of any size by `read(std::span<char>)`, which may tell that the buffer is too small. The string is as long as the value then, or
+/// empty if there is none.
+template <typename Read>
+Outcome read_into(std::string& value, Read&& read) {
+  constexpr std::size_t kFirstTry = 256;
+  if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
+  value.resize(value.capacity());
+  for (;;) {
+    const GetResult got = read(std::span<char>(value));
+    if (got.outcome == Outcome::kBufferTooSmall) {
+      value.resize(got.size);
+      continue;
+    }
+    value.resize(got.outcome == Outcome::kOk ? got.size : 0);
+    return got.outcome;
+  }
+}
 /// Copies what `value` has from the byte `from` on, as far as there is room.
 inline GetResult copy_part_out(std::string_view value, std::size_t from, std::span<char> buffer) {
   const std::string_view part = value.substr(std::min(from, value.size()), buffer.size());
@@ -94,7 +111,7 @@ class LocalAccess {
                                           std::span<char> buffer);
   GetResult read_part(TableCore& table, std::string_view key, cc::Record* record, std::size_t from,
                       std::span<char> buffer);
-  /// What one of several gets wants of the record that was found.
+  /// Reads the part that one of several gets asks for, of the record that was found for its key.
   GetResult read_part(TableCore& table, cc::Record* record, const MultiGet& get);
   /// Copies the whole value of `record`, or of what has taken its place.
   Outcome read_whole(TableCore& table, std::string_view key, cc::Record* record, std::string& value);

@@ -20,7 +20,7 @@ bool LocalAccess::reads_parts(const TableCore& table) const {
   return worker_.shared().settings.reads_parts && !table.is_shared() && table.sealed_from() == kNotSealed;
 }
 
-/// Below serializable, what was read need not hold when the transaction commits.
+/// A part needs the read to hold when the transaction commits, which weaker levels than serializable do not promise.
 bool LocalAccess::writes_parts(const TableCore& table) const {
   return worker_.shared().settings.writes_parts && reads_parts(table) && access_.isolation == Isolation::kSerializable;
 }

@@ -89,18 +89,7 @@ Outcome LocalAccess::get(TableCore& table, std::string_view key, std::string& va
 }
 
 Outcome LocalAccess::read_whole(TableCore& table, std::string_view key, Record* record, std::string& value) {
-  constexpr std::size_t kFirstTry = 256;
-  if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
-  value.resize(value.capacity());
-  for (;;) {
-    const GetResult got = read(table, key, record, value);
-    if (got.outcome == Outcome::kBufferTooSmall) {
-      value.resize(got.size);
-      continue;
-    }
-    value.resize(got.outcome == Outcome::kOk ? got.size : 0);
-    return got.outcome;
-  }
+  return read_into(value, [&](std::span<char> buffer) { return read(table, key, record, buffer); });
 }
 
 /// First all searches, then all reads: the misses on the records of one table overlap with the searches in the next.

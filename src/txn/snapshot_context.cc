@@ -171,18 +171,7 @@ GetResult SnapshotContext::get(std::uint64_t serial, TableCore* table, std::stri
 }
 
 Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
-  constexpr std::size_t kFirstTry = 256;
-  if (value.capacity() < kFirstTry) value.reserve(kFirstTry);
-  value.resize(value.capacity());
-  for (;;) {
-    const GetResult got = get(serial, table, key, std::span<char>(value));
-    if (got.outcome == Outcome::kBufferTooSmall) {
-      value.resize(got.size);
-      continue;
-    }
-    value.resize(got.outcome == Outcome::kOk ? got.size : 0);
-    return got.outcome;
-  }
+  return read_into(value, [&](std::span<char> buffer) { return get(serial, table, key, buffer); });
 }
 
 Outcome SnapshotContext::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
@@ -213,11 +202,11 @@ void SnapshotContext::get_together(const LocalGets& gets) {
   }
 }
 
-/// Of a version that may be an old one, the whole value is read.
+/// Reads the whole value, as the version that the snapshot sees may be an old one.
 GetResult SnapshotContext::read_part(const cc::Record* record, const MultiGet& get) {
-  std::string whole(get.table.core()->max_value_bytes(), '\0');
-  const GetResult got = read(record, get.key.size(), whole);
-  return got ? copy_part_out({whole.data(), got.size}, get.part_from, get.buffer) : got;
+  const auto read_whole = [&](std::span<char> buffer) { return read(record, get.key.size(), buffer); };
+  const Outcome got = read_into(whole_, read_whole);
+  return got == Outcome::kOk ? copy_part_out(whole_, get.part_from, get.buffer) : GetResult{got, 0};
 }
 
 ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {

@@ -63,6 +63,7 @@ class SnapshotContext {
   epoch::Epoch epoch_ = 0;    // of the versions that it sees
   epoch::Epoch entered_ = 0;  // e_w when it began
   base::Arena arena_;         // memory of the operation under way
+  std::string whole_;         // the value of which a part is wanted, for a moment
 };
 
 }  // namespace granary::txn

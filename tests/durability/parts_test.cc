@@ -2,36 +2,13 @@
 
 #include <string>
 
-#include <gtest/gtest.h>
-
-#include "tests/support/fault_files.h"
-#include "tests/support/manual_database.h"
-#include "tests/support/ring_directory.h"
+#include "tests/durability/ringed_directory.h"
 
 namespace granary::tests {
 namespace {
 
-class DurableParts : public testing::TestWithParam<Survives> {
+class DurableParts : public RingedDirectory {
  protected:
-  Options options() const {
-    Options options = manual_options();
-    options.background = Background::kThreads;
-    options.epoch_ms = 5;
-    options.directory = "/db";
-    options.reliable_directory = rings_.path();
-    options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
-    return options;
-  }
-  std::unique_ptr<Database> open(FaultFiles& files) const {
-    auto opened = Database::open(options(), files);
-    EXPECT_TRUE(opened.ok()) << opened.status().message();
-    return std::move(opened).value();
-  }
-  std::unique_ptr<FaultFiles> new_files() const {
-    auto files = std::make_unique<FaultFiles>();
-    files->pass_through(rings_.path());
-    return files;
-  }
   /// Runs it and waits for its release.
   static void run(Database& database, FunctionRef<void(Transaction&)> body) {
     Worker worker = database.register_worker().value();
@@ -39,13 +16,6 @@ class DurableParts : public testing::TestWithParam<Survives> {
     ASSERT_TRUE(ran);
     ASSERT_TRUE(database.wait_released(ran.ticket).ok());
   }
-  static std::string rows(Database& database, const Table& table) {
-    Worker worker = database.register_worker().value();
-    Transaction t = worker.begin();
-    return scan_text(t, table);
-  }
-
-  RingDirectory rings_;
 };
 INSTANTIATE_TEST_SUITE_P(Images, DurableParts, testing::Values(Survives::kSynced, Survives::kAll),
                          [](const auto& made) { return made.param == Survives::kSynced ? "Synced" : "All"; });

@@ -2,39 +2,15 @@
 
 #include <string>
 
-#include <gtest/gtest.h>
-
-#include "tests/support/fault_files.h"
-#include "tests/support/manual_database.h"
-#include "tests/support/ring_directory.h"
+#include "tests/durability/ringed_directory.h"
 
 namespace granary::tests {
 namespace {
 
 constexpr TableOptions kImmutable = {.max_value_bytes = 100, .immutable = true};
 
-class DurableSeal : public testing::TestWithParam<Survives> {
+class DurableSeal : public RingedDirectory {
  protected:
-  Options options() const {
-    Options options = manual_options();
-    options.background = Background::kThreads;
-    options.epoch_ms = 5;
-    options.directory = "/db";
-    options.reliable_directory = rings_.path();
-    options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
-    return options;
-  }
-  std::unique_ptr<FaultFiles> new_files() const {
-    auto files = std::make_unique<FaultFiles>();
-    files->pass_through(rings_.path());
-    return files;
-  }
-  std::unique_ptr<Database> open(FaultFiles& files) const { return open(files, options()); }
-  static std::unique_ptr<Database> open(FaultFiles& files, const Options& options) {
-    auto opened = Database::open(options, files);
-    EXPECT_TRUE(opened.ok()) << opened.status().message();
-    return opened.ok() ? std::move(*opened) : nullptr;
-  }
   static void load(Database& database, const Table& table) {
     Worker worker = database.register_worker().value();
     for (const char* key : {"x", "y", "z"})
@@ -47,13 +23,6 @@ class DurableSeal : public testing::TestWithParam<Survives> {
     EXPECT_TRUE(t.commit().committed());
     return outcome;
   }
-  static std::string rows(Database& database, const Table& table) {
-    Worker worker = database.register_worker().value();
-    Transaction t = worker.begin();
-    return scan_text(t, table);
-  }
-
-  RingDirectory rings_;
 };
 INSTANTIATE_TEST_SUITE_P(Images, DurableSeal, testing::Values(Survives::kSynced, Survives::kAll),
                          [](const auto& made) { return made.param == Survives::kSynced ? "Synced" : "All"; });

@@ -159,7 +159,7 @@ TEST_P(Parts, OfManyAreReadTogether) {
   EXPECT_EQ(get(snapshot), "quick");
 }
 
-/// Whoever writes a part relies on the value that it belongs to.
+/// A transaction that writes a part relies on the value that the part belongs to.
 TEST_P(Parts, OfAValueThatHasChangedAreNotWritten) {
   for (const std::string other : {"short", "The QUICK brown fox jumps over the lazy dog.", ""}) {
     db_.put(table_, "x", kValue);

@@ -1,0 +1,46 @@
+#pragma once
+// A database directory in memory with log rings of its own, for tests of what a power loss or another opening leaves of a few rows.
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fault_files.h"
+#include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
+
+namespace granary::tests {
+
+class RingedDirectory : public testing::TestWithParam<Survives> {
+ protected:
+  Options options() const {
+    Options options = manual_options();
+    options.background = Background::kThreads;
+    options.epoch_ms = 5;
+    options.directory = "/db";
+    options.reliable_directory = rings_.path();
+    options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
+    return options;
+  }
+  std::unique_ptr<FaultFiles> new_files() const {
+    auto files = std::make_unique<FaultFiles>();
+    files->pass_through(rings_.path());
+    return files;
+  }
+  std::unique_ptr<Database> open(FaultFiles& files) const { return open(files, options()); }
+  static std::unique_ptr<Database> open(FaultFiles& files, const Options& options) {
+    auto opened = Database::open(options, files);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? std::move(*opened) : nullptr;
+  }
+  static std::string rows(Database& database, const Table& table) {
+    Worker worker = database.register_worker().value();
+    Transaction t = worker.begin();
+    return scan_text(t, table);
+  }
+
+  RingDirectory rings_;
+};
+
+}  // namespace granary::tests
