@@ -11,6 +11,7 @@
 //
 // Exit codes: 0 done, 2 wrong usage, 3 nobody killed it, 4 the database could not be opened or used.
 
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -66,7 +67,10 @@ std::uint64_t kib_of(std::string_view name) {
   give_up("/proc/self/status", "has no " + std::string(name));
 }
 
+/// malloc() may have one heap only: for each further thread's it maps 64 MiB, and even where it gives them back at once, what another
+/// thread maps in that moment would fail for want of addresses.
 void limit_address_space() {
+  if (::mallopt(M_ARENA_MAX, 1) != 1) give_up("mallopt", "knows no M_ARENA_MAX");
   const rlim_t bytes = kib_of("VmSize:") * kKiB + kLimit + kAddressesBeside;
   const rlimit limit{bytes, bytes};
   if (::setrlimit(RLIMIT_AS, &limit) != 0) give_up("setrlimit", std::strerror(errno));
@@ -93,8 +97,8 @@ class Client {
         states_(table("state", sizeof(State))),
         small_(table("small", kSmallBytes)),
         large_(table("large", kLargeBytes)),
-        writer_(database.register_worker().value()),
-        reader_(database.register_worker().value()) {
+        writer_(worker()),
+        reader_(worker()) {
     Transaction t = writer_.begin();
     now_ = read_state(t);
     t.abort();
@@ -112,6 +116,11 @@ class Client {
     auto made = database_.create_table(name, {.max_value_bytes = bytes});
     if (!made.ok()) give_up("table", made.status().message());
     return *made;
+  }
+  Worker worker() {
+    auto registered = database_.register_worker();
+    if (!registered.ok()) give_up("worker", registered.status().message());
+    return std::move(*registered);
   }
   template <typename Reader>
   State read_state(Reader& reader) const {
