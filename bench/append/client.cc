@@ -96,9 +96,14 @@ bool Client::scan(Transaction& transaction, Plan& plan) {
   return true;
 }
 
+void Client::yield() {
+  if (let_others_run_) let_others_run_();
+  std::this_thread::yield();
+}
+
 bool Client::execute(Transaction& transaction, Plan& plan) {
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
-    if (options_.yield_share != 0 && random_.chance(options_.yield_share)) std::this_thread::yield();
+    if (options_.yield_share != 0 && random_.chance(options_.yield_share)) yield();
     if (plan.scan_count != 0 && i >= plan.scan_begin && i < plan.scan_begin + plan.scan_count) {
       if (i == plan.scan_begin && !scan(transaction, plan)) return false;
       continue;

@@ -66,6 +66,8 @@ class Client {
   history::EventType commit(Transaction& transaction);
   bool await_release(const Ticket& ticket);
   void pause(std::uint64_t us);
+  /// Gives the processor away: to the others on this thread, and to other threads.
+  void yield();
   void note_abort(AbortReason reason);
   void run_snapshot();
   void note(history::EventType type, std::vector<history::MicroOp> ops, bool snapshot = false);

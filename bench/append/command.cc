@@ -355,6 +355,7 @@ const BenchCommand& append::append_command() {
       .examples = {"--history=history.edn --transactions=100000", "--keys=4 --yields=0.3 --verify",
                    "--check=history.edn"},
       .flags = append_flags(),
+      .batches = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .verify = true,

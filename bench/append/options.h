@@ -7,7 +7,7 @@ namespace granary::bench::append {
 
 struct AppendOptions {
   std::uint32_t workers = 2;
-  std::uint32_t fibers = 1;              ///< clients of each worker; more than one on nodes of a cluster only
+  std::uint32_t fibers = 1;              ///< clients of each worker, which take turns
   std::uint64_t transactions = 100'000;  ///< invocations in all, over all workers
   double seconds = 0;                    ///< stop earlier after this long; 0 = no limit
   std::uint32_t keys = 8;                ///< lists in use at the same time, of each node: the fewer, the hotter

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "bench/append/client.h"
@@ -13,21 +14,25 @@ namespace {
 
 using Clock = Client::Clock;
 
-void run_threads(Clients& clients, const ClientPlace& place, const std::function<bool()>& stop) {
+/// Each worker runs on a thread of its own, with the clients that it has.
+void run_threads(std::span<Worker> workers, Clients& clients, const ClientPlace& place,
+                 const std::function<bool()>& stop) {
   const AppendOptions& options = place.options;
   std::atomic<std::uint64_t> begun{0};  // all workers count up; only the sum matters, so relaxed
   const auto end =
       options.seconds == 0
           ? Clock::time_point::max()
           : place.start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+  const auto stopped = [&] { return (stop && stop()) || (place.journal != nullptr && !place.journal->status().ok()); };
+  const auto work = [&](Client& client) {
+    while (begun.fetch_add(1, std::memory_order_relaxed) < options.transactions && Clock::now() < end && !stopped())
+      client.run_one();
+  };
   std::vector<std::thread> threads;
-  for (auto& client : clients) {
-    threads.emplace_back([&] {
-      const auto stopped = [&] {
-        return (stop && stop()) || (place.journal != nullptr && !place.journal->status().ok());
-      };
-      while (begun.fetch_add(1, std::memory_order_relaxed) < options.transactions && Clock::now() < end && !stopped())
-        client->run_one();
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    threads.emplace_back([&, i] {
+      if (options.fibers == 1) return work(*clients[i]);
+      workers[i].run_together(options.fibers, [&](std::size_t f) { work(*clients[i * options.fibers + f]); });
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -78,19 +83,23 @@ Result<AppendRun> run_append(Database& database, const AppendOptions& options, c
                           .slots = slots,
                           .options = options,
                           .start = Clock::now(),
-                          .clients = options.workers,
+                          .clients = options.workers * options.fibers,
                           .journal = journal};
   std::vector<Worker> workers(options.workers + std::size_t{1});  // the last one reads at the end
   Clients clients;
-  for (std::uint32_t id = 0; id < workers.size(); ++id) {
-    auto worker = database.register_worker();
-    if (!worker.ok()) return worker.status();
-    workers[id] = std::move(worker).value();
-    clients.push_back(std::make_unique<Client>(workers[id], place, id));
+  for (Worker& worker : workers) {
+    auto registered = database.register_worker();
+    if (!registered.ok()) return registered.status();
+    worker = std::move(registered).value();
   }
-  std::unique_ptr<Client> reader = std::move(clients.back());
-  clients.pop_back();
-  run_threads(clients, place, stop);
+  for (std::uint32_t id = 0; id < place.clients; ++id) {
+    Worker& worker = workers[id / options.fibers];
+    LetOthersRun let_others_run;
+    if (options.fibers != 1) let_others_run = [&worker] { worker.let_others_run(); };
+    clients.push_back(std::make_unique<Client>(worker, place, id, std::move(let_others_run)));
+  }
+  auto reader = std::make_unique<Client>(workers.back(), place, place.clients);
+  run_threads(std::span(workers).first(options.workers), clients, place, stop);
   const Status read = read_everything(*reader, slots);
   clients.push_back(std::move(reader));
   AppendRun run = merge(clients);

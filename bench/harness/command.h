@@ -25,7 +25,7 @@ struct Settings {
   Options options;  ///< engine options: common flags and variants already applied; max_workers has room for loaders
   VariantSet variants;
   std::uint32_t workers = 2;
-  std::uint32_t fibers = 1;  ///< clients of each worker, which run together (ClusterWorker::run_together)
+  std::uint32_t fibers = 1;  ///< clients of each worker, which run together (Worker::run_together, or ClusterWorker's)
   std::uint64_t seed = 1;
   bool verify = false;
   bool breakdown = false;       ///< the time of requests is to be told by parts; of the engine on one node only
@@ -57,6 +57,7 @@ struct BenchCommand {
   std::vector<Flag> flags = {};                        ///< its own; the common ones (common_flags()) come on top
   VariantSet variants = {};                            ///< that make sense here
   bool breakdown = false;                              ///< its store can tell where time goes (--breakdown)
+  bool batches = false;                                ///< its transactions can take turns (--batch)
   bool on_nodes = false;                               ///< runs on the nodes of a cluster, too
   std::vector<Protocol> protocols = {Protocol::kOcc};  ///< that it can run there
   std::uint64_t latency_sample = 1;                    ///< default of --latency_sample

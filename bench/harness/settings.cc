@@ -280,6 +280,11 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                                 "Tells where the time of transactions goes, from one request in 16, and how their "
                                 "commit times grow. On one node, with the engine."));
   }
+  if (command.batches) {
+    flags.push_back(integer_flag("batch", 1, 1, Worker::kMostTogether, "transactions",
+                                 "That each worker has open at once, and runs in turns: while one waits for memory, "
+                                 "the others go on (Worker::run_many). On one node, with the engine."));
+  }
   flags.push_back(
       switch_flag("progress", true, "Prints a line a second while loading and running, on standard error."));
   return flags;
@@ -293,16 +298,33 @@ bool in_cluster(const FlagValues& flags) { return flags.declared("cluster") && !
 
 namespace {
 
-/// Takes --breakdown, which needs the engine on this node alone.
-Status set_breakdown(const FlagValues& flags, Settings& settings) {
-  settings.breakdown = flags.declared("breakdown") && flags.enabled("breakdown");
-  if (!settings.breakdown) return {};
-  if (in_cluster(flags)) return {StatusCode::kInvalidArgument, "--breakdown: only one node alone can tell"};
+/// Whether a flag makes sense that needs the engine on this node alone.
+Status needs_engine(const char* flag, const FlagValues& flags, const Settings& settings) {
+  if (in_cluster(flags))
+    return {StatusCode::kInvalidArgument, fmt::format("--{}: it is for one node alone, not for a cluster's", flag)};
   for (const Variant variant : {Variant::kKeyValue, Variant::kHekaton, Variant::kPartitionedStore}) {
     if (!settings.variants.has(variant)) continue;
     return {StatusCode::kInvalidArgument,
-            fmt::format("--breakdown: --variant={} has no transactions of the engine", name(variant))};
+            fmt::format("--{}: --variant={} has no transactions of the engine", flag, name(variant))};
   }
+  return {};
+}
+
+Status set_breakdown(const FlagValues& flags, Settings& settings) {
+  settings.breakdown = flags.declared("breakdown") && flags.enabled("breakdown");
+  return settings.breakdown ? needs_engine("breakdown", flags, settings) : Status();
+}
+
+Status set_batch(const FlagValues& flags, Settings& settings) {
+  if (!flags.declared("batch") || flags.integer("batch") == 1) return {};
+  if (const Status fits = needs_engine("batch", flags, settings); !fits.ok()) return fits;
+  if (settings.breakdown)
+    return {StatusCode::kInvalidArgument, "--batch: the time of transactions that take turns has no parts to tell"};
+  if (db::runs_in_regions(settings.options)) {
+    return {StatusCode::kInvalidArgument,
+            "--batch: transactions of --protocol=drtm run in hardware regions, which cannot take turns"};
+  }
+  settings.fibers = static_cast<std::uint32_t>(flags.integer("batch"));
   return {};
 }
 
@@ -314,7 +336,7 @@ Status set_fibers(const FlagValues& flags, Settings& settings) {
   const auto refusal = [&settings](const char* why) {
     return Status(StatusCode::kInvalidArgument, fmt::format("--fibers={}: {}", settings.fibers, why));
   };
-  if (!in_cluster(flags)) return refusal("a node alone waits for no other; leave it out, or give it a --cluster");
+  if (!in_cluster(flags)) return refusal("a node alone waits for no other; give it --batch instead, or a --cluster");
   if (settings.protocol == Protocol::kTwoPcTcp) return refusal("--protocol=two_pc_tcp has no fibers");
   if (kills(flags) || settings.time_line) return refusal("what becomes of a kill is told of one client a worker");
   return {};
@@ -386,6 +408,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
     return node;  // its database has all of the options
   if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
   if (const Status taken = set_fibers(flags, settings); !taken.ok()) return taken;
+  if (const Status taken = set_batch(flags, settings); !taken.ok()) return taken;
   return settings;
 }
 

@@ -31,6 +31,7 @@ const BenchCommand& smallbank_command() {
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit}),
       .breakdown = true,
+      .batches = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .latency_sample = kLatencySample,

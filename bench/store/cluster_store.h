@@ -19,7 +19,7 @@ class ClusterStore {
   using Table = TypedTable<K, V>;
   using Transaction = GranaryTransaction;
   using SnapshotReader = GranaryReader<granary::Snapshot>;
-  using Session = WorkerSession<std::shared_ptr<ClusterWorker>>;
+  using Session = WorkerSession<HeldClusterWorker>;
 
   static Result<std::unique_ptr<ClusterStore>> open(const ClusterOptions& options, Protocol protocol) {
     auto cluster = Cluster::join(options);

@@ -22,7 +22,7 @@ class GranaryStore {
   using Transaction = GranaryTransaction;
   using SnapshotReader = GranaryReader<granary::Snapshot>;
 
-  using Session = WorkerSession<Worker>;
+  using Session = WorkerSession<HeldWorker>;
 
   static Result<std::unique_ptr<GranaryStore>> open(const Options& options, bool split, bool breakdown = false) {
     Result<std::unique_ptr<Database>> database = bench::open_fresh(options);
@@ -49,7 +49,7 @@ class GranaryStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), base::Random(seed, Session::kStream),
+    return std::make_unique<Session>(std::make_shared<Worker>(std::move(*worker)), base::Random(seed, Session::kStream),
                                      /*declares=*/db::runs_in_regions(database_->options()), breakdown_.get());
   }
   std::vector<ExtraFigure> extra_figures() {

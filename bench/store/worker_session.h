@@ -1,7 +1,7 @@
 #pragma once
 // One thread's access to the engine: a worker, of a database or of a node of a cluster, and its retries.
 
-#include <concepts>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,12 +15,20 @@
 
 namespace granary::bench::store {
 
-inline Worker& worker_of(Worker& worker) { return worker; }
-inline Worker& worker_of(std::shared_ptr<ClusterWorker>& worker) { return worker->worker(); }
+/// What a thread has registered; sessions of one thread may share it, and run together (--batch, --fibers).
+using HeldWorker = std::shared_ptr<Worker>;
+using HeldClusterWorker = std::shared_ptr<ClusterWorker>;
 
-/// Of a cluster's node: its sessions may share a worker (--fibers).
-template <typename Held>
-concept SharedWorker = std::same_as<Held, std::shared_ptr<ClusterWorker>>;
+inline Worker& worker_of(HeldWorker& worker) { return *worker; }
+inline Worker& worker_of(HeldClusterWorker& worker) { return worker->worker(); }
+
+inline void run_together(HeldWorker& worker, std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
+  worker->run_together(count, [&](std::size_t i) { body(static_cast<std::uint32_t>(i)); });
+}
+inline void run_together(HeldClusterWorker& worker, std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
+  const Status ran = worker->run_together(count, body);
+  base::always_check(ran.ok(), "--fibers are no more than a worker takes");
+}
 
 /// `Held` is what the thread registered; `declares` as for GranaryTransaction.
 template <typename Held>
@@ -71,16 +79,11 @@ class WorkerSession {
   void collect() { worker_of(held_).collect_garbage(); }
 
   /// A session more of the same worker, for run_together().
-  std::unique_ptr<WorkerSession> beside(std::uint64_t seed)
-    requires SharedWorker<Held>
-  {
+  std::unique_ptr<WorkerSession> beside(std::uint64_t seed) {
     return std::make_unique<WorkerSession>(held_, base::Random(seed, kStream), declares_);
   }
-  void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body)
-    requires SharedWorker<Held>
-  {
-    const Status ran = held_->run_together(count, body);
-    base::always_check(ran.ok(), "--fibers are no more than a worker takes");
+  void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
+    store::run_together(held_, count, body);
   }
 
  private:

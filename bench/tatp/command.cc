@@ -38,6 +38,7 @@ const BenchCommand& tatp_command() {
                 store::index_flag()},
       .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit}),
       .breakdown = true,
+      .batches = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .latency_sample = 16,  // transactions are short

@@ -55,6 +55,7 @@ const BenchCommand& tpcc_command() {
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit, Variant::kFastIds}),
       .breakdown = true,
+      .batches = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .make = make,

@@ -12,7 +12,7 @@ namespace granary::bench::ycsb {
 
 class ClusterStore {
  public:
-  using Session = KeySession<std::shared_ptr<ClusterWorker>>;
+  using Session = KeySession<store::HeldClusterWorker>;
 
   static Result<std::unique_ptr<ClusterStore>> open(const Settings& settings, const Parameters& parameters) {
     auto cluster = Cluster::join(settings.cluster);

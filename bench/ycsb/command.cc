@@ -135,6 +135,7 @@ const BenchCommand& ycsb_command() {
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kKeyValue, Variant::kDta, Variant::kHekaton}),
       .breakdown = true,
+      .batches = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .latency_sample = kLatencySample,

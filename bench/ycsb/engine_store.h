@@ -116,16 +116,11 @@ class KeySession {
   void collect() { store::worker_of(held_).collect_garbage(); }
 
   /// As those of store::WorkerSession.
-  std::unique_ptr<KeySession> beside(std::uint64_t seed)
-    requires store::SharedWorker<Held>
-  {
-    return std::make_unique<KeySession>(held_, table_, base::Random(seed), declares_, transactions_);
+  std::unique_ptr<KeySession> beside(std::uint64_t seed) {
+    return std::make_unique<KeySession>(held_, table_, base::Random(seed), declares_, transactions_, nullptr, dta_);
   }
-  void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body)
-    requires store::SharedWorker<Held>
-  {
-    const Status ran = held_->run_together(count, body);
-    base::always_check(ran.ok(), "--fibers are no more than a worker takes");
+  void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
+    store::run_together(held_, count, body);
   }
 
  private:
@@ -178,7 +173,7 @@ class KeySession {
 
 class EngineStore {
  public:
-  using Session = KeySession<Worker>;
+  using Session = KeySession<store::HeldWorker>;
 
   static Result<std::unique_ptr<EngineStore>> open(const Settings& settings, const Parameters& parameters) {
     Result<std::unique_ptr<Database>> database = open_fresh(settings.options);
@@ -202,7 +197,7 @@ class EngineStore {
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     Result<Worker> worker = database_->register_worker();
     if (!worker.ok()) return worker.status();
-    return std::make_unique<Session>(std::move(*worker), table_, base::Random(seed),
+    return std::make_unique<Session>(std::make_shared<Worker>(std::move(*worker)), table_, base::Random(seed),
                                      /*declares=*/db::runs_in_regions(database_->options()),
                                      TransactionOptions{.isolation = isolation_}, breakdown_.get(), dta_.get());
   }

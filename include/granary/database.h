@@ -85,6 +85,25 @@ class GRANARY_EXPORT Worker {
   /// may run several times: keep side effects out of it. If it called abort(), the result is kUser.
   RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
 
+  /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i, transaction) is the i-th's
+  /// body, and results[i] how it ended. Up to kMostTogether are open at once and take turns, all on this thread, one at a time: while one
+  /// waits for a record or a part of an index to come from memory, the others go on. That pays where the data is larger than the
+  /// processor's caches. They are committed in any order. A body may see another one's writes as it sees another worker's, and loses
+  /// conflicts to it as to another worker; each has a transaction of its own, and 256 KiB of stack. What the bodies share needs no locks, but may
+  /// have changed behind each operation. They throw nothing, and begin no other transaction. Where the worker cannot take turns the
+  /// transactions run one after the other, with the same results: with Options::protocol "drtm", within such a body, and in a
+  /// cluster, where ClusterWorker::run_together() is for this.
+  void run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
+                const RetryPolicy& policy = {});
+  /// As run_many(), for bodies that make transactions themselves, by run() or begin(), each one at a time: calls body(0) to
+  /// body(count - 1). A body that waits for something besides, such as the release of a result, calls let_others_run() again and again: what
+  /// the others have open would stay open, and hold back the epoch.
+  void run_together(std::size_t count, FunctionRef<void(std::size_t)> body);
+  /// Lets the other bodies of run_together() go on. Does nothing outside of bodies.
+  void let_others_run();
+  /// The most transactions that run_many() has open at once.
+  static constexpr std::uint32_t kMostTogether = 16;
+
   /// Hands the worker to the calling thread. Precondition: the former thread no longer uses it (happens-before).
   void attach_thread();
   /// Frees garbage that has become safe; run() and commit() do a little of it each time. An idle worker may call it.

@@ -79,6 +79,19 @@ void Table::find_many(std::span<const std::string_view> keys, std::span<Lookup> 
   }
 }
 
+Lookup Table::find_in_turns(std::string_view key, FunctionRef<void()> turn) const {
+  const HashedKey hashed(key);
+  const Home home = home_of(hashed.word);
+  base::prefetch(&main_[home.bucket].lines[home.line]);
+  turn();
+  const Lookup found = find(hashed, home);
+  if (found.value != 0) {
+    base::prefetch_range(reinterpret_cast<const void*>(found.value), 2 * base::kCacheLine);
+    turn();
+  }
+  return found;
+}
+
 unsigned Table::reads_to_find(std::string_view key) const {
   const HashedKey hashed(key);
   unsigned reads = 1;

@@ -68,6 +68,8 @@ class Table {
   /// One attempt of find(); false if the chain was being changed. Never waits.
   bool try_find(std::string_view key, Lookup* result) const;
 
+  /// As find(), but calls `turn` when it has begun to fetch the key's bucket, and at last the record.
+  Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const;
   /// Many point lookups at once, so that their cache misses overlap. keys.size() == results.size().
   void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const;
 

@@ -1,5 +1,5 @@
-// Many point lookups at once. Each search takes one step (one node) in turn, and each step ends with a prefetch of what
-// the next one reads, so that up to kInFlight cache misses are under way together.
+// Point lookups that overlap. Each search takes one step (one node) in turn, and each step ends with a prefetch of what
+// the next one reads: up to kInFlight searches of one caller, or those of callers that take turns.
 
 #include <algorithm>
 
@@ -37,6 +37,24 @@ bool step(Search<Width>* search) {
   return false;
 }
 
+template <unsigned Width>
+Search<Width> begin(const std::atomic<Node*>& root, std::string_view key) {
+  Search<Width> search;
+  search.place.key = LayerKey(key);
+  search.node = get(root);
+  search.at_link = true;
+  return search;
+}
+
+/// What a search that is over has found. One that met a change starts again alone.
+template <unsigned Width>
+Lookup end(const std::atomic<Node*>& root, std::string_view key, Place<Width> place) {
+  if (place.leaf == nullptr) [[unlikely]]
+    place = locate<Width>(root, key);
+  if (place.value != 0) prefetch_value(place.value);
+  return {place.value, place.leaf, NodeVersion::key_set(place.version)};
+}
+
 /// At most kInFlight keys.
 template <unsigned Width>
 void find_group(const std::atomic<Node*>& root, std::span<const std::string_view> keys, std::span<Lookup> results) {
@@ -44,9 +62,7 @@ void find_group(const std::atomic<Node*>& root, std::span<const std::string_view
   std::uint8_t open[kInFlight];
   std::size_t open_count = keys.size();
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    searches[i].place.key = LayerKey(keys[i]);
-    searches[i].node = get(root);
-    searches[i].at_link = true;
+    searches[i] = begin<Width>(root, keys[i]);
     open[i] = static_cast<std::uint8_t>(i);
   }
   while (open_count > 0) {
@@ -57,12 +73,7 @@ void find_group(const std::atomic<Node*>& root, std::span<const std::string_view
         open[still_open++] = i;
         continue;
       }
-      // A search that met a change starts again alone.
-      Place<Width>& place = searches[i].place;
-      if (place.leaf == nullptr) [[unlikely]]
-        place = locate<Width>(root, keys[i]);
-      if (place.value != 0) prefetch_value(place.value);
-      results[i] = {place.value, place.leaf, NodeVersion::key_set(place.version)};
+      results[i] = end<Width>(root, keys[i], searches[i].place);
     }
     open_count = still_open;
   }
@@ -78,6 +89,17 @@ void BasicTree<Width>::find_many(std::span<const std::string_view> keys, std::sp
   }
 }
 
+template <unsigned Width>
+Lookup BasicTree<Width>::find_in_turns(std::string_view key, FunctionRef<void()> turn) const {
+  Search<Width> search = begin<Width>(root_, key);
+  while (!step(&search)) turn();
+  const Lookup found = end<Width>(root_, key, search.place);
+  if (found.value != 0) turn();
+  return found;
+}
+
+template Lookup BasicTree<15>::find_in_turns(std::string_view, FunctionRef<void()>) const;
+template Lookup BasicTree<3>::find_in_turns(std::string_view, FunctionRef<void()>) const;
 template void BasicTree<15>::find_many(std::span<const std::string_view>, std::span<Lookup>) const;
 template void BasicTree<3>::find_many(std::span<const std::string_view>, std::span<Lookup>) const;
 

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include <granary/function_ref.h>
+
 #include "kvstore/common/node_memory.h"
 #include "kvstore/ordered/key.h"
 
@@ -135,6 +137,9 @@ class BasicTree {
   /// Point lookup.
   Lookup find(std::string_view key) const;
 
+  /// As find(), but calls `turn` each time that it has begun to fetch what it looks at next, also at last, for the record: its caller does
+  /// something else meanwhile. Whatever changes in the tree then, the answer is one of a moment within the call.
+  Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const;
   /// Many point lookups at once: descends for all keys in turn and prefetches, so that cache misses overlap.
   /// keys.size() == results.size().
   void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const;

@@ -10,10 +10,12 @@
 #include <memory>
 #include <vector>
 
-#include "rdma/fiber/fiber.h"
+#include "src/base/fiber.h"
 #include "src/base/waiter.h"
 
 namespace granary::rdma::fiber {
+
+using base::Fiber;
 
 class Scheduler {
  public:

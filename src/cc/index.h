@@ -54,6 +54,10 @@ class Index {
       return as_lookup(hash().find(key));
     return as_lookup(tree().find(key));
   }
+  /// As find(), but calls `turn` each time that it has begun to fetch what it looks at next, at last the record.
+  Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const {
+    return ordered() ? as_lookup(tree().find_in_turns(key, turn)) : as_lookup(hash().find_in_turns(key, turn));
+  }
   void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const {
     if (!ordered()) [[unlikely]]
       return find_many_in<kvstore::hash::Lookup>(hash(), keys, results);

@@ -12,6 +12,9 @@
 #include "src/txn/worker_core.h"
 
 namespace granary {
+
+static_assert(Worker::kMostTogether == txn::Together::kMost && txn::Together::kMost == kMaxOpenTransactions);
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -88,6 +91,22 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
     if (!again) return result;
     back_off(*core_, policy, result.attempts);
   }
+}
+
+void Worker::run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
+                      const RetryPolicy& policy) {
+  run_together(results.size(), [&](std::size_t i) {
+    results[i] = run([&](Transaction& transaction) { body(i, transaction); }, policy);
+  });
+}
+
+void Worker::run_together(std::size_t count, FunctionRef<void(std::size_t)> body) {
+  if (core_ != nullptr && core_->bind() && core_->run_in_turns(count, body)) return;
+  for (std::size_t i = 0; i < count; ++i) body(i);
+}
+
+void Worker::let_others_run() {
+  if (core_ != nullptr && core_->bound_here() && core_->in_turns() != nullptr) core_->in_turns()->turn();
 }
 
 void Worker::attach_thread() {

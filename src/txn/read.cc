@@ -4,6 +4,7 @@
 #include "src/cc/held_records.h"
 #include "src/cc/protocols.h"
 #include "src/txn/local_access.h"
+#include "src/txn/look_for.h"
 #include "src/txn/multi_get.h"
 
 namespace granary::txn {
@@ -29,7 +30,7 @@ Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Vers
 /// The record the tree has for the key; if none, the miss is noted in the node set (Silo 4.6).
 Record* LocalAccess::find(TableCore& table, std::string_view key) {
   const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
-  const cc::Lookup at = table.index().find(key);
+  const cc::Lookup at = look_for(worker_, table.index(), key);
   if (at.value == 0) [[unlikely]]
     note_place(table, at.place, at.version);
   return record::record_of(at.value);
@@ -99,6 +100,7 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
     const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
     gets.find(found);
   }
+  if (Together* const others = worker_.in_turns(); others != nullptr) others->turn();
   const std::uint64_t serial = life_.serial();
   for (std::size_t i = 0; i < gets.size(); ++i) {
     MultiGet& get = gets[i];

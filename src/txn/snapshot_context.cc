@@ -8,6 +8,7 @@
 #include "src/epoch/entered.h"
 #include "src/record/shared_read.h"
 #include "src/txn/local_access.h"
+#include "src/txn/look_for.h"
 #include "src/txn/multi_get.h"
 #include "src/txn/scan_range.h"
 
@@ -167,7 +168,7 @@ GetResult SnapshotContext::get(std::uint64_t serial, TableCore* table, std::stri
     return outcome == Outcome::kOk ? copy_out(value, buffer) : GetResult{outcome, 0};
   }
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  return read(record::record_of(table->index().find(key).value), key.size(), buffer);
+  return read(record::record_of(look_for(worker_, table->index(), key).value), key.size(), buffer);
 }
 
 Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
@@ -190,6 +191,7 @@ void SnapshotContext::get_together(const LocalGets& gets) {
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   LocalGets::Found found;
   gets.find(found);
+  if (Together* const others = worker_.in_turns(); others != nullptr) others->turn();
   // Records that changed since the snapshot keep what it sees one version down, another miss away.
   for (std::size_t i = 0; i < gets.size(); ++i) {
     const auto* record = record::record_of(found[i].value);

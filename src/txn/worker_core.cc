@@ -1,6 +1,7 @@
 #include "src/txn/worker_core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <granary/limits.h>
 
@@ -52,7 +53,22 @@ bool WorkerCore::bind_first() {
   return thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_relaxed) || nobody == this_thread();
 }
 
+bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
+  if (in_turns_ != nullptr || make_remote_ || shared().settings.in_regions) return false;
+  if (together_ == nullptr) together_ = std::make_unique<Together>(*state_.waiter);
+  in_turns_ = together_.get();
+  base::Waiter* const alone = std::exchange(state_.waiter, &together_->waiter());
+  const bool ran = together_->run(count, body);
+  state_.waiter = alone;
+  in_turns_ = nullptr;
+  return ran;
+}
+
 Context* WorkerCore::idle_context() {
+  // A body's own is where it left it.
+  if (in_turns_ != nullptr && in_turns_->current() < contexts_.size()) {
+    if (Context* const own = contexts_[in_turns_->current()].get(); own->idle()) return own;
+  }
   for (const auto& context : contexts_) {
     if (context->idle()) return context.get();
   }

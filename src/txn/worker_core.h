@@ -11,6 +11,7 @@
 #include "src/cc/worker_state.h"
 #include "src/txn/commit_latencies.h"
 #include "src/txn/lending.h"
+#include "src/txn/together.h"
 #include "src/txn/worker_counters.h"
 #include "src/txn/worker_slots.h"
 
@@ -67,6 +68,12 @@ class WorkerCore {
   /// Aborts whatever is open.
   void abort_all();
 
+  /// Calls body(0) ... body(count - 1), up to Together::kMost in turns. False, with nothing done, where that cannot be: in such a body, of a
+  /// worker that reaches other nodes (it has fibers of its own), where a transaction runs in a hardware region, without memory for stacks.
+  bool run_in_turns(std::size_t count, Together::Body body);
+  /// In such a body: how it lets the others go on; elsewhere nullptr.
+  Together* in_turns() const { return in_turns_; }
+
   /// Called between transactions: if the epoch moved since the last collection, or that one left work, frees a little.
   void collect_some(epoch::Epoch epoch) {
     if (epoch == collected_epoch_ && !more_garbage_) return;
@@ -116,6 +123,8 @@ class WorkerCore {
   std::atomic<Context*> first_context_{nullptr};  // set once by the owner (release), read by strangers (acquire)
   WorkerCounters counters_;
   CommitLatencies latencies_;
+  std::unique_ptr<Together> together_;  // since they ran in turns for the first time
+  Together* in_turns_ = nullptr;        // while they do
 };
 
 }  // namespace granary::txn

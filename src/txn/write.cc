@@ -6,6 +6,7 @@
 #include "src/cc/protocols.h"
 #include "src/cc/records.h"
 #include "src/txn/local_access.h"
+#include "src/txn/look_for.h"
 
 namespace granary::txn {
 
@@ -78,7 +79,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
       const bool expects_none = rule.if_there != Outcome::kOk;
       if (!expects_none) {
         const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
-        const cc::Lookup at = index.find(key);
+        const cc::Lookup at = look_for(worker_, index, key);
         if (at.value == 0 && rule.if_missing != Outcome::kOk) {
           const Outcome noted = note_node(table, at.place, at.version);
           return noted == Outcome::kOk ? rule.if_missing : noted;

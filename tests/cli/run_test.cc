@@ -102,6 +102,20 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
   }
 }
 
+TEST(Run, TransactionsThatTakeTurnsVerify) {
+  for (const char* command :
+       {"bench ycsb --mix=silo --batch=16", "bench ycsb --mix=high --batch=5 --protocol=tictoc --workers=2",
+        "bench ycsb --mix=d --batch=3 --durability=tmpfs", "bench ycsb --mix=f --index=hash --batch=8",
+        "bench tpcc --items=200 --customers=30 --workers=2 --batch=4",
+        "bench smallbank --accounts=1000 --batch=8 --protocol=dl_detect", "bench tatp --subscribers=1000 --batch=8"}) {
+    const nlohmann::json json =
+        json_of(std::string(command) + " --verify --seconds=0.3 --warmup=0 --repeat=1 --noprogress");
+    ASSERT_TRUE(json.is_object()) << command;
+    EXPECT_TRUE(json["granary"]["repeats"][0]["verified"]) << command;
+    EXPECT_GT(json["Throughput (requests/second)"].get<double>(), 100) << command;
+  }
+}
+
 TEST(Run, TheReportNamesTheIsolationLevel) {
   const auto level_of = [](const char* flags) {
     const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 ") + flags + kTiny);

@@ -64,6 +64,29 @@ TEST(AppendStress, SnapshotsAndForgottenOutcomes) {
        .seed = 7});
 }
 
+/// Several transactions of each worker, between whose reads the others go on.
+TEST(AppendStress, TransactionsThatTakeTurns) {
+  run({.workers = 3,
+       .fibers = 5,
+       .transactions = 60'000,
+       .keys = 4,
+       .max_length = 8,
+       .move_share = 0.2,
+       .scan_share = 0.2,
+       .snapshot_share = 0.1,
+       .yield_share = 0.2,
+       .seed = 11});
+}
+TEST(AppendStress, TransactionsThatTakeTurnsInAHashTable) {
+  run({.workers = 2,
+       .fibers = 8,
+       .transactions = 60'000,
+       .keys = 5,
+       .hash = true,
+       .scan_share = 0,
+       .yield_share = 0.1});
+}
+
 TEST(AppendStress, UserAborts) {
   run({.workers = 3, .transactions = 40'000, .keys = 2, .abort_share = 0.3, .yield_share = 0.3, .seed = 9});
 }

@@ -1,7 +1,7 @@
 // Fibers: switching, stacks, order; and waiting on the fabric in them, over the simulator, where time passes between the
 // fibers' turns. Under the sanitizers these tests show that they follow the switches.
 
-#include "rdma/fiber/fiber.h"
+#include "src/base/fiber.h"
 
 #include <sys/mman.h>
 
@@ -18,6 +18,8 @@
 
 namespace granary::rdma::fiber {
 namespace {
+
+using base::Fiber;
 
 /// AddressSanitizer knows frames of stacks, also of one that is not there any more.
 TEST(Fiber, WhatIsMappedWhereAStackWasIsOrdinaryMemory) {

@@ -1,4 +1,4 @@
-#include "rdma/fiber/fiber.h"
+#include "src/base/fiber.h"
 
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -11,25 +11,29 @@
 #include "src/base/check.h"
 #include "src/base/sanitizers.h"
 
-namespace granary::rdma::fiber {
+namespace granary::base {
 namespace {
 
 namespace context = boost::context::detail;
 
 constexpr std::size_t kGuardBytes = 4096;
 
-char* map_stack() {
+/// nullptr: there is no memory for it.
+char* try_map_stack() {
   void* at = ::mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  base::always_check(at != MAP_FAILED, "no memory for a fiber's stack");
-  base::always_check(::mprotect(at, kGuardBytes, PROT_NONE) == 0, "no guard page for a fiber's stack");
+  if (at == MAP_FAILED) return nullptr;
+  if (::mprotect(at, kGuardBytes, PROT_NONE) != 0) {
+    ::munmap(at, kGuardBytes + kStackBytes);
+    return nullptr;
+  }
   return static_cast<char*>(at) + kGuardBytes;
 }
 
 }  // namespace
 
 /// Where a body begins, on its own stack.
-struct Entry {
+struct FiberEntry {
   static void run(context::transfer_t from) {
     auto* const self = static_cast<Fiber*>(from.data);
     self->outside_ = from.fctx;
@@ -41,33 +45,39 @@ struct Entry {
   }
 };
 
-Fiber::Fiber(std::function<void()> body)
-    : body_(std::move(body)),
-      stack_(map_stack()),
-      inside_(context::make_fcontext(stack_ + kStackBytes, kStackBytes, &Entry::run)) {
+std::unique_ptr<Fiber> Fiber::try_make(std::function<void()> body) {
+  char* const stack = try_map_stack();
+  return stack == nullptr ? nullptr : std::unique_ptr<Fiber>(new Fiber(std::move(body), stack));
+}
+
+Fiber::Fiber(std::function<void()> body) : Fiber(std::move(body), try_map_stack()) {}
+
+Fiber::Fiber(std::function<void()> body, char* stack) : body_(std::move(body)), stack_(stack) {
+  always_check(stack_ != nullptr, "no memory for a fiber's stack");
+  inside_ = context::make_fcontext(stack_ + kStackBytes, kStackBytes, &FiberEntry::run);
   body_side_.bottom = stack_;
   body_side_.bytes = kStackBytes;
-  if constexpr (base::kThreadSanitizer) body_side_.thread_state = __tsan_create_fiber(0);
+  if constexpr (kThreadSanitizer) body_side_.thread_state = __tsan_create_fiber(0);
 }
 
 Fiber::~Fiber() {
-  base::always_check(ended_ || !begun_, "a fiber ends before it is destroyed");
-  if constexpr (base::kThreadSanitizer) __tsan_destroy_fiber(body_side_.thread_state);
+  always_check(ended_ || !begun_, "a fiber ends before it is destroyed");
+  if constexpr (kThreadSanitizer) __tsan_destroy_fiber(body_side_.thread_state);
   // Whatever is mapped there next is no frame of a stack.
-  if constexpr (base::kAddressSanitizer) __asan_unpoison_memory_region(stack_, kStackBytes);
+  if constexpr (kAddressSanitizer) __asan_unpoison_memory_region(stack_, kStackBytes);
   ::munmap(stack_ - kGuardBytes, kGuardBytes + kStackBytes);
 }
 
 void Fiber::leave(Side& from, const Side& to, bool for_good) {
-  if constexpr (base::kAddressSanitizer) {
+  if constexpr (kAddressSanitizer) {
     __sanitizer_start_switch_fiber(for_good ? nullptr : &from.address_stack, to.bottom, to.bytes);
   }
-  if constexpr (base::kThreadSanitizer) __tsan_switch_to_fiber(to.thread_state, 0);
+  if constexpr (kThreadSanitizer) __tsan_switch_to_fiber(to.thread_state, 0);
 }
 
 /// `from`: learns where the stack lies from which the body was resumed; nullptr where that is known.
 void Fiber::arrive(Side& at, Side* from) {
-  if constexpr (base::kAddressSanitizer) {
+  if constexpr (kAddressSanitizer) {
     __sanitizer_finish_switch_fiber(at.address_stack, from == nullptr ? nullptr : &from->bottom,
                                     from == nullptr ? nullptr : &from->bytes);
   }
@@ -75,7 +85,7 @@ void Fiber::arrive(Side& at, Side* from) {
 
 void Fiber::resume() {
   begun_ = true;
-  if constexpr (base::kThreadSanitizer) resumer_side_.thread_state = __tsan_get_current_fiber();
+  if constexpr (kThreadSanitizer) resumer_side_.thread_state = __tsan_get_current_fiber();
   leave(resumer_side_, body_side_, /*for_good=*/false);
   inside_ = context::jump_fcontext(inside_, this).fctx;
   arrive(resumer_side_, nullptr);
@@ -87,4 +97,4 @@ void Fiber::suspend() {
   arrive(body_side_, &resumer_side_);
 }
 
-}  // namespace granary::rdma::fiber
+}  // namespace granary::base

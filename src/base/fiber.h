@@ -6,8 +6,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
-namespace granary::rdma::fiber {
+namespace granary::base {
 
 /// Bytes of a fiber's stack, below which lies a page that must not be touched.
 inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
@@ -16,6 +17,8 @@ inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 class Fiber {
  public:
   explicit Fiber(std::function<void()> body);
+  /// The same; nullptr if there is no memory for a stack, of which the constructor ends the process.
+  static std::unique_ptr<Fiber> try_make(std::function<void()> body);
   /// The body has ended, or never begun.
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -28,6 +31,7 @@ class Fiber {
   bool ended() const { return ended_; }
 
  private:
+  Fiber(std::function<void()> body, char* stack);
   /// The facts about one side of a switch that sanitizers ask for.
   struct Side {
     void* address_stack = nullptr;  ///< ASan's fake stack, while the side is not running
@@ -35,7 +39,7 @@ class Fiber {
     std::size_t bytes = 0;
     void* thread_state = nullptr;  ///< TSan's
   };
-  friend struct Entry;
+  friend struct FiberEntry;
   /// Before and after a switch.
   static void leave(Side& from, const Side& to, bool for_good);
   static void arrive(Side& at, Side* from);
@@ -50,4 +54,4 @@ class Fiber {
   bool ended_ = false;
 };
 
-}  // namespace granary::rdma::fiber
+}  // namespace granary::base

@@ -1,0 +1,23 @@
+#pragma once
+// How operations look for a key: at once, or in turns with what else the worker has open (together.h).
+
+#include <string_view>
+
+#include "src/cc/index.h"
+#include "src/txn/worker_core.h"
+
+namespace granary::txn {
+
+[[gnu::noinline]] inline cc::Lookup look_for_in_turns(Together& others, const cc::Index& index, std::string_view key) {
+  return index.find_in_turns(key, [&others] { others.turn(); });
+}
+
+/// Inlined always, as Index::find() is. Behind it other transactions of the worker may have run.
+[[gnu::always_inline]] inline cc::Lookup look_for(const WorkerCore& worker, const cc::Index& index,
+                                                  std::string_view key) {
+  if (Together* const others = worker.in_turns(); others != nullptr) [[unlikely]]
+    return look_for_in_turns(*others, index, key);
+  return index.find(key);
+}
+
+}  // namespace granary::txn

@@ -1,0 +1,60 @@
+#include "src/txn/together.h"
+
+#include <algorithm>
+
+#include "src/base/region_mark.h"
+
+namespace granary::txn {
+
+Together::~Together() {
+  over_ = true;
+  for (std::uint32_t i = 0; i < made_; ++i) seats_[i]->fiber->resume();
+}
+
+std::uint32_t Together::seat(std::uint32_t count) {
+  for (; made_ < count; ++made_) {
+    auto added = std::make_unique<Seat>();
+    Seat* const seat = added.get();
+    added->fiber = base::Fiber::try_make([this, seat] { live(*seat); });
+    if (added->fiber == nullptr) break;
+    seats_[made_] = std::move(added);
+  }
+  return std::min(made_, count);
+}
+
+void Together::live(Seat& seat) {
+  while (!over_) {
+    while (next_ < count_) {
+      seat.busy = true;
+      (*body_)(next_++);
+    }
+    seat.busy = false;
+    seat.fiber->suspend();
+  }
+}
+
+bool Together::run(std::size_t count, Body body) {
+  const std::uint32_t seats = seat(static_cast<std::uint32_t>(std::min<std::size_t>(count, kMost)));
+  if (seats == 0) return false;
+  body_ = &body;
+  next_ = 0;
+  count_ = count;
+  for (bool any = true; any;) {
+    any = false;
+    for (current_ = 0; current_ < seats; ++current_) {
+      Seat& seat = *seats_[current_];
+      if (!seat.busy && next_ == count_) continue;
+      seat.fiber->resume();
+      any |= seat.busy;
+    }
+  }
+  return true;
+}
+
+void Together::TurnWaiter::pause(std::uint32_t turn) {
+  base::outside_region();
+  together_.turn();
+  alone_.pause(turn);
+}
+
+}  // namespace granary::txn
