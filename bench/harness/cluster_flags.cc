@@ -30,8 +30,6 @@ constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults
 
 constexpr std::uint32_t kMsOfSecond = 1000;
 
-bool on_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
-
 /// Lowers --workers to what every node of the cluster file has. A file that cannot be read changes nothing here: whoever needs it
 /// tells what is wrong with it.
 void fit_workers(FlagValues& flags) {
@@ -43,6 +41,9 @@ void fit_workers(FlagValues& flags) {
 }
 
 }  // namespace
+
+bool on_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
+bool kills(const FlagValues& flags) { return flags.declared("kill") && !flags.text("kill").empty(); }
 
 Status check_cluster_flags(const FlagValues& flags) {
   if (!on_cluster(flags)) return {};

@@ -10,6 +10,10 @@
 
 namespace granary::bench {
 
+/// Whether it runs on the nodes of a cluster, and whether one of these is killed meanwhile.
+bool on_cluster(const FlagValues& flags);
+bool kills(const FlagValues& flags);
+
 /// kInvalidArgument if a flag was given that a node would not follow, as its cluster file takes the place of it: a figure must not
 /// be of other settings than its command line says. Names the key of the file.
 Status check_cluster_flags(const FlagValues& flags);

@@ -8,6 +8,7 @@
 #include "bench/harness/cluster_flags.h"
 #include "bench/harness/comma_list.h"
 #include "bench/harness/command.h"
+#include "bench/harness/engine_flags.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/option_flags.h"
 #include "bench/harness/rendezvous.h"
@@ -85,8 +86,6 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   }
   return {};
 }
-
-bool kills(const FlagValues& flags) { return flags.declared("kill") && !flags.text("kill").empty(); }
 
 /// The time line that a driven node shares with the others. Nobody can check the data of a node that does not come back.
 Status set_time_line(Settings& settings) {
@@ -189,9 +188,6 @@ void add_cluster_flags(const BenchCommand& command, std::vector<Flag>& flags) {
   flags.push_back(flag_of("node", option::row<&ClusterOptions::node>(), unset,
                           "It starts each node by hand, on a host of its own."));
   flags.push_back(start_timeout_flag());
-  flags.push_back(integer_flag("fibers", 1, 1, ClusterWorker::kMostTogether, "transactions",
-                               "That each worker of a node has open at once: while one waits for another node, the "
-                               "others go on. Of use where the network's latency is long beside the work."));
   flags.push_back(
       switch_flag("driven", false,
                   "Set by 'granary cluster run' for the processes it starts: they wait for each other through it."));
@@ -275,72 +271,13 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
   flags.push_back(
       integer_flag("latency_sample", command.latency_sample, 1, 1000000, "requests", "Times one request in so many."));
-  if (command.breakdown) {
-    flags.push_back(switch_flag("breakdown", false,
-                                "Tells where the time of transactions goes, from one request in 16, and how their "
-                                "commit times grow. On one node, with the engine."));
-  }
-  if (command.batches) {
-    flags.push_back(integer_flag("batch", 1, 1, Worker::kMostTogether, "transactions",
-                                 "That each worker has open at once, and runs in turns: while one waits for memory, "
-                                 "the others go on (Worker::run_many). On one node, with the engine."));
-  }
+  add_engine_flags(command, flags);
   flags.push_back(
       switch_flag("progress", true, "Prints a line a second while loading and running, on standard error."));
   return flags;
 }
 
 namespace {
-
-bool in_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
-
-}  // namespace
-
-namespace {
-
-/// Whether a flag makes sense that needs the engine on this node alone.
-Status needs_engine(const char* flag, const FlagValues& flags, const Settings& settings) {
-  if (in_cluster(flags))
-    return {StatusCode::kInvalidArgument, fmt::format("--{}: it is for one node alone, not for a cluster's", flag)};
-  for (const Variant variant : {Variant::kKeyValue, Variant::kHekaton, Variant::kPartitionedStore}) {
-    if (!settings.variants.has(variant)) continue;
-    return {StatusCode::kInvalidArgument,
-            fmt::format("--{}: --variant={} has no transactions of the engine", flag, name(variant))};
-  }
-  return {};
-}
-
-Status set_breakdown(const FlagValues& flags, Settings& settings) {
-  settings.breakdown = flags.declared("breakdown") && flags.enabled("breakdown");
-  return settings.breakdown ? needs_engine("breakdown", flags, settings) : Status();
-}
-
-Status set_batch(const FlagValues& flags, Settings& settings) {
-  if (!flags.declared("batch") || flags.integer("batch") == 1) return {};
-  if (const Status fits = needs_engine("batch", flags, settings); !fits.ok()) return fits;
-  if (settings.breakdown)
-    return {StatusCode::kInvalidArgument, "--batch: the time of transactions that take turns has no parts to tell"};
-  if (db::runs_in_regions(settings.options)) {
-    return {StatusCode::kInvalidArgument,
-            "--batch: transactions of --protocol=drtm run in hardware regions, which cannot take turns"};
-  }
-  settings.fibers = static_cast<std::uint32_t>(flags.integer("batch"));
-  return {};
-}
-
-/// Takes --fibers, which the workers of a cluster's nodes have. A killed node's account has room for one client of each worker.
-Status set_fibers(const FlagValues& flags, Settings& settings) {
-  if (!flags.declared("cluster")) return {};
-  settings.fibers = static_cast<std::uint32_t>(flags.integer("fibers"));
-  if (settings.fibers == 1) return {};
-  const auto refusal = [&settings](const char* why) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("--fibers={}: {}", settings.fibers, why));
-  };
-  if (!in_cluster(flags)) return refusal("a node alone waits for no other; give it --batch instead, or a --cluster");
-  if (settings.protocol == Protocol::kTwoPcTcp) return refusal("--protocol=two_pc_tcp has no fibers");
-  if (kills(flags) || settings.time_line) return refusal("what becomes of a kill is told of one client a worker");
-  return {};
-}
 
 /// Returns whether databases of a cluster's nodes can have the protocol with this name.
 bool is_shared_protocol(const std::string& name) {
@@ -355,7 +292,7 @@ Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& fl
   if (!flags.declared("protocol") || !flags.given("protocol")) return Protocol::kOcc;
   const std::string& text = flags.text("protocol");
   const std::vector<std::string> own = db::protocol_names();
-  if (!in_cluster(flags)) {
+  if (!on_cluster(flags)) {
     if (std::find(own.begin(), own.end(), text) != own.end()) return Protocol::kOcc;
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--protocol={}: there are no other nodes; expected {}; see 'granary cluster'", text,
@@ -382,7 +319,6 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
     if (!variants.ok()) return variants.status();
     settings.variants = *variants;
   }
-  if (const Status told = set_breakdown(flags, settings); !told.ok()) return told;
   const std::size_t cpus = allowed_cpus().size();
   if (flags.text("pin") == "on" && settings.workers > cpus) {
     return Status(StatusCode::kInvalidArgument,
@@ -401,14 +337,13 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;
-  if (flags.declared("protocol") && (!in_cluster(flags) || is_shared_protocol(flags.text("protocol"))))
+  if (flags.declared("protocol") && (!on_cluster(flags) || is_shared_protocol(flags.text("protocol"))))
     options.protocol = flags.text("protocol");
   if (db::runs_in_regions(options) && !flags.given("htm")) options.htm = Htm::kAuto;
   if (const Status node = set_node(command, flags, settings); !node.ok())
     return node;  // its database has all of the options
   if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
-  if (const Status taken = set_fibers(flags, settings); !taken.ok()) return taken;
-  if (const Status taken = set_batch(flags, settings); !taken.ok()) return taken;
+  if (const Status taken = set_engine_flags(flags, settings); !taken.ok()) return taken;
   return settings;
 }
 
