@@ -48,6 +48,7 @@ class YcsbClient final : public store::StoreClient<Store> {
         value_(parameters.value_bytes),
         fields_(parameters.fields),
         part_bytes_(parameters.part_bytes()),
+        multi_get_(parameters.multi_get),
         steps_(parameters.in_steps() ? parameters.ops : 0) {}
 
   ~YcsbClient() override { additions_.fetch_add(added_, std::memory_order_relaxed); }
@@ -94,11 +95,14 @@ class YcsbClient final : public store::StoreClient<Store> {
 
   /// Runs the steps in one transaction, on fields alone or on whole records.
   Ending run_in_one(AbortCounts& aborts) {
-    if constexpr (requires { session_->run_parts(steps_, part_bytes_, buffer_, nullptr, aborts); }) {
-      const auto change = [this](const Step& step) { return changed_part(step); };
-      if (part_bytes_ != 0) return session_->run_parts(steps_, part_bytes_, buffer_, change, aborts);
-    }
     const auto change = [this](const Step& step) { return changed(step); };
+    if constexpr (requires { session_->run_fetched(steps_, Portion{}, buffer_, change, aborts); }) {
+      const auto change_part = [this](const Step& step) { return changed_part(step); };
+      if (part_bytes_ != 0)
+        return session_->run_fetched(steps_, Portion{part_bytes_, true, fields_}, buffer_, change_part, aborts);
+      if (multi_get_)
+        return session_->run_fetched(steps_, Portion{buffer_.size(), false, fields_}, buffer_, change, aborts);
+    }
     return session_->run_all(steps_, fields_, buffer_, change, aborts);
   }
 
@@ -145,6 +149,7 @@ class YcsbClient final : public store::StoreClient<Store> {
   std::vector<char> buffer_, value_;
   const std::uint32_t fields_;
   const std::size_t part_bytes_;  // 0: steps read and write whole records
+  const bool multi_get_;          // all reads of a transaction first, in one go
   std::vector<Step> steps_;       // of one transaction; empty if operations are run one by one
   std::uint64_t writes_ = 0, added_ = 0;
 };

@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::uint64_t kLatencySample = 16;  // a request is so short that reading the clock each time would show
 
+Status check_multi_get(const Parameters& parameters, bool on_transactions) {
+  if (!parameters.multi_get || (on_transactions && parameters.ops > 1)) return {};
+  return {StatusCode::kInvalidArgument,
+          on_transactions ? "--multi_get: a transaction of one operation reads one record; add --ops"
+                          : "--multi_get: only Granary's transactions read several records in one go"};
+}
+
 /// A field has a counter at its beginning and at its end, by which torn ones are found.
 Status check_parts(const Parameters& parameters, bool on_transactions) {
   constexpr std::uint32_t kLeastBytes = 16;
@@ -84,6 +91,7 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
   }
   if (Status steps = check_steps(parameters); !steps.ok()) return steps;
   if (Status parts = check_parts(parameters, !bare && !on_hekaton); !parts.ok()) return parts;
+  if (Status gets = check_multi_get(parameters, !bare && !on_hekaton); !gets.ok()) return gets;
   if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));

@@ -85,18 +85,21 @@ class KeySession {
       }
     });
   }
-  /// Runs the steps as one transaction that reads and writes one field of each record, of `bytes` bytes. The field that a step writes goes
-  /// to the beginning of the buffer before, and `change(step)` returns the new one.
+  /// Runs the steps as one transaction that first reads all that they need, together, and then writes. What was read of the record that a step
+  /// writes goes to the beginning of the buffer before, and `change(step)` returns what takes its place.
   template <typename Change>
-  Ending run_parts(std::span<const Step> steps, std::size_t bytes, std::span<char> buffer, Change&& change,
-                   AbortCounts& aborts) {
+  Ending run_fetched(std::span<const Step> steps, const Portion& portion, std::span<char> buffer, Change&& change,
+                     AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
-      if (!declare_all(t, steps) || !get_fields(t, steps, bytes)) return;
+      if (!declare_all(t, steps) || !get_all(t, steps, portion)) return;
       for (std::size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
         if (!step.writes()) continue;
-        std::memcpy(buffer.data(), fields_.data() + i * bytes, bytes);
-        if (t.update_part(table_, step.key.view(), step.field * bytes, change(step)) != Outcome::kOk) return;
+        std::memcpy(buffer.data(), fetched_.data() + i * portion.bytes, portion.bytes);
+        const std::string_view changed = change(step);
+        const Outcome written = portion.part ? t.update_part(table_, step.key.view(), portion.from(step), changed)
+                                             : t.update(table_, step.key.view(), changed);
+        if (written != Outcome::kOk) return;
       }
     });
   }
@@ -135,16 +138,17 @@ class KeySession {
     for (const Step& step : steps) declared_.push_back({table_, step.key.view(), step.writes()});
     return t.declare(declared_) == Outcome::kOk;
   }
-  /// Fetches the fields of all steps together, so that their cache misses overlap.
-  bool get_fields(Transaction& t, std::span<const Step> steps, std::size_t bytes) {
-    fields_.resize(steps.size() * bytes);
+  /// Fetches what all steps read in one go, so that their cache misses overlap.
+  bool get_all(Transaction& t, std::span<const Step> steps, const Portion& portion) {
+    fetched_.resize(steps.size() * portion.bytes);
     gets_.clear();
     for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (!steps[i].reads(portion.fields)) continue;
       gets_.push_back({.table = table_,
                        .key = steps[i].key.view(),
-                       .buffer = {fields_.data() + i * bytes, bytes},
+                       .buffer = {fetched_.data() + i * portion.bytes, portion.bytes},
                        .result = {},
-                       .part_from = static_cast<std::uint32_t>(steps[i].field * bytes)});
+                       .part_from = portion.part ? portion.from(steps[i]) : MultiGet::kWhole});
     }
     return t.multi_get(gets_) == Outcome::kOk &&
            std::all_of(gets_.begin(), gets_.end(), [](const MultiGet& get) { return static_cast<bool>(get.result); });
@@ -166,8 +170,8 @@ class KeySession {
   const TransactionOptions transactions_;
   CriticalSection* const dta_;
   std::vector<Declared> declared_;
-  std::vector<MultiGet> gets_;  // of one transaction that reads parts, and what they read
-  std::vector<char> fields_;
+  std::vector<MultiGet> gets_;  // of one transaction that reads in one go, and what they have read
+  std::vector<char> fetched_;
   std::optional<RequestTimes> times_;  // behind what it looks at
 };
 

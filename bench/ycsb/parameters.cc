@@ -96,6 +96,10 @@ std::vector<Flag> parameter_flags() {
       switch_flag(
           "parts", false,
           "Each operation reads and writes one field of its record, without the others; with several --fields."),
+      switch_flag(
+          "multi_get", false,
+          "Each transaction first reads all that its operations need by one multi_get; with several --ops. Parts "
+          "are always read so."),
       choice_flag("timestamps", "fetch_add", {"mutex", "fetch_add", "hardware_clock", "local_clock"},
                   "With --variant=hekaton: where timestamps come from."),
       choice_flag(
@@ -130,6 +134,7 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   parameters.value_bytes = number("value_bytes", kFields * kFieldBytes, &Preset::value_bytes);
   parameters.ops = number("ops", kOps, &Preset::ops);
   parameters.parts = flags.enabled("parts");
+  parameters.multi_get = flags.enabled("multi_get");
   for (const auto& [level, isolation] : kLevels) {
     if (level == flags.text("isolation")) parameters.isolation = isolation;
   }

@@ -58,6 +58,7 @@ struct Parameters {
   std::size_t stored_bytes = 0;  ///< of a value with what its store keeps beside it; 0: the value alone
   std::uint32_t fields = 1;      ///< of equal size, in each value: a change reads the record and writes one of them
   bool parts = false;            ///< an operation reads and writes a field alone
+  bool multi_get = false;        ///< a transaction reads all that it needs in one go
   std::uint32_t ops = 1;         ///< operations in a transaction, each on another key
   Isolation isolation = Isolation::kSerializable;
   hekaton::TimestampSource timestamps = hekaton::TimestampSource::kFetchAdd;

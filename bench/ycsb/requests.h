@@ -57,6 +57,15 @@ struct Step {
   bool reads(std::uint32_t fields) const { return operation != Operation::kUpdate || fields > 1; }
 };
 
+/// What the steps of a transaction read and write of their records: all of it, or the field that a step changes.
+struct Portion {
+  std::size_t bytes;
+  bool part;
+  std::uint32_t fields;
+
+  std::uint32_t from(const Step& step) const { return static_cast<std::uint32_t>(step.field * bytes); }
+};
+
 /// The keys there are, of this node: those loaded and, behind them, those inserted since. Shared by all clients.
 class KeySpace {
  public:

@@ -48,6 +48,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
             {"ops", static_cast<double>(parameters_.ops)},
             {"fields", static_cast<double>(parameters_.fields)},
             {"parts", parameters_.parts ? 1.0 : 0.0},
+            {"multi_get", parameters_.multi_get ? 1.0 : 0.0},
             {"value_bytes", static_cast<double>(parameters_.value_bytes)},
             {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
             {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};

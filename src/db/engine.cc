@@ -13,6 +13,7 @@
 #include "src/db/memory_limit.h"
 #include "src/db/options_check.h"
 #include "src/db/released.h"
+#include "src/memory/touch_ahead.h"
 
 namespace granary::db {
 namespace {
@@ -149,6 +150,11 @@ void Engine::start() {
     // After a pause of the whole machine, go on from now instead of catching up in a burst.
     return next = std::max(next + period, std::chrono::steady_clock::now());
   });
+  const auto touch_period = std::chrono::milliseconds(options_.epoch_ms);
+  touch_thread_.emplace(first, [ahead = memory::TouchAhead(*region_, options_.prefault_bytes), touch_period]() mutable {
+    ahead.step();
+    return std::chrono::steady_clock::now() + touch_period;
+  });
   if (storage_ != nullptr && options_.checkpoint_interval_s != 0) start_checkpoints();
 }
 
@@ -179,6 +185,7 @@ Status Engine::close() {
     storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to others
   // A node's epochs are told to the others until the last moment, as theirs stand still without.
   checkpoint_thread_.reset();
+  touch_thread_.reset();
   epoch_thread_.reset();
   turned_us_.store(0, std::memory_order_relaxed);
   if (storage_ == nullptr || shared_.log == nullptr) return {};

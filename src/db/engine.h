@@ -126,6 +126,7 @@ class Engine {
   /// When epoch_thread_ last began a turn; 0 if there is no such thread. Relaxed: for statistics.
   std::atomic<std::uint64_t> turned_us_{0};
   std::optional<base::PeriodicThread> epoch_thread_;
+  std::optional<base::PeriodicThread> touch_thread_;
   std::optional<base::PeriodicThread> checkpoint_thread_;
 };
 

@@ -86,16 +86,27 @@ TEST(Run, AHashIndexRunsAndVerifies) {
 }
 
 TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
-  for (const char* flags :
-       {"--mix=high", "--mix=high --index=hash --protocol=tictoc", "--mix=f --ops=3", "--mix=high --parts",
-        "--mix=a --fields=4 --parts", "--mix=high --parts --protocol=tictoc",
-        "--mix=medium --parts --isolation=snapshot", "--preset=dbx1000_high --parts",
-        "--preset=cicada_uniform --theta=0.5", "--mix=a --fields=4", "--mix=high --protocol=tictoc --variant=dta",
-        "--mix=high --variant=hekaton", "--mix=f --variant=hekaton --timestamps=mutex --index=hash",
-        "--mix=high --variant=hekaton --timestamps=hardware_clock",
-        "--mix=high --variant=hekaton --timestamps=local_clock", "--mix=high --variant=hekaton --isolation=snapshot",
-        "--mix=high --isolation=snapshot", "--mix=high --isolation=repeatable_read --protocol=tictoc",
-        "--mix=medium --ops=5 --fields=1 --variant=key-value"}) {
+  for (const char* flags : {"--mix=high",
+                            "--mix=high --index=hash --protocol=tictoc",
+                            "--mix=f --ops=3",
+                            "--mix=high --parts",
+                            "--mix=a --fields=4 --parts",
+                            "--mix=f --ops=5 --multi_get",
+                            "--preset=ccbench --multi_get --protocol=tictoc",
+                            "--mix=high --parts --protocol=tictoc",
+                            "--mix=medium --parts --isolation=snapshot",
+                            "--preset=dbx1000_high --parts",
+                            "--preset=cicada_uniform --theta=0.5",
+                            "--mix=a --fields=4",
+                            "--mix=high --protocol=tictoc --variant=dta",
+                            "--mix=high --variant=hekaton",
+                            "--mix=f --variant=hekaton --timestamps=mutex --index=hash",
+                            "--mix=high --variant=hekaton --timestamps=hardware_clock",
+                            "--mix=high --variant=hekaton --timestamps=local_clock",
+                            "--mix=high --variant=hekaton --isolation=snapshot",
+                            "--mix=high --isolation=snapshot",
+                            "--mix=high --isolation=repeatable_read --protocol=tictoc",
+                            "--mix=medium --ops=5 --fields=1 --variant=key-value"}) {
     const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --verify ") + flags + kTiny);
     ASSERT_TRUE(json.is_object()) << flags;
     EXPECT_TRUE(json["granary"]["repeats"][0]["verified"]) << flags;

@@ -1,0 +1,32 @@
+#include "src/memory/touch_ahead.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace granary::memory {
+namespace {
+
+// Known to the kernel, but not to the headers of all systems that this is built on.
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
+constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
+
+}  // namespace
+
+std::uint64_t TouchAhead::step() {
+  const std::uint64_t used = region_.used();
+  const std::uint64_t grown = used - seen_;
+  seen_ = used;
+  if (grown == 0 || cannot_) return 0;
+  // What is below has been taken, and is for its taker to touch. Populating changes no byte, so a page that is taken meanwhile is safe.
+  touched_ = std::max(touched_, used / kPiece * kPiece);
+  const std::uint64_t wanted = std::min(used + std::min(2 * grown, kMost), region_.size());
+  const std::uint64_t from = touched_;
+  for (; touched_ < wanted; touched_ += kPiece) {
+    cannot_ = ::madvise(region_.base() + touched_, std::min(kPiece, region_.size() - touched_), kPopulateWrite) != 0;
+    if (cannot_) break;
+  }
+  return touched_ - from;
+}
+
+}  // namespace granary::memory
