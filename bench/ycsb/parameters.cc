@@ -44,7 +44,10 @@ namespace {
 
 std::string preset_help() {
   std::string help = "The work of another engine's own benchmark; flags that are given take precedence.";
-  for (const Preset& preset : presets()) help += fmt::format(" {}: {}.", preset.name, preset.of);
+  for (const Preset& preset : presets()) {
+    help += fmt::format(" {}: {} (--mix={} --theta={} --ops={} --fields={} --value_bytes={}).", preset.name, preset.of,
+                        preset.mix, preset.theta, preset.ops, preset.fields, preset.value_bytes);
+  }
   return help;
 }
 

@@ -155,6 +155,7 @@ ExitCode help(const Words& topic) {
   if (topic.empty()) return show(general_help());
   const Words rest(topic.begin() + 1, topic.end());
   if (topic[0] == "bench") return help_on_bench(rest, bench_help);
+  if (find_bench_command(topic[0]) != nullptr) return help_on_bench(topic, bench_help);
   if (topic[0] == "options" && rest.empty()) return show(options_help());
   if (topic[0] == "protocols" && rest.empty()) return show(protocols_help());
   if (const ClusterBench* const named = cluster_bench_of(topic[0], rest))

@@ -286,6 +286,8 @@ TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
     EXPECT_NE(ycsb.out.find(told), std::string::npos) << told << " missing in\n" << ycsb.out;
   EXPECT_EQ(ycsb.out.find("queue_length"), std::string::npos) << "a flag of soak";
   EXPECT_EQ(granary("help bench ycsb").out, ycsb.out);
+  EXPECT_EQ(granary("help ycsb").out, ycsb.out);
+  EXPECT_NE(ycsb.out.find("--fields=10"), std::string::npos) << "what presets stand for";
   EXPECT_EQ(granary("bench soak --help").out.find("--theta"), std::string::npos) << "a flag of ycsb";
 }
 
