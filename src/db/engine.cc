@@ -150,12 +150,16 @@ void Engine::start() {
     // After a pause of the whole machine, go on from now instead of catching up in a burst.
     return next = std::max(next + period, std::chrono::steady_clock::now());
   });
+  if (memory::TouchAhead::of_use(options_.numa_node)) start_touching(first);
+  if (storage_ != nullptr && options_.checkpoint_interval_s != 0) start_checkpoints();
+}
+
+void Engine::start_touching(base::PeriodicThread::Clock::time_point first) {
   const auto touch_period = std::chrono::milliseconds(options_.epoch_ms);
   touch_thread_.emplace(first, [ahead = memory::TouchAhead(*region_, options_.prefault_bytes), touch_period]() mutable {
     ahead.step();
     return std::chrono::steady_clock::now() + touch_period;
   });
-  if (storage_ != nullptr && options_.checkpoint_interval_s != 0) start_checkpoints();
 }
 
 /// Where a node's stored data was given up (Options::salvage), the first comes soon: it makes the next opening possible without.

@@ -101,6 +101,7 @@ class Engine {
   /// Calls `load` with the states of so many workers, which are idle and load with a thread each.
   Status load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc::WorkerState* const>)> load);
   void start();
+  void start_touching(base::PeriodicThread::Clock::time_point first);
   void start_checkpoints();
   /// The log's durable epoch, for the cluster's.
   epoch::Epoch durable() const;

@@ -1,6 +1,7 @@
 #include "src/memory/touch_ahead.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -12,6 +13,10 @@ constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
 
 }  // namespace
+
+bool TouchAhead::of_use(int numa_node) {
+  return numa_node >= 0 || ::access("/sys/devices/system/node/node1", F_OK) != 0;
+}
 
 std::uint64_t TouchAhead::step() {
   const std::uint64_t used = region_.used();

@@ -14,6 +14,10 @@ class TouchAhead {
   /// The most that is touched and not used yet.
   static constexpr std::uint64_t kMost = std::uint64_t{8} << 20;
 
+  /// Whether it is of use here: where memory lies on several NUMA nodes, a page is best touched by the worker that takes it, unless all of the
+  /// region is bound to one (RegionOptions::numa_node).
+  static bool of_use(int numa_node);
+
   /// `touched`: so many bytes of the region have been touched already (RegionOptions::prefault_bytes).
   TouchAhead(Region& region, std::uint64_t touched) : region_(region), touched_(touched), seen_(region.used()) {}
 
