@@ -1,0 +1,122 @@
+"""What a figure is: docs/figure-files.md has the keys. Values are checked by load.py."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .claims import Claim
+from .measure import Measure
+from .needs import Needs
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper of papers.toml."""
+
+    id: str
+    title: str
+    venue: str
+    machine: str
+
+
+@dataclass(frozen=True)
+class SweptValue:
+    """A place on the x axis, and the variables that have another value there."""
+
+    x: Any
+    variables: "dict[str, Any]" = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """[full] or [quick]: how often, at which places, and how long."""
+
+    rounds: int
+    values: "tuple[SweptValue, ...]"
+    variables: "dict[str, Any]"
+
+
+@dataclass(frozen=True)
+class XAxis:
+    label: str
+    unit: str
+    scale: str  # linear, log, category
+    limits: "tuple[float, float] | None"
+    at_most_per_core: "float | None"  # greater values are left out
+    measured: str  # path in the report of what is shown on this axis; "" if the swept value is
+    along: str  # path of a list in the report, whose members are the points of one run; "" if a run is a point
+    step: float  # with `along`: places are rounded to multiples of it
+
+
+@dataclass(frozen=True)
+class Panel:
+    name: str
+    label: str
+    unit: str
+    scale: str
+    limits: "tuple[float, float] | None"
+    divide: float  # figures are divided by it to be shown in `unit`
+    style: str  # line or bar
+    own_axis: bool  # the paper's points have a y axis of their own, on the right
+    measure: "Measure | None"
+
+
+@dataclass(frozen=True)
+class Series:
+    name: str
+    command: str
+    variables: "dict[str, Any]"
+    cluster: "dict[str, Any] | None"
+    values: "tuple[SweptValue, ...] | None"  # instead of the setting's
+    measures: "dict[str, Measure]"  # by panel
+    needs: Needs
+
+
+@dataclass(frozen=True)
+class Typing:
+    """The paper's points as typed in once."""
+
+    by: str  # raw, table, text, picture
+    source: str
+    points: "tuple[tuple[Any, float], ...]"
+    repository: str = ""
+    path: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True)
+class Published:
+    """The paper's points of one series. The first typing is drawn; the others must agree with it."""
+
+    series: str
+    panel: str
+    within: float  # the typings may differ by this share
+    typings: "tuple[Typing, ...]"
+
+    @property
+    def points(self) -> "tuple[tuple[Any, float], ...]":
+        return self.typings[0].points
+
+
+@dataclass(frozen=True)
+class Figure:
+    file: Path
+    name: str
+    title: str
+    paper: Paper
+    number: str
+    section: str
+    about: str
+    full: Setting
+    quick: Setting
+    x: XAxis
+    panels: "tuple[Panel, ...]"
+    series: "tuple[Series, ...]"
+    published: "tuple[Published, ...]"
+    claims: "tuple[Claim, ...]"
+
+    def setting(self, quick: bool) -> Setting:
+        return self.quick if quick else self.full
+
+    def values_of(self, series: Series, setting: Setting) -> "tuple[SweptValue, ...]":
+        return setting.values if series.values is None else series.values

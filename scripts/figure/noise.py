@@ -1,0 +1,96 @@
+"""What a few noisy rounds can tell."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+PASS, FAIL, NULL = "PASS", "FAIL", "NULL"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    result: str  # PASS, FAIL or NULL, which is "cannot tell"
+    reason: str
+
+
+class CannotTell(Exception):
+    """There is nothing to judge; the message says why."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the median of a figure is, as some rounds tell."""
+
+    low: float
+    median: float
+    high: float
+    rounds: int
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return short(self.median)
+        return f"{short(self.median)} ({short(self.low)} to {short(self.high)} in {self.rounds} rounds)"
+
+
+def short(value: float) -> str:
+    """Three digits, or all of a number that has more before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def ranks_outside(count: int, chance: float) -> int:
+    """How many of the smallest values can be cut off so that the median lies below the next with at most this chance."""
+    below, cut = 0.0, 0
+    while cut < count // 2:
+        below += math.comb(count, cut) / 2**count
+        if below > chance:
+            break
+        cut += 1
+    return cut
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """The median's 95 % interval by order statistics, which knows no distribution; of fewer than 6 rounds, all there is."""
+    ordered = sorted(values)
+    cut = max(1, ranks_outside(len(ordered), 0.025))
+    return Interval(ordered[cut - 1], statistics.median(ordered), ordered[-cut], len(ordered))
+
+
+def within_bounds(name: str, values: Sequence[float], at_least: "float | None", at_most: "float | None") -> Verdict:
+    """PASS if the whole interval is within the bounds, FAIL if none of it is, and else NULL."""
+    found = interval(values)
+    text = f"{name} = {found}"
+    wanted = wanted_text(at_least, at_most)
+    low = float("-inf") if at_least is None else at_least
+    high = float("inf") if at_most is None else at_most
+    if low <= found.low and found.high <= high:
+        return Verdict(PASS, f"{text}; {wanted}")
+    if found.high < low or found.low > high:
+        return Verdict(FAIL, f"{text}; {wanted}")
+    return Verdict(NULL, f"cannot tell: {text}, which reaches over a bound; {wanted}")
+
+
+def wanted_text(at_least: "float | None", at_most: "float | None") -> str:
+    if at_least is not None and at_most is not None:
+        return f"wanted {at_least:g} to {at_most:g}"
+    return f"wanted at least {at_least:g}" if at_least is not None else f"wanted at most {at_most:g}"
+
+
+def in_rounds(name: str, holds: Sequence[bool]) -> Verdict:
+    """Of something that each round shows or does not."""
+    count = sum(holds)
+    text = f"{name} in {count} of {len(holds)} rounds"
+    if count == len(holds):
+        return Verdict(PASS, text)
+    return Verdict(FAIL, text) if count == 0 else Verdict(NULL, f"cannot tell: {text}")
+
+
+def all_of(verdicts: Sequence[Verdict]) -> Verdict:
+    """FAIL if one of them fails, else NULL if one cannot tell; with the reasons of those that decide."""
+    for result in (FAIL, NULL):
+        deciding = [each for each in verdicts if each.result == result]
+        if deciding:
+            return Verdict(result, "; ".join(each.reason for each in deciding[:3]))
+    if len(verdicts) > 3:
+        return Verdict(PASS, f"{verdicts[0].reason}; and {len(verdicts) - 1} more")
+    return Verdict(PASS, "; ".join(each.reason for each in verdicts))
