@@ -32,7 +32,7 @@ def load_papers(folder: Path) -> "dict[str, Paper]":
     papers = {}
     for name in root.values:
         table = root.table(name)
-        papers[name] = Paper(name, table.text("title"), table.text("venue"), table.text("machine"))
+        papers[name] = Paper(name, table.text("name"), table.text("title"), table.text("venue"), table.text("machine"))
         table.finish()
     return papers
 

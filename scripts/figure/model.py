@@ -14,6 +14,7 @@ class Paper:
     """A paper of papers.toml."""
 
     id: str
+    name: str
     title: str
     venue: str
     machine: str

@@ -1,0 +1,97 @@
+"""The command line: its words, flags and help."""
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+EPILOG = """\
+  granary figure                                     the figures there are
+  granary figure silo-4 --quick                      one, in a minute or so
+  granary figure silo-4 silo-5 --out=measured        two, for as long as the paper's noise asks
+  granary figure --all --quick                       all, in at most 30 minutes on 2 cores
+  granary figure --all --out=measured --resume       goes on where a call that ended left off
+  granary figure compare measured/silo-4.csv other/summary.json --out=beside
+
+DIR then has index.html, one page with everything in it, and for each figure NAME.svg, .png, .csv and .json. DIR/runs has
+the report of each run. A figure is a file, NAME.toml: docs/figure-files.md tells how to write one, and nothing else is
+needed to add one. Verdicts are PASS, FAIL, or NULL where this machine or these runs cannot tell.
+
+Exit codes: 0 all claims pass or are NULL, 1 a claim failed or a run failed its own check, 2 wrong usage, 3 something is
+missing here (Python 3.11, matplotlib) or a run failed in another way, 130 interrupted."""
+
+COMPARE_EPILOG = """\
+  granary figure compare measured/silo-4.csv other/summary.json
+  granary figure compare ours=a.json theirs=b.json --y="Goodput (requests/second)" --out=beside
+
+A FILE is a report of BenchBase (summary.json) or of 'granary bench ... --json', the CSV of a figure, or another CSV with
+the columns series, x and y, and perhaps min and max, or BenchBase's CSV of a run over time. LABEL= in front names what
+the file has. Reports are points: their x is --x, and those of one engine and benchmark are one line."""
+
+THROUGHPUT = "Throughput (requests/second)"
+
+
+def parse(words: "list[str]") -> argparse.Namespace:
+    """Ends the program where --help is asked for or the words are wrong."""
+    internal, words = _internal(words)
+    compares = bool(words) and words[0] == "compare"
+    flags = _compare_parser().parse_args(words[1:]) if compares else _figure_parser().parse_args(words)
+    flags.compares, flags.granary, flags.figures = compares, Path(internal["granary"]), Path(internal["figures"])
+    return flags
+
+
+def _internal(words: "list[str]") -> "tuple[dict[str, str], list[str]]":
+    """What the program `granary` passes on first: its own path, and the folder of the figure files."""
+    internal = {}
+    for name in ("granary", "figures"):
+        if not words or not words[0].startswith(f"--{name}="):
+            raise SystemExit("run_figure.py: this is started by 'granary figure'")
+        internal[name] = words[0].partition("=")[2]
+        words = words[1:]
+    return internal, words
+
+
+def _parser(name: str, epilog: str, description: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(prog=name, epilog=epilog, description=description, allow_abbrev=False,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def _figure_parser() -> argparse.ArgumentParser:
+    parser = _parser("granary figure", EPILOG, "Measures the papers' figures again, draws them beside the papers' points, "
+                                               "and judges what they claim.")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="the figures; without any, lists those there are")
+    parser.add_argument("--all", action="store_true", help="all figures")
+    parser.add_argument("--quick", action="store_true", help="short runs, few points")
+    parser.add_argument("--resume", action="store_true", help="keeps the runs that DIR already has of this build")
+    _add_out(parser)
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], type=_setting,
+                        help="a variable of the figure files, such as seconds=0.5, or rounds=1")
+    parser.add_argument("--noprogress", "--no-progress", action="store_true", help="no line on standard error")
+    return parser
+
+
+def _compare_parser() -> argparse.ArgumentParser:
+    parser = _parser("granary figure compare", COMPARE_EPILOG, "Draws results of other engines beside ours.")
+    parser.add_argument("files", metavar="[LABEL=]FILE", nargs="+", help="results")
+    parser.add_argument("--x", default="terminals", help="of reports: the key of the x axis (terminals)")
+    parser.add_argument("--y", default=THROUGHPUT, help=f"of reports: the key of the y axis ({THROUGHPUT})")
+    parser.add_argument("--panel", default="", help="of a figure's CSV with several panels: which (the first)")
+    _add_out(parser)
+    return parser
+
+
+def _add_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("figures"), help="where the results go (figures)")
+
+
+def _setting(text: str) -> "tuple[str, object]":
+    name, equals, value = text.partition("=")
+    if not equals or not re.fullmatch("[a-z_]+", name):
+        raise argparse.ArgumentTypeError(f"'{text}'; expected NAME=VALUE")
+    try:
+        number = json.loads(value)
+    except ValueError:
+        number = value
+    if name == "rounds" and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+        raise argparse.ArgumentTypeError(f"'{text}'; expected a whole number of rounds, at least 1")
+    return name, number if isinstance(number, (int, float)) and not isinstance(number, bool) else value

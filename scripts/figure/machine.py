@@ -1,0 +1,45 @@
+"""This machine, as far as figures depend on it."""
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from .needs import Needs
+
+
+@dataclass(frozen=True)
+class Machine:
+    cores: int  # that this process may use
+    memory_gib: float
+    cpu: str
+    rtm: bool
+    kernel: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.cpu}, {self.cores} cores, {self.memory_gib:.0f} GiB, {self.kernel}"
+
+
+def this_machine() -> Machine:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    facts = {line.partition(":")[0].strip(): line.partition(":")[2].strip() for line in lines}
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return Machine(len(os.sched_getaffinity(0)), memory, facts.get("model name", platform.machine()),
+                   "rtm" in facts.get("flags", "").split(), f"{platform.system()} {platform.release()}")
+
+
+def unmet(needs: Needs, machine: Machine) -> str:
+    """What the machine lacks, as "needs ..."; "" if nothing."""
+    lacking = []
+    if needs.cores > machine.cores:
+        lacking.append(f">= {needs.cores} cores")
+    if needs.memory_gib > machine.memory_gib:
+        lacking.append(f">= {needs.memory_gib:g} GiB of memory")
+    if needs.nodes > 1:
+        lacking.append(f">= {needs.nodes} hosts")
+    if needs.rtm and not machine.rtm:
+        lacking.append("Intel RTM")
+    if needs.rdma:
+        lacking.append("nodes over RDMA devices")
+    return f"needs {' and '.join(lacking)}" if lacking else ""

@@ -1,0 +1,102 @@
+"""granary figure: reads the command line, runs figures or compares results, and ends with an exit code."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from .command_line import parse
+from .errors import EnvironmentTrouble, UsageError
+from .load import load_all
+from .machine import Machine, this_machine
+from .model import Figure
+from .progress import Progress
+from .store import Store
+
+INTERRUPTED = 130
+
+
+def main(words: "list[str]") -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _run(parse(words))
+    except UsageError as error:
+        print(f"granary figure: {error}", file=sys.stderr)
+        return 2
+    except EnvironmentTrouble as error:
+        print(f"granary figure: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("granary figure: interrupted; with --resume and the same flags it goes on", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 3
+
+
+def _run(flags: Namespace) -> int:
+    if flags.compares:
+        from .compare import compare  # needs matplotlib, which the list of figures does not
+        return compare(flags)
+    figures = load_all(flags.figures)
+    chosen = _chosen(figures, flags)
+    if not chosen:
+        return _list(figures)
+    machine = this_machine()
+    overrides = dict(flags.set)
+    _refuse_unknown(overrides, chosen)
+    from .runner import Runner
+    from .session import Session
+    build = _build(flags.granary, machine)
+    runner = Runner(flags.granary, build, Store(flags.out), flags.resume, Progress(flags.noprogress))
+    session = Session(machine, runner, flags.quick, overrides)
+    began = time.monotonic()
+    codes = [session.run(figure) for figure in chosen]
+    session.tell_sum(time.monotonic() - began)
+    return 1 if 1 in codes else max(codes)
+
+
+def _chosen(figures: "Sequence[Figure]", flags: Namespace) -> "list[Figure]":
+    if flags.all:
+        if flags.names:
+            raise UsageError(f"'{flags.names[0]}': --all has all figures already")
+        return list(figures)
+    known = {figure.name: figure for figure in figures}
+    for name in flags.names:
+        if name not in known:
+            raise UsageError(f"there is no figure '{name}'; there are {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(flags.names)]
+
+
+def _refuse_unknown(overrides: "dict[str, object]", chosen: "Sequence[Figure]") -> None:
+    known = {"rounds"}
+    for figure in chosen:
+        known |= set(figure.full.variables) | set(figure.quick.variables)
+        known |= {name for series in figure.series for name in series.variables}
+    for name in overrides:
+        if name not in known:
+            raise UsageError(f"--set: there is no variable '{name}'; there are {', '.join(sorted(known))}")
+
+
+def _list(figures: "Sequence[Figure]") -> int:
+    width = max((len(figure.name) for figure in figures), default=0)
+    for figure in figures:
+        print(f"{figure.name:<{width}}  {figure.paper.name}, {figure.number}: {figure.title}")
+    print("\n'granary figure NAME' measures one; 'granary figure --help' says more.")
+    return 0
+
+
+def _build(program: Path, machine: Machine) -> str:
+    """Names what is measured: results of another program, or of another machine, are not taken for its."""
+    try:
+        with program.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EnvironmentTrouble(f"'{program}' does not run: {error}") from error
+    return f"{version}, {digest}, on {machine.cpu} with {machine.cores} cores"

@@ -1,0 +1,111 @@
+"""What is to be run for a figure on this machine, and what is left out of it."""
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from .machine import Machine, unmet
+from .model import Figure, Series, SweptValue
+from .template import filled, filled_words, placeholders
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command line that is run once in each round; placeholders of directories and of the cluster file are left."""
+
+    words: "tuple[str, ...]"
+    cluster: "str | None"  # the table of the figure file, filled, as JSON
+    seconds: float  # that are planned
+
+    def key(self, build: str, number: int) -> str:
+        """Names the result of a round: the same for all figures that run this command with this build."""
+        text = json.dumps([self.words, self.cluster, build, number])
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True)
+class PlannedPoint:
+    series: Series
+    x: Any
+    run: Run
+    variables: "dict[str, Any]"  # that fill placeholders in paths
+
+
+@dataclass
+class Plan:
+    figure: Figure
+    quick: bool
+    rounds: int
+    overrides: "dict[str, Any]"
+    points: "list[PlannedPoint]" = field(default_factory=list)
+    left_out: "dict[tuple[str, Any], str]" = field(default_factory=dict)  # (series, x): why
+    left_out_series: "dict[str, str]" = field(default_factory=dict)
+
+    @property
+    def runs(self) -> "list[Run]":
+        """Each once, in the order of the x axis, so that series that are compared run one after another."""
+        return list(dict.fromkeys(point.run for point in self.points))
+
+    def notes(self) -> "list[str]":
+        """What is left out, and why."""
+        notes = [f"{name} ({why})" for name, why in self.left_out_series.items()]
+        places = list(dict.fromkeys(str(x) for _, x in self.left_out))
+        if places:
+            reasons = list(dict.fromkeys(self.left_out.values()))
+            notes.append(f"{self.figure.x.label} {', '.join(places)} ({', '.join(reasons)})")
+        return notes
+
+
+def plan(figure: Figure, quick: bool, machine: Machine, overrides: "dict[str, Any]") -> Plan:
+    setting = figure.setting(quick)
+    result = Plan(figure, quick, int(overrides.get("rounds", setting.rounds)), overrides)
+    for series in figure.series:
+        if reason := unmet(series.needs, machine):
+            result.left_out_series[series.name] = reason
+    for series, swept in _in_turn(figure, quick):
+        if series.name in result.left_out_series:
+            continue
+        if reason := _too_great(figure, swept, machine):
+            result.left_out[series.name, swept.x] = reason
+            continue
+        variables = setting.variables | series.variables | swept.variables | overrides | {"x": swept.x, "cores": machine.cores}
+        result.points.append(PlannedPoint(series, swept.x, _run(series, variables, machine), variables))
+    return result
+
+
+def _in_turn(figure: Figure, quick: bool) -> "list[tuple[Series, SweptValue]]":
+    values = [(series, figure.values_of(series, figure.setting(quick))) for series in figure.series]
+    longest = max(len(each) for _, each in values)
+    return [(series, each[i]) for i in range(longest) for series, each in values if i < len(each)]
+
+
+def _too_great(figure: Figure, swept: SweptValue, machine: Machine) -> str:
+    most = figure.x.at_most_per_core
+    if most is None or isinstance(swept.x, str) or swept.x <= most * machine.cores:
+        return ""
+    return f"needs >= {math.ceil(swept.x / most)} cores"
+
+
+def _run(series: Series, variables: "dict[str, Any]", machine: Machine) -> Run:
+    names = placeholders(series.command)
+    seconds = sum(float(variables[name]) for name in ("seconds", "warmup") if name in names)
+    words = filled_words(series.command, variables, machine.cores)
+    cluster = None
+    if series.cluster is not None:
+        cluster = json.dumps(_filled_deep(series.cluster, variables, machine.cores), sort_keys=True)
+    return Run(tuple(words), cluster, seconds)
+
+
+def _filled_deep(value: Any, variables: "dict[str, Any]", cores: int) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled_deep(each, variables, cores) for key, each in value.items()}
+    if not isinstance(value, str):
+        return value
+    text = filled(value, variables, cores)
+    return int(text) if text != value and text.isdigit() else text

@@ -1,0 +1,184 @@
+"""The points of a figure, made of the reports of its runs."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .measure import Measure, NotInReport, everything_at, number_at
+from .model import Figure
+from .noise import CannotTell
+from .plan import Plan, PlannedPoint
+from .store import Store
+from .template import filled
+
+
+@dataclass
+class Point:
+    """A figure at a place: one value for each round, None where the round has none."""
+
+    panel: str
+    series: str
+    x: Any
+    values: "list[float | None]"
+    shown_x: "list[float]" = field(default_factory=list)  # by round, where x is measured
+    command: str = ""
+    troubles: "list[str]" = field(default_factory=list)
+
+    @property
+    def known(self) -> "list[float]":
+        return [value for value in self.values if value is not None]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.known)
+
+    @property
+    def drawn_x(self) -> Any:
+        return statistics.median(self.shown_x) if self.shown_x else self.x
+
+
+@dataclass
+class Failure:
+    """A run that did not succeed."""
+
+    series: str
+    x: Any
+    round: int
+    command: str
+    exit_code: int
+    trouble: str
+
+
+class Points:
+    """What claims and pictures see of a figure."""
+
+    def __init__(self, plan: Plan, points: "Sequence[Point]", failures: "Sequence[Failure]" = (),
+                 reports: "Sequence[dict[str, Any]]" = ()) -> None:
+        self.plan = plan
+        self.figure: Figure = plan.figure
+        self.failures = list(failures)
+        self.reports = list(reports)  # the results of the runs, as in the store
+        self._all = {(point.panel, point.series, point.x): point for point in points}
+        self._make_relative()
+
+    def all(self) -> "list[Point]":
+        return list(self._all.values())
+
+    def of(self, panel: str, series: str) -> "list[Point]":
+        """Those of a series that have a value, in the order in which they were planned."""
+        return [point for point in self._all.values() if (point.panel, point.series) == (panel, series) and point.known]
+
+    def places(self, panel: str, series: str) -> "list[Any]":
+        found = [point.x for point in self._all.values() if (point.panel, point.series) == (panel, series)]
+        if not found:
+            raise CannotTell(self._why_not(series, None))
+        return found
+
+    def rounds(self, panel: str, series: str, x: Any) -> "list[float]":
+        point = self._all.get((panel, series, x))
+        if point is None:
+            raise CannotTell(self._why_not(series, x))
+        if len(point.known) < len(point.values):
+            trouble = point.troubles[0] if point.troubles else "there is no result"
+            raise CannotTell(f"{series} at {x}: {trouble}")
+        return point.known
+
+    def published(self, panel: str, series: str) -> "list[tuple[Any, float]]":
+        return [point for each in self.figure.published if (each.panel, each.series) == (panel, series)
+                for point in each.points]
+
+    def _why_not(self, series: str, x: Any) -> str:
+        if series in self.plan.left_out_series:
+            return self.plan.left_out_series[series]
+        reasons = [why for (name, place), why in self.plan.left_out.items() if name == series and x in (None, place)]
+        if reasons:
+            return reasons[0]
+        where = "nowhere" if x is None else f"not run at {x}"
+        return f"{series} is {where} {'with --quick' if self.plan.quick else 'in this figure'}"
+
+    def _make_relative(self) -> None:
+        """Replaces figures of `relative_to` by ratios, of figures as they were read."""
+        read = dict(self._all)
+        for series in self.figure.series:
+            for panel, measure in series.measures.items():
+                if not measure.relative_to:
+                    continue
+                divisors = [point for key, point in read.items() if key[:2] == (panel, measure.relative_to)]
+                for key, point in read.items():
+                    if key[:2] == (panel, series.name):
+                        self._all[key] = _relative(point, divisors, measure.relative_to == series.name)
+
+
+def _relative(point: Point, divisors: "list[Point]", to_itself: bool) -> Point:
+    same = [] if to_itself else [each for each in divisors if each.x == point.x]
+    if not same and (to_itself or len(divisors) == 1):
+        same = divisors[:1]
+    if not same:
+        return replace(point, values=[None] * len(point.values), troubles=[*point.troubles, "there is no divisor here"])
+    values = [a / b if a is not None and b else None for a, b in zip(point.values, same[0].values)]
+    return replace(point, values=values, troubles=[*point.troubles, *same[0].troubles])
+
+
+def read_points(plan: Plan, store: Store, build: str) -> Points:
+    """Of all runs that the store has; those that it does not have count as not run."""
+    made: "dict[tuple[str, str, Any], Point]" = {}
+    failures, reports = [], {}
+    for planned in plan.points:
+        for number in range(1, plan.rounds + 1):
+            key = planned.run.key(build, number)
+            result = reports[key] if key in reports else store.result(key)
+            if result is not None:
+                reports[key] = result
+            if result is not None and result["exit_code"] != 0:
+                failures.append(Failure(planned.series.name, planned.x, number, planned.run.text, result["exit_code"],
+                                        result["trouble"]))
+            _add_round(plan, planned, number, result, made)
+    return Points(plan, list(made.values()), failures, list(reports.values()))
+
+
+def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
+               made: "dict[tuple[str, str, Any], Point]") -> None:
+    x_axis, failed = plan.figure.x, result is None or result["exit_code"] != 0
+    trouble = "the run is missing" if result is None else f"a run ended with {result['exit_code']}: {result['trouble']}"
+    for panel, measure in planned.series.measures.items():
+        found: "list[tuple[Any, float | None, float | None]]" = []  # x, its measured place, y
+        problem = trouble if failed else ""
+        try:
+            if not failed:
+                found = _found(plan, planned, measure, result["report"])
+        except NotInReport as error:
+            problem = str(error)
+        if problem and not x_axis.along:
+            found = [(planned.x, None, None)]
+        for x, shown, value in found:
+            point = made.setdefault((panel, planned.series.name, x), Point(panel, planned.series.name, x, [None] * plan.rounds,
+                                                                          command=planned.run.text))
+            point.values[number - 1] = value
+            if shown is not None:
+                point.shown_x.append(shown)
+            if problem:
+                point.troubles.append(problem)
+
+
+def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> "list[tuple[Any, Any, float]]":
+    x_axis = plan.figure.x
+
+    def path(text: str) -> str:
+        return filled(text, planned.variables, planned.variables["cores"])
+
+    measure = replace(measure, value=path(measure.value), per=path(measure.per))
+    if not x_axis.along:
+        shown = number_at(report, path(x_axis.measured)) if x_axis.measured else None
+        return [(planned.x, shown, measure.of(report))]
+    members = [member for each in everything_at(report, path(x_axis.along)) for member in (each if isinstance(each, list) else [each])]
+    result = {}
+    for member in members:
+        x = number_at(report, path(x_axis.measured), member)
+        result[_rounded(x, x_axis.step)] = measure.of(report, member)
+    return [(x, None, y) for x, y in result.items()]
+
+
+def _rounded(x: float, step: float) -> float:
+    place = round(round(x / step) * step, 9)
+    return int(place) if place == int(place) else place

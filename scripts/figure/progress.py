@@ -1,0 +1,60 @@
+"""A line on standard error that says what runs and how long the rest will take."""
+
+import sys
+from collections import defaultdict
+
+from .plan import Run
+
+FIRST_GUESS_SECONDS = 2.0  # that a run takes beside its planned seconds: loading, checking
+
+
+class Progress:
+    def __init__(self, silent: bool = False) -> None:
+        self.silent = silent
+        self.on_terminal = sys.stderr.isatty()
+        self.left: "list[Run]" = []
+        self.count = 0
+        self.name = ""
+        self.overheads: "dict[str, list[float]]" = defaultdict(list)
+
+    def begin(self, name: str, runs: "list[Run]") -> None:
+        self.name, self.left, self.count = name, list(runs), len(runs)
+
+    def show(self, run: Run, number: int, rounds: int) -> None:
+        at = self.count - len(self.left) + 1
+        self._say(f"{self.name}: run {at} of {self.count}, {duration(self.seconds_left())} left; round {number} of {rounds}: "
+                  f"{run.text}")
+
+    def finished(self, run: Run, seconds: float) -> None:
+        self.overheads[_kind(run)].append(max(0.0, seconds - run.seconds))
+        self.left.pop(0)
+
+    def end(self) -> None:
+        if self.on_terminal and not self.silent:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def seconds_left(self) -> float:
+        """The planned seconds of what is left, and what such runs took beside them until now."""
+        return sum(run.seconds + self._overhead(run) for run in self.left)
+
+    def _overhead(self, run: Run) -> float:
+        known = self.overheads.get(_kind(run)) or [each for kind in self.overheads.values() for each in kind]
+        return sum(known) / len(known) if known else FIRST_GUESS_SECONDS
+
+    def _say(self, text: str) -> None:
+        if self.silent:
+            return
+        if self.on_terminal:
+            print(f"\r\x1b[K{text[:118]}", end="", file=sys.stderr, flush=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+def _kind(run: Run) -> str:
+    return " ".join(word for word in run.words if not word.startswith("-"))
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

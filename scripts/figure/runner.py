@@ -1,0 +1,108 @@
+"""Runs command lines, one after another, and keeps what they report."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .places import Places
+from .plan import Plan, Run
+from .progress import Progress
+from .store import Store
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class Runner:
+    """Results go to the store. With `resume`, runs that the store has and that succeeded are not run again; without it,
+    only those that this process has run.
+    """
+
+    def __init__(self, program: Path, build: str, store: Store, resume: bool, progress: Progress) -> None:
+        self.program = program
+        self.build = build
+        self.store = store
+        self.resume = resume
+        self.progress = progress
+        self.places = Places(store.directory)
+        self.done: "set[str]" = set()
+
+    def run_all(self, plan: Plan) -> None:
+        """Round 1 of all runs, then round 2, so that noise of minutes hits all alike."""
+        missing = [(number, run) for number in range(1, plan.rounds + 1) for run in plan.runs if self._missing(run, number)]
+        self.progress.begin(plan.figure.name, [run for _, run in missing])
+        try:
+            for number, run in missing:
+                self.progress.show(run, number, plan.rounds)
+                key = run.key(self.build, number)
+                result = self._run(run, number)
+                self.store.keep(key, result)
+                self.done.add(key)
+                self.progress.finished(run, result["seconds"])
+        finally:
+            self.places.remove()
+            self.progress.end()
+
+    def _missing(self, run: Run, number: int) -> bool:
+        key = run.key(self.build, number)
+        if key in self.done:
+            return False
+        result = self.store.result(key) if self.resume else None
+        return result is None or result["exit_code"] != 0
+
+    def _run(self, run: Run, number: int) -> "dict[str, Any]":
+        words = [*self.places.make(run), "--repeat=1", f"--seed={number}", "--noprogress", f"--json={self.places.report}"]
+        started, began = datetime.now(timezone.utc), time.monotonic()
+        with subprocess.Popen([str(self.program), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, cwd=self.places.on_disk, start_new_session=True,
+                              preexec_fn=_end_with_parent) as process:
+            try:
+                _, said = process.communicate(timeout=600 + 10 * run.seconds)
+                code = process.returncode
+            except subprocess.TimeoutExpired:
+                _, said = _end(process)
+                code = None
+            except BaseException:  # KeyboardInterrupt
+                _end(process)
+                raise
+        last_line = _last_line(said) if code is not None else "it took too long, and was killed"
+        report, trouble = self._report() if code == 0 else (None, last_line)
+        return {"words": list(run.words), "cluster": json.loads(run.cluster) if run.cluster else None, "round": number,
+                "build": self.build, "started": started.isoformat(timespec="seconds"),
+                "seconds": round(time.monotonic() - began, 3), "exit_code": code if report or code else 3,
+                "trouble": trouble, "report": report}
+
+    def _report(self) -> "tuple[Any, str]":
+        try:
+            return json.loads(self.places.report.read_text(encoding="utf-8")), ""
+        except (OSError, ValueError) as error:
+            return None, f"it wrote no report: {error}"
+
+
+def _end_with_parent() -> None:
+    """In the child: it is killed when this process is, so that it does not disturb what is measured next."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> "tuple[bytes, bytes]":
+    """Ends the process and all that it has started."""
+    for number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 60)):
+        try:
+            os.killpg(process.pid, number)
+            return process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            break
+    return process.communicate()
+
+
+def _last_line(said: bytes) -> str:
+    lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "it said nothing"

@@ -1,0 +1,61 @@
+"""The results of runs, one file each, below `runs` of the output directory. A file is there whole or not at all."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any, TextIO
+
+from .errors import EnvironmentTrouble, UsageError
+
+FORMAT = 1
+
+
+class Store:
+    """Used by one process at a time."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        try:
+            (directory / "runs").mkdir(parents=True, exist_ok=True)
+            self._lock = (directory / "lock").open("w", encoding="utf-8")
+        except OSError as error:
+            raise EnvironmentTrouble(f"'{directory}': {error.strerror}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UsageError(f"another 'granary figure' works in '{directory}'; choose another --out, or wait") from error
+
+    @property
+    def lock(self) -> TextIO:
+        return self._lock
+
+    def path(self, key: str) -> Path:
+        return self.directory / "runs" / f"{key}.json"
+
+    def result(self, key: str) -> "dict[str, Any] | None":
+        """None if there is none, or one that was written by another version."""
+        try:
+            result = json.loads(self.path(key).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise EnvironmentTrouble(f"'{self.path(key)}' cannot be read ({error}); remove it") from error
+        return result if isinstance(result, dict) and result.get("format") == FORMAT else None
+
+    def keep(self, key: str, result: "dict[str, Any]") -> None:
+        write_whole(self.path(key), json.dumps({"format": FORMAT} | result, indent=1))
+
+
+def write_whole(path: Path, content: "str | bytes") -> None:
+    """Another process sees the file as it was or as it will be, also after a crash."""
+    data = content.encode() if isinstance(content, str) else content
+    partial = path.with_name(path.name + ".part")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise EnvironmentTrouble(f"'{path}' cannot be written: {error.strerror}") from error

@@ -1,0 +1,38 @@
+"""Judges the claims of a figure."""
+
+from dataclasses import dataclass
+
+from .claims import Claim
+from .machine import Machine, unmet
+from .noise import FAIL, NULL, CannotTell, Verdict
+from .points import Points
+
+
+@dataclass(frozen=True)
+class Judged:
+    claim: Claim
+    verdict: Verdict
+
+    @property
+    def line(self) -> str:
+        return f"{self.verdict.result}  {self.claim.id}  {self.claim.text} ({self.verdict.reason})"
+
+
+def judge(points: Points, machine: Machine) -> "list[Judged]":
+    return [Judged(claim, _verdict(claim, points, machine)) for claim in points.figure.claims]
+
+
+def _verdict(claim: Claim, points: Points, machine: Machine) -> Verdict:
+    if reason := unmet(claim.needs, machine):
+        return Verdict(NULL, reason)
+    try:
+        return claim.check.judge(points)
+    except CannotTell as why:
+        return Verdict(NULL, str(why))
+
+
+def exit_code(judged: "list[Judged]", points: Points) -> int:
+    """1 if a claim failed or a run failed its own check; 3 if a run failed in another way."""
+    if any(each.verdict.result == FAIL for each in judged) or any(each.exit_code == 1 for each in points.failures):
+        return 1
+    return 3 if points.failures else 0
