@@ -91,5 +91,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DEST
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT notices)
 # Scripts that work with an installed command.
 set(scripts ${CMAKE_INSTALL_DATADIR}/granary/scripts)
-install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/cluster.sh DESTINATION ${scripts} COMPONENT command)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/cluster DESTINATION ${scripts} COMPONENT command FILES_MATCHING PATTERN *.py)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/cluster.sh ${PROJECT_SOURCE_DIR}/scripts/run_figure.py DESTINATION ${scripts}
+        COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/cluster ${PROJECT_SOURCE_DIR}/scripts/figure DESTINATION ${scripts}
+        COMPONENT command FILES_MATCHING PATTERN *.py)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/figures DESTINATION ${CMAKE_INSTALL_DATADIR}/granary COMPONENT command
+        FILES_MATCHING PATTERN *.toml)

@@ -63,8 +63,8 @@ granary_debian_package(command database "in-memory transaction system: command"
 granary_debian_package(library libs "in-memory transaction system: shared library" "the shared library that programs use.")
 granary_debian_package(development libdevel "in-memory transaction system: development files"
                        "headers, the static library, and files for\nCMake and pkg-config.")
-# Only scripts/cluster.sh runs by Python, and only other hosts are reached by ssh.
-set(CPACK_DEBIAN_DEB_COMMAND_PACKAGE_RECOMMENDS "python3 (>= 3.11)")
+# Only scripts/cluster.sh and `granary figure` run by Python, the latter draws, and only other hosts are reached by ssh.
+set(CPACK_DEBIAN_DEB_COMMAND_PACKAGE_RECOMMENDS "python3 (>= 3.11), python3-matplotlib")
 set(CPACK_DEBIAN_DEB_COMMAND_PACKAGE_SUGGESTS openssh-client)
 set(CPACK_DEBIAN_DEB_DEVELOPMENT_PACKAGE_DEPENDS "libgranary${GRANARY_ABI} (= ${GRANARY_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_DEB_DEVELOPMENT_PACKAGE_SUGGESTS granary)

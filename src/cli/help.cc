@@ -7,6 +7,7 @@
 #include "cluster_config/keys.h"
 #include "src/cli/cluster_run.h"
 #include "src/cli/commands.h"
+#include "src/cli/figure_command.h"
 #include "src/db/table_options.h"
 #include "src/node/cluster_options.h"
 
@@ -91,6 +92,8 @@ std::string general_help() {
     text += fmt::format("  {:<31}  {}\n", fmt::format("granary {} {}", tool->words(), tool->operand), tool->summary);
   for (const ClusterBench& each : cluster_benches())
     text += fmt::format("  {:<31}  {}\n", fmt::format("granary cluster {} NAME", each.name), each.summary);
+  for (const FigureUse& each : figure_uses())
+    text += fmt::format("  {:<31}  {}\n", "granary " + each.words, each.summary);
   return text +
          "  granary help log                 what log stat, dump and verify do; 'granary log stat --help' has the "
          "flags\n"

@@ -12,6 +12,7 @@
 #include "src/base/build_info.h"
 #include "src/cli/cluster_run.h"
 #include "src/cli/commands.h"
+#include "src/cli/figure_command.h"
 #include "src/cli/flag_parser.h"
 #include "src/cli/help.h"
 #include "src/base/nearest.h"
@@ -27,6 +28,7 @@ using bench::ExitCode;
 using Words = std::vector<std::string>;
 
 constexpr std::string_view kCluster = "cluster";
+constexpr std::string_view kFigure = "figure";
 
 ExitCode wrong_usage(const std::string& message) {
   base::print(stderr, "granary: {}\n", message);
@@ -136,7 +138,7 @@ ExitCode help_on_tool(const std::vector<const Tool*>& group, Words words) {
 
 /// bench, the tools, and `more`.
 Words first_words(const Words& more) {
-  Words known{"bench"};
+  Words known{"bench", std::string(kFigure)};
   for (std::string& group : tool_groups()) known.push_back(std::move(group));
   known.insert(known.end(), more.begin(), more.end());
   return known;
@@ -156,6 +158,7 @@ ExitCode help(const Words& topic) {
   const Words rest(topic.begin() + 1, topic.end());
   if (topic[0] == "bench") return help_on_bench(rest, bench_help);
   if (find_bench_command(topic[0]) != nullptr) return help_on_bench(topic, bench_help);
+  if (topic[0] == kFigure && rest.empty()) return run_figure({"--help"});
   if (topic[0] == "options" && rest.empty()) return show(options_help());
   if (topic[0] == "protocols" && rest.empty()) return show(protocols_help());
   if (const ClusterBench* const named = cluster_bench_of(topic[0], rest))
@@ -171,6 +174,7 @@ ExitCode run(const Words& words) {
   if (first == "bench") return run_bench_words(rest, first, bench_help, bench::run_bench);
   if (const ClusterBench* const named = cluster_bench_of(first, rest))
     return run_bench_words(Words(rest.begin() + 1, rest.end()), "cluster " + named->name, named->help, named->run);
+  if (first == kFigure) return run_figure(rest);
   if (first == "help") return help(rest);
   if (const auto group = tools_of(first); !group.empty()) return run_tool_words(group, rest);
   const bool version = first == "--version" || first == "version";
