@@ -74,14 +74,15 @@ def _compare_parser() -> argparse.ArgumentParser:
     parser = _parser("granary figure compare", COMPARE_EPILOG, "Draws results of other engines beside ours.")
     parser.add_argument("files", metavar="[LABEL=]FILE", nargs="+", help="results")
     parser.add_argument("--x", default="terminals", help="of reports: the key of the x axis (terminals)")
-    parser.add_argument("--y", default=THROUGHPUT, help=f"of reports: the key of the y axis ({THROUGHPUT})")
+    parser.add_argument("--y", default=THROUGHPUT, help=f"of reports: the key of the y axis ({THROUGHPUT}), as of 'Latency Distribution', too")
     parser.add_argument("--panel", default="", help="of a figure's CSV with several panels: which (the first)")
     _add_out(parser)
     return parser
 
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("figures"), help="where the results go (figures)")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("granary-figures"),
+                        help="where the results go (granary-figures)")
 
 
 def _setting(text: str) -> "tuple[str, object]":

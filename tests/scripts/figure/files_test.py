@@ -1,0 +1,120 @@
+"""Figure files: those that we have, and which words refuse others. What the figures claim is in claims_test.py."""
+
+import unittest
+
+from rig import FIGURE, ROOT, Rig
+
+from figure.errors import UsageError
+from figure.load import load, load_all, load_papers
+
+OURS = ROOT / "bench/figures"
+
+
+class OurFiles(unittest.TestCase):
+    def test_all_can_be_read(self):
+        self.assertGreaterEqual(len(load_all(OURS)), 1)
+
+    def test_points_of_the_papers_are_typed_in_twice_or_cite_the_raw_file(self):
+        for figure in load_all(OURS):
+            for published in figure.published:
+                with self.subTest(figure=figure.name, series=published.series, panel=published.panel):
+                    self.compare(published)
+
+    def compare(self, published):
+        first, *others = published.typings
+        drawn = dict(first.points)
+        self.assertEqual(len(drawn), len(first.points), "a place is there twice")
+        if first.by == "raw":
+            self.assertRegex(first.commit, "^[0-9a-f]{40}$")
+        in_common = 0
+        for other in others:
+            for x, y in other.points:
+                if x in drawn:
+                    in_common += 1
+                    self.assertLessEqual(abs(y - drawn[x]), published.within * max(abs(y), abs(drawn[x])) + 1e-12,
+                                         f"at {x}: {drawn[x]} by {first.by}, {y} by {other.by}")
+        self.assertTrue(in_common or first.by == "raw", "the typings have no place in common")
+
+
+class Refusals(Rig):
+    def refused(self, text, *words):
+        file = self.write(text)
+        with self.assertRaises(UsageError) as caught:
+            load(file, load_papers(self.figures))
+        self.assertTrue(str(caught.exception).startswith(str(file)), caught.exception)
+        for each in words:
+            self.assertIn(each, str(caught.exception))
+
+    def changed(self, old, new):
+        self.assertIn(old, FIGURE)
+        return FIGURE.replace(old, new, 1)
+
+    def test_what_is_written_right_is_read(self):
+        figure = load(self.write(FIGURE), load_papers(self.figures))
+        self.assertEqual([series.name for series in figure.series], ["Fast", "Slow"])
+        self.assertEqual([value.x for value in figure.quick.values], [1, 2])
+
+    def test_what_is_no_toml(self):
+        self.refused("format = ", "Invalid value")
+
+    def test_values(self):
+        for old, new, *words in [
+                ("format = 1", "format = 2", "format is 2; expected 1"),
+                ('paper = "paper"', 'paper = "other"', "paper is 'other'; expected one of paper"),
+                ('title = "A figure"', "", "no key 'title'"),
+                ('title = "A figure"', 'titel = "A figure"', "'title'"),
+                ("rounds = 3", "rounds = 0", "full: rounds is 0; expected a whole number of at least 1"),
+                ("values = [1, 2, 4]", "values = []", "a list that is not empty"),
+                ("values = [1, 2, 4]", "values = [1, 1]", "each place once"),
+                ("values = [1, 2, 4]", 'values = ["a"]', "expected numbers"),
+                ("seconds = 2", "Seconds = 2", "'Seconds' cannot be a variable"),
+                ("seconds = 2", "cores = 2", "'cores' cannot be a variable"),
+                ("slope = 10", "slope = {per_core = 0}", "whole numbers"),
+                ('label = "Workers"', 'label = "Workers"\nscale = "cubic"', "expected one of linear, log, category"),
+                ('label = "Workers"', 'label = "Workers"\nlimits = [2, 1]', "the smaller one first"),
+                ('label = "Workers"', 'label = "Workers"\nalong = "a"', "no key 'measured'"),
+                ('unit = "K/s"', 'units = "K/s"', "unknown key 'units'"),
+                ('y = "throughput/median"', 'y = "throughput//median"', "no path into a report"),
+                ('y = "throughput/median"', "", "series Fast", "no key 'y'")]:
+            with self.subTest(new=new):
+                self.refused(self.changed(old, new), *words)
+
+    def test_commands(self):
+        for command, *words in [("rm -rf {x}", "no command of granary"), ("bench made '", "No closing quotation"),
+                                ("bench made --x={missing}", "nothing has a value for {missing}"),
+                                ("cluster run made --cluster={cluster}", "cluster")]:
+            with self.subTest(command=command):
+                self.refused(FIGURE.replace("bench made --workers={x} --seconds={seconds} --slope={slope}", command), *words)
+
+    def test_names_of_series_and_panels(self):
+        self.refused(self.changed('name = "Slow"', 'name = "Fast"'), "two of [[series]] are named 'Fast'")
+        self.refused(self.changed('to = "Slow"', 'to = "Slwo"'), "claim A1", "no series 'Slwo'; expected one of Fast, Slow")
+        self.refused(self.changed('check = "ratio"', 'check = "ratio"\npanel = "aborts"'), "no panel 'aborts'")
+        self.refused(self.changed('name = "Slow"', 'name = "Slow"\ny.aborts = "aborts"'), "no panel 'aborts'")
+        self.refused(self.changed('name = "Slow"', 'name = "Slow"\ny = {value = "a", relative_to = "Fats"}'), "'Fats'")
+
+    def test_clusters(self):
+        self.refused(self.changed("[with]", 'cluster = {nodes = 0}\n[with]').replace("--workers", "--cluster={cluster} --workers"),
+                     "nodes is 0")
+        self.refused(self.changed("[with]", 'cluster = {nodes = 2}\n[with]'), "cluster")
+
+    def test_points_of_the_paper(self):
+        once = FIGURE[:FIGURE.index('[[published.typed]]\nby = "picture"')] + FIGURE[FIGURE.index("[[claim]]"):]
+        self.refused(once, "published Fast", "two that were made in different ways")
+        self.refused(once.replace('by = "text"', 'by = "raw"'), "no key 'repository'")
+        self.refused(self.changed("[[8, 158]]", "[[8]]"), "found [8]; expected [x, y]")
+
+    def test_claims(self):
+        for old, new, *words in [
+                ('check = "ratio"', 'check = "magic"', "expected one of value, ratio"),
+                ("at_least = 1.8", "", "at_least, at_most or both"),
+                ("at_least = 1.8", "at_least = 2\nat_most = 1", "at most 1"),
+                ('to = "Slow"', "", "another place than 'at'"),
+                ("at_least = 1.8", "at_least = 1.8\nneeds = {gpus = 1}", "unknown key 'gpus'"),
+                ("at_least = 1.8", "at_least = 1.8\nslack = 1", "unknown key 'slack'")]:
+            with self.subTest(new=new):
+                self.refused(self.changed(old, new), "claim A1", *words)
+
+
+if __name__ == "__main__":
+    unittest.main()
