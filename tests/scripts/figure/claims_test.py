@@ -1,0 +1,154 @@
+"""Every claim of every figure file is judged with made-up data that pass, fail, and cannot tell; and the kinds of check at
+their edges.
+"""
+
+import dataclasses
+import unittest
+
+from rig import FIGURE, ROOT, Rig
+
+from figure.checks import KINDS, AsPublished, Crossing, Flat, Monotone, Ordering, Peak, Ratio, Value
+from figure.load import load, load_all, load_papers
+from figure.machine import Machine
+from figure.needs import Needs
+from figure.noise import FAIL, NULL, PASS, CannotTell, interval
+from figure.plan import plan
+from figure.points import Point, Points
+from figure.verdicts import exit_code, judge
+from made_up import MadeUp, data
+
+MACHINE = Machine(2, 16, "made up", False, "Linux 6")
+ROW = ("throughput", ("a",))
+
+
+def kinds():
+    """One of each kind."""
+    return [Value("p", ("a",), "all", 2, 3), Value("p", ("a",), 4, None, 3), Ratio("p", ("a", "b"), "all", "all", 1.5, None),
+            Ratio("p", ("a", "a"), "last", "first", 1.5, 2), Ratio("p", ("a", "b"), 1, 2, None, 2),
+            Ordering("p", ("a", "b", "c"), "last", 0.03), Monotone("p", ("a",), True, 0.05),
+            Monotone("p", ("a",), False, 0), Flat("p", ("a",), 0.03), Crossing("p", ("a", "b"), (10, 30)),
+            Peak("p", ("a",), True, (2, 4)), Peak("p", ("a",), False, (2, 4)), AsPublished("p", ("a",), 0.02, None),
+            AsPublished("p", ("a",), None, 0.1)]
+
+
+class EveryKind(unittest.TestCase):
+    def test_passes_fails_and_cannot_tell(self):
+        self.assertEqual({type(check) for check in kinds()}, set(KINDS.values()))
+        for check in kinds():
+            for wanted in (PASS, FAIL, NULL):
+                with self.subTest(check=check, wanted=wanted):
+                    verdict = check.judge(data(check, wanted))
+                    self.assertEqual(verdict.result, wanted, verdict.reason)
+                    self.assertEqual("cannot tell" in verdict.reason, wanted == NULL, verdict.reason)
+
+    def test_nothing_to_judge(self):
+        for check in kinds():
+            with self.subTest(check=check), self.assertRaises(CannotTell):
+                check.judge(MadeUp({}))
+
+
+class EveryClaimOfOurs(unittest.TestCase):
+    def test_passes_fails_and_cannot_tell(self):
+        for figure in load_all(ROOT / "bench/figures"):
+            for claim in figure.claims:
+                paper = [point for each in figure.published for point in each.points
+                         if (each.panel, each.series) == (claim.check.panel, claim.check.series[0])]
+                for wanted in (PASS, FAIL, NULL):
+                    with self.subTest(figure=figure.name, claim=claim.id, wanted=wanted):
+                        verdict = claim.check.judge(data(claim.check, wanted, paper))
+                        self.assertEqual(verdict.result, wanted, verdict.reason)
+
+
+class Edges(unittest.TestCase):
+    def test_interval(self):
+        self.assertEqual((interval([3, 1, 2]).low, interval([3, 1, 2]).high), (1, 3))
+        self.assertEqual((interval([5]).low, interval([5]).median), (5, 5))
+        many = interval(range(1, 22))
+        self.assertEqual((many.low, many.median, many.high), (6, 11, 16))
+
+    def test_ratios_are_made_within_rounds(self):
+        drifting = MadeUp({("a", 1): [10, 20, 40], ("b", 1): [5, 10, 20]})
+        self.assertEqual(Ratio("p", ("a", "b"), 1, 1, 1.9, 2.1).judge(drifting).result, PASS)
+
+    def test_a_divisor_of_0(self):
+        with self.assertRaisesRegex(CannotTell, "the divisor is 0"):
+            Ratio("p", ("a", "b"), 1, 1, 1, None).judge(MadeUp({("a", 1): [1], ("b", 1): [0]}))
+
+    def test_one_bad_place_of_all_fails(self):
+        check = Value("p", ("a",), "all", 2, None)
+        self.assertEqual(check.judge(MadeUp({("a", 1): [3], ("a", 2): [1], ("a", 3): [1, 3]})).result, FAIL)
+        self.assertEqual(check.judge(MadeUp({("a", 1): [3], ("a", 3): [1, 3]})).result, NULL)
+
+    def test_bounds_belong_to_what_is_allowed(self):
+        self.assertEqual(Value("p", ("a",), 1, 2, 2).judge(MadeUp({("a", 1): [2, 2]})).result, PASS)
+
+    def test_a_crossing_outside_the_bounds_fails(self):
+        lines = MadeUp({("a", 0): [15], ("a", 10): [5], ("b", 0): [10], ("b", 10): [10]})
+        self.assertEqual(Crossing("p", ("a", "b"), (4, 6)).judge(lines).result, PASS)
+        self.assertEqual(Crossing("p", ("a", "b"), (6, 9)).judge(lines).result, FAIL)
+        self.assertEqual(Crossing("p", ("b", "a"), (4, 6)).judge(lines).result, FAIL)
+
+    def test_names_have_no_crossing(self):
+        with self.assertRaisesRegex(CannotTell, "names, not numbers"):
+            Peak("p", ("a",), True, (1, 2)).judge(MadeUp({("a", "x"): [1], ("a", "y"): [2]}))
+
+    def test_one_place_has_no_direction(self):
+        for check in (Monotone("p", ("a",), True, 0), Flat("p", ("a",), 1), Ratio("p", ("a", "a"), "last", "first", 1, 2)):
+            with self.assertRaisesRegex(CannotTell, "one place only"):
+                check.judge(MadeUp({("a", 1): [1]}))
+
+
+class Verdicts(Rig):
+    """Of points, as they come from runs."""
+
+    def points(self, fast, slow, text=FIGURE, quick=True):
+        figure = load(self.write(text), load_papers(self.figures))
+        planned = plan(figure, quick, MACHINE, {})
+        made = [Point("rate", name, x, list(rounds)) for name, places in (("Fast", fast), ("Slow", slow))
+                for x, rounds in places.items()]
+        return Points(planned, made)
+
+    def one(self, points, machine=MACHINE):
+        judged, = judge(points, machine)
+        return judged
+
+    def test_all_rounds_agree(self):
+        judged = self.one(self.points({1: [2, 2], 2: [4, 4]}, {1: [1, 1], 2: [2, 2]}))
+        self.assertEqual(judged.verdict.result, PASS)
+        self.assertTrue(judged.line.startswith("PASS  A1  Fast is twice as fast. (Fast/Slow at 1 = 2; wanted"), judged.line)
+        self.assertEqual(self.one(self.points({1: [1, 1]}, {1: [1, 1]})).verdict.result, FAIL)
+
+    def test_what_the_machine_lacks(self):
+        points = self.points({1: [2]}, {1: [1]}, FIGURE.replace("at_least = 1.8", "at_least = 1.8\nneeds = {cores = 24}"))
+        self.assertEqual(self.one(points).verdict.reason, "needs >= 24 cores")
+        self.assertEqual(self.one(points).verdict.result, NULL)
+        self.assertEqual(self.one(points, dataclasses.replace(MACHINE, cores=24)).verdict.result, PASS)
+        for need, words in [({"nodes": 6}, "6 hosts"), ({"rtm": True}, "Intel RTM"), ({"rdma": True}, "RDMA"),
+                            ({"memory_gib": 99}, "99 GiB")]:
+            claim = dataclasses.replace(points.figure.claims[0], needs=Needs(**need))
+            points.figure = dataclasses.replace(points.figure, claims=(claim,))
+            self.assertIn(words, self.one(points).verdict.reason)
+
+    def test_places_that_were_left_out(self):
+        text = FIGURE.replace('label = "Workers"', 'label = "Workers"\nat_most_per_core = 1').replace('at = "all"', "at = 4")
+        self.assertEqual(self.one(self.points({1: [2]}, {1: [1]}, text, quick=False)).verdict.reason, "needs >= 4 cores")
+        self.assertIn("not run at 4 with --quick", self.one(self.points({1: [2]}, {1: [1]}, text)).verdict.reason)
+
+    def test_series_that_were_left_out(self):
+        text = FIGURE.replace('name = "Slow"', 'name = "Slow"\nneeds = {rtm = true}')
+        self.assertEqual(self.one(self.points({1: [2]}, {}, text)).verdict.reason, "needs Intel RTM")
+
+    def test_a_round_without_a_result(self):
+        points = self.points({1: [2, None]}, {1: [1, 1]})
+        points.of("rate", "Fast")[0].troubles.append("a run ended with 3: no room")
+        self.assertEqual(self.one(points).verdict.reason, "Fast at 1: a run ended with 3: no room")
+        self.assertEqual(self.one(points).verdict.result, NULL)
+
+    def test_exit_codes(self):
+        for rates, code in ([2, 2], 0), ([2, 1], 0), ([1, 1], 1):
+            points = self.points({1: rates}, {1: [1, 1]})
+            self.assertEqual(exit_code(judge(points, MACHINE), points), code)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+"""`granary figure` from words to files, with a program in place of granary: what is run in which order, that an interrupted
+figure goes on with the same result, failures, exit codes.
+"""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from rig import FIGURE, Rig
+
+RESULTS = ("one.csv", "one.json", "one.svg", "one.png")
+
+
+class Runs(Rig):
+    def bench_calls(self):
+        return [call for call in self.calls() if call.startswith("bench")]
+
+    def results(self, out=None):
+        """The files, without what differs between two calls: when runs began, and for how long they went."""
+        files = {name: ((out or self.out) / name).read_bytes() for name in RESULTS}
+        report = json.loads(files["one.json"])
+        del report["measured"]
+        for run in report["runs"]:
+            for key in ("started", "seconds"):
+                del run[key]
+        return files | {"one.json": report}
+
+    def test_lists_figures(self):
+        self.assertIn("one  Paper, Figure 1: A figure", self.call().stdout)
+        self.assertEqual(self.calls(), [])
+
+    def test_one_figure(self):
+        said = self.figure(0, "one", "--quick")
+        self.assertIn("PASS  A1  Fast is twice as fast.", said)
+        with (self.out / "one.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        ours = [row for row in rows if row["source"] == "granary"]
+        self.assertEqual([(row["series"], row["x"]) for row in ours],
+                         [("Fast", "1"), ("Slow", "1"), ("Fast", "2"), ("Slow", "2")])
+        self.assertAlmostEqual(float(ours[0]["median"]), 20 * 1.002)
+        self.assertAlmostEqual(float(ours[0]["min"]), 20 * 1.001)
+        self.assertAlmostEqual(float(ours[0]["max"]), 20 * 1.003)
+        self.assertEqual([row["median"] for row in rows if row["source"] == "paper"], ["19", "160"])
+        report = json.loads((self.out / "one.json").read_text())
+        self.assertEqual(report["claims"][0]["result"], "PASS")
+        self.assertEqual(report["environments"], [{"machine": {"cpus": 2}}])
+        self.assertEqual(report["runs"][0]["parameters"]["slope"], "20")
+        page = (self.out / "index.html").read_text()
+        for words in ("<svg", 'class="PASS"', "granary bench made --workers=1", "page 1"):
+            self.assertIn(words, page)
+        self.assertNotIn("<?xml", page)
+
+    def test_rounds_in_turn_and_flags_of_a_run(self):
+        self.figure(0, "one", "--quick")
+        calls = self.bench_calls()
+        self.assertEqual(len(calls), 2 * 2 * 3)
+        self.assertEqual([call.split("--seed=")[1][0] for call in calls], list("111122223333"))
+        self.assertTrue(all("--repeat=1" in call and "--noprogress" in call for call in calls), calls)
+
+    def test_equal_runs_of_two_figures_are_shared(self):
+        self.write(FIGURE.replace("A figure", "Another"), "two")
+        self.figure(0, "--all", "--quick")
+        self.assertEqual(len(self.bench_calls()), 12)
+
+    def test_a_second_call_measures_again_unless_it_resumes(self):
+        self.figure(0, "one", "--quick")
+        first = self.results()
+        self.figure(0, "one", "--quick", "--resume")
+        self.assertEqual(len(self.bench_calls()), 12)
+        self.assertEqual(self.results(), first)
+        self.figure(0, "one", "--quick")
+        self.assertEqual(len(self.bench_calls()), 24)
+
+    def test_another_program_shares_nothing(self):
+        self.figure(0, "one", "--quick")
+        self.program.write_text(self.program.read_text() + "\n# another\n")
+        self.figure(0, "one", "--quick", "--resume")
+        self.assertEqual(len(self.bench_calls()), 24)
+
+    def interrupted(self, number):
+        """Sends the signal in the midst of the seventh run. The exit code."""
+        (self.folder / "slow").write_text("0.15")
+        process = subprocess.Popen(self.words("one", "--quick", f"--out={self.out}"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True)
+        until = time.monotonic() + 60
+        while len(self.bench_calls()) < 7 and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        (self.folder / "slow").unlink()
+        return process.returncode
+
+    def test_interrupted_and_resumed(self):
+        self.figure(0, "one", "--quick")
+        whole, out = self.results(), self.out
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)):
+            with self.subTest(signal=number):
+                self.out = self.folder / f"out-{number}"
+                before = len(self.bench_calls())
+                (self.folder / "calls").unlink()
+                self.assertEqual(self.interrupted(number), code)
+                self.assertFalse((self.out / "one.csv").exists())
+                at_signal = len(self.bench_calls())
+                self.figure(0, "one", "--quick", "--resume")
+                self.assertLess(len(self.bench_calls()) - at_signal, before)
+                self.assertGreater(len(self.bench_calls()), at_signal)
+                self.assertEqual(self.results(), whole)
+                self.assertFalse((self.out / "work").exists())
+        self.out = out
+
+    def test_a_killed_figure_leaves_no_run_behind(self):
+        (self.folder / "slow").write_text("30")
+        process = subprocess.Popen(self.words("one", "--quick", f"--out={self.out}"), stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while not self.bench_calls() and time.monotonic() < until:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        while self.alive() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertEqual(self.alive(), [])
+
+    def alive(self):
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if str(self.program).encode() in path.read_bytes().split(b"\0")[:2]:
+                    found.append(path.parent.name)
+            except OSError:
+                continue
+        return found
+
+    def test_a_run_that_fails(self):
+        (self.folder / "fails").write_text("--slope=10 --workers=2 1")
+        said = self.figure(1, "one", "--quick")
+        self.assertIn("a run failed: 'granary bench made --workers=2 --seconds=0.1 --slope=10' (round 1) ended with 1: "
+                      "granary: something is wrong", said)
+        self.assertIn("NULL  A1", said)
+        report = json.loads((self.out / "one.json").read_text())
+        self.assertEqual([point["median"] is None for point in report["points"]], [False, False, False, True])
+        self.assertIn("something is wrong", (self.out / "index.html").read_text())
+        (self.folder / "fails").write_text("--slope=10 --workers=2 3")
+        self.figure(3, "one", "--quick", "--resume")
+        (self.folder / "fails").unlink()
+        self.assertIn("PASS  A1", self.figure(0, "one", "--quick", "--resume"))
+        self.assertEqual(len(self.bench_calls()), 12 + 3 + 3)
+
+    def test_a_claim_that_fails(self):
+        self.write(FIGURE.replace("at_least = 1.8", "at_least = 3"))
+        self.assertIn("FAIL  A1  Fast is twice as fast. (Fast/Slow at 1 = 2; wanted at least 3", self.figure(1, "one", "--quick"))
+
+    def test_variables_from_the_command_line(self):
+        self.figure(0, "one", "--quick", "--set", "seconds=0.3", "--set", "rounds=1")
+        self.assertEqual(len(self.bench_calls()), 4)
+        self.assertTrue(all("--seconds=0.3" in call for call in self.bench_calls()))
+
+    def test_wrong_usage(self):
+        for words, said in [(("nope",), "no figure 'nope'; there are one"), (("--al",), "--al"),
+                            (("one", "--all"), "--all has all figures"), (("one", "--set", "x"), "expected NAME=VALUE"),
+                            (("one", "--set", "rounds=0"), "at least 1"), (("one", "--set", "color=1"), "no variable 'color'")]:
+            with self.subTest(words=words):
+                self.assertIn(said, self.figure(2, *words))
+        self.write("format = 3", "bad")
+        self.assertIn("bad.toml: format is 3; expected 1", self.figure(2, "one"))
+
+    def test_an_output_directory_that_cannot_be(self):
+        self.out.write_text("a file")
+        self.assertIn(str(self.out), self.figure(3, "one", "--quick"))
+
+    def test_one_call_at_a_time_in_a_directory(self):
+        (self.folder / "slow").write_text("30")
+        with subprocess.Popen(self.words("one", "--quick", f"--out={self.out}"), stderr=subprocess.DEVNULL) as process:
+            while not self.bench_calls():
+                time.sleep(0.01)
+            self.assertIn("another 'granary figure' works in", self.figure(2, "one", "--quick"))
+            process.send_signal(signal.SIGINT)
+
+    def test_progress_tells_the_time_left(self):
+        said = self.figure(0, "one")
+        self.assertRegex(said, r"one: run 1 of 18, \d+ s left; round 1 of 3: bench made --workers=1")
+        self.assertNotIn("left; round", self.figure(0, "one", "--noprogress"))
+
+    def test_without_matplotlib(self):
+        (self.folder / "matplotlib.py").write_text("raise ImportError('no such module')")
+        done = subprocess.run(self.words("one", f"--out={self.out}"), capture_output=True, text=True, check=False,
+                              env=os.environ | {"PYTHONPATH": str(self.folder)})
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("install the package python3-matplotlib", done.stderr)
+        self.assertEqual(self.bench_calls(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
