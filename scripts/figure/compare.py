@@ -9,21 +9,20 @@ from .errors import UsageError
 from .foreign import Line, joined, read
 from .noise import short
 from .plot import GREY, MARKERS, STYLE, colour, label, matplotlib, pyplot, written
-from .store import Store, write_whole
+from .store import make_directory, write_whole
 from .toml_table import is_number
 
 
 def compare(flags: Namespace) -> int:
     lines = joined([line for named in flags.files for line in read(named, flags.x, flags.y, flags.panel)])
     _refuse_mixed(lines)
-    store = Store(flags.out)
     with matplotlib.rc_context(STYLE | {"svg.hashsalt": "compare"}):
         svg, png = _picture(lines)
-    write_whole(store.directory / "compare.svg", svg)
-    write_whole(store.directory / "compare.png", png)
-    write_whole(store.directory / "compare.csv", _csv_text(lines))
+    make_directory(flags.out)
+    for kind, content in (("svg", svg), ("png", png), ("csv", _csv_text(lines))):
+        write_whole(flags.out / f"compare.{kind}", content)
     _tell(lines)
-    print(f"{store.directory / 'compare'}.svg, .png, .csv")
+    print(f"{flags.out / 'compare'}.svg, .png, .csv")
     return 0
 
 

@@ -53,10 +53,11 @@ def _run(flags: Namespace) -> int:
     from .runner import Runner
     from .session import Session
     build = _build(flags.granary, machine)
-    runner = Runner(flags.granary, build, Store(flags.out), flags.resume, Progress(flags.noprogress))
-    session = Session(machine, runner, flags.quick, overrides)
     began = time.monotonic()
-    codes = [session.run(figure) for figure in chosen]
+    with Store(flags.out) as store:
+        runner = Runner(flags.granary, build, store, flags.resume, Progress(flags.noprogress))
+        session = Session(machine, runner, flags.quick, overrides)
+        codes = [session.run(figure) for figure in chosen]
     session.tell_sum(time.monotonic() - began)
     return 1 if 1 in codes else max(codes)
 

@@ -86,7 +86,8 @@ def _paper_axis(panel: Panel, axis: Any) -> Any:
     papers = axis.twinx()
     papers.set_ylabel("the paper's", color="#707070")
     papers.tick_params(axis="y", colors="#707070")
-    papers.grid(False)
+    for each in (axis, papers):
+        each.grid(False)
     if panel.scale == "log":
         papers.set_yscale("log")
     axis.set_zorder(papers.get_zorder() + 1)
@@ -206,4 +207,4 @@ def _draw_legend(axis: Any, papers: Any) -> None:
         more = papers.get_legend_handles_labels()
         handles, labels = handles + more[0], labels + more[1]
     if handles:
-        axis.legend(handles, labels)
+        axis.legend(handles, labels, ncols=2 if len(handles) > 6 else 1)

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from .errors import EnvironmentTrouble, UsageError
 
@@ -12,23 +12,26 @@ FORMAT = 1
 
 
 class Store:
-    """Used by one process at a time."""
+    """Used by one process at a time, from `with` to its end."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        make_directory(directory / "runs")
         try:
-            (directory / "runs").mkdir(parents=True, exist_ok=True)
             self._lock = (directory / "lock").open("w", encoding="utf-8")
         except OSError as error:
             raise EnvironmentTrouble(f"'{directory}': {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self._lock.close()
             raise UsageError(f"another 'granary figure' works in '{directory}'; choose another --out, or wait") from error
 
-    @property
-    def lock(self) -> TextIO:
-        return self._lock
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.close()
 
     def path(self, key: str) -> Path:
         return self.directory / "runs" / f"{key}.json"
@@ -45,6 +48,13 @@ class Store:
 
     def keep(self, key: str, result: "dict[str, Any]") -> None:
         write_whole(self.path(key), json.dumps({"format": FORMAT} | result, indent=1))
+
+
+def make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentTrouble(f"'{path}' cannot be made: {error.strerror}") from error
 
 
 def write_whole(path: Path, content: "str | bytes") -> None:

@@ -1,5 +1,7 @@
 """What tests of `granary figure` share: small figure files, and a program in place of granary that reports made-up figures."""
 
+import contextlib
+import io
 import os
 import stat
 import subprocess
@@ -10,6 +12,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
+
+from figure.main import main
+from figure.places import Places
 
 PAPERS = """
 [paper]
@@ -111,6 +116,11 @@ class Rig(unittest.TestCase):
         self.program.write_text(PROGRAM)
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
         self.write(FIGURE)
+        self.addCleanup(self.remove_what_killed_figures_leave)
+
+    def remove_what_killed_figures_leave(self):
+        for out in self.folder.glob("out*"):
+            Places(out).remove()
 
     def write(self, text, name="one"):
         (self.figures / "papers.toml").write_text(PAPERS)
@@ -126,11 +136,17 @@ class Rig(unittest.TestCase):
         return subprocess.run(self.words(*words), capture_output=True, text=True, check=False, env=environment, **options)
 
     def figure(self, code, *words):
-        """The output of `granary figure WORDS --out=...`, which must end with the code."""
-        done = self.call(*words, f"--out={self.out}")
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return done.stdout + done.stderr
+        """The output of `granary figure WORDS --out=...`, which must end with the code. It runs in this process, which
+        loads matplotlib once.
+        """
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            try:
+                ended = main([*self.words(*words)[3:], f"--out={self.out}"])
+            except SystemExit as end:
+                ended = end.code
+        self.assertEqual(ended, code, said.getvalue())
+        return said.getvalue()
 
     def calls(self):
         path = self.folder / "calls"

@@ -1,0 +1,85 @@
+"""`granary figure compare`: which files it reads, what it draws, and what it refuses."""
+
+import csv
+import json
+import unittest
+import xml.etree.ElementTree
+
+from rig import Rig
+
+# As BenchBase writes it: terminals and scalefactor are text.
+SUMMARY = {"Benchmark Type": "ycsb", "DBMS Type": "POSTGRES", "DBMS Version": "15.1", "Goodput (requests/second)": 900.5,
+           "Latency Distribution": {"Median Latency (microseconds)": 800}, "Throughput (requests/second)": 1000.5,
+           "isolation": "TRANSACTION_SERIALIZABLE", "scalefactor": "10", "terminals": "2"}
+OURS = SUMMARY | {"DBMS Type": "granary", "Throughput (requests/second)": 4002, "terminals": 2,
+                  "granary": {"throughput": {"median": 4002, "min": 3900.0, "max": 4100.0}}}
+OVER_TIME = """Time (seconds),Throughput (requests/second),Average Latency (millisecond)
+0,100.0,1.5
+5,200.0,1.2
+"""
+
+
+class Compare(Rig):
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return str(path)
+
+    def compare(self, code, *words):
+        return self.figure(code, "compare", *words)
+
+    def rows(self):
+        with (self.out / "compare.csv").open() as file:
+            return [tuple(row) for row in csv.reader(file)][1:]
+
+    def lines_in_the_picture(self):
+        root = xml.etree.ElementTree.fromstring((self.out / "compare.svg").read_text())
+        groups = {}
+        for group in root.iter("{http://www.w3.org/2000/svg}g"):
+            if (group.get("id") or "").startswith(("line ", "paper ")):
+                groups[group.get("id")] = sum(1 for each in group.iter() if each.tag.endswith("}use"))
+        return groups
+
+    def test_reports(self):
+        ours, theirs = self.file("ours.json", OURS), self.file("summary.json", SUMMARY)
+        more = self.file("more.json", SUMMARY | {"terminals": "1", "Throughput (requests/second)": 600})
+        said = self.compare(0, ours, theirs, more)
+        self.assertEqual(self.rows(), [("granary ycsb", "2.0", "4002.0", "3900.0", "4100.0"),
+                                       ("POSTGRES ycsb", "1.0", "600.0", "600.0", "600.0"),
+                                       ("POSTGRES ycsb", "2.0", "1000.5", "1000.5", "1000.5")])
+        self.assertIn("0.25 times granary ycsb", said)
+        self.assertEqual(self.lines_in_the_picture(), {"line granary ycsb": 1, "line POSTGRES ycsb": 2})
+
+    def test_other_keys_and_names(self):
+        self.compare(0, f"we={self.file('ours.json', OURS)}", "--x=scalefactor", "--y=Median Latency (microseconds)")
+        self.assertEqual(self.rows(), [("we", "10.0", "800.0", "800.0", "800.0")])
+
+    def test_a_figure_of_ours_beside_a_table(self):
+        self.figure(0, "one", "--quick")
+        other = self.file("other.csv", "series,x,y,min,max\nanother engine,1,10,9,11\nanother engine,2,15,,\n")
+        self.compare(0, str(self.out / "one.csv"), other, "--panel=rate")
+        self.assertEqual(self.lines_in_the_picture(),
+                         {"line Fast": 2, "line Slow": 2, "paper Fast": 2, "line another engine": 2})
+        self.assertIn(("another engine", "2.0", "15.0", "15.0", "15.0"), self.rows())
+
+    def test_runs_over_time(self):
+        self.compare(0, f"theirs={self.file('results.csv', OVER_TIME)}")
+        self.assertEqual([row[:3] for row in self.rows()], [("theirs", "0.0", "100.0"), ("theirs", "5.0", "200.0")])
+
+    def test_refusals(self):
+        report = self.file("summary.json", SUMMARY)
+        for words, said in [((), "FILE"), (("/nowhere",), "'/nowhere' cannot be read"),
+                            ((self.file("a", "{"),), "is no JSON"), ((report, "--y=speed"), "has no 'speed'; its keys are"),
+                            ((self.file("b", "a,b\n1,2\n"),), "its columns are 'a', 'b'"),
+                            ((self.file("c", "series,x,y\na,1,two\n"),), "line 2: y is 'two'; expected a number"),
+                            ((self.file("empty", ""),), "is no result"),
+                            ((report, self.file("d", OVER_TIME)), "different x axes"),
+                            ((report, "--y=isolation"), "isolation is 'TRANSACTION_SERIALIZABLE'; expected a number")]:
+            with self.subTest(said=said):
+                self.assertIn(said, self.compare(2, *words))
+        self.figure(0, "one", "--quick")
+        self.assertIn("has no panel 'x'; it has rate", self.compare(2, str(self.out / "one.csv"), "--panel=x"))
+
+
+if __name__ == "__main__":
+    unittest.main()
