@@ -13,9 +13,9 @@ EPILOG = """\
   granary figure --all --out=measured --resume       goes on where a call that ended left off
   granary figure compare measured/silo-4.csv other/summary.json --out=beside
 
-DIR then has index.html, one page with everything in it, and for each figure NAME.svg, .png, .csv and .json. DIR/runs has
-the report of each run. A figure is a file, NAME.toml: docs/figure-files.md tells how to write one, and nothing else is
-needed to add one. Verdicts are PASS, FAIL, or NULL where this machine or these runs cannot tell.
+DIR then has index.html, one page with everything in it, and for each figure NAME.svg, .png, .csv and .json. DIR/runs
+has the report of each run. A figure is a file, NAME.toml: docs/figure-files.md tells how to write one, and nothing
+else is needed to add one. Verdicts are PASS, FAIL, or NULL where this machine or these runs cannot tell.
 
 Exit codes: 0 all claims pass or are NULL, 1 a claim failed or a run failed its own check, 2 wrong usage, 3 something is
 missing here (Python 3.11, matplotlib) or a run failed in another way, 130 interrupted."""
@@ -24,9 +24,9 @@ COMPARE_EPILOG = """\
   granary figure compare measured/silo-4.csv other/summary.json
   granary figure compare ours=a.json theirs=b.json --y="Goodput (requests/second)" --out=beside
 
-A FILE is a report of BenchBase (summary.json) or of 'granary bench ... --json', the CSV of a figure, or another CSV with
-the columns series, x and y, and perhaps min and max, or BenchBase's CSV of a run over time. LABEL= in front names what
-the file has. Reports are points: their x is --x, and those of one engine and benchmark are one line."""
+A FILE is a report of BenchBase (summary.json) or of 'granary bench ... --json', the CSV of a figure, or another CSV
+with the columns series, x and y, and perhaps min and max, or BenchBase's CSV of a run over time. LABEL= in front names
+what the file has. Reports are points: their x is --x, and those of one engine and benchmark are one line."""
 
 THROUGHPUT = "Throughput (requests/second)"
 
@@ -57,8 +57,8 @@ def _parser(name: str, epilog: str, description: str) -> argparse.ArgumentParser
 
 
 def _figure_parser() -> argparse.ArgumentParser:
-    parser = _parser("granary figure", EPILOG, "Measures the papers' figures again, draws them beside the papers' points, "
-                                               "and judges what they claim.")
+    parser = _parser("granary figure", EPILOG,
+                     "Measures the papers' figures again, draws them beside the papers' points, judges their claims.")
     parser.add_argument("names", metavar="NAME", nargs="*", help="the figures; without any, lists those there are")
     parser.add_argument("--all", action="store_true", help="all figures")
     parser.add_argument("--quick", action="store_true", help="short runs, few points")
@@ -74,7 +74,8 @@ def _compare_parser() -> argparse.ArgumentParser:
     parser = _parser("granary figure compare", COMPARE_EPILOG, "Draws results of other engines beside ours.")
     parser.add_argument("files", metavar="[LABEL=]FILE", nargs="+", help="results")
     parser.add_argument("--x", default="terminals", help="of reports: the key of the x axis (terminals)")
-    parser.add_argument("--y", default=THROUGHPUT, help=f"of reports: the key of the y axis ({THROUGHPUT}), as of 'Latency Distribution', too")
+    parser.add_argument("--y", default=THROUGHPUT,
+                        help=f"of reports: the key of the y axis ({THROUGHPUT}), as of 'Latency Distribution', too")
     parser.add_argument("--panel", default="", help="of a figure's CSV with several panels: which (the first)")
     _add_out(parser)
     return parser

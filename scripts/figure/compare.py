@@ -30,7 +30,8 @@ def _refuse_mixed(lines: "list[Line]") -> None:
     places = {is_number(x) for line in lines for x, *_ in line.points}
     kinds = {line.x_label for line in lines} - {"x"}  # tables do not say what their x is
     if len(places) > 1 or len(kinds) > 1:
-        raise UsageError(f"the files have different x axes: {', '.join(f'{line.label}: {line.x_label}' for line in lines)}")
+        raise UsageError(
+            f"the files have different x axes: {', '.join(f'{line.label}: {line.x_label}' for line in lines)}")
 
 
 def _picture(lines: "list[Line]") -> "tuple[str, bytes]":
@@ -41,10 +42,12 @@ def _picture(lines: "list[Line]") -> "tuple[str, bytes]":
         for number, line in enumerate(lines):
             xs = [places.index(x) if names else x for x, *_ in line.points]
             ys = [y for _, y, *_ in line.points]
-            spread = [[max(0.0, y - low) for _, y, low, _ in line.points], [max(0.0, high - y) for _, y, _, high in line.points]]
+            spread = [[max(0.0, y - low) for _, y, low, _ in line.points],
+                      [max(0.0, high - y) for _, y, _, high in line.points]]
             bars = axis.errorbar(xs, ys, yerr=spread, color=GREY if line.paper else colour(number), capsize=2.5,
                                  marker=MARKERS[number % len(MARKERS)], linestyle="" if names else "-",
-                                 label=f"{line.label} (paper)" if line.paper else line.label, zorder=1 if line.paper else 3)
+                                 label=f"{line.label} (paper)" if line.paper else line.label,
+                                 zorder=1 if line.paper else 3)
             bars.lines[0].set_gid(f"{'paper' if line.paper else 'line'} {line.label}")
         if names:
             axis.set_xticks(range(len(places)), [str(x) for x in places])

@@ -80,8 +80,9 @@ def _table(file: Path, text: str, label: str, y: str, panel: str) -> "list[Line]
         for row in rows:
             row["series"] = ""
         return _of_series(file, rows, label or file.stem, TIME, y, y, y, y)
-    raise UsageError(f"'{file}' is no result: expected JSON as BenchBase's summary.json, the CSV of a figure, or CSV with the "
-                     f"columns series, x, y or '{TIME}', '{y}'; its columns are {', '.join(map(repr, columns))}")
+    raise UsageError(
+        f"'{file}' is no result: expected JSON as BenchBase's summary.json, the CSV of a figure, or CSV with the "
+        f"columns series, x, y or '{TIME}', '{y}'; its columns are {', '.join(map(repr, columns))}")
 
 
 def _of_figure(file: Path, rows: "list[dict[str, str]]", label: str, panel: str) -> "list[Line]":

@@ -73,7 +73,8 @@ class _Reader:
         full, quick = (self._setting(root.table(key)) for key in ("full", "quick"))
         self.panels = tuple(self._panel(table) for table in root.tables("panel"))
         self._refuse_twins("panel", [panel.name for panel in self.panels])
-        self.series = tuple(self._series(table, command, common, cluster, full, quick) for table in root.tables("series"))
+        self.series = tuple(
+            self._series(table, command, common, cluster, full, quick) for table in root.tables("series"))
         self._refuse_twins("series", [series.name for series in self.series])
         self._check_relations()
         published = tuple(self._published(table) for table in root.tables("published", []))
@@ -144,8 +145,8 @@ class _Reader:
         if isinstance(value, str):
             return Measure(check_path(f"{table.where}: {key}", value))
         inner = TomlTable(f"{table.where}: {key}", value)
-        measure = Measure(check_path(inner.where, inner.text("value")), inner.text("per", ""), inner.number("times", 1.0),
-                          inner.number("missing", None), inner.text("relative_to", ""))
+        measure = Measure(check_path(inner.where, inner.text("value")), inner.text("per", ""),
+                          inner.number("times", 1.0), inner.number("missing", None), inner.text("relative_to", ""))
         if measure.per:
             check_path(inner.where, measure.per)
         inner.finish()
@@ -181,8 +182,9 @@ class _Reader:
                 check_command(table.where, template, set(setting.variables) | set(variables) | set(swept.variables))
         cluster = self._cluster(table, cluster)
         if ("cluster" in placeholders(template)) != (cluster is not None):
-            raise table.refuse("cluster", "a table cluster, here or for the whole figure, for {cluster} in the command, "
-                                          "and none without")
+            raise table.refuse(
+                "cluster", "a table cluster, here or for the whole figure, for {cluster} in the command, "
+                "and none without")
         series = Series(name, template, variables, cluster, values, self._measures(table),
                         self._needs(table.table("needs", {})))
         table.finish()

@@ -97,7 +97,8 @@ def _build(program: Path, machine: Machine) -> str:
     try:
         with program.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True,
+                                 timeout=60).stdout.strip()
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentTrouble(f"'{program}' does not run: {error}") from error
     return f"{version}, {digest}, on {machine.cpu} with {machine.cores} cores"

@@ -39,7 +39,7 @@ def short(value: float) -> str:
 
 
 def ranks_outside(count: int, chance: float) -> int:
-    """How many of the smallest values can be cut off so that the median lies below the next with at most this chance."""
+    """How many of the smallest can be cut off so that the median lies below the next with at most this chance."""
     below, cut = 0.0, 0
     while cut < count // 2:
         below += math.comb(count, cut) / 2**count
@@ -50,7 +50,7 @@ def ranks_outside(count: int, chance: float) -> int:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The median's 95 % interval by order statistics, which knows no distribution; of fewer than 6 rounds, all there is."""
+    """The median's 95 % interval by order statistics, whatever the distribution; of fewer than 6 rounds, all."""
     ordered = sorted(values)
     cut = max(1, ranks_outside(len(ordered), 0.025))
     return Interval(ordered[cut - 1], statistics.median(ordered), ordered[-cut], len(ordered))

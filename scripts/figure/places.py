@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from .plan import Run
 from .template import filled
@@ -32,7 +33,8 @@ class Places:
         for name in ("directory", "memory_directory"):
             paths[name].mkdir()
         if run.cluster is not None:
-            paths["cluster"].write_text(self._cluster_file(json.loads(run.cluster), paths["directory"]), encoding="utf-8")
+            paths["cluster"].write_text(self._cluster_file(json.loads(run.cluster), paths["directory"]),
+                                        encoding="utf-8")
         variables = {name: str(path) for name, path in paths.items()}
         return [filled(word, variables, 0) for word in run.words]
 
@@ -40,14 +42,15 @@ class Places:
         for path in (self.on_disk, self.in_memory):
             shutil.rmtree(path, ignore_errors=True)
 
-    def _cluster_file(self, cluster: "dict[str, object]", data: Path) -> str:
+    def _cluster_file(self, cluster: "dict[str, Any]", data: Path) -> str:
         for name in ("run", "rings"):
             (self.in_memory / name).mkdir(mode=0o700)
         defaults = {"workers": 1, "memory": "1GiB", "reliable_directory": str(self.in_memory / "rings")}
         if cluster["on_disk"]:
             defaults["data_directory"] = str(data)
         own = {"name": "figure", "run_directory": str(self.in_memory / "run")}
-        sections = {"cluster": own | cluster["cluster"], "clock": cluster["clock"], "defaults": defaults | cluster["defaults"]}
+        sections = {"cluster": own | cluster["cluster"], "clock": cluster["clock"],
+                    "defaults": defaults | cluster["defaults"]}
         lines = []
         for name, keys in sections.items():
             lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in keys.items()), ""]

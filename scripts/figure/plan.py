@@ -74,7 +74,8 @@ def plan(figure: Figure, quick: bool, machine: Machine, overrides: "dict[str, An
         if reason := _too_great(figure, swept, machine):
             result.left_out[series.name, swept.x] = reason
             continue
-        variables = setting.variables | series.variables | swept.variables | overrides | {"x": swept.x, "cores": machine.cores}
+        given = {"x": swept.x, "cores": machine.cores}
+        variables = setting.variables | series.variables | swept.variables | overrides | given
         result.points.append(PlannedPoint(series, swept.x, _run(series, variables, machine), variables))
     return result
 

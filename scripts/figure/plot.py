@@ -172,11 +172,11 @@ def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "li
               if (published if kind == "paper" else ours).get(name)]
     width = 0.8 / max(1, len(groups))
     for at, (name, kind) in enumerate(groups):
-        values = published[name] if kind == "paper" else ours[name]
+        values: "dict[Any, Any]" = published[name] if kind == "paper" else ours[name]
         shown = [(place - 0.4 + (at + 0.5) * width, values[x]) for place, x in enumerate(places) if x in values]
         if kind == "paper":
-            bars = papers.bar([place for place, _ in shown], [y / panel.divide for _, y in shown], width, color="#cccccc",
-                              edgecolor=GREY, label=f"{name} (paper)")
+            bars = papers.bar([place for place, _ in shown], [y / panel.divide for _, y in shown], width,
+                              color="#cccccc", edgecolor=GREY, label=f"{name} (paper)")
         else:
             medians = [point.median for _, point in shown]
             bars = axis.bar([place for place, _ in shown], [median / panel.divide for median in medians], width,
@@ -189,7 +189,8 @@ def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "li
 
 def _name_places(axis: Any, places: "list[Any]") -> None:
     many = len(places) > 4 or any(len(str(x)) > 12 for x in places)
-    axis.set_xticks(range(len(places)), [str(x) for x in places], rotation=30 if many else 0, ha="right" if many else "center")
+    axis.set_xticks(range(len(places)), [str(x) for x in places], rotation=30 if many else 0,
+                    ha="right" if many else "center")
 
 
 def _set_limits(figure: Figure, panel: Panel, axis: Any) -> None:

@@ -123,7 +123,8 @@ def _relative(point: Point, divisors: "list[Point]", to_itself: bool) -> Point:
 def read_points(plan: Plan, store: Store, build: str) -> Points:
     """Of all runs that the store has; those that it does not have count as not run."""
     made: "dict[tuple[str, str, Any], Point]" = {}
-    failures, reports = [], {}
+    failures: "list[Failure]" = []
+    reports: "dict[str, Any]" = {}
     for planned in plan.points:
         for number in range(1, plan.rounds + 1):
             key = planned.run.key(build, number)
@@ -142,7 +143,7 @@ def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
     x_axis, failed = plan.figure.x, result is None or result["exit_code"] != 0
     trouble = "the run is missing" if result is None else f"a run ended with {result['exit_code']}: {result['trouble']}"
     for panel, measure in planned.series.measures.items():
-        found: "list[tuple[Any, float | None, float | None]]" = []  # x, its measured place, y
+        found: "list[tuple[Any, Any, Any]]" = []  # x, its measured place, y
         problem = trouble if failed else ""
         try:
             if not failed:
@@ -152,8 +153,8 @@ def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
         if problem and not x_axis.along:
             found = [(planned.x, None, None)]
         for x, shown, value in found:
-            point = made.setdefault((panel, planned.series.name, x), Point(panel, planned.series.name, x, [None] * plan.rounds,
-                                                                          command=planned.run.text))
+            new = Point(panel, planned.series.name, x, [None] * plan.rounds, command=planned.run.text)
+            point = made.setdefault((panel, planned.series.name, x), new)
             point.values[number - 1] = value
             if shown is not None:
                 point.shown_x.append(shown)
@@ -161,7 +162,7 @@ def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
                 point.troubles.append(problem)
 
 
-def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> "list[tuple[Any, Any, float]]":
+def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> "list[tuple[Any, Any, Any]]":
     x_axis = plan.figure.x
 
     def path(text: str) -> str:
@@ -171,7 +172,8 @@ def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> 
     if not x_axis.along:
         shown = number_at(report, path(x_axis.measured)) if x_axis.measured else None
         return [(planned.x, shown, measure.of(report))]
-    members = [member for each in everything_at(report, path(x_axis.along)) for member in (each if isinstance(each, list) else [each])]
+    lists = everything_at(report, path(x_axis.along))
+    members = [member for each in lists for member in (each if isinstance(each, list) else [each])]
     result = {}
     for member in members:
         x = number_at(report, path(x_axis.measured), member)

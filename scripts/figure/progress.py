@@ -22,8 +22,9 @@ class Progress:
 
     def show(self, run: Run, number: int, rounds: int) -> None:
         at = self.count - len(self.left) + 1
-        self._say(f"{self.name}: run {at} of {self.count}, {duration(self.seconds_left())} left; round {number} of {rounds}: "
-                  f"{run.text}")
+        self._say(
+            f"{self.name}: run {at} of {self.count}, {duration(self.seconds_left())} left; round {number} of {rounds}: "
+            f"{run.text}")
 
     def finished(self, run: Run, seconds: float) -> None:
         self.overheads[_kind(run)].append(max(0.0, seconds - run.seconds))

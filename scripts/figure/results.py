@@ -1,4 +1,4 @@
-"""Writes a figure's results: CSV, JSON, SVG, PNG. They depend on the results of the runs only, not on when this is called."""
+"""Writes a figure's results: CSV, JSON, SVG, PNG. They depend on the results of the runs only, not on the time."""
 
 import csv
 import dataclasses
@@ -38,8 +38,8 @@ def csv_text(points: Points) -> str:
                          len(point.known), *values, f"granary {point.command}"])
     for each in figure.published:
         for x, y in each.points:
-            writer.writerow([figure.name, figure.paper.id, each.panel, each.series, x, _unit(units[each.panel]), "", y, "", "",
-                             ""])
+            place = [figure.name, figure.paper.id, each.panel, each.series, x, _unit(units[each.panel])]
+            writer.writerow([*place, "", y, "", "", ""])
     return text.getvalue()
 
 

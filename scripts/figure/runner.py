@@ -35,7 +35,8 @@ class Runner:
 
     def run_all(self, plan: Plan) -> None:
         """Round 1 of all runs, then round 2, so that noise of minutes hits all alike."""
-        missing = [(number, run) for number in range(1, plan.rounds + 1) for run in plan.runs if self._missing(run, number)]
+        missing = [(number, run) for number in range(1, plan.rounds + 1) for run in plan.runs
+                   if self._missing(run, number)]
         self.progress.begin(plan.figure.name, [run for _, run in missing])
         try:
             for number, run in missing:
@@ -57,7 +58,9 @@ class Runner:
         return result is None or result["exit_code"] != 0
 
     def _run(self, run: Run, number: int) -> "dict[str, Any]":
-        words = [*self.places.make(run), "--repeat=1", f"--seed={number}", "--noprogress", f"--json={self.places.report}"]
+        words = [
+            *self.places.make(run), "--repeat=1", f"--seed={number}", "--noprogress", f"--json={self.places.report}"
+        ]
         started, began = datetime.now(timezone.utc), time.monotonic()
         with subprocess.Popen([str(self.program), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, cwd=self.places.on_disk, start_new_session=True,

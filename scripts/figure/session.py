@@ -44,8 +44,9 @@ class Session:
         for each in judged:
             print(f"  {each.line}")
         for failure in points.failures:
-            print(f"  a run failed: 'granary {failure.command}' (round {failure.round}) ended with {failure.exit_code}: "
-                  f"{failure.trouble}")
+            print(
+                f"  a run failed: 'granary {failure.command}' (round {failure.round}) ended with {failure.exit_code}: "
+                f"{failure.trouble}")
         for note in points.plan.notes():
             print(f"  left out: {note}")
         print(f"  {self.directory / figure.name}.svg, .png, .csv, .json; {page}", flush=True)

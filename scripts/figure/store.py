@@ -25,7 +25,8 @@ class Store:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._lock.close()
-            raise UsageError(f"another 'granary figure' works in '{directory}'; choose another --out, or wait") from error
+            raise UsageError(
+                f"another 'granary figure' works in '{directory}'; choose another --out, or wait") from error
 
     def __enter__(self) -> "Store":
         return self

@@ -7,8 +7,8 @@ from typing import Any
 from .errors import UsageError
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-# Known in every command. x: the place on the axis; cores: the machine's; cluster: a cluster file that is written for the
-# run; directory, memory_directory: new directories on the disk of --out and in memory, removed after the run.
+# Known in every command. x: the place on the axis; cores: the machine's; cluster: a cluster file that is written for
+# the run; directory, memory_directory: new directories on the disk of --out and in memory, removed after the run.
 GIVEN = ("x", "cores", "cluster", "directory", "memory_directory")
 WORDS = ("bench", "cluster")  # a command begins with one of these
 

@@ -77,7 +77,9 @@ class TomlTable:
         return TomlTable(f"{self.where}: {key}", self.any(key, default, "a table"))
 
     def tables(self, key: str, default: Any = REQUIRED) -> "list[TomlTable]":
-        return [TomlTable(f"{self.where}: {key} {index + 1}", each) for index, each in enumerate(self.items(key, default))]
+        return [
+            TomlTable(f"{self.where}: {key} {index + 1}", each) for index, each in enumerate(self.items(key, default))
+        ]
 
     def finish(self) -> None:
         for key in self.values:

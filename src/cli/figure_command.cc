@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder that has `scripts` and `figures`: where `cmake --install` puts them, or beside the program in a build folder.
+/// Returns the folder that has `scripts` and `figures`: beside the program in a build folder, or where it is installed.
 std::optional<fs::path> data_folder(const fs::path& program) {
   const fs::path folder = program.parent_path();
   for (const fs::path& each : {folder / "share/granary", (folder / GRANARY_DATA_FROM_BIN).lexically_normal()}) {
@@ -27,7 +27,8 @@ std::optional<fs::path> data_folder(const fs::path& program) {
   return std::nullopt;
 }
 
-/// Debian's own Python comes before others in PATH, since Debian's packages, such as matplotlib, are for that one.
+/// Returns the Python to start. Debian's own comes before others in PATH, since Debian's package of
+/// matplotlib is for that one.
 std::string python() {
   if (const char* const named = std::getenv("PYTHON"); named != nullptr && *named != '\0') return named;
   constexpr const char* kDebian = "/usr/bin/python3";

@@ -1,5 +1,5 @@
-"""Every claim of every figure file is judged with made-up data that pass, fail, and cannot tell; and the kinds of check at
-their edges.
+"""Every claim of every figure file is judged with made-up data that pass, fail, and cannot tell; and the kinds of check
+at their edges.
 """
 
 import dataclasses
@@ -23,12 +23,22 @@ ROW = ("throughput", ("a",))
 
 def kinds():
     """One of each kind."""
-    return [Value("p", ("a",), "all", 2, 3), Value("p", ("a",), 4, None, 3), Ratio("p", ("a", "b"), "all", "all", 1.5, None),
-            Ratio("p", ("a", "a"), "last", "first", 1.5, 2), Ratio("p", ("a", "b"), 1, 2, None, 2),
-            Ordering("p", ("a", "b", "c"), "last", 0.03), Monotone("p", ("a",), True, 0.05),
-            Monotone("p", ("a",), False, 0), Flat("p", ("a",), 0.03), Crossing("p", ("a", "b"), (10, 30)),
-            Peak("p", ("a",), True, (2, 4)), Peak("p", ("a",), False, (2, 4)), AsPublished("p", ("a",), 0.02, None),
-            AsPublished("p", ("a",), None, 0.1)]
+    return [
+        Value("p", ("a", ), "all", 2, 3),
+        Value("p", ("a", ), 4, None, 3),
+        Ratio("p", ("a", "b"), "all", "all", 1.5, None),
+        Ratio("p", ("a", "a"), "last", "first", 1.5, 2),
+        Ratio("p", ("a", "b"), 1, 2, None, 2),
+        Ordering("p", ("a", "b", "c"), "last", 0.03),
+        Monotone("p", ("a", ), True, 0.05),
+        Monotone("p", ("a", ), False, 0),
+        Flat("p", ("a", ), 0.03),
+        Crossing("p", ("a", "b"), (10, 30)),
+        Peak("p", ("a", ), True, (2, 4)),
+        Peak("p", ("a", ), False, (2, 4)),
+        AsPublished("p", ("a", ), 0.02, None),
+        AsPublished("p", ("a", ), None, 0.1)
+    ]
 
 
 class EveryKind(unittest.TestCase):
@@ -93,7 +103,8 @@ class Edges(unittest.TestCase):
             Peak("p", ("a",), True, (1, 2)).judge(MadeUp({("a", "x"): [1], ("a", "y"): [2]}))
 
     def test_one_place_has_no_direction(self):
-        for check in (Monotone("p", ("a",), True, 0), Flat("p", ("a",), 1), Ratio("p", ("a", "a"), "last", "first", 1, 2)):
+        for check in (Monotone("p", ("a", ), True, 0), Flat("p", ("a", ),
+                                                            1), Ratio("p", ("a", "a"), "last", "first", 1, 2)):
             with self.assertRaisesRegex(CannotTell, "one place only"):
                 check.judge(MadeUp({("a", 1): [1]}))
 
@@ -115,11 +126,13 @@ class Verdicts(Rig):
     def test_all_rounds_agree(self):
         judged = self.one(self.points({1: [2, 2], 2: [4, 4]}, {1: [1, 1], 2: [2, 2]}))
         self.assertEqual(judged.verdict.result, PASS)
-        self.assertTrue(judged.line.startswith("PASS  A1  Fast is twice as fast. (Fast/Slow at 1 = 2; wanted"), judged.line)
+        self.assertTrue(judged.line.startswith("PASS  A1  Fast is twice as fast. (Fast/Slow at 1 = 2; wanted"),
+                        judged.line)
         self.assertEqual(self.one(self.points({1: [1, 1]}, {1: [1, 1]})).verdict.result, FAIL)
 
     def test_what_the_machine_lacks(self):
-        points = self.points({1: [2]}, {1: [1]}, FIGURE.replace("at_least = 1.8", "at_least = 1.8\nneeds = {cores = 24}"))
+        points = self.points({1: [2]}, {1: [1]}, FIGURE.replace("at_least = 1.8",
+                                                                "at_least = 1.8\nneeds = {cores = 24}"))
         self.assertEqual(self.one(points).verdict.reason, "needs >= 24 cores")
         self.assertEqual(self.one(points).verdict.result, NULL)
         self.assertEqual(self.one(points, dataclasses.replace(MACHINE, cores=24)).verdict.result, PASS)
@@ -130,8 +143,10 @@ class Verdicts(Rig):
             self.assertIn(words, self.one(points).verdict.reason)
 
     def test_places_that_were_left_out(self):
-        text = FIGURE.replace('label = "Workers"', 'label = "Workers"\nat_most_per_core = 1').replace('at = "all"', "at = 4")
-        self.assertEqual(self.one(self.points({1: [2]}, {1: [1]}, text, quick=False)).verdict.reason, "needs >= 4 cores")
+        text = FIGURE.replace('label = "Workers"',
+                              'label = "Workers"\nat_most_per_core = 1').replace('at = "all"', "at = 4")
+        self.assertEqual(
+            self.one(self.points({1: [2]}, {1: [1]}, text, quick=False)).verdict.reason, "needs >= 4 cores")
         self.assertIn("not run at 4 with --quick", self.one(self.points({1: [2]}, {1: [1]}, text)).verdict.reason)
 
     def test_series_that_were_left_out(self):

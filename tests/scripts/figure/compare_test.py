@@ -8,9 +8,11 @@ import xml.etree.ElementTree
 from rig import Rig
 
 # As BenchBase writes it: terminals and scalefactor are text.
-SUMMARY = {"Benchmark Type": "ycsb", "DBMS Type": "POSTGRES", "DBMS Version": "15.1", "Goodput (requests/second)": 900.5,
-           "Latency Distribution": {"Median Latency (microseconds)": 800}, "Throughput (requests/second)": 1000.5,
-           "isolation": "TRANSACTION_SERIALIZABLE", "scalefactor": "10", "terminals": "2"}
+SUMMARY = {
+    "Benchmark Type": "ycsb", "DBMS Type": "POSTGRES", "DBMS Version": "15.1", "Goodput (requests/second)": 900.5,
+    "Latency Distribution": {"Median Latency (microseconds)": 800}, "Throughput (requests/second)": 1000.5, "isolation":
+    "TRANSACTION_SERIALIZABLE", "scalefactor": "10", "terminals": "2"
+}
 OURS = SUMMARY | {"DBMS Type": "granary", "Throughput (requests/second)": 4002, "terminals": 2,
                   "granary": {"throughput": {"median": 4002, "min": 3900.0, "max": 4100.0}}}
 OVER_TIME = """Time (seconds),Throughput (requests/second),Average Latency (millisecond)
@@ -68,11 +70,12 @@ class Compare(Rig):
 
     def test_refusals(self):
         report = self.file("summary.json", SUMMARY)
-        for words, said in [((), "FILE"), (("/nowhere",), "'/nowhere' cannot be read"),
-                            ((self.file("a", "{"),), "is no JSON"), ((report, "--y=speed"), "has no 'speed'; its keys are"),
-                            ((self.file("b", "a,b\n1,2\n"),), "its columns are 'a', 'b'"),
-                            ((self.file("c", "series,x,y\na,1,two\n"),), "line 2: y is 'two'; expected a number"),
-                            ((self.file("empty", ""),), "is no result"),
+        for words, said in [((), "FILE"), (("/nowhere", ), "'/nowhere' cannot be read"),
+                            ((self.file("a", "{"), ), "is no JSON"),
+                            ((report, "--y=speed"), "has no 'speed'; its keys are"),
+                            ((self.file("b", "a,b\n1,2\n"), ), "its columns are 'a', 'b'"),
+                            ((self.file("c", "series,x,y\na,1,two\n"), ), "line 2: y is 'two'; expected a number"),
+                            ((self.file("empty", ""), ), "is no result"),
                             ((report, self.file("d", OVER_TIME)), "different x axes"),
                             ((report, "--y=isolation"), "isolation is 'TRANSACTION_SERIALIZABLE'; expected a number")]:
             with self.subTest(said=said):

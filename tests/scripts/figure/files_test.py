@@ -84,18 +84,22 @@ class Refusals(Rig):
                                 ("bench made --x={missing}", "nothing has a value for {missing}"),
                                 ("cluster run made --cluster={cluster}", "cluster")]:
             with self.subTest(command=command):
-                self.refused(FIGURE.replace("bench made --workers={x} --seconds={seconds} --slope={slope}", command), *words)
+                self.refused(FIGURE.replace("bench made --workers={x} --seconds={seconds} --slope={slope}", command),
+                             *words)
 
     def test_names_of_series_and_panels(self):
         self.refused(self.changed('name = "Slow"', 'name = "Fast"'), "two of [[series]] are named 'Fast'")
-        self.refused(self.changed('to = "Slow"', 'to = "Slwo"'), "claim A1", "no series 'Slwo'; expected one of Fast, Slow")
+        self.refused(self.changed('to = "Slow"', 'to = "Slwo"'), "claim A1",
+                     "no series 'Slwo'; expected one of Fast, Slow")
         self.refused(self.changed('check = "ratio"', 'check = "ratio"\npanel = "aborts"'), "no panel 'aborts'")
         self.refused(self.changed('name = "Slow"', 'name = "Slow"\ny.aborts = "aborts"'), "no panel 'aborts'")
         self.refused(self.changed('name = "Slow"', 'name = "Slow"\ny = {value = "a", relative_to = "Fats"}'), "'Fats'")
 
     def test_clusters(self):
-        self.refused(self.changed("[with]", 'cluster = {nodes = 0}\n[with]').replace("--workers", "--cluster={cluster} --workers"),
-                     "nodes is 0")
+        self.refused(
+            self.changed("[with]", 'cluster = {nodes = 0}\n[with]').replace("--workers",
+                                                                            "--cluster={cluster} --workers"),
+            "nodes is 0")
         self.refused(self.changed("[with]", 'cluster = {nodes = 2}\n[with]'), "cluster")
 
     def test_points_of_the_paper(self):

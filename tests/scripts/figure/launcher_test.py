@@ -12,7 +12,8 @@ GRANARY = os.environ["GRANARY"]
 
 class Launcher(Rig):
     def granary(self, *words, program=GRANARY, **environment):
-        done = subprocess.run([program, *words], capture_output=True, text=True, check=False, env=os.environ | environment)
+        done = subprocess.run([program, *words], capture_output=True, text=True, check=False,
+                              env=os.environ | environment)
         return done.returncode, done.stdout + done.stderr
 
     def test_in_a_build_folder(self):

@@ -76,7 +76,8 @@ def _end(at, otherwise):
 
 
 def _ordering(check, wanted, _):
-    step = {PASS: [1.1] * ROUNDS, FAIL: [0.9 * (1 - check.slack)] * ROUNDS, NULL: [1.1, 0.9 * (1 - check.slack), 1.1]}[wanted]
+    step = {PASS: [1.1] * ROUNDS, FAIL: [0.9 * (1 - check.slack)] * ROUNDS, NULL: [1.1, 0.9 * (1 - check.slack),
+                                                                                   1.1]}[wanted]
     values = {}
     for x in _places_of(check.at):
         for at, name in enumerate(check.series):
@@ -112,8 +113,8 @@ def _peak(check, wanted, _):
     there = {PASS: [True] * ROUNDS, FAIL: [False] * ROUNDS, NULL: [True, False, True]}[wanted]
     best, other = (9, 1) if check.greatest else (1, 9)
     name = check.series[0]
-    return MadeUp({(name, low - 1): [other if each else best for each in there],
-                   (name, (low + high) / 2): [best if each else other for each in there], (name, high + 1): [5] * ROUNDS})
+    return MadeUp({(name, low - 1): [other if each else best for each in there], (name, (low + high) / 2):
+                   [best if each else other for each in there], (name, high + 1): [5] * ROUNDS})
 
 
 def _as_published(check, wanted, published):

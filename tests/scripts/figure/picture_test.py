@@ -72,11 +72,12 @@ class Pictures(unittest.TestCase):
             self.assertGreater(counts[colour], 20, f"{name} in {figure.name}")
 
     def test_lines_of_a_paper(self):
-        self.run_figures([GRANARY, "figure"], "silo-4", "--quick", "--set", "seconds=0.05", "--set", "warmup=0", "--set",
-                         "keys=1000", "--set", "rounds=2")
+        self.run_figures([GRANARY, "figure"], "silo-4", "--quick", "--set", "seconds=0.05", "--set", "warmup=0",
+                         "--set", "keys=1000", "--set", "rounds=2")
         figure = next(each for each in load_all(rig.ROOT / "bench/figures") if each.name == "silo-4")
-        self.assertEqual(len([row for row in self.rows("silo-4") if row["source"] == "granary" and row["series"] == "MemSilo"]),
-                         len([x for x in (1, 2, 4, 8, 16, 24, 32) if x <= len(os.sched_getaffinity(0))]))
+        self.assertEqual(
+            len([row for row in self.rows("silo-4") if row["source"] == "granary" and row["series"] == "MemSilo"]),
+            len([x for x in (1, 2, 4, 8, 16, 24, 32) if x <= len(os.sched_getaffinity(0))]))
         self.look_at(figure)
 
     def test_bars_and_time_lines(self):

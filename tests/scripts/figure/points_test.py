@@ -1,4 +1,4 @@
-"""How points are made of reports: paths, ratios, places that are measured, time lines; and what runs need beside their words."""
+"""How points are made of reports: paths, ratios, measured places, time lines; and what runs need beside their words."""
 
 import json
 import tomllib
@@ -18,8 +18,12 @@ from figure.store import Store
 from figure.template import filled_words, plain
 
 MACHINE = Machine(2, 16, "made up", False, "Linux 6")
-REPORT = {"top / all": 7, "granary": {"a": {"b": 2, "p99.9_us": 9}, "list": [{"t": "x", "n": 1.5}, {"t": "y", "n": 2.5, "m": 1}],
-                                      "zero": 0, "text": "x"}}
+REPORT = {
+    "top / all": 7, "granary": {
+        "a": {"b": 2, "p99.9_us": 9}, "list": [{"t": "x", "n": 1.5}, {"t": "y", "n": 2.5, "m": 1}], "zero": 0, "text":
+        "x"
+    }
+}
 
 
 class Paths(unittest.TestCase):
@@ -46,11 +50,13 @@ class Paths(unittest.TestCase):
 class Templates(unittest.TestCase):
     def test_words(self):
         variables = {"x": 4, "more": "--a --b", "none": "", "name": "a b", "share": 0.5}
-        self.assertEqual(filled_words("bench {more} {none} --x={x} --name={name} --s={share} {directory}", variables, 2),
-                         ["bench", "--a", "--b", "--x=4", "--name=a b", "--s=0.5", "{directory}"])
+        self.assertEqual(
+            filled_words("bench {more} {none} --x={x} --name={name} --s={share} {directory}", variables, 2),
+            ["bench", "--a", "--b", "--x=4", "--name=a b", "--s=0.5", "{directory}"])
 
     def test_scaled_to_the_machine(self):
-        self.assertEqual([plain({"per_core": 2, "at_least": 3, "at_most": 40}, cores) for cores in (1, 2, 64)], ["3", "4", "40"])
+        self.assertEqual([plain({"per_core": 2, "at_least": 3, "at_most": 40}, cores) for cores in (1, 2, 64)],
+                         ["3", "4", "40"])
 
 
 class FromReports(Rig):
@@ -62,8 +68,11 @@ class FromReports(Rig):
             for point in planned.points:
                 for number in range(1, rounds + 1):
                     granary = reports.get((point.x, number))
-                    store.keep(point.run.key("b", number), {"exit_code": 3 if granary is None else 0, "trouble": "no room",
-                                                            "started": "2013-11-03", "report": {"granary": granary}})
+                    store.keep(
+                        point.run.key("b", number), {
+                            "exit_code": 3 if granary is None else 0, "trouble": "no room", "started": "2013-11-03",
+                            "report": {"granary": granary}
+                        })
             return read_points(planned, store, "b")
 
     def rate(self, value):
@@ -74,7 +83,8 @@ class FromReports(Rig):
         return FIGURE.replace(old, new, 1)
 
     def test_relative_to_another_series(self):
-        text = self.changed('name = "Slow"', 'name = "Slow"\ny = {value = "throughput/median", times = 3, relative_to = "Fast"}')
+        text = self.changed('name = "Slow"',
+                            'name = "Slow"\ny = {value = "throughput/median", times = 3, relative_to = "Fast"}')
         points = self.points(text, {(x, n): self.rate(x * n) for x in (1, 2) for n in (1, 2)}, 2)
         self.assertEqual([point.values for point in points.of("rate", "Slow")], [[3, 3], [3, 3]])
         self.assertEqual([point.values for point in points.of("rate", "Fast")], [[1, 2], [2, 4]])
@@ -87,7 +97,8 @@ class FromReports(Rig):
     def test_a_run_that_failed(self):
         points = self.points(FIGURE, {(1, 1): self.rate(1), (2, 1): self.rate(2), (1, 2): self.rate(3)}, 2)
         self.assertEqual([point.values for point in points.of("rate", "Fast")], [[1, 3], [2, None]])
-        self.assertEqual([(failure.x, failure.round, failure.exit_code) for failure in points.failures], [(2, 2, 3)] * 2)
+        self.assertEqual([(failure.x, failure.round, failure.exit_code) for failure in points.failures],
+                         [(2, 2, 3)] * 2)
         with self.assertRaisesRegex(CannotTell, "Fast at 2: a run ended with 3: no room"):
             points.rounds("rate", "Fast", 2)
 
@@ -104,7 +115,8 @@ class FromReports(Rig):
 
     def test_a_time_line(self):
         text = self.changed('label = "Workers"', 'label = "Time"\nalong = "samples"\nmeasured = "seconds"\nstep = 0.5')
-        text = text.replace('y = "throughput/median"', 'y = {value = "n", per = "d"}').replace("values = [1, 2]", "values = [1]")
+        text = text.replace('y = "throughput/median"',
+                            'y = {value = "n", per = "d"}').replace("values = [1, 2]", "values = [1]")
         samples = [[{"seconds": s + 0.01 * n, "n": 2 * s + n, "d": 2} for s in (0, 0.5, 1)] for n in (1, 2)]
         points = self.points(text, {(1, n): {"samples": samples[n - 1]} for n in (1, 2)}, 2)
         self.assertEqual([(point.x, point.values) for point in points.of("rate", "Fast")],
@@ -126,9 +138,10 @@ class FromReports(Rig):
 
 class Surroundings(Rig):
     def test_clusters_and_directories(self):
-        text = FIGURE.replace("command = \"bench made", 'cluster = {nodes = "{x}", on_disk = true, defaults = {workers = 2}, '
-                              'cluster = {epoch_ms = 10}}\ncommand = "cluster run made --cluster={cluster} --d={directory} '
-                              '--m={memory_directory}')
+        text = FIGURE.replace(
+            "command = \"bench made", 'cluster = {nodes = "{x}", on_disk = true, defaults = {workers = 2}, '
+            'cluster = {epoch_ms = 10}}\ncommand = "cluster run made --cluster={cluster} --d={directory} '
+            '--m={memory_directory}')
         planned = plan(load(self.write(text), load_papers(self.figures)), True, MACHINE, {})
         self.out.mkdir()
         places = Places(self.out)

@@ -1,4 +1,4 @@
-"""What tests of `granary figure` share: small figure files, and a program in place of granary that reports made-up figures."""
+"""What these tests share: small figure files, and a program that reports made-up figures as granary does."""
 
 import contextlib
 import io
@@ -133,7 +133,8 @@ class Rig(unittest.TestCase):
 
     def call(self, *words, **options):
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        return subprocess.run(self.words(*words), capture_output=True, text=True, check=False, env=environment, **options)
+        return subprocess.run(self.words(*words), capture_output=True, text=True, check=False, env=environment,
+                              **options)
 
     def figure(self, code, *words):
         """The output of `granary figure WORDS --out=...`, which must end with the code. It runs in this process, which

@@ -1,5 +1,5 @@
-"""`granary figure` from words to files, with a program in place of granary: what is run in which order, that an interrupted
-figure goes on with the same result, failures, exit codes.
+"""`granary figure` from words to files, with a program in place of granary: what is run in which order, that an
+interrupted figure goes on with the same result, failures, exit codes.
 """
 
 import csv
@@ -152,7 +152,8 @@ class Runs(Rig):
 
     def test_a_claim_that_fails(self):
         self.write(FIGURE.replace("at_least = 1.8", "at_least = 3"))
-        self.assertIn("FAIL  A1  Fast is twice as fast. (Fast/Slow at 1 = 2; wanted at least 3", self.figure(1, "one", "--quick"))
+        self.assertIn("FAIL  A1  Fast is twice as fast. (Fast/Slow at 1 = 2; wanted at least 3",
+                      self.figure(1, "one", "--quick"))
 
     def test_variables_from_the_command_line(self):
         self.figure(0, "one", "--quick", "--set", "seconds=0.3", "--set", "rounds=1")
@@ -160,9 +161,10 @@ class Runs(Rig):
         self.assertTrue(all("--seconds=0.3" in call for call in self.bench_calls()))
 
     def test_wrong_usage(self):
-        for words, said in [(("nope",), "no figure 'nope'; there are one"), (("--al",), "--al"),
+        for words, said in [(("nope", ), "no figure 'nope'; there are one"), (("--al", ), "--al"),
                             (("one", "--all"), "--all has all figures"), (("one", "--set", "x"), "expected NAME=VALUE"),
-                            (("one", "--set", "rounds=0"), "at least 1"), (("one", "--set", "color=1"), "no variable 'color'")]:
+                            (("one", "--set", "rounds=0"), "at least 1"),
+                            (("one", "--set", "color=1"), "no variable 'color'")]:
             with self.subTest(words=words):
                 self.assertIn(said, self.figure(2, *words))
         self.write("format = 3", "bad")
