@@ -18,4 +18,5 @@ offered() {
 offered b
 offered bench tpcc --ware
 offered bench tp
+offered figure silo
 offered log ''
