@@ -14,21 +14,19 @@ class Progress:
         self.on_terminal = sys.stderr.isatty()
         self.left: "list[Run]" = []
         self.count = 0
-        self.name = ""
         self.overheads: "dict[str, list[float]]" = defaultdict(list)
 
-    def begin(self, name: str, runs: "list[Run]") -> None:
-        self.name, self.left, self.count = name, list(runs), len(runs)
+    def begin(self, runs: "list[Run]") -> None:
+        self.left, self.count = list(runs), len(runs)
 
-    def show(self, run: Run, number: int, rounds: int) -> None:
+    def show(self, figure: str, run: Run, number: int, rounds: int) -> None:
         at = self.count - len(self.left) + 1
-        self._say(
-            f"{self.name}: run {at} of {self.count}, {duration(self.seconds_left())} left; round {number} of {rounds}: "
-            f"{run.text}")
+        left = duration(self.seconds_left())
+        self._say(f"run {at} of {self.count}, {left} left; {figure}, round {number} of {rounds}: {run.text}")
 
     def finished(self, run: Run, seconds: float) -> None:
         self.overheads[_kind(run)].append(max(0.0, seconds - run.seconds))
-        self.left.pop(0)
+        self.left.remove(run)
 
     def end(self) -> None:
         if self.on_terminal and not self.silent:

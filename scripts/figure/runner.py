@@ -33,14 +33,16 @@ class Runner:
         self.places = Places(store.directory)
         self.done: "set[str]" = set()
 
+    def expect(self, plans: "list[Plan]") -> None:
+        """Tells the progress what is to be run for all of them, where each shared run counts once."""
+        runs = {run.key(self.build, number): run for plan in plans for number, run in self._missing_runs(plan)}
+        self.progress.begin(list(runs.values()))
+
     def run_all(self, plan: Plan) -> None:
         """Round 1 of all runs, then round 2, so that noise of minutes hits all alike."""
-        missing = [(number, run) for number in range(1, plan.rounds + 1) for run in plan.runs
-                   if self._missing(run, number)]
-        self.progress.begin(plan.figure.name, [run for _, run in missing])
         try:
-            for number, run in missing:
-                self.progress.show(run, number, plan.rounds)
+            for number, run in self._missing_runs(plan):
+                self.progress.show(plan.figure.name, run, number, plan.rounds)
                 key = run.key(self.build, number)
                 result = self._run(run, number)
                 self.store.keep(key, result)
@@ -49,6 +51,10 @@ class Runner:
         finally:
             self.places.remove()
             self.progress.end()
+
+    def _missing_runs(self, plan: Plan) -> "list[tuple[int, Run]]":
+        rounds = range(1, plan.rounds + 1)
+        return [(number, run) for number in rounds for run in plan.runs if self._missing(run, number)]
 
     def _missing(self, run: Run, number: int) -> bool:
         key = run.key(self.build, number)

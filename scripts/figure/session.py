@@ -7,7 +7,7 @@ from .machine import Machine
 from .model import Figure
 from .noise import FAIL, NULL, PASS
 from .page import write_page
-from .plan import plan
+from .plan import Plan, plan
 from .points import Points, read_points
 from .progress import duration
 from .results import write_results
@@ -26,9 +26,14 @@ class Session:
     def directory(self) -> Path:
         return self.runner.store.directory
 
-    def run(self, figure: Figure) -> int:
-        """The exit code of this figure."""
-        planned = plan(figure, self.quick, self.machine, self.overrides)
+    def run(self, figures: "list[Figure]") -> int:
+        """The exit code of all."""
+        plans = [plan(figure, self.quick, self.machine, self.overrides) for figure in figures]
+        self.runner.expect(plans)
+        codes = [self._run(each) for each in plans]
+        return 1 if 1 in codes else max(codes)
+
+    def _run(self, planned: Plan) -> int:
         self.runner.run_all(planned)
         points = read_points(planned, self.runner.store, self.runner.build)
         judged = verdicts.judge(points, self.machine)

@@ -184,7 +184,11 @@ class Runs(Rig):
 
     def test_progress_tells_the_time_left(self):
         said = self.figure(0, "one")
-        self.assertRegex(said, r"one: run 1 of 18, \d+ s left; round 1 of 3: bench made --workers=1")
+        self.assertRegex(said, r"run 1 of 18, \d+ s left; one, round 1 of 3: bench made --workers=1")
+        (self.figures / "two.toml").write_text(FIGURE.replace("[1, 2, 4]", "[1, 2, 8]"))
+        said = self.figure(0, "--all")
+        self.assertRegex(said, r"run 1 of 24, 2 min left; one, round 1 of 3: bench made --workers=1")
+        self.assertRegex(said, r"run 24 of 24, \d+ s left; two, round 3 of 3: bench made --workers=8")
         self.assertNotIn("left; round", self.figure(0, "one", "--noprogress"))
 
     def test_without_matplotlib(self):
