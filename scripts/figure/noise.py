@@ -34,8 +34,8 @@ class Interval:
 
 
 def short(value: float) -> str:
-    """Three digits, or all of a number that has more before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    """Four digits, or all of a number that has more before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def ranks_outside(count: int, chance: float) -> int:
@@ -72,8 +72,8 @@ def within_bounds(name: str, values: Sequence[float], at_least: "float | None", 
 
 def wanted_text(at_least: "float | None", at_most: "float | None") -> str:
     if at_least is not None and at_most is not None:
-        return f"wanted {at_least:g} to {at_most:g}"
-    return f"wanted at least {at_least:g}" if at_least is not None else f"wanted at most {at_most:g}"
+        return f"wanted {short(at_least)} to {short(at_most)}"
+    return f"wanted at least {short(at_least)}" if at_least is not None else f"wanted at most {short(at_most)}"
 
 
 def in_rounds(name: str, holds: Sequence[bool]) -> Verdict:

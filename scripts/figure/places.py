@@ -45,9 +45,9 @@ class Places:
     def _cluster_file(self, cluster: "dict[str, Any]", data: Path) -> str:
         for name in ("run", "rings"):
             (self.in_memory / name).mkdir(mode=0o700)
-        defaults = {"workers": 1, "memory": "1GiB", "reliable_directory": str(self.in_memory / "rings")}
-        if cluster["on_disk"]:
-            defaults["data_directory"] = str(data)
+        defaults = {"workers": 1, "memory": "1GiB"}
+        if cluster["on_disk"]:  # rings are of no use, and refused, without a directory
+            defaults |= {"data_directory": str(data), "reliable_directory": str(self.in_memory / "rings")}
         own = {"name": "figure", "run_directory": str(self.in_memory / "run")}
         sections = {"cluster": own | cluster["cluster"], "clock": cluster["clock"],
                     "defaults": defaults | cluster["defaults"]}

@@ -58,7 +58,8 @@ class Plan:
         places = list(dict.fromkeys(str(x) for _, x in self.left_out))
         if places:
             reasons = list(dict.fromkeys(self.left_out.values()))
-            notes.append(f"{self.figure.x.label} {', '.join(places)} ({', '.join(reasons)})")
+            few = reasons if len(reasons) < 3 else [reasons[0], "...", reasons[-1]]
+            notes.append(f"{self.figure.x.label} {', '.join(places)} ({', '.join(few)})")
         return notes
 
 

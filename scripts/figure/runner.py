@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -113,5 +114,10 @@ def _end(process: "subprocess.Popen[bytes]") -> "tuple[bytes, bytes]":
 
 
 def _last_line(said: bytes) -> str:
-    lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it said nothing"
+    """What the command said last; of a cluster's node that has failed, what that node said."""
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
+    if not lines:
+        return "it said nothing"
+    node = re.match(r"granary: (node \d+) ended with exit code", lines[-1])
+    of_node = [line for line in lines if node and line.startswith(f"{node.group(1)}: ")]
+    return of_node[-1] if of_node else lines[-1]

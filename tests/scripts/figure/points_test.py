@@ -157,6 +157,17 @@ class Surroundings(Rig):
         places.remove()
         self.assertEqual([path for flag in words.values() if (path := Path(flag)).is_absolute() and path.exists()], [])
 
+    def test_clusters_in_memory_have_no_directories(self):
+        text = FIGURE.replace("command = \"bench made", 'cluster = {}\ncommand = "cluster run made --cluster={cluster}')
+        planned = plan(load(self.write(text), load_papers(self.figures)), True, MACHINE, {})
+        self.out.mkdir()
+        places = Places(self.out)
+        places.make(planned.points[0].run)
+        cluster = tomllib.loads((self.out / "work/cluster.toml").read_text())
+        places.remove()
+        self.assertEqual(cluster["defaults"], {"workers": 1, "memory": "1GiB"})
+        self.assertEqual(len(cluster["node"]), 2)
+
     def test_a_damaged_result_is_named(self):
         self.figure(0, "one", "--quick")
         run = next((self.out / "runs").iterdir())

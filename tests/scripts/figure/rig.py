@@ -76,23 +76,24 @@ at_least = 1.8
 """
 
 # Takes granary's place. Its reports depend on the command line only. Files beside it change what it does:
-# `fails` has words, and a command with all of them ends with the code that is the file's last word; `slow` has seconds.
+# `fails` has words, and a command with all of them says what `says` has and ends with the code that is the last word of
+# `fails`; `slow` has seconds.
 PROGRAM = """#!/usr/bin/env python3
 import json, os, sys, time
 here = os.path.dirname(os.path.abspath(__file__))
 if sys.argv[1:] == ["--version"]:
     print("granary made up")
     sys.exit(0)
-def told(name):
+def told(name, otherwise=""):
     path = os.path.join(here, name)
-    return open(path).read().split() if os.path.exists(path) else []
+    return open(path).read() if os.path.exists(path) else otherwise
 with open(os.path.join(here, "calls"), "a") as file:
     file.write(" ".join(sys.argv[1:]) + "\\n")
-fails = told("fails")
+fails = told("fails").split()
 if fails and all(word in sys.argv for word in fails[:-1]):
-    print("granary: something is wrong", file=sys.stderr)
+    print(told("says", "granary: something is wrong"), file=sys.stderr)
     sys.exit(int(fails[-1]))
-time.sleep(float((told("slow") or ["0"])[0]))
+time.sleep(float(told("slow", "0")))
 flags = dict(word[2:].partition("=")[::2] for word in sys.argv if word.startswith("--"))
 rate = float(flags.get("slope", 1)) * float(flags.get("workers", 1)) * (1 + 0.001 * int(flags["seed"]))
 report = {"Throughput (requests/second)": rate, "granary": {"throughput": {"median": rate},

@@ -150,6 +150,12 @@ class Runs(Rig):
         self.assertIn("PASS  A1", self.figure(0, "one", "--quick", "--resume"))
         self.assertEqual(len(self.bench_calls()), 12 + 3 + 3)
 
+    def test_a_node_that_fails(self):
+        (self.folder / "says").write_text("node 2: granary: no room\nnode 1: granary: all others left\n"
+                                          "granary: node 2 ended with exit code 3\n")
+        (self.folder / "fails").write_text("--workers=2 3")
+        self.assertIn("ended with 3: node 2: granary: no room", self.figure(3, "one", "--quick"))
+
     def test_a_claim_that_fails(self):
         self.write(FIGURE.replace("at_least = 1.8", "at_least = 3"))
         self.assertIn("FAIL  A1  Fast is twice as fast. (Fast/Slow at 1 = 2; wanted at least 3",
