@@ -71,9 +71,9 @@ def within_bounds(name: str, values: Sequence[float], at_least: "float | None", 
 
 
 def wanted_text(at_least: "float | None", at_most: "float | None") -> str:
-    if at_least is not None and at_most is not None:
-        return f"wanted {short(at_least)} to {short(at_most)}"
-    return f"wanted at least {short(at_least)}" if at_least is not None else f"wanted at most {short(at_most)}"
+    if at_most is None:
+        return f"wanted at least {short(at_least or 0)}"
+    return f"wanted at most {short(at_most)}" if at_least is None else f"wanted {short(at_least)} to {short(at_most)}"
 
 
 def in_rounds(name: str, holds: Sequence[bool]) -> Verdict:

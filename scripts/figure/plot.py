@@ -19,6 +19,7 @@ except ImportError as error:
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
 MARKERS = "osD^vP*X"
+MOST_COLUMNS = 3
 GREY = "#a0a0a0"
 # Text stays text, and names within the file depend on the figure only, so that equal results make equal files.
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.color": "#e6e6e6", "axes.axisbelow": True,
@@ -29,13 +30,17 @@ def pictures(points: Points) -> "tuple[str, bytes]":
     """SVG and PNG."""
     figure = points.figure
     with matplotlib.rc_context(STYLE | {"svg.hashsalt": figure.name}):
-        picture, axes = pyplot.subplots(1, len(figure.panels), squeeze=False,
-                                        figsize=(5.2 * len(figure.panels), 3.9), layout="constrained")
+        columns = min(MOST_COLUMNS, len(figure.panels))
+        rows = -(-len(figure.panels) // columns)
+        picture, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=(5.2 * columns, 3.9 * rows),
+                                        layout="constrained")
         try:
             title = f"{figure.paper.name}, {figure.number}: {figure.title}"
-            picture.suptitle(textwrap.fill(title, 72 * len(figure.panels)), fontsize=9)
-            for panel, axis in zip(figure.panels, axes[0]):
+            picture.suptitle(textwrap.fill(title, 72 * columns), fontsize=9)
+            for panel, axis in zip(figure.panels, axes.flat):
                 _draw_panel(points, panel, axis)
+            for axis in axes.flat[len(figure.panels):]:
+                axis.set_axis_off()
             return written(picture)
         finally:
             pyplot.close(picture)
@@ -164,19 +169,24 @@ def _draw_marks(panel: Panel, axis: Any, name: str, number: int, shown: "list[tu
 
 
 def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "list[Any]") -> None:
-    """A group of bars at each place: for each series the paper's, grey, and ours."""
+    """A group of bars at each place: for each series the paper's, grey, and ours to the right of it. Series that only the
+    paper has are hatched, and named.
+    """
     figure = points.figure
     published = {each.series: dict(each.points) for each in figure.published if each.panel == panel.name}
     ours = {series.name: {point.x: point for point in points.of(panel.name, series.name)} for series in figure.series}
     groups = [(name, kind) for name in dict.fromkeys([*ours, *published]) for kind in ("paper", "ours")
               if (published if kind == "paper" else ours).get(name)]
     width = 0.8 / max(1, len(groups))
+    for each in (axis, papers):
+        each.margins(y=0.2)  # room for the legend
     for at, (name, kind) in enumerate(groups):
         values: "dict[Any, Any]" = published[name] if kind == "paper" else ours[name]
         shown = [(place - 0.4 + (at + 0.5) * width, values[x]) for place, x in enumerate(places) if x in values]
         if kind == "paper":
             bars = papers.bar([place for place, _ in shown], [y / panel.divide for _, y in shown], width,
-                              color="#cccccc", edgecolor=GREY, label=f"{name} (paper)")
+                              color="#cccccc", edgecolor=GREY, hatch="" if ours.get(name) else "//",
+                              label=_label_of_paper(name, groups))
         else:
             medians = [point.median for _, point in shown]
             bars = axis.bar([place for place, _ in shown], [median / panel.divide for median in medians], width,
@@ -185,6 +195,14 @@ def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "li
         for each in bars:
             each.set_gid(f"{kind} {panel.name} {name}")
     _name_places(axis, places)
+
+
+def _label_of_paper(name: str, groups: "list[tuple[str, str]]") -> "str | None":
+    """All bars of the paper that have one of ours beside them share the first one's name in the legend."""
+    if (name, "ours") not in groups:
+        return f"{name} (paper)"
+    first = next(each for each, kind in groups if kind == "paper" and (each, "ours") in groups)
+    return "the paper's, left of ours" if name == first else None
 
 
 def _name_places(axis: Any, places: "list[Any]") -> None:
@@ -198,7 +216,7 @@ def _set_limits(figure: Figure, panel: Panel, axis: Any) -> None:
         axis.set_xlim(*figure.x.limits)
     if panel.limits:
         axis.set_ylim(*panel.limits)
-    elif panel.scale == "linear" and axis.get_ylim()[0] > 0:
+    elif panel.scale == "linear" and axis.dataLim.ymin >= 0:
         axis.set_ylim(bottom=0)
 
 
