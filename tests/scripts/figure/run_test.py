@@ -114,13 +114,14 @@ class Runs(Rig):
         self.out = out
 
     def test_a_killed_figure_leaves_no_run_behind(self):
-        (self.folder / "slow").write_text("30")
+        (self.folder / "slow").write_text("40")
         process = subprocess.Popen(self.words("one", "--quick", f"--out={self.out}"), stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
         while not self.bench_calls() and time.monotonic() < until:
             time.sleep(0.01)
         process.kill()
         process.wait()
+        until = time.monotonic() + 10  # long before the run ends by itself
         while self.alive() and time.monotonic() < until:
             time.sleep(0.05)
         self.assertEqual(self.alive(), [])
