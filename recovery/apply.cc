@@ -1,7 +1,11 @@
 #include "recovery/apply.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
 
+#include "recovery/checked_text.h"
+#include "recovery/fold_parts.h"
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
@@ -26,11 +30,12 @@ bool is_older(const LoggedWrite& write, TidWord present) {
 
 }  // namespace
 
-Applier::Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, bool frugal)
+Applier::Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending, bool frugal)
     : tables_(tables),
       worker_(worker),
       slot_(worker.shared.epochs.acquire_slot()),
       batches_(std::make_unique<Batch[]>(tables.size())),
+      pending_(pending),
       frugal_(frugal) {
   touched_.reserve(tables.size());
 }
@@ -86,8 +91,17 @@ void Applier::note_absent(txn::TableCore& table, const LoggedWrite& write, Recor
   absents_.push_back({&table, record, std::string(write.key)});
 }
 
+/// A part that is older than what is there has nothing to say, whatever comes. False if memory is used up.
+bool Applier::keep_part(const txn::TableCore& table, const LoggedWrite& write, const Record* record) {
+  if (record != nullptr && write.tid <= record::tid_of(record->tid())) return true;
+  ++applied_;
+  return pending_.add(table.id(), write, *file_);
+}
+
 /// `record` is where the index led, perhaps a moment ago; nullptr if the key was missing. False if memory is used up.
 bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record* record, LeafHint& hint) {
+  if (write.part) [[unlikely]]
+    return keep_part(table, write, record);
   if (record == nullptr) {
     Record* const made = make_record(table, write);
     if (made == nullptr) return false;
@@ -135,6 +149,22 @@ bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record&
   if (write.removed) note_absent(table, write, now);
   ++applied_;
   return true;
+}
+
+void Applier::fold(Baseless& baseless) {
+  pending_.take_each([&](const PendingParts::Pending& pending) {
+    worker_.shared.epochs.enter(*slot_);
+    const Folded folded = fold_parts(*tables_[pending.table], pending.key, pending.parts);
+    worker_.shared.epochs.leave(*slot_);
+    if (folded == Folded::kDone || baseless.records++ != 0) return;
+    const TidWord tid = pending.parts.newest();
+    baseless.first = fmt::format(
+        "the log cannot be replayed: '{}' has a part of a value, of transaction {}.{}, and {} (table {}, key '{}')",
+        *pending.file, record::epoch_of(tid), record::sequence_of(tid),
+        folded == Folded::kNoBase ? "neither log nor checkpoint has the value that it is a part of"
+                                  : "log or checkpoint has a value of another size than the one that it is a part of",
+        pending.table, escape(pending.key));
+  });
 }
 
 void Applier::free_replaced() {

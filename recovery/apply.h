@@ -2,6 +2,7 @@
 // Puts what was logged straight into the tables: of each key the write with the greatest TID wins, whatever the order
 // in which writes come and however many threads bring them. A removal is such a write, too: it leaves an absent record,
 // so that older values that come later, perhaps from another log, find that they are older; remove_absents() takes those out.
+// A part of a value waits beside the tables (pending_parts.h), as what it is a part of may come later; fold() lays it over that.
 //
 // A record is changed under its lock bit, as by a commit (src/cc/install.cc), but there are no readers, snapshots
 // or old versions to care for, nor other nodes: these are let in later.
@@ -16,16 +17,12 @@
 
 #include <granary/limits.h>
 
+#include "recovery/logged_write.h"
+#include "recovery/pending_parts.h"
 #include "src/cc/worker_state.h"
 #include "src/txn/table_core.h"
 
 namespace granary::recovery {
-
-struct LoggedWrite {
-  record::TidWord tid = 0;  ///< without status bits
-  bool removed = false;
-  std::string_view key, value;
-};
 
 /// A removal that has left an absent record.
 struct Absent {
@@ -38,32 +35,51 @@ struct Absent {
 /// come any more. False if there was no epoch slot left.
 [[nodiscard]] bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker);
 
+/// Records of which the log has a part, and not the value that it is a part of.
+struct Baseless {
+  std::uint64_t records = 0;
+  std::string first;  ///< what is missing of one of them
+
+  void add(const Baseless& more) {
+    if (records == 0) first = more.first;
+    records += more.records;
+  }
+};
+
 /// Applies the writes that one thread brings. add() gathers them; keys and values must stay where they are until flush().
 class Applier {
  public:
-  enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kOutOfMemory };
+  enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kPartOfShared, kOutOfMemory };
 
   /// `tables` by id; holes are null. `worker`, whose memory is used, is this applier's alone; its database runs no
-  /// transactions. `frugal`: it is the only applier. Then what was replaced is freed at once, and a write that finds no memory is left
-  /// out and counted.
-  Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, bool frugal = false);
+  /// transactions. `pending`, which all appliers share, gets the parts of values. `frugal`: it is the only applier. Then what was replaced is
+  /// freed at once, and a write that finds no memory is left out and counted.
+  Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending, bool frugal = false);
   ~Applier();
   Applier(const Applier&) = delete;
   Applier& operator=(const Applier&) = delete;
   /// False if there was no epoch slot left.
   bool ok() const { return slot_ != nullptr; }
 
+  /// Tells the log's file from which writes come until the next flush(); the name outlives what is pending.
+  void read_from(const std::string& file) { file_ = &file; }
   [[nodiscard]] Outcome add(std::uint32_t table, const LoggedWrite& write) {
     if (table >= tables_.size() || tables_[table] == nullptr) [[unlikely]]
       return Outcome::kUnknownTable;
-    if (write.value.size() > tables_[table]->max_value_bytes() || write.key.size() > kMaxKeyBytes) [[unlikely]]
+    if (write.bytes_after() > tables_[table]->max_value_bytes() || write.key.size() > kMaxKeyBytes) [[unlikely]]
       return Outcome::kTooLarge;
+    if (write.part && tables_[table]->is_shared()) [[unlikely]]
+      return Outcome::kPartOfShared;
     Batch& batch = batches_[table];
     if (batch.count == 0) touched_.push_back(table);
     batch.writes[batch.count++] = write;
     return batch.count == kBatch ? apply(table) : Outcome::kOk;
   }
   [[nodiscard]] Outcome flush();
+
+  /// After all appliers have flushed, and have applied all that may be older than what is pending: lays the parts over their records, which the
+  /// appliers share among them, and counts those whose record is not there.
+  void fold(Baseless& baseless);
 
   /// Frees what was replaced, and adds to `absents` what was removed. To be called by one thread at a time, after all appliers have
   /// flushed.
@@ -81,6 +97,7 @@ class Applier {
   };
 
   Outcome apply(std::uint32_t table);
+  bool keep_part(const txn::TableCore& table, const LoggedWrite& write, const record::Record* record);
   bool apply_one(txn::TableCore& table, const LoggedWrite& write, record::Record* record,
                  kvstore::ordered::LeafHint& hint);
   bool overwrite(txn::TableCore& table, const LoggedWrite& write, record::Record& record, record::TidWord locked);
@@ -95,6 +112,8 @@ class Applier {
   std::vector<std::uint32_t> touched_;      // tables whose batch is not empty
   std::vector<Absent> absents_;
   std::vector<record::Record*> replaced_;  // others may still look at them until all have flushed
+  PendingParts& pending_;
+  const std::string* file_ = nullptr;
   std::uint64_t applied_ = 0;
   const bool frugal_;
   std::uint64_t missing_bytes_ = 0;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "recovery/apply.h"
@@ -21,21 +21,14 @@
 namespace granary::recovery {
 namespace {
 
-constexpr epoch::Epoch kNoLimit = ~epoch::Epoch{0};
-
 /// The unit of work that a thread takes at once: a chunk of a segment, or a ring.
 struct Piece {
   const LogSegment* segment = nullptr;
   Chunk chunk{};
   const RingEntries* ring = nullptr;
 
+  const std::string& file() const { return ring != nullptr ? ring->name : segment->path; }
   std::uint64_t bytes() const { return ring != nullptr ? ring->entries.size() : chunk.end - chunk.begin; }
-};
-
-/// Epochs of which one pass through the log replays the transactions.
-struct Stretch {
-  epoch::Epoch first = 0;
-  epoch::Epoch last = kNoLimit;
 };
 
 /// Shared by the threads of one replay.
@@ -104,14 +97,16 @@ class Work {
 /// One thread of a replay.
 class Replayer {
  public:
-  Replayer(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables, cc::WorkerState& worker)
+  Replayer(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables, cc::WorkerState& worker,
+           PendingParts& pending)
       : work_(work),
-        applier_(tables, worker, work.options().frugal),
+        applier_(tables, worker, pending, work.options().frugal),
         chunks_(files) {}
 
   void run() {
     if (!applier_.ok()) return work_.fail({StatusCode::kResourceExhausted, "recovery: no epoch slot is left"});
     while (const Piece* const piece = work_.take()) {
+      applier_.read_from(piece->file());
       Status status = replay_piece(*piece);
       if (status.ok()) status = flush(*piece);
       if (!status.ok()) return work_.fail(std::move(status));
@@ -119,6 +114,9 @@ class Replayer {
       work_.done(*piece);
     }
   }
+
+  /// When all threads have run.
+  void fold() { applier_.fold(statistics_.baseless); }
 
   Applier& applier() { return applier_; }
   const ReplayStatistics& statistics() const { return statistics_; }
@@ -138,9 +136,12 @@ class Replayer {
               "recovery: the database does not fit into its memory limit (Options::memory_limit_bytes)"};
     if (outcome == Applier::Outcome::kUnknownTable)
       return damaged(piece, offset, fmt::format("a write to table {}, which the manifest does not know", write.table));
+    if (outcome == Applier::Outcome::kPartOfShared)
+      return damaged(piece, offset,
+                     fmt::format("a part of a value in table {}, whose records are shared", write.table));
     return damaged(piece, offset,
                    fmt::format("a write to table {} with a key of {} and a value of {} bytes, larger than allowed",
-                               write.table, write.key.size(), write.value.size()));
+                               write.table, write.key.size(), write.bytes_after()));
   }
 
   Status flush(const Piece& piece) {
@@ -183,7 +184,8 @@ class Replayer {
         ++statistics_.elsewhere;
         continue;
       }
-      const Applier::Outcome outcome = applier_.add(write.table, {tid, write.removed, write.key, write.value});
+      const Applier::Outcome outcome =
+          applier_.add(write.table, {tid, write.removed, write.key, write.value, write.part});
       if (outcome != Applier::Outcome::kOk) [[unlikely]]
         return failed(piece, offset, outcome, write);
     }
@@ -213,16 +215,26 @@ Result<epoch::Epoch> greatest_epoch(std::span<const RingEntries> rings) {
 
 namespace {
 
+using Replayers = std::vector<std::unique_ptr<Replayer>>;
+
+/// Lets each of them do it in a thread of its own.
+void run_all(const Replayers& replayers, void (Replayer::*what)()) {
+  std::vector<std::thread> helpers;
+  for (std::size_t i = 1; i < replayers.size(); ++i)
+    helpers.emplace_back([what, &one = *replayers[i]] { (one.*what)(); });
+  ((*replayers.front()).*what)();
+  for (std::thread& helper : helpers) helper.join();
+}
+
 /// One pass through the log. Adds to `absents` what was removed.
 Result<ReplayStatistics> replay_stretch(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables,
-                                        std::span<cc::WorkerState* const> workers, std::vector<Absent>& absents) {
-  std::vector<std::unique_ptr<Replayer>> replayers;
+                                        std::span<cc::WorkerState* const> workers, PendingParts& pending,
+                                        std::vector<Absent>& absents) {
+  Replayers replayers;
   for (cc::WorkerState* const worker : workers)
-    replayers.push_back(std::make_unique<Replayer>(files, work, tables, *worker));
-  std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < replayers.size(); ++i) helpers.emplace_back([&one = *replayers[i]] { one.run(); });
-  replayers.front()->run();
-  for (std::thread& helper : helpers) helper.join();
+    replayers.push_back(std::make_unique<Replayer>(files, work, tables, *worker, pending));
+  run_all(replayers, &Replayer::run);
+  if (work.error().ok() && !pending.empty()) run_all(replayers, &Replayer::fold);
   ReplayStatistics sum;
   for (const auto& replayer : replayers) {
     replayer->applier().finish(
@@ -232,54 +244,14 @@ Result<ReplayStatistics> replay_stretch(base::FileSystem& files, Work& work, std
     sum.missing_bytes += replayer->applier().missing_bytes();
   }
   if (Status error = work.error(); !error.ok()) return error;
+  if (sum.baseless.records != 0 && !work.options().incomplete && sum.missing_bytes == 0)
+    return Status(StatusCode::kDamaged, sum.baseless.first);
   return sum;
 }
 
 Status remove(std::span<const Absent> absents, cc::WorkerState& worker) {
   if (remove_absents(absents, worker)) return {};
   return {StatusCode::kResourceExhausted, "recovery: no epoch slot is left"};
-}
-
-/// Bytes of log by the epochs in which they end, as far as that is known.
-using BytesByEpoch = std::map<epoch::Epoch, std::uint64_t>;
-
-/// A chunk does not say how its bytes are spread over its epochs. They are assumed to be spread evenly.
-void add_chunk(const Chunk& chunk, BytesByEpoch& bytes) {
-  constexpr epoch::Epoch kParts = 64;
-  const epoch::Epoch step = (chunk.last_epoch - chunk.first_epoch) / kParts + 1;
-  const std::uint64_t parts = (chunk.last_epoch - chunk.first_epoch) / step + 1;
-  for (std::uint64_t part = 0; part < parts; ++part)
-    bytes[chunk.last_epoch - part * step] += (chunk.end - chunk.begin) / parts;
-}
-
-void add_ring(const RingEntries& ring, BytesByEpoch& bytes) {
-  EntryList entries(ring.entries);
-  Entry entry;
-  for (std::size_t begin = 0; entries.next(&entry); begin = entries.offset())
-    bytes[record::epoch_of(entry.header.tid())] += entries.offset() - begin;
-}
-
-/// Divides the epochs into stretches of about so many bytes of log each, unless one epoch has more. The last stretch has no
-/// end.
-std::vector<Stretch> stretches(const LogScan& scan, std::span<const RingEntries> rings, epoch::Epoch from,
-                               std::uint64_t bytes) {
-  BytesByEpoch by_epoch;
-  for (const LogSegment& segment : scan.segments) {
-    for (const Chunk& chunk : segment.chunks) add_chunk(chunk, by_epoch);
-  }
-  for (const RingEntries& ring : rings) add_ring(ring, by_epoch);
-  std::vector<Stretch> all;
-  std::uint64_t gathered = 0;
-  for (const auto& [end, more] : by_epoch) {
-    if (end < from) continue;
-    gathered += more;
-    if (gathered < bytes) continue;
-    all.push_back({.first = from, .last = end});
-    from = end + 1;
-    gathered = 0;
-  }
-  all.push_back({.first = from});
-  return all;
 }
 
 /// Makes what the stretch has freed available for records of any size, as it was when they were written. Index nodes that removals have
@@ -292,23 +264,46 @@ void free_for_next_stretch(cc::WorkerState& worker) {
   worker.shared.slabs.regain();
 }
 
-Result<ReplayStatistics> replay_frugally(base::FileSystem& files, const LogScan& scan,
-                                         std::span<const RingEntries> rings, std::span<txn::TableCore* const> tables,
-                                         std::span<cc::WorkerState* const> workers, const ReplayOptions& options) {
-  // Small enough for the removed records of a stretch, which stay until its end, and large enough, as rings are read for each.
-  constexpr std::uint64_t kShareOfMemory = 128;
-  const std::uint64_t limit = workers.front()->shared.slabs.limit_bytes();
+/// In as many passes as there are stretches. Without parts that are still pending, and, if the replay is frugal, without absent records, goes from
+/// one to the next.
+Result<ReplayStatistics> replay_in_stretches(base::FileSystem& files, const LogScan& scan,
+                                             std::span<const RingEntries> rings,
+                                             std::span<txn::TableCore* const> tables,
+                                             std::span<cc::WorkerState* const> workers, ReplayOptions options,
+                                             std::uint64_t bytes, std::vector<Absent>& absents) {
   ReplayStatistics sum;
-  for (const Stretch& stretch : stretches(scan, rings, options.from_epoch, limit / kShareOfMemory)) {
+  for (const Stretch& stretch : stretches(scan, rings, options.from_epoch, bytes)) {
     Work work(scan, rings, options, stretch);
-    std::vector<Absent> absents;
-    const auto done = replay_stretch(files, work, tables, workers.first(1), absents);
+    PendingParts pending(PendingParts::kUnlimited);
+    const auto done = replay_stretch(files, work, tables, workers, pending, absents);
     if (!done.ok()) return done.status();
     sum.add(*done);
-    if (const Status removed = remove(absents, *workers.front()); !removed.ok()) return removed;
+    options.incomplete = options.incomplete || sum.missing_bytes != 0;
+    if (!options.frugal) continue;
+    if (const Status removed = remove(std::exchange(absents, {}), *workers.front()); !removed.ok()) return removed;
     free_for_next_stretch(*workers.front());
   }
   return sum;
+}
+
+/// In one pass, if the parts of values do not take too much memory.
+Result<ReplayStatistics> replay_at_once(base::FileSystem& files, const LogScan& scan,
+                                        std::span<const RingEntries> rings, std::span<txn::TableCore* const> tables,
+                                        std::span<cc::WorkerState* const> workers, const ReplayOptions& options,
+                                        std::vector<Absent>& absents) {
+  constexpr std::uint64_t kShareOfMemory = 8;
+  // With what a part takes beside its bytes, the parts of so much log take no more.
+  constexpr std::uint64_t kLogOfParts = 8;
+  const std::uint64_t limit = workers.front()->shared.slabs.limit_bytes();
+  const std::uint64_t parts_bytes = options.parts_bytes != 0 ? options.parts_bytes : limit / kShareOfMemory;
+  {
+    Work work(scan, rings, options, {.first = options.from_epoch});
+    PendingParts pending(parts_bytes);
+    auto replayed = replay_stretch(files, work, tables, workers, pending, absents);
+    if (!pending.overflowed()) return replayed;
+  }
+  // The pass has left whole values and removals in the tables, each of them newer than some that it replaced. They stay.
+  return replay_in_stretches(files, scan, rings, tables, workers, options, parts_bytes / kLogOfParts, absents);
 }
 
 }  // namespace
@@ -320,6 +315,7 @@ void ReplayStatistics::add(const ReplayStatistics& more) {
   elsewhere += more.elsewhere;
   applied += more.applied;
   dropped += more.dropped;
+  baseless.add(more.baseless);
   missing_bytes += more.missing_bytes;
 }
 
@@ -327,11 +323,15 @@ Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, st
                                 std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
                                 const ReplayOptions& options) {
   if (workers.empty()) return Status(StatusCode::kInvalidArgument, "recovery: replay needs at least one worker");
-  if (options.frugal) return replay_frugally(files, scan, rings, tables, workers, options);
-  Work work(scan, rings, options, {.first = options.from_epoch});
   std::vector<Absent> own_absents;
-  auto replayed =
-      replay_stretch(files, work, tables, workers, options.absents != nullptr ? *options.absents : own_absents);
+  if (options.frugal) {
+    // Small enough for the removed records of a stretch, which stay until its end, and large enough, as rings are read for each.
+    constexpr std::uint64_t kShareOfMemory = 128;
+    const std::uint64_t bytes = workers.front()->shared.slabs.limit_bytes() / kShareOfMemory;
+    return replay_in_stretches(files, scan, rings, tables, workers.first(1), options, bytes, own_absents);
+  }
+  auto replayed = replay_at_once(files, scan, rings, tables, workers, options,
+                                 options.absents != nullptr ? *options.absents : own_absents);
   if (!replayed.ok()) return replayed;
   if (Status removed = remove(own_absents, *workers.front()); !removed.ok()) return removed;
   return replayed;

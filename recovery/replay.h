@@ -1,6 +1,8 @@
 #pragma once
 // Replays logs into the tables, with several threads, each taking the next megabyte, newest first: then most values
-// that were overwritten later are passed by without being copied.
+// that were overwritten later are passed by without being copied. Parts of values are gathered beside the tables and laid over their records at
+// the end. If they take too much memory, the log is gone through once more, from its beginning, in stretches of epochs, and they are laid over
+// their records after each: nothing older can come then.
 
 #include <cstdint>
 #include <functional>
@@ -14,17 +16,12 @@
 
 #include "recovery/apply.h"
 #include "recovery/log_scan.h"
+#include "recovery/stretches.h"
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
 #include "src/txn/table_core.h"
 
 namespace granary::recovery {
-
-/// The entries that a ring of the process that died still holds (log::Ring::pending()); `name` is for messages.
-struct RingEntries {
-  std::string name;
-  std::string_view entries;
-};
 
 /// The greatest epoch in rings; 0 if they are empty. kDamaged if one holds something that is no transaction.
 Result<epoch::Epoch> greatest_epoch(std::span<const RingEntries> rings);
@@ -44,6 +41,11 @@ struct ReplayOptions {
   /// log was written. `absents` stays empty. What finds no memory all the same is left out and counted. The caller is alone, and
   /// epochs pass. Not for several logs that hold writes of the same keys.
   bool frugal = false;
+  /// Something that counts is known to be missing: damage that is given up, or records that found no memory. Then parts of values that are not
+  /// there are counted and passed by; otherwise they are damage.
+  bool incomplete = false;
+  /// So much memory may parts take at once; 0: a share of the memory limit.
+  std::uint64_t parts_bytes = 0;
   /// Called now and then, by one thread at a time: bytes of the log that are done, and all; of a frugal replay, of each stretch.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
@@ -56,13 +58,15 @@ struct ReplayStatistics {
   std::uint64_t applied = 0;        ///< of these: newest of their key when they came
   std::uint64_t dropped = 0;        ///< transactions beyond the cut
   std::uint64_t missing_bytes = 0;  ///< frugal: what the writes that were left out would likely take
+  Baseless baseless;                ///< records of which parts were passed by
 
   void add(const ReplayStatistics& more);
 };
 
 /// Replays all that counts, rings included, with as many threads as there are `workers`, whose memory is used. `tables`
 /// are those of the manifest by id, indexes included. Nobody else uses tables or workers meanwhile.
-/// kDamaged, naming file and offset, if a transaction cannot be understood or writes to an unknown table;
+/// kDamaged, naming file and offset, if a transaction cannot be understood or writes to an unknown table, or file and key, if it writes a part of
+/// a value that is not there;
 /// kResourceExhausted if the database does not fit into its memory. Then the tables are of no use.
 Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, std::span<const RingEntries> rings,
                                 std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,

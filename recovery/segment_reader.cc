@@ -51,9 +51,10 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
                        hex({expected.magic.data(), expected.magic.size()}));
   if (found.byte_order != expected.byte_order)
     return fmt::format("byte order {:#010x}, expected {:#010x}", found.byte_order, expected.byte_order);
-  if (found.version < log::kFormatVersion || found.version > log::kClusterFormatVersion)
-    return fmt::format("format version {}, expected {} to {}", found.version, log::kFormatVersion,
-                       log::kClusterFormatVersion);
+  if (!log::is_segment_version(found.version))
+    return fmt::format("format version {}, expected {} or {}, or {} or {} of former releases", found.version,
+                       log::kFormatVersion, log::kClusterFormatVersion, log::kFormerVersion,
+                       log::kFormerClusterVersion);
   if (found.crc != found.compute_crc())
     return fmt::format("a header with checksum {:08x}, expected {:08x}", found.crc, found.compute_crc());
   if (found.database != expected.database)
@@ -69,7 +70,7 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
 SegmentHeader as_told_by(std::string_view bytes, SegmentHeader header) {
   SegmentHeader found{.version = 0};
   if (bytes.size() >= sizeof header) std::memcpy(&found, bytes.data(), sizeof found);
-  if (found.version == log::kClusterFormatVersion) header.version = found.version;
+  if (log::is_segment_version(found.version)) header.version = found.version;
   if (header.stamp == 0 || base::injected("ignore-stamps")) header.stamp = found.stamp;
   header.seal();
   return header;
@@ -123,9 +124,9 @@ Status FileBytes::load(base::File& file, const std::string& path, std::uint64_t 
   return {};
 }
 
-Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path, const SegmentHeader& oldest,
-                                          bool ignore_header) {
-  const SegmentHeader expected = as_told_by(bytes, oldest);
+Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path,
+                                          const SegmentHeader& of_alone, bool ignore_header) {
+  const SegmentHeader expected = as_told_by(bytes, of_alone);
   SegmentReader reader(bytes, expected.crc);
   // The header is written and synced before anything that could be claimed: an incomplete one holds nothing.
   reader.header_missing_ = bytes.size() < sizeof expected || is_unfinished(bytes, expected);

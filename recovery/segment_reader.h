@@ -30,7 +30,7 @@ struct SegmentName {
 };
 std::optional<SegmentName> parse_segment_name(std::string_view name);
 
-/// The header that a whole segment with this name begins with, in the oldest version. With `stamp` 0, any stamp fits.
+/// The header that a whole segment with this name begins with, in the version of a database alone. With `stamp` 0, any stamp fits.
 log::SegmentHeader expected_header(const log::DatabaseId& database, const SegmentName& name, log::Stamp stamp = 0);
 /// Returns that header with the database and the stamp that the manifest names. Any stamp fits a generation that the manifest lacks.
 log::SegmentHeader expected_header(const Manifest& manifest, const SegmentName& name);

@@ -69,6 +69,10 @@ std::string Dump::text_of(const log::Write& write) const {
   const std::string key = wanted_.values ? quoted(write.key) : fmt::format("{} B", write.key.size());
   if (write.removed) return fmt::format("remove {} key {}", name, key);
   const std::string value = wanted_.values ? quoted(write.value) : fmt::format("{} B", write.value.size());
+  if (write.part) {
+    return fmt::format("put {} key {} part {} at {} of {} B", name, key, value, write.part->from,
+                       write.part->whole_bytes);
+  }
   return fmt::format("put {} key {} value {}", name, key, value);
 }
 

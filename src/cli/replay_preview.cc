@@ -41,9 +41,13 @@ class Preview {
 std::string Preview::wrong_with(const log::Write& write) const {
   if (write.table >= tables_.size())
     return fmt::format("a write to table {}, which the manifest does not know", write.table);
-  if (write.key.size() <= kMaxKeyBytes && write.value.size() <= tables_[write.table].max_value_bytes) return {};
+  if (write.key.size() <= kMaxKeyBytes && write.bytes_after() <= tables_[write.table].max_value_bytes) {
+    const bool shared = tables_[write.table].shared;
+    return write.part && shared ? fmt::format("a part of a value in table {}, whose records are shared", write.table)
+                                : "";
+  }
   return fmt::format("a write to table {} with a key of {} and a value of {} bytes, larger than allowed", write.table,
-                     write.key.size(), write.value.size());
+                     write.key.size(), write.bytes_after());
 }
 
 void Preview::transaction(const std::string& where, record::TidWord tid, std::string_view body, epoch::Epoch limit) {

@@ -148,8 +148,11 @@ Status DatabaseRecovery::have_all(cc::WorkerState& worker) {
 
 Status DatabaseRecovery::replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
                                 bool frugal) {
-  recovery::ReplayOptions replay{
-      .from_epoch = checkpoint_epoch(), .past_durable = report_.rings, .absents = &absents_, .frugal = frugal};
+  recovery::ReplayOptions replay{.from_epoch = checkpoint_epoch(),
+                                 .past_durable = report_.rings,
+                                 .absents = &absents_,
+                                 .frugal = frugal,
+                                 .incomplete = lost_ || missing_bytes_ != 0};
   if (options_.recovery_progress) {
     replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
   }
@@ -159,6 +162,10 @@ Status DatabaseRecovery::replay(std::span<txn::TableCore* const> tables, std::sp
   report_.records += replayed->writes;
   report_.bytes += replayed->bytes;
   missing_bytes_ += replayed->missing_bytes;
+  if (lost_ && replayed->baseless.records != 0) {
+    report_.notes.push_back(fmt::format("LOST: parts of {} values, whose other parts are missing: {}",
+                                        replayed->baseless.records, replayed->baseless.first));
+  }
   return {};
 }
 

@@ -38,27 +38,35 @@ std::uint32_t entry_crc(std::uint32_t segment_crc, const char* entry, std::size_
   return base::crc32c(segment_crc, entry + kFrom, sizeof(EntryHeader) - kFrom + body_bytes);
 }
 
+template <typename Plain>
+bool WriteReader::take(Plain* plain) {
+  if (rest_.size() < sizeof *plain) return false;
+  std::memcpy(plain, rest_.data(), sizeof *plain);
+  rest_.remove_prefix(sizeof *plain);
+  return true;
+}
+
+/// Reads what stands between the header and the key of a write that is no plain one.
+bool WriteReader::take_marked(const WriteHeader& header, Write* write) {
+  if ((header.table & kPart) == 0) return take(&write->home.emplace());
+  if ((header.table & kElsewhere) != 0 || header.value_bytes == kRemoved || !take(&write->part.emplace())) return false;
+  const PartHeader& part = *write->part;
+  return header.value_bytes != 0 && part.from <= part.whole_bytes && header.value_bytes <= part.whole_bytes - part.from;
+}
+
 bool WriteReader::next(Write* write) {
   if (rest_.empty() || malformed_) return false;
   WriteHeader header;
   malformed_ = true;  // unless all of it is there
-  if (rest_.size() < sizeof header) return false;
-  std::memcpy(&header, rest_.data(), sizeof header);
-  rest_.remove_prefix(sizeof header);
-  std::optional<std::uint32_t> home;
-  if ((header.table & kElsewhere) != 0) {
-    if (rest_.size() < sizeof *home) return false;
-    std::memcpy(&home.emplace(), rest_.data(), sizeof *home);
-    rest_.remove_prefix(sizeof *home);
-  }
-  const bool removed = header.value_bytes == kRemoved;
-  const std::size_t value_bytes = removed ? 0 : header.value_bytes;
+  if (!take(&header)) return false;
+  *write = Write();
+  write->table = header.table & ~(kElsewhere | kPart);
+  write->removed = header.value_bytes == kRemoved;
+  if ((header.table & (kElsewhere | kPart)) != 0 && !take_marked(header, write)) return false;
+  const std::size_t value_bytes = write->removed ? 0 : header.value_bytes;
   if (rest_.size() < header.key_bytes || rest_.size() - header.key_bytes < value_bytes) return false;
-  *write = {.table = header.table & ~kElsewhere,
-            .removed = removed,
-            .key = rest_.substr(0, header.key_bytes),
-            .value = rest_.substr(header.key_bytes, value_bytes),
-            .home = home};
+  write->key = rest_.substr(0, header.key_bytes);
+  write->value = rest_.substr(header.key_bytes, value_bytes);
   rest_.remove_prefix(header.key_bytes + value_bytes);
   malformed_ = false;
   return true;

@@ -22,11 +22,25 @@
 namespace granary::log {
 
 /// Format versions of segments and rings: of a database alone, and of a node of a cluster, whose transactions also write
-/// records of other nodes.
-inline constexpr std::uint32_t kFormatVersion = 6;
-inline constexpr std::uint32_t kClusterFormatVersion = 7;
-/// The version of a ring of such a node: it has a lock-ahead record, which has checksums since version 8.
-inline constexpr std::uint32_t kClusterRingVersion = 8;
+/// records of other nodes, and whose rings have a lock-ahead record.
+inline constexpr std::uint32_t kFormatVersion = 9;
+inline constexpr std::uint32_t kClusterFormatVersion = 10;
+/// The versions before, which were written until writes of parts came: a database alone, the segments of a node, its rings. They are read
+/// like the present ones, as nothing else has changed. Only the present ones are written, so that nobody meets parts who knows none.
+inline constexpr std::uint32_t kFormerVersion = 6;
+inline constexpr std::uint32_t kFormerClusterVersion = 7;
+inline constexpr std::uint32_t kFormerClusterRingVersion = 8;
+
+constexpr bool is_segment_version(std::uint32_t version) {
+  return version == kFormatVersion || version == kClusterFormatVersion || version == kFormerVersion ||
+         version == kFormerClusterVersion;
+}
+constexpr bool has_lock_ahead(std::uint32_t ring_version) {
+  return ring_version == kClusterFormatVersion || ring_version == kFormerClusterRingVersion;
+}
+constexpr bool is_ring_version(std::uint32_t version) {
+  return version == kFormatVersion || version == kFormerVersion || has_lock_ahead(version);
+}
 inline constexpr std::size_t kAlignment = 8;
 inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
 
@@ -65,13 +79,22 @@ static_assert(sizeof(EntryHeader) == 16);
 
 /// Before each write of a transaction's body: this, the key, the value; no padding between writes.
 struct WriteHeader {
-  std::uint32_t
-      table;  ///< with kElsewhere, the record is another node's: its number, a u32, stands between this and the key
+  /// With kElsewhere, the record is another node's: its number, a u32, stands between this and the key. With kPart, a PartHeader does.
+  std::uint32_t table;
   std::uint32_t key_bytes;
   std::uint32_t value_bytes;  ///< kRemoved: the key is removed, no value follows
 };
 static_assert(sizeof(WriteHeader) == 12);
 inline constexpr std::uint32_t kElsewhere = std::uint32_t{1} << 31;
+inline constexpr std::uint32_t kPart = std::uint32_t{1} << 30;
+
+/// Of a write to a part of a value: its bytes, at least one, take the place of as many, from `from` on, of a value of `whole_bytes` bytes.
+/// The others stay as the record's version before has them.
+struct PartHeader {
+  std::uint32_t from;
+  std::uint32_t whole_bytes;
+};
+static_assert(sizeof(PartHeader) == 8);
 
 /// Every transaction of this logger's workers with an epoch ≤ `complete` stands before the marker, in this segment or
 /// an earlier one of the same logger and generation.
@@ -135,6 +158,10 @@ struct Write {
   bool removed = false;
   std::string_view key, value;
   std::optional<std::uint32_t> home = std::nullopt;  ///< the node whose record it is, if not the log's own
+  std::optional<PartHeader> part = std::nullopt;     ///< `value` is that part of a value
+
+  /// The size of the value that the write leaves.
+  std::size_t bytes_after() const { return part ? part->whole_bytes : value.size(); }
 };
 
 /// Walks the writes of a body. Safe on any bytes: stops with malformed() where they are no writes.
@@ -146,6 +173,10 @@ class WriteReader {
   bool malformed() const { return malformed_; }
 
  private:
+  template <typename Plain>
+  bool take(Plain* plain);
+  bool take_marked(const WriteHeader& header, Write* write);
+
   std::string_view rest_;
   bool malformed_ = false;
 };
@@ -153,6 +184,10 @@ class WriteReader {
 /// Bytes that a write takes in a body.
 constexpr std::size_t write_bytes(std::size_t key_bytes, std::size_t value_bytes, bool elsewhere = false) {
   return sizeof(WriteHeader) + (elsewhere ? sizeof(std::uint32_t) : 0) + key_bytes + value_bytes;
+}
+/// The same of a write to a part of so many bytes.
+constexpr std::size_t part_write_bytes(std::size_t key_bytes, std::size_t part_bytes) {
+  return write_bytes(key_bytes, part_bytes) + sizeof(PartHeader);
 }
 
 }  // namespace granary::log

@@ -18,11 +18,8 @@ std::uint64_t spares(const LogOptions& options) {
   return (options.reserve_bytes + all - 1) / all;
 }
 
-std::uint32_t segment_version(const LogOptions& options) {
-  return options.cluster ? kClusterFormatVersion : kFormatVersion;
-}
-
-std::uint32_t ring_version(const LogOptions& options) { return options.cluster ? kClusterRingVersion : kFormatVersion; }
+/// Of segments and rings.
+std::uint32_t version_of(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
 
 /// Refuses what the disks have no room for, before any of it is taken: a disk that was filled up is of no use to others.
 Status check_room(const LogOptions& options) {
@@ -91,7 +88,7 @@ Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch dur
       durable_(options_.loggers, durable) {
   for (std::uint32_t i = 0; i < options_.loggers; ++i) {
     SegmentHeader identity;
-    identity.version = segment_version(options_);
+    identity.version = version_of(options_);
     identity.database = options_.database;
     identity.logger = i;
     identity.generation = options_.generation;
@@ -138,7 +135,7 @@ void Log::run(Logger& logger) {
 Result<Ring*> Log::add_worker(std::uint32_t worker) {
   const std::string path = options_.reliable_directory + "/" + ring_name(worker);
   const auto logger = static_cast<std::uint32_t>(worker % loggers_.size());
-  const Ring::Identity identity{options_.database, options_.generation, worker, ring_version(options_), logger,
+  const Ring::Identity identity{options_.database, options_.generation, worker, version_of(options_), logger,
                                 options_.stamp};
   auto ring = Ring::create(path, identity, options_.ring_bytes);
   if (!ring.ok()) return ring.status();

@@ -28,7 +28,7 @@ struct Shape {
   std::uint64_t lock_slots = 0;
 
   static Shape of_new(std::uint64_t capacity, std::uint32_t version) {
-    return {capacity, version == kClusterRingVersion ? log::lock_slots(capacity) : 0};
+    return {capacity, has_lock_ahead(version) ? log::lock_slots(capacity) : 0};
   }
   /// The one that a file of `bytes` has. There are no two: 136 KiB more, or 544/4096, make no power of two of another.
   static Shape of_file(std::uint64_t bytes) {
@@ -149,9 +149,10 @@ Result<std::unique_ptr<Ring>> Ring::open(const std::string& path, const Database
   if (!ring.ok()) return ring;
   const RingHeader& header = (*ring)->header();
   if (header.magic != RingHeader::kMagic) return damaged("it does not begin as one");
-  if (header.version != kFormatVersion && header.version != kClusterRingVersion)
-    return damaged(fmt::format("it has format version {}, expected {} or {}", header.version, kFormatVersion,
-                               kClusterRingVersion));
+  if (!is_ring_version(header.version))
+    return damaged(fmt::format("it has format version {}, expected {} or {}, or {} or {} of former releases",
+                               header.version, kFormatVersion, kClusterFormatVersion, kFormerVersion,
+                               kFormerClusterRingVersion));
   if (header.crc != header.compute_crc()) return damaged("its header's checksum is wrong");
   if (header.database != database) return damaged("it belongs to another database");
   const std::uint64_t head = header.head.load(std::memory_order_relaxed);

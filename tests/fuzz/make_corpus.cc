@@ -59,20 +59,24 @@ class Corpus {
   const fs::path directory_;
 };
 
-/// One opening: a table and its index, a few transactions in several epochs.
+/// One opening: a table and its index, a table without one, a few transactions in several epochs.
 void use_database(const Options& options, FaultFiles& files, bool checkpoint) {
   const auto database = Database::open(options, files).value();
   const Table table = database->create_table("accounts").value();
   const IndexOptions by_name{.parts = {{.length = 4, .encoding = IndexEncoding::kText}}, .unique = true};
   base::always_check(database->create_index(table, "by name %", by_name).ok(), "the table is empty or recovered");
+  const Table plain = database->create_table("plain").value();
   Worker worker = database->register_worker().value();
   for (int i = 0; i < 12; ++i) {
     Transaction t = worker.begin();
     const std::string number = std::to_string(i);
-    base::always_check(t.put(table, "key " + number, number + std::string(i == 5 ? 300 : 6, 'v')) == Outcome::kOk &&
-                           (i % 4 != 3 || t.remove(table, "key " + std::to_string(i - 1)) == Outcome::kOk) &&
-                           t.commit().committed(),
-                       "nobody else is there");
+    base::always_check(
+        t.put(table, "key " + number, number + std::string(i == 5 ? 300 : 6, 'v')) == Outcome::kOk &&
+            (i % 4 != 3 || t.remove(table, "key " + std::to_string(i - 1)) == Outcome::kOk) &&
+            (i % 3 == 0 ? t.put(plain, "whole", std::string(30, 'w'))
+                        : t.update_part(plain, "whole", static_cast<std::size_t>(i), "part")) == Outcome::kOk &&
+            t.commit().committed(),
+        "nobody else is there");
     database->step();
   }
   if (checkpoint) base::always_check(database->checkpoint().ok(), "memory has room");
@@ -149,7 +153,10 @@ void add_ring(const Corpus& corpus, int transactions) {
     const auto ring = log::Ring::create(path, {tests::kDatabase, 1, 0}, kPage).value();
     ring->note_rings(1);
     for (int i = 0; i < transactions; ++i) {
-      const std::string body = tests::body_of({{0, "key " + std::to_string(i), "value"}, {1, "gone", std::nullopt}});
+      const std::string body =
+          tests::body_of({{0, "key " + std::to_string(i), "value"},
+                          {1, "gone", std::nullopt},
+                          {.table = 0, .key = "k", .value = "part", .part = log::PartHeader{3, 9}}});
       const std::string entry = tests::entry_of(record::make_tid(7, i + 1u), log::EntryKind::kTransaction, body);
       std::copy(entry.begin(), entry.end(), ring->at_tail());
       ring->publish(entry.size());

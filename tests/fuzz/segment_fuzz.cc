@@ -50,7 +50,12 @@ struct Found {
 bool walk_writes(std::string_view body) {
   std::size_t bytes = 0;
   log::WriteReader writes(body);
-  for (log::Write write; writes.next(&write);) bytes += write.key.size() + write.value.size();
+  for (log::Write write; writes.next(&write);) {
+    bytes += write.key.size() + write.value.size();
+    base::always_check(!write.part || (!write.value.empty() && write.part->from <= write.bytes_after() &&
+                                       write.value.size() <= write.bytes_after() - write.part->from),
+                       "a part lies within its value");
+  }
   base::always_check(bytes <= body.size(), "writes are parts of the body");
   return !writes.malformed();
 }

@@ -28,6 +28,14 @@ std::string elsewhere(std::uint32_t home, std::uint32_t table, std::string_view 
   return bytes;
 }
 
+/// The same of a part of a value.
+std::string part(std::uint32_t table, const PartHeader& header, std::string_view key,
+                 std::optional<std::string_view> value) {
+  std::string bytes = write(table | kPart, key, value);
+  bytes.insert(sizeof(WriteHeader), reinterpret_cast<const char*>(&header), sizeof header);
+  return bytes;
+}
+
 TEST(LogFormat, SegmentNamesSortByGenerationLoggerAndSequence) {
   EXPECT_EQ(segment_name(3, 2, 5), "log-g00000003-l02-s00000005.glog");
   EXPECT_LT(segment_name(3, 2, 9), segment_name(3, 2, 10));
@@ -133,17 +141,51 @@ TEST(WriteReader, TellsWhoseRecordItIs) {
   EXPECT_FALSE(reader.malformed());
 }
 
-TEST(WriteReader, EveryTruncationIsMalformedOrEndsAtAWrite) {
-  const std::string first = elsewhere(3, 7, "key", "value");
-  const std::string body = first + write(9, "gone", std::nullopt);
-  for (std::size_t length = 0; length <= body.size(); ++length) {
-    WriteReader reader(std::string_view(body).substr(0, length));
+TEST(WriteReader, TellsWhichPartOfAValueItIs) {
+  const std::string body = part(7, {4, 9}, "key", "value") + write(8, "k", "v");
+  EXPECT_EQ(body.size(), part_write_bytes(3, 5) + write_bytes(1, 1));
+  WriteReader reader(body);
+  Write got;
+  ASSERT_TRUE(reader.next(&got));
+  EXPECT_EQ(got.table, 7u);
+  EXPECT_EQ(got.key, "key");
+  EXPECT_EQ(got.value, "value");
+  EXPECT_EQ(got.part->from, 4u);
+  EXPECT_EQ(got.bytes_after(), 9u);
+  ASSERT_TRUE(reader.next(&got));
+  EXPECT_FALSE(got.part);
+  EXPECT_EQ(got.bytes_after(), 1u);
+  EXPECT_FALSE(reader.next(&got));
+  EXPECT_FALSE(reader.malformed());
+}
+
+TEST(WriteReader, APartThatDoesNotFitIntoItsValueIsMalformed) {
+  const auto is_malformed = [](const std::string& body) {
+    WriteReader reader(body);
     Write got;
-    while (reader.next(&got)) {
+    return !reader.next(&got) && reader.malformed();
+  };
+  for (const PartHeader& header :
+       {PartHeader{5, 9}, {9, 9}, {10, 9}, {0xffffffff, 9}, {0xfffffffb, 0xffffffff}, {0, 0}})
+    EXPECT_TRUE(is_malformed(part(7, header, "key", "value"))) << header.from << " of " << header.whole_bytes;
+  EXPECT_FALSE(is_malformed(part(7, {0xfffffffa, 0xffffffff}, "key", "value")));
+  EXPECT_TRUE(is_malformed(part(7, {0, 9}, "key", ""))) << "none of its bytes";
+  EXPECT_TRUE(is_malformed(part(7 | kElsewhere, {0, 9}, "key", "value"))) << "of another node's record";
+  EXPECT_TRUE(is_malformed(part(7, {0, 9}, "key", std::nullopt))) << "of a removal";
+}
+
+TEST(WriteReader, EveryTruncationIsMalformedOrEndsAtAWrite) {
+  for (const std::string& first : {elsewhere(3, 7, "key", "value"), part(7, {0, 9}, "key", "value")}) {
+    const std::string body = first + write(9, "gone", std::nullopt);
+    for (std::size_t length = 0; length <= body.size(); ++length) {
+      WriteReader reader(std::string_view(body).substr(0, length));
+      Write got;
+      while (reader.next(&got)) {
+      }
+      const bool whole = length == 0 || length == first.size() || length == body.size();
+      EXPECT_EQ(reader.malformed(), !whole) << length;
+      EXPECT_FALSE(reader.next(&got)) << "goes on behind the end";
     }
-    const bool whole = length == 0 || length == first.size() || length == body.size();
-    EXPECT_EQ(reader.malformed(), !whole) << length;
-    EXPECT_FALSE(reader.next(&got)) << "goes on behind the end";
   }
 }
 
@@ -170,7 +212,8 @@ TEST(WriteReader, StaysInsideOnRandomBytes) {
     std::size_t bytes = 0;
     while (reader.next(&got)) {
       ASSERT_TRUE(got.key.data() >= body.data() && got.value.data() + got.value.size() <= body.data() + body.size());
-      bytes += write_bytes(got.key.size(), got.value.size());
+      bytes += got.part ? part_write_bytes(got.key.size(), got.value.size())
+                        : write_bytes(got.key.size(), got.value.size(), got.home.has_value());
     }
     ASSERT_LE(bytes, body.size());
     ASSERT_EQ(reader.malformed(), bytes != body.size()) << "round " << round;

@@ -169,26 +169,29 @@ TEST_F(RingTest, RefusesATruncatedFile) {
 
 TEST_F(RingTest, RefusesAnotherVersionByNumber) {
   made();
-  for (const char version : {5, 7, 9}) {
+  for (const char version : {5, 7, 11}) {
     const std::string message = refusal([&](std::string& file) { file[offsetof(RingHeader, version)] = version; });
-    EXPECT_THAT(message, HasSubstr("format version " + std::to_string(version) + ", expected 6 or 8"));
+    EXPECT_THAT(message, HasSubstr("format version " + std::to_string(version) +
+                                   ", expected 9 or 10, or 6 or 8 of former releases"));
   }
 }
 
 TEST_F(RingTest, OnlyThatOfANodeOfAClusterHasALockAheadRecord) {
-  for (const std::uint32_t version : {kFormatVersion, kClusterRingVersion}) {
+  for (const std::uint32_t version :
+       {kFormatVersion, kClusterFormatVersion, kFormerVersion, kFormerClusterRingVersion}) {
+    const bool of_cluster = version == kClusterFormatVersion || version == kFormerClusterRingVersion;
     for (const std::uint64_t capacity : {kCapacity, std::uint64_t{4} << 20}) {
       {
         const auto ring = Ring::create(path_, {kDatabase, 5, 7, version}, capacity);
         ASSERT_TRUE(ring.ok()) << ring.status().message();
         publish(**ring, std::string(80, 'x'));
-        if (version == kClusterRingVersion) std::memset((*ring)->lock_ahead()->block(0), 'y', kLockBlockBytes);
+        if (of_cluster) std::memset((*ring)->lock_ahead()->block(0), 'y', kLockBlockBytes);
       }
       const auto ring = Ring::open(path_, kDatabase);
       ASSERT_TRUE(ring.ok()) << ring.status().message();
       EXPECT_EQ((*ring)->pending(), std::string(80, 'x'));
-      EXPECT_EQ((*ring)->lock_ahead() != nullptr, version == kClusterRingVersion);
-      const std::uint64_t bytes = version == kClusterRingVersion ? lock_area_bytes(capacity) : 0;
+      EXPECT_EQ((*ring)->lock_ahead() != nullptr, of_cluster);
+      const std::uint64_t bytes = of_cluster ? lock_area_bytes(capacity) : 0;
       EXPECT_EQ((*ring)->lock_area().size(), bytes);
       ASSERT_TRUE(base::system_files().remove(path_).ok());
     }
@@ -198,7 +201,7 @@ TEST_F(RingTest, OnlyThatOfANodeOfAClusterHasALockAheadRecord) {
 TEST_F(RingTest, RefusesALockAheadRecordWhereThereIsNone) {
   made();
   EXPECT_THAT(refusal([](std::string& file) { file.resize(file.size() + lock_area_bytes(kCapacity)); }),
-              HasSubstr("do not fit format version 6"));
+              HasSubstr("do not fit format version 9"));
 }
 
 TEST_F(RingTest, RefusesGarbage) {

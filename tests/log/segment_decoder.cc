@@ -31,7 +31,7 @@ struct Expected {
 };
 
 bool header_fits(std::string_view bytes, const Expected& expected, std::uint64_t sequence) {
-  return bytes.size() >= kHeaderBytes && bytes.substr(0, 8) == "GRANLOG\n" && number_at<std::uint32_t>(bytes, 8) == 6 &&
+  return bytes.size() >= kHeaderBytes && bytes.substr(0, 8) == "GRANLOG\n" && number_at<std::uint32_t>(bytes, 8) == 9 &&
          number_at<std::uint32_t>(bytes, 12) == 0x01020304 &&
          std::memcmp(bytes.data() + 16, expected.database.data(), 16) == 0 &&
          number_at<std::uint32_t>(bytes, 56) == expected.logger &&

@@ -59,7 +59,7 @@ class DeadLog : public testing::Test {
     const log::Ring::Identity identity{.database = tests::kDatabase,
                                        .generation = kGeneration,
                                        .worker = worker,
-                                       .version = log::kClusterRingVersion,
+                                       .version = log::kClusterFormatVersion,
                                        .logger = logger};
     survey_.rings.rings.push_back(log::Ring::create(directory_ / log::ring_name(worker), identity, 4096).value());
     return *by_worker_.emplace(worker, survey_.rings.rings.back().get()).first->second;

@@ -177,7 +177,7 @@ TEST(LockAhead, WhateverIsFoundOfAKilledProcessIsWhole) {
     const std::string path = directory / "ring-0000";
     tests::CrashChild child([&](const tests::CrashChild::Report& report) {
       const log::Ring::Identity identity{
-          .database = {}, .generation = 1, .worker = 0, .version = log::kClusterRingVersion};
+          .database = {}, .generation = 1, .worker = 0, .version = log::kClusterFormatVersion};
       auto ring = std::move(*log::Ring::create(path, identity, 4096));
       report("runs");
       for (std::uint32_t sequence = 1;; ++sequence) {

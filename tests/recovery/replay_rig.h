@@ -1,5 +1,5 @@
 #pragma once
-// Tables without a database around them, to replay into.
+// A log without a database around it, and tables to replay it into.
 
 #include <map>
 #include <memory>
@@ -15,6 +15,7 @@
 #include "src/record/stable_read.h"
 #include "src/txn/table_core.h"
 #include "tests/recovery/segment_builder.h"
+#include "tests/support/fault_files.h"
 
 namespace granary::tests {
 
@@ -24,6 +25,26 @@ struct StoredVersion {
   bool operator==(const StoredVersion&) const = default;
 };
 using TableContents = std::map<std::string, StoredVersion>;
+
+/// A directory whose segments are each of a logger of its own.
+struct StoredLog {
+  explicit StoredLog(std::uint32_t loggers = 1) {
+    EXPECT_TRUE(disk.make_directory("/a").ok());
+    manifest.database = kDatabase;
+    manifest.log_directories = {"/a"};
+    manifest.generations = {{1, loggers, 1, std::nullopt, 0}};
+  }
+  void put_segment(std::uint32_t logger, const SegmentBuilder& builder) {
+    disk.put("/a/" + log::segment_name(1, logger, 0), builder.bytes());
+  }
+  recovery::LogScan scan() {
+    auto scanned = recovery::scan_logs(disk, manifest, {});
+    EXPECT_TRUE(scanned.ok()) << scanned.status().message();
+    return scanned.ok() ? std::move(*scanned) : recovery::LogScan();
+  }
+  FaultFiles disk;
+  recovery::Manifest manifest;
+};
 
 class ReplayRig {
  public:
@@ -47,6 +68,8 @@ class ReplayRig {
                                             const recovery::ReplayOptions& options = {}) {
     return recovery::replay(files, scan, rings, tables_, workers_, options);
   }
+
+  txn::TableCore& table(std::uint32_t id) { return *tables_[id]; }
 
   /// What transactions would find; checks that every record is a plain present one and the tree is whole.
   TableContents contents(std::uint32_t table) {

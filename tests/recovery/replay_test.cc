@@ -13,7 +13,6 @@
 #include "src/base/random.h"
 #include "tests/recovery/replay_rig.h"
 #include "tests/recovery/segment_builder.h"
-#include "tests/support/fault_files.h"
 #include "tests/support/scale.h"
 #include "tests/support/seeds.h"
 
@@ -22,30 +21,11 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using Database = tests::StoredLog;
 using tests::ReplayRig;
 using tests::SegmentBuilder;
 using tests::TableContents;
 using tests::TestWrite;
-
-/// A database of one directory whose segments are each of a logger of its own.
-struct Database {
-  explicit Database(std::uint32_t loggers = 1) {
-    EXPECT_TRUE(disk.make_directory("/a").ok());
-    manifest.database = tests::kDatabase;
-    manifest.log_directories = {"/a"};
-    manifest.generations = {{1, loggers, 1, std::nullopt, 0}};
-  }
-  void put_segment(std::uint32_t logger, const SegmentBuilder& builder) {
-    disk.put("/a/" + log::segment_name(1, logger, 0), builder.bytes());
-  }
-  LogScan scan() {
-    auto scanned = scan_logs(disk, manifest, {});
-    EXPECT_TRUE(scanned.ok()) << scanned.status().message();
-    return scanned.ok() ? std::move(*scanned) : LogScan();
-  }
-  tests::FaultFiles disk;
-  Manifest manifest;
-};
 
 /// What is left of many writes.
 class Model {

@@ -23,17 +23,22 @@ struct TestWrite {
   std::string key;
   std::optional<std::string> value;  // none: removed
   std::optional<std::uint32_t> home = std::nullopt;
+  std::optional<log::PartHeader> part = std::nullopt;
 };
+
+inline std::uint32_t marked(const TestWrite& write) {
+  return write.table | (write.home ? log::kElsewhere : 0) | (write.part ? log::kPart : 0);
+}
 
 /// The body of a transaction.
 inline std::string body_of(const std::vector<TestWrite>& writes) {
   std::string body;
   for (const TestWrite& write : writes) {
-    const log::WriteHeader header{write.home ? write.table | log::kElsewhere : write.table,
-                                  static_cast<std::uint32_t>(write.key.size()),
+    const log::WriteHeader header{marked(write), static_cast<std::uint32_t>(write.key.size()),
                                   write.value ? static_cast<std::uint32_t>(write.value->size()) : log::kRemoved};
     body.append(reinterpret_cast<const char*>(&header), sizeof header);
     if (write.home) body.append(reinterpret_cast<const char*>(&*write.home), sizeof *write.home);
+    if (write.part) body.append(reinterpret_cast<const char*>(&*write.part), sizeof *write.part);
     body += write.key + write.value.value_or("");
   }
   return body;
@@ -51,8 +56,10 @@ inline std::string entry_of(std::uint64_t tid, log::EntryKind kind, std::string_
 class SegmentBuilder {
  public:
   explicit SegmentBuilder(const recovery::SegmentName& name, const log::DatabaseId& database = kDatabase,
-                          log::Stamp stamp = 0) {
-    const log::SegmentHeader header = recovery::expected_header(database, name, stamp);
+                          log::Stamp stamp = 0, std::uint32_t version = log::kFormatVersion) {
+    log::SegmentHeader header = recovery::expected_header(database, name, stamp);
+    header.version = version;
+    header.seal();
     crc_ = header.crc;
     bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
   }

@@ -164,9 +164,22 @@ TEST(SegmentReader, RefusesOtherSegments) {
   EXPECT_THAT(message(read(bytes, tests::kDatabase, {3, 2, 6})), HasSubstr("sequence 5, expected 6"));
   std::string other = bytes;
   other[8] = 5;
-  EXPECT_THAT(message(read(other)), HasSubstr("format version 5, expected 6 to 7"));
+  EXPECT_THAT(message(read(other)), HasSubstr("format version 5, expected 9 or 10, or 6 or 7 of former releases"));
   std::swap(other[12], other[15]);
   EXPECT_THAT(message(read(other)), HasSubstr("byte order"));
+}
+
+/// A log goes on in the version of another release, segment by segment.
+TEST(SegmentReader, ReadsTheVersionsOfFormerReleases) {
+  for (const std::uint32_t version :
+       {log::kFormatVersion, log::kClusterFormatVersion, log::kFormerVersion, log::kFormerClusterVersion}) {
+    const SegmentBuilder segment(kName, tests::kDatabase, 0, version);
+    EXPECT_EQ(read(SegmentBuilder(segment).transaction(5, 1, {{0, "a", "1"}}).bytes()).items.size(), 1u) << version;
+  }
+  for (const std::uint32_t version : {5u, 8u, 11u}) {
+    const Status refused = read(SegmentBuilder(kName, tests::kDatabase, 0, version).bytes()).header;
+    EXPECT_THAT(refused.message(), HasSubstr("format version " + std::to_string(version)));
+  }
 }
 
 /// A copy that goes on by itself begins a generation of the same number, with segments of the same names.

@@ -1,0 +1,22 @@
+#pragma once
+// A write as recovery has read it.
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "src/log/format.h"
+#include "src/record/tid.h"
+
+namespace granary::recovery {
+
+struct LoggedWrite {
+  record::TidWord tid = 0;  ///< without status bits
+  bool removed = false;
+  std::string_view key, value;
+  std::optional<log::PartHeader> part = std::nullopt;  ///< `value` is that part of a value
+
+  std::size_t bytes_after() const { return part ? part->whole_bytes : value.size(); }
+};
+
+}  // namespace granary::recovery
