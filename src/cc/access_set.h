@@ -44,8 +44,6 @@ struct WriteEntry {
   std::uint32_t part_from = 0;
 
   bool is_part() const { return whole_bytes != 0; }
-  /// Returns the size of the value that the write leaves.
-  std::size_t bytes_after() const { return remove ? 0 : is_part() ? whole_bytes : value.size(); }
 
   /// To be called whenever key or value have been set.
   void sum_content() {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "src/base/shared_words.h"
+#include "src/base/shared_parts.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::cc {
@@ -15,7 +15,10 @@ using log::WriteHeader;
 std::size_t body_bytes(const LoggedWrites& writes, const WorkerState& worker) {
   if (worker.shared.settings.small_log_records) return 0;
   std::size_t bytes = 0;
-  for (const WriteEntry& write : writes.here) bytes += log::write_bytes(write.key.size(), write.bytes_after());
+  for (const WriteEntry& write : writes.here) {
+    bytes += write.is_part() ? log::part_write_bytes(write.key.size(), write.value.size())
+                             : log::write_bytes(write.key.size(), write.remove ? 0 : write.value.size());
+  }
   for (const RemoteWrite& write : writes.elsewhere)
     bytes += log::write_bytes(write.key.size(), write.remove ? 0 : write.value.size(), /*elsewhere=*/true);
   return bytes;
@@ -34,26 +37,28 @@ char* put_header(char* to, std::uint32_t table, const Write& write, std::size_t 
   return put(to, &header, sizeof header);
 }
 
-/// The log has whole values, so that of the entries of a key the latest is all that a recovery needs, in whatever order it meets them. The record is
-/// locked and as it was read.
-char* put_changed_value(char* to, const WriteEntry& write) {
-  base::copy_from_shared(to, write.record->value_words(), write.whole_bytes);
-  if (!base::injected("part-missing-from-log"))
-    std::memcpy(to + write.part_from, write.value.data(), write.value.size());
-  return to + write.whole_bytes;
-}
-
 template <typename Write>
 char* put_content(char* to, const Write& write) {
   to = put(to, write.key.data(), write.key.size());
   return write.remove ? to : put(to, write.value.data(), write.value.size());
 }
 
+/// The log has the part alone. What the rest of the value is, a recovery knows by the TIDs (recovery/merged_parts.h).
+char* put_part(char* to, const WriteEntry& write) {
+  const log::PartHeader part{write.part_from, write.whole_bytes};
+  to = put_header(to, write.table | log::kPart, write, write.value.size());
+  to = put(put(to, &part, sizeof part), write.key.data(), write.key.size());
+  if (base::injected("part-missing-from-log")) {
+    base::copy_part_from_shared(to, write.record->value_words(), write.part_from, write.value.size());
+    return to + write.value.size();
+  }
+  return put(to, write.value.data(), write.value.size());
+}
+
 char* put_writes(char* to, const LoggedWrites& writes) {
   for (const WriteEntry& write : writes.here) {
-    to = put_header(to, write.table, write, write.bytes_after());
-    to = write.is_part() ? put_changed_value(put(to, write.key.data(), write.key.size()), write)
-                         : put_content(to, write);
+    to = write.is_part() ? put_part(to, write)
+                         : put_content(put_header(to, write.table, write, write.value.size()), write);
   }
   for (const RemoteWrite& write : writes.elsewhere) {
     const std::uint32_t home = write.node;

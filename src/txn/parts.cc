@@ -105,7 +105,7 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
                         .table = table.id(),
                         .key = arena_.copy(key),
                         .value = arena_.copy(bytes),
-                        .whole_bytes = seen.size,
+                        .whole_bytes = bytes.size() == seen.size ? 0 : seen.size,  // a part that is all of it is none
                         .part_from = static_cast<std::uint32_t>(from)});
     return Outcome::kOk;
   }

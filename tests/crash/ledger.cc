@@ -22,6 +22,25 @@ std::string entry(std::uint64_t key, const Transfer& transfer, std::size_t more)
   return bytes + filling(key, more);
 }
 
+Sheet empty_sheet(std::uint64_t number) {
+  Sheet sheet;
+  sheet.filling.fill(number);
+  return sheet;
+}
+
+/// Notes the transaction in its sheet.
+void note_number(Transaction& t, const Ledger& ledger, std::uint32_t worker, std::uint64_t number) {
+  const std::uint64_t key = number % kSheets;
+  if (number % kWhole != 0) {
+    const Table& sheets = ledger.sheets;
+    static_cast<void>(t.update_part(sheets, encode_key(key), offsetof(Sheet, last) + worker * sizeof number,
+                                    {reinterpret_cast<const char*>(&number), sizeof number}));
+  } else if (auto sheet = t.get(ledger.sheets, key)) {
+    sheet->last[worker] = number;
+    static_cast<void>(t.put(ledger.sheets, key, *sheet));
+  }
+}
+
 class Auditor {
  public:
   Auditor(Transaction& t, const Ledger& ledger) : t_(t), ledger_(ledger) {}
@@ -33,6 +52,7 @@ class Auditor {
     }
     see_index();
     see_balances();
+    see_sheets();
     return std::move(audit_);
   }
 
@@ -116,6 +136,25 @@ class Auditor {
     if (there != kAccounts && (there != 0 || entries_ != 0)) blame(std::to_string(there) + " accounts are there");
   }
 
+  void see_sheets() {
+    for (std::uint64_t i = 0; i < kSheets && entries_ != 0; ++i) {
+      const auto sheet = t_.get(ledger_.sheets, i);
+      if (!sheet) {
+        blame("sheet " + std::to_string(i) + " is missing");
+        continue;
+      }
+      if (sheet->filling != empty_sheet(i).filling)
+        blame("sheet " + std::to_string(i) + " has a part in a wrong place");
+      for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+        const std::uint64_t counter = audit_.counters[worker], back = (counter + kSheets - i) % kSheets;
+        const std::uint64_t expected = counter < back ? 0 : counter - back;
+        if (sheet->last[worker] == expected) continue;
+        blame("sheet " + std::to_string(i) + " has number " + std::to_string(sheet->last[worker]) + " of worker " +
+              std::to_string(worker) + ", not " + std::to_string(expected));
+      }
+    }
+  }
+
   Transaction& t_;
   const Ledger& ledger_;
   Audit audit_;
@@ -137,7 +176,9 @@ Result<Ledger> open_ledger(Database& database) {
   if (!by_account.ok()) return by_account.status();
   auto recent = database.create_table<std::uint64_t, std::uint64_t>("recent");
   if (!recent.ok()) return recent.status();
-  return Ledger{*accounts, *counters, *journal, *by_account, *recent};
+  auto sheets = database.create_table<std::uint64_t, Sheet>("sheets");
+  if (!sheets.ok()) return sheets.status();
+  return Ledger{*accounts, *counters, *journal, *by_account, *recent, *sheets};
 }
 
 void populate(Transaction& t, const Ledger& ledger) {
@@ -145,6 +186,7 @@ void populate(Transaction& t, const Ledger& ledger) {
   for (std::uint64_t account = 0; account < kAccounts; ++account)
     static_cast<void>(t.put(ledger.accounts, account, kOpeningBalance));
   for (std::uint64_t worker = 0; worker < kWorkers; ++worker) static_cast<void>(t.put(ledger.counters, worker, 0));
+  for (std::uint64_t i = 0; i < kSheets; ++i) static_cast<void>(t.put(ledger.sheets, i, empty_sheet(i)));
 }
 
 std::uint64_t move_money(Transaction& t, const Ledger& ledger, std::uint32_t worker, const Transfer& transfer,
@@ -161,6 +203,7 @@ std::uint64_t move_money(Transaction& t, const Ledger& ledger, std::uint32_t wor
   static_cast<void>(t.insert(ledger.journal, encode_key(key), entry(key, transfer, more)));
   static_cast<void>(t.insert(ledger.recent, key, number));
   if (number > kWindow) static_cast<void>(t.remove(ledger.recent, entry_key(worker, number - kWindow)));
+  note_number(t, ledger, worker, number);
   return number;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // The database that the client of the crash harness works on, and what must be true of it at any time.
 //
-// A transaction moves money between two accounts, counts itself, enters itself into a journal, and keeps a window over the
-// journal by one insert and one remove. So the whole database follows from the journal, and the journal is whole exactly if it has
+// A transaction moves money between two accounts, counts itself, enters itself into a journal, keeps a window over the
+// journal by one insert and one remove, and notes its number in a part of a row of which the other workers have other parts. So the whole database follows from the journal, and the journal is whole exactly if it has
 // the numbers from 1 to the worker's counter.
 
 #include <array>
@@ -19,6 +19,15 @@ inline constexpr std::uint64_t kAccounts = 16;
 inline constexpr std::int64_t kOpeningBalance = 1000;
 inline constexpr std::uint32_t kWorkers = 2;
 inline constexpr std::uint64_t kWindow = 16;  ///< numbers of the journal that `recent` holds, of each worker
+inline constexpr std::uint64_t kSheets = 5;
+inline constexpr std::uint64_t kWhole =
+    64;  ///< so many transactions of a worker write parts, and then one a whole sheet
+
+/// Row i has of each worker the last number that is i modulo kSheets, in a part of its own.
+struct Sheet {
+  std::array<std::uint64_t, kWorkers> last{};
+  std::array<std::uint64_t, 100> filling{};  ///< its own number, so that a part in a wrong place is noticed
+};
 
 /// How an entry of the journal begins. Bytes that follow from the entry's key come after it.
 struct Transfer {
@@ -32,6 +41,7 @@ struct Ledger {
   Table journal;                                      ///< entry_key(worker, number) -> Transfer and more bytes
   Index by_account;                                   ///< the journal by Transfer::from
   TypedTable<std::uint64_t, std::uint64_t> recent;    ///< entry_key() of each worker's last kWindow entries -> number
+  TypedTable<std::uint64_t, Sheet> sheets;
 };
 
 inline std::uint64_t entry_key(std::uint32_t worker, std::uint64_t number) {

@@ -118,6 +118,36 @@ TEST_P(ClusterRecovery, AllGoBackToOneEpochIfANodeLostItsRings) {
   EXPECT_EQ(count("late") + count("late1"), 0u);
 }
 
+/// Parts of values are in a node's log of its own records, and count as far as everything does.
+TEST_P(ClusterRecovery, PartsGoBackWithTheRest) {
+  const auto run = [this](FunctionRef<void(Transaction&, const Table&)> body) {
+    Worker worker = nodes_[0].database->register_worker().value();
+    EXPECT_TRUE(worker.run([&](Transaction& t) { body(t, nodes_[0].table); }));
+  };
+  const auto part = [&run](std::size_t from, std::string_view bytes) {
+    run([&](Transaction& t, const Table& table) { EXPECT_EQ(t.update_part(table, "row", from, bytes), Outcome::kOk); });
+  };
+  for (const bool lost : {false, true}) {
+    in_child([&] {
+      open_all();
+      run([](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "row", "0123456789"), Outcome::kOk); });
+      part(3, "PART");
+      for (int i = 0; i < 2; ++i) advance();
+      part(0, "late");
+      for (int i = 0; i < 2; ++i) advance({0, 2});
+    });
+    if (lost) lose_rings(1);
+    EXPECT_EQ(recover().cut, lost);
+    open_all();
+    run([&](Transaction& t, const Table& table) {
+      std::string value;
+      EXPECT_EQ(t.get(table, "row", value), Outcome::kOk);
+      EXPECT_EQ(value, lost ? "012PART789" : "lateART789");
+    });
+    close_all();
+  }
+}
+
 TEST_P(ClusterRecovery, ARecoveryThatIsCutShortIsTakenUpAgain) {
   if (!base::kTestHooks) GTEST_SKIP() << "needs sync points";
   constexpr int kSteps = 6;  // two of each node

@@ -154,17 +154,31 @@ void CrashRig::operate(Open& open) {
   const std::string key = key_name(random_.below(kFewKeys));
   std::string value = random_value();
   Outcome done = Outcome::kNotFound;
-  switch (random_.below(5)) {
+  switch (random_.below(8)) {
     case 0:
     case 1: done = open.transaction.put(tables_[table], key, value); break;
     case 2: done = open.transaction.update(tables_[table], key, value); break;
     case 3: done = open.transaction.insert(tables_[table], key, value); break;
+    case 4:
+    case 5:
+    case 6: done = update_part(open, table, key, value); break;
     default:
       if (open.transaction.remove(tables_[table], key) == Outcome::kOk)
         open.done.writes.push_back({table, key, std::nullopt});
       return;
   }
   if (done == Outcome::kOk) open.done.writes.push_back({table, key, std::move(value)});
+}
+
+/// Overwrites bytes of what is there. `value` becomes all of it.
+Outcome CrashRig::update_part(Open& open, std::size_t table, const std::string& key, std::string& value) {
+  const Outcome there = open.transaction.get(tables_[table], key, value);
+  if (there != Outcome::kOk) return there;
+  const std::uint64_t from = random_.below(value.size());
+  const std::string bytes(1 + random_.below(std::min<std::uint64_t>(value.size() - from, 100)),
+                          static_cast<char>('A' + random_.below(26)));
+  value.replace(from, bytes.size(), bytes);
+  return open.transaction.update_part(tables_[table], key, from, bytes);
 }
 
 AbortReason CrashRig::commit(std::size_t worker) {

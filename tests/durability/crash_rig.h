@@ -80,6 +80,7 @@ class CrashRig {
   void take_image(Crash crash);
   void on_call(FileCall call);
   void operate(Open& open);
+  Outcome update_part(Open& open, std::size_t table, const std::string& key, std::string& value);
   AbortReason commit(std::size_t worker);
   void resize();
   void release_database();

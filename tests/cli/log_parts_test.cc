@@ -1,0 +1,54 @@
+// `granary log` and `granary recover` on a log that has parts of values.
+
+#include <string>
+
+#include <granary/granary.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/command_line.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class LogParts : public testing::Test {
+ protected:
+  LogParts() {
+    Options options;
+    options.directory = root_ / "db";
+    options.reliable_directory = root_ / "rings";
+    options.memory_limit_bytes = std::uint64_t{64} << 20;
+    options.checkpoint_interval_s = 0;
+    const auto database = Database::open(options).value();
+    const Table rows = database->create_table("rows").value();
+    Worker worker = database->register_worker().value();
+    EXPECT_TRUE(worker.run([&](Transaction& t) { EXPECT_EQ(t.put(rows, "k", "0123456789"), Outcome::kOk); }));
+    EXPECT_TRUE(worker.run([&](Transaction& t) { EXPECT_EQ(t.update_part(rows, "k", 4, "abc"), Outcome::kOk); }));
+    worker = Worker();
+    EXPECT_TRUE(database->close().ok());
+  }
+  Ran run(const std::string& command, const std::string& flags = "") const {
+    return granary(command + " " + (root_ / "db") + " " + flags);
+  }
+
+  tests::TemporaryDirectory root_;
+};
+
+TEST_F(LogParts, AreShownByTheirPlace) {
+  EXPECT_THAT(run("log dump").out, HasSubstr("put rows key 1 B part 3 B at 4 of 10 B"));
+  EXPECT_THAT(run("log dump", "--values").out, HasSubstr("put rows key \"k\" part \"abc\" at 4 of 10 B"));
+}
+
+TEST_F(LogParts, AreWholeToWhoeverLooks) {
+  for (const char* command : {"log verify", "log stat", "recover"}) {
+    const Ran ran = run(command, std::string(command) == "recover" ? "--dry-run" : "");
+    EXPECT_EQ(ran.exit_code, 0) << command << ": " << ran.err;
+  }
+  EXPECT_EQ(run("recover").exit_code, 0);
+}
+
+}  // namespace
+}  // namespace granary::cli
