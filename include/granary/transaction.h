@@ -142,7 +142,7 @@ class GRANARY_EXPORT Transaction {
   /// Overwrites the value's bytes from `from` on with as many others, and leaves its size and the rest as they are. kNotFound if there is no
   /// such record; kPartBeyondValue, and nothing is written, if the value is too short. It relies on the record as get() does. Where get_part()
   /// touches only the part, so does this, unless the table has secondary indexes, the database may use HTM, or the transaction is
-  /// weaker than serializable. There the log has the part alone, too, unless the transaction reads the value afterwards, or writes another part of it.
+  /// weaker than serializable. There the log has the part alone, too, or what lies between the first and the last byte if the transaction writes several; the whole value, if the transaction reads it afterwards.
   Outcome update_part(const Table& table, std::string_view key, std::size_t from, std::string_view bytes);
   /// Adds; kAlreadyExists if there is such a record.
   Outcome insert(const Table& table, std::string_view key, std::string_view value);

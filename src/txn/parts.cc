@@ -57,26 +57,37 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
   return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
 }
 
+/// A part grows as far as the bytes that come to it ask for, so that it is still one.
 Outcome LocalAccess::write_own_part(WriteEntry& own, std::size_t from, std::string_view bytes) {
   if (own.remove) return Outcome::kNotFound;
-  if (const Outcome whole = make_whole(own); whole != Outcome::kOk) return whole;
-  if (!part_fits(from, bytes.size(), own.value.size())) return Outcome::kPartBeyondValue;
-  std::memcpy(const_cast<char*>(own.value.data()) + from, bytes.data(), bytes.size());  // this transaction's arena
+  if (!part_fits(from, bytes.size(), own.is_part() ? own.whole_bytes : own.value.size()))
+    return Outcome::kPartBeyondValue;
+  if (bytes.empty()) return Outcome::kOk;
+  if (own.is_part()) {
+    const std::size_t end = own.part_from + own.value.size();
+    const std::size_t first = std::min<std::size_t>(own.part_from, from), last = std::max(end, from + bytes.size());
+    if (const Outcome grown = widen(own, first, last); grown != Outcome::kOk) return grown;
+  }
+  const std::size_t begin = own.is_part() ? own.part_from : 0;
+  std::memcpy(const_cast<char*>(own.value.data()) + (from - begin), bytes.data(),
+              bytes.size());  // this transaction's arena
   return Outcome::kOk;
 }
 
 /// The version is noted once more: if it is another than the part was written to, one of the two reads does not hold.
-Outcome LocalAccess::read_rest(WriteEntry& own) {
-  char* const room = arena_.allocate(own.whole_bytes);
-  const record::StableRead seen = record::read_stable(*own.record, room, own.whole_bytes, *worker_.state().waiter);
+Outcome LocalAccess::widen(WriteEntry& own, std::size_t from, std::size_t to) {
+  if (to - from == own.value.size()) return Outcome::kOk;
+  char* const room = arena_.allocate(to - from);
+  const record::StableRead seen = record::read_part(*own.record, from, room, to - from, *worker_.state().waiter);
   if (seen.state == ReadState::kBusy) [[unlikely]]
     return life_.doom_with(AbortReason::kRecordBusy);
   if (seen.state != ReadState::kValue || seen.size != own.whole_bytes)
     return life_.doom_with(AbortReason::kReadChanged);
   if (const Outcome noted = note_read({own.record, seen.tid}); noted != Outcome::kOk) return noted;
-  std::memcpy(room + own.part_from, own.value.data(), own.value.size());
-  own.value = {room, own.whole_bytes};
-  own.whole_bytes = 0;
+  std::memcpy(room + (own.part_from - from), own.value.data(), own.value.size());
+  own.value = {room, to - from};
+  own.part_from = static_cast<std::uint32_t>(from);
+  if (own.value.size() == own.whole_bytes) own.whole_bytes = 0;  // a part that is all of it is none
   return Outcome::kOk;
 }
 
@@ -105,7 +116,7 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
                         .table = table.id(),
                         .key = arena_.copy(key),
                         .value = arena_.copy(bytes),
-                        .whole_bytes = bytes.size() == seen.size ? 0 : seen.size,  // a part that is all of it is none
+                        .whole_bytes = bytes.size() == seen.size ? 0 : seen.size,  // as in widen()
                         .part_from = static_cast<std::uint32_t>(from)});
     return Outcome::kOk;
   }

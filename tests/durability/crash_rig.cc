@@ -172,7 +172,13 @@ void CrashRig::operate(Open& open) {
 
 /// Overwrites bytes of what is there. `value` becomes all of it.
 Outcome CrashRig::update_part(Open& open, std::size_t table, const std::string& key, std::string& value) {
-  const Outcome there = open.transaction.get(tables_[table], key, value);
+  const auto& writes = open.done.writes;
+  const auto own = std::find_if(writes.rbegin(), writes.rend(),
+                                [&](const ModelWrite& write) { return write.table == table && write.key == key; });
+  // A value that is read is no part any more, so what the transaction has written itself is not read.
+  if (own != writes.rend()) value = own->value.value_or("");
+  const Outcome there = own != writes.rend() ? own->value ? Outcome::kOk : Outcome::kNotFound
+                                             : open.transaction.get(tables_[table], key, value);
   if (there != Outcome::kOk) return there;
   const std::uint64_t from = random_.below(value.size());
   const std::string bytes(1 + random_.below(std::min<std::uint64_t>(value.size() - from, 100)),

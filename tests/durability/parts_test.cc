@@ -70,14 +70,18 @@ TEST_P(DurableParts, CostTheLogTheirBytes) {
   const auto database = open(*files, wide);
   const Table table = database->create_table("t", {.max_value_bytes = 1000}).value();
   run(*database, [&](Transaction& t) { EXPECT_EQ(t.put(table, "x", std::string(1000, '-')), Outcome::kOk); });
-  const auto cost = [&](std::size_t bytes) {
+  // In one piece, or in two members that are side by side.
+  const auto cost = [&](std::size_t bytes, std::size_t pieces = 1) {
     constexpr std::uint64_t kTimes = 500;
     const std::uint64_t before = database->statistics().log_bytes;
     Worker worker = database->register_worker().value();
     RunResult ran;
     for (std::uint64_t i = 0; i < kTimes; ++i) {
       ran = worker.run([&](Transaction& t) {
-        EXPECT_EQ(t.update_part(table, "x", 1000 - bytes, std::string(bytes, '#')), Outcome::kOk);
+        for (std::size_t piece = 0; piece < pieces; ++piece) {
+          const std::size_t from = 1000 - bytes + piece * bytes / pieces;
+          EXPECT_EQ(t.update_part(table, "x", from, std::string(bytes / pieces, '#')), Outcome::kOk);
+        }
       });
       EXPECT_TRUE(ran);
     }
@@ -85,6 +89,7 @@ TEST_P(DurableParts, CostTheLogTheirBytes) {
     return (database->statistics().log_bytes - before) / kTimes;
   };
   EXPECT_LT(cost(100), 250u) << "with headers, markers, and what fills up blocks";
+  EXPECT_LT(cost(100, 2), 250u);
   EXPECT_GT(cost(1000), 1000u);
 }
 

@@ -39,6 +39,13 @@ class Parts : public testing::TestWithParam<IndexKind> {
     return outcome;
   }
 
+  /// The same of a transaction that may have to give up.
+  Outcome update_outcome(std::string_view key, std::size_t from, std::string_view bytes) {
+    Transaction t = db_.begin();
+    const Outcome outcome = t.update_part(table_, key, from, bytes);
+    return outcome == Outcome::kOk && !t.commit().committed() ? Outcome::kAborted : outcome;
+  }
+
   /// Reads five bytes of "x" in a transaction that commits. `change` happens behind the copy, where there is such a moment: Silo's reads of local
   /// tables pass it, and wait for nobody. The others read later.
   std::string part_read_while(const std::function<void()>& change) {
@@ -110,6 +117,39 @@ TEST_P(Parts, OfOwnWritesAreSeen) {
   });
   EXPECT_EQ(db_.value(table_, "x"), "The QUICK brown fox jumps over the lazy dog.");
   EXPECT_EQ(db_.value(table_, "y"), "The QUICq BROWN fox jumps over the lazy dog.");
+}
+
+TEST_P(Parts, OfOneTransactionGoTogether) {
+  for (std::size_t first = 0; first + 5 <= kValue.size(); ++first) {
+    for (std::size_t second = 0; second + 3 <= kValue.size(); ++second) {
+      std::string expected = kValue;
+      expected.replace(first, 5, "FIRST").replace(second, 3, "2nd");
+      db_.commit([&](Transaction& t) {
+        EXPECT_EQ(t.put(table_, "y", kValue), Outcome::kOk);
+        EXPECT_EQ(t.update_part(table_, "x", first, "FIRST"), Outcome::kOk);
+        EXPECT_EQ(t.update_part(table_, "x", second, "2nd"), Outcome::kOk);
+        EXPECT_EQ(t.update_part(table_, "x", second, ""), Outcome::kOk);
+      });
+      ASSERT_EQ(db_.value(table_, "x"), expected) << first << " " << second;
+      db_.put(table_, "x", kValue);
+    }
+  }
+}
+
+/// What lies between two parts is read with the second one, and must be of the version that the first was written to.
+TEST_P(Parts, OfOneTransactionAreOfOneVersion) {
+  db_.put(table_, "y", kValue);
+  Transaction t = db_.begin();
+  const Outcome first = t.update_part(table_, "x", 0, "ONE");
+  const Outcome other = update_outcome("x", 20, "OTHER");
+  const Outcome second = t.update_part(table_, "x", 40, "TWO");
+  if (other == Outcome::kOk) {
+    EXPECT_TRUE(first != Outcome::kOk || second != Outcome::kOk || !t.commit().committed());
+    EXPECT_EQ(db_.value(table_, "x"), std::string(kValue).replace(20, 5, "OTHER"));
+  } else {
+    EXPECT_TRUE(t.commit().committed());
+    EXPECT_EQ(db_.value(table_, "x"), std::string(kValue).replace(0, 3, "ONE").replace(40, 3, "TWO"));
+  }
 }
 
 TEST_P(Parts, AndWholeValuesOfOneKeyGoTogether) {
