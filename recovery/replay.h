@@ -46,7 +46,7 @@ struct ReplayOptions {
   bool incomplete = false;
   /// So much memory may parts take at once; 0: a share of the memory limit.
   std::uint64_t parts_bytes = 0;
-  /// Called now and then, by one thread at a time: bytes of the log that are done, and all; of a frugal replay, of each stretch.
+  /// Called now and then, by one thread at a time: bytes of the log that are done, and all; of a replay in stretches, of each.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 

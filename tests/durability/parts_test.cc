@@ -1,6 +1,7 @@
 // Parts of values that are written in a directory: the log has them alone, and a recovery puts the values together again. In which orders it
 // may meet them: tests/recovery/replay_parts_test.cc; at random, with crashes: crash_rig.h.
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -151,6 +152,50 @@ TEST_P(DurableParts, OfARecordThatWasInsertedAgain) {
   const auto database = open(*image, several);
   const Table table = database->create_table("t", {.max_value_bytes = 100}).value();
   EXPECT_EQ(rows(*database, table), "x=abcdneestj ");
+}
+
+/// What a recovery keeps beside the tables has a limit: then it takes the log in stretches.
+TEST_P(DurableParts, OfManyRecordsInLittleMemory) {
+  constexpr std::uint32_t kRows = 5000;
+  std::unique_ptr<FaultFiles> files = new_files(), image;
+  Options small = options();
+  small.memory_limit_bytes = std::uint64_t{8} << 20;
+  small.ring_bytes = small.log_segment_bytes = std::uint64_t{1} << 20;
+  const auto open_typed = [](Database& database) {
+    return database.create_table<std::uint32_t, std::array<std::uint32_t, 20>>("t").value();
+  };
+  {
+    const auto database = open(*files, small);
+    const auto table = open_typed(*database);
+    for (const std::uint32_t round : {0u, 1u, 2u, 3u}) {
+      for (std::uint32_t first = 0; first < kRows; first += 100) {
+        run(*database, [&](Transaction& t) {
+          for (std::uint32_t row = first; row < first + 100; ++row) {
+            if (round == 0) {
+              EXPECT_EQ(t.put(table, row, {row}), Outcome::kOk);
+            }
+            const std::uint32_t bytes = row + round;
+            const Table& untyped = table;
+            EXPECT_EQ(t.update_part(untyped, encode_key(row), 4 * (3 * round + row % 3),
+                                    {reinterpret_cast<const char*>(&bytes), sizeof bytes}),
+                      Outcome::kOk);
+          }
+        });
+      }
+    }
+    image = files->power_loss_image(GetParam());
+  }
+  rings_.empty();
+  image->pass_through(rings_.path());
+  const auto database = open(*image, small);
+  const auto table = open_typed(*database);
+  run(*database, [&](Transaction& t) {
+    for (std::uint32_t row = 0; row < kRows; ++row) {
+      std::array<std::uint32_t, 20> expected{row};
+      for (const std::uint32_t round : {0u, 1u, 2u, 3u}) expected[3 * round + row % 3] = row + round;
+      ASSERT_EQ(t.get(table, row), expected) << row;
+    }
+  });
 }
 
 /// Parts whose value was lost with a damaged piece of the log are lost with it, and that is said.

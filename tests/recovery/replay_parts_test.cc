@@ -281,6 +281,23 @@ TEST_F(PartsWithoutBase, AreNotMissedBeforeARemovalOrAWholeValue) {
   EXPECT_TRUE(status({{part(key_, 0, "x", 3)}, {{0, key_, "whole"}}, {part(key_, 4, "x", 5)}}).ok());
 }
 
+/// Where values find no memory, that is what is wrong, and not that their parts miss them.
+TEST(ReplayOfParts, WhoseValuesFoundNoMemoryAreNoDamage) {
+  SegmentBuilder segment({1, 0, 0});
+  for (std::uint64_t i = 1; i < 200; ++i)
+    segment.transaction(1, i, {{0, "k" + std::to_string(i), std::string(100'000, 'x')}});
+  for (std::uint64_t i = 1; i < 200; ++i)
+    segment.transaction(2, i, {part("k" + std::to_string(i), 7, "part", 100'000)});
+  StoredLog log;
+  log.put_segment(0, segment.marker(2, 0));
+  ReplayRig rig(1, 2, std::uint64_t{8} << 20);
+  EXPECT_EQ(rig.replay(log.disk, log.scan()).status().code(), StatusCode::kResourceExhausted);
+  const auto replayed = rig.replay(log.disk, log.scan(), {}, {.frugal = true});
+  ASSERT_TRUE(replayed.ok()) << replayed.status().message();
+  EXPECT_GT(replayed->missing_bytes, 0u);
+  EXPECT_GT(replayed->baseless.records, 0u);
+}
+
 /// A value that was cut off would be one that nobody wrote.
 TEST(ReplayOfParts, RefusesWhatNoDatabaseWrites) {
   const auto message = [](TestWrite write) {
