@@ -43,7 +43,7 @@ char* put_content(char* to, const Write& write) {
   return write.remove ? to : put(to, write.value.data(), write.value.size());
 }
 
-/// The log has the part alone. What the rest of the value is, a recovery knows by the TIDs (recovery/merged_parts.h).
+/// The log has the part alone. A recovery finds the rest of the value by the TIDs (recovery/merged_parts.h).
 char* put_part(char* to, const WriteEntry& write) {
   const log::PartHeader part{write.part_from, write.whole_bytes};
   to = put_header(to, write.table | log::kPart, write, write.value.size());
