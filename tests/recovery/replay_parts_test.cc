@@ -282,12 +282,17 @@ TEST_F(PartsWithoutBase, AreNotMissedBeforeARemovalOrAWholeValue) {
 }
 
 /// Where values find no memory, that is what is wrong, and not that their parts miss them.
-TEST(ReplayOfParts, WhoseValuesFoundNoMemoryAreNoDamage) {
+/// They are in the same stretch of epochs, or in a later one.
+class PartsOfValuesWithoutMemory : public testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Epochs, PartsOfValuesWithoutMemory, testing::Values(1, 2));
+
+TEST_P(PartsOfValuesWithoutMemory, AreNoDamage) {
+  const std::uint64_t last_epoch = GetParam();
   SegmentBuilder segment({1, 0, 0});
   for (std::uint64_t i = 1; i < 200; ++i)
     segment.transaction(1, i, {{0, "k" + std::to_string(i), std::string(100'000, 'x')}});
   for (std::uint64_t i = 1; i < 200; ++i)
-    segment.transaction(2, i, {part("k" + std::to_string(i), 7, "part", 100'000)});
+    segment.transaction(last_epoch, 200 + i, {part("k" + std::to_string(i), 7, "part", 100'000)});
   StoredLog log;
   log.put_segment(0, segment.marker(2, 0));
   ReplayRig rig(1, 2, std::uint64_t{8} << 20);
