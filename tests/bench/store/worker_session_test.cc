@@ -36,7 +36,7 @@ class MeetsHolder : public testing::Test {
   tests::ManualDatabase database_;
   const Rows rows_{database_->create_table("rows", {.max_value_bytes = 8, .shared = true}).value()};
   std::optional<tests::RemoteHolder> holder_;
-  WorkerSession<Worker> session_{database_->register_worker().value(), base::Random(1)};
+  WorkerSession<HeldWorker> session_{std::make_shared<Worker>(database_->register_worker().value()), base::Random(1)};
   AbortCounts aborts_{};
 };
 
