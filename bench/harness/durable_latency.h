@@ -1,7 +1,8 @@
 #pragma once
 // From a request's start to the moment its result may be shown (Silo 5.3, Figure 7): sampled requests wait here until
-// the released epoch has reached theirs.
+// the released epoch has reached theirs. Kept by type, and of all types by when in the measurement they were released.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -12,7 +13,15 @@ namespace granary::bench {
 
 class DurableLatency {
  public:
-  explicit DurableLatency(std::size_t types) : latencies_(types) {}
+  /// A measurement is cut into pieces of equal length, at most so many, and none shorter than that.
+  static constexpr std::size_t kMostPieces = 50;
+  static constexpr double kShortestSeconds = 0.1;
+  static double piece_seconds(double measured_seconds) {
+    return std::max(kShortestSeconds, measured_seconds / kMostPieces);
+  }
+
+  /// `piece_ticks`: the length of a piece.
+  DurableLatency(std::size_t types, std::uint64_t piece_ticks) : piece_ticks_(piece_ticks), latencies_(types) {}
 
   /// A sampled request that began at `start` ticks; `epoch` is the current one after its commit, so not less than its own.
   void add(std::uint8_t type, std::uint64_t epoch, std::uint64_t start) { waiting_.push_back({epoch, start, type}); }
@@ -20,17 +29,23 @@ class DurableLatency {
   /// Results up to `released` may be shown now.
   void release(std::uint64_t released, std::uint64_t now) {
     while (!waiting_.empty() && waiting_.front().epoch <= released) {
-      latencies_[waiting_.front().type].record(now - waiting_.front().start);
+      const std::uint64_t latency = now - waiting_.front().start;
+      latencies_[waiting_.front().type].record(latency);
+      piece_at(now).record(latency);
       waiting_.pop_front();
     }
   }
 
-  /// Forgets all, as the measurement begins.
-  void reset() {
+  /// Forgets all, as the warm-up or the measurement begins.
+  void begin(std::uint64_t now) {
+    begins_ = now;
     waiting_.clear();
+    pieces_.clear();
     for (Histogram& histogram : latencies_) histogram.reset();
   }
   const Histogram& of(std::size_t type) const { return latencies_[type]; }
+  /// Of all types, in the order of time.
+  const std::vector<Histogram>& pieces() const { return pieces_; }
 
  private:
   struct Waiting {
@@ -38,8 +53,18 @@ class DurableLatency {
     std::uint64_t start;
     std::uint8_t type;
   };
+
+  /// The last piece takes what is released after its end.
+  Histogram& piece_at(std::uint64_t now) {
+    const std::size_t piece = std::min<std::uint64_t>((now - begins_) / piece_ticks_, kMostPieces - 1);
+    if (piece >= pieces_.size()) pieces_.resize(piece + 1);
+    return pieces_[piece];
+  }
+
+  const std::uint64_t piece_ticks_;
+  std::uint64_t begins_ = 0;
   std::deque<Waiting> waiting_;  // epochs of one worker ascend
-  std::vector<Histogram> latencies_;
+  std::vector<Histogram> latencies_, pieces_;
 };
 
 }  // namespace granary::bench

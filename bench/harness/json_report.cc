@@ -75,6 +75,21 @@ Json type_json(const Measurement& run, const TypeResult& type) {
           {"released_latency", type.durable.count() == 0 ? Json() : latency_json(run, type.durable)}};
 }
 
+/// Latencies until results may be shown over time; `seconds` since the measurement began, in the middle of each piece.
+Json released_over_time_json(const Measurement& run) {
+  Json pieces = Json::array();
+  double middle = run.durable_piece_seconds / 2;
+  for (const Histogram& piece : run.durable_pieces) {
+    if (piece.count() != 0) {
+      Json entry = {{"seconds", middle}};
+      entry.update(latency_json(run, piece));
+      pieces.push_back(std::move(entry));
+    }
+    middle += run.durable_piece_seconds;
+  }
+  return pieces;
+}
+
 Json store_json(const StoreFigures& store) {
   return {{"memory_bytes", store.memory_bytes},
           {"records_bytes", store.records_bytes},
@@ -215,6 +230,7 @@ Json repeat_json(const Measurement& run) {
           {"cluster", run.cluster ? cluster_json(*run.cluster) : Json()},
           {"verified", run.verified},
           {"findings", findings},
+          {"released_latency_over_time", released_over_time_json(run)},
           {"samples", samples_json(run.samples)}};
 }
 

@@ -41,6 +41,10 @@ struct Measurement {
   StoreFigures loaded;  ///< before the workers started
   StoreFigures store;   ///< when they had stopped
   CheckpointCost checkpoint_cost;
+  /// Latencies until results may be shown, of all types, by when in the measurement they were: one for each
+  /// durable_piece_seconds. Empty without a log.
+  std::vector<Histogram> durable_pieces;
+  double durable_piece_seconds = 0;
   std::vector<Sample> samples;  ///< one a second, warm-up included
   std::vector<ExtraFigure> extra;
   std::optional<ClusterFigures> cluster;  ///< since the workers started

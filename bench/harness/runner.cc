@@ -26,6 +26,8 @@ class Run {
         signals_(signals) {
     const std::vector<int> cpus = allowed_cpus();
     control_.latency_sample = plan.latency_sample;
+    control_.piece_ticks =
+        static_cast<std::uint64_t>(DurableLatency::piece_seconds(plan.seconds) * 1e9 / clock.nanoseconds_per_tick());
     control_.fibers = plan.fibers;
     control_.time_line = plan.time_line;
     control_.node = plan.node;
@@ -175,8 +177,10 @@ void Run::sum_up() {
   result_.pinned = true;
   for (auto& worker : workers_) {
     worker->add_to(result_.types);
+    worker->add_to_pieces(result_.durable_pieces);
     result_.pinned = result_.pinned && worker->pinned();
   }
+  result_.durable_piece_seconds = DurableLatency::piece_seconds(plan_.seconds);
   result_.nanoseconds_per_tick = clock_.nanoseconds_per_tick();
   result_.load_average_after = load_average();
   result_.resident_bytes = resident_bytes();

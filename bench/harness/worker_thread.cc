@@ -15,7 +15,7 @@ WorkerThread::WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunCon
       control_(control),
       clock_(clock),
       latencies_(type_count_),
-      durable_(type_count_),
+      durable_(type_count_, control.piece_ticks),
       aborts_at_start_(type_count_),
       aborts_(type_count_) {}
 
@@ -33,6 +33,7 @@ void WorkerThread::main() {
     clients_.front()->track(line->account(control_.node).workers[id_]);
   }
   control_.phase.wait(Phase::kSetUp, std::memory_order_relaxed);
+  durable_.begin(clock_.ticks());
   run_phase(Phase::kWarmUp);
   begin_measurement();
   run_phase(Phase::kMeasure);
@@ -108,7 +109,7 @@ void WorkerThread::begin_measurement() {
     latencies_[type].reset();
     aborts_at_start_[type] = aborts(type);
   }
-  durable_.reset();
+  durable_.begin(clock_.ticks());
   published_aborts_.store(0, std::memory_order_relaxed);
 }
 
@@ -138,6 +139,11 @@ void WorkerThread::add_to(std::vector<TypeResult>& types) const {
     types[type].latency.merge(latencies_[type]);
     types[type].durable.merge(durable_.of(type));
   }
+}
+
+void WorkerThread::add_to_pieces(std::vector<Histogram>& pieces) const {
+  if (pieces.size() < durable_.pieces().size()) pieces.resize(durable_.pieces().size());
+  for (std::size_t piece = 0; piece < durable_.pieces().size(); ++piece) pieces[piece].merge(durable_.pieces()[piece]);
 }
 
 }  // namespace granary::bench

@@ -29,6 +29,7 @@ struct RunControl {
   alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{
       0};  ///< workers whose set-up has ended; they add with release
   std::uint64_t latency_sample = 1;
+  std::uint64_t piece_ticks = 1;  ///< of the measurement, see DurableLatency
   std::uint32_t fibers = 1;       ///< clients of each worker
   TimeLine* time_line = nullptr;  ///< none: nobody wants one
   std::uint32_t node = 0;         ///< the place of this process's node in it
@@ -54,6 +55,8 @@ class alignas(base::kCacheLine) WorkerThread {
 
   /// Adds this worker's measured figures, after join().
   void add_to(std::vector<TypeResult>& types) const;
+  /// Likewise its latencies until results may be shown, by the piece of the measurement (Measurement::durable_pieces).
+  void add_to_pieces(std::vector<Histogram>& pieces) const;
 
  private:
   static constexpr std::size_t kMaxTypes = 16;  // as Client's
