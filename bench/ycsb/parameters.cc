@@ -13,9 +13,10 @@ std::string_view name(Operation operation) {
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-const std::array<Mix, 10>& mixes() {
+const std::array<Mix, 11>& mixes() {
   //                                          read update insert scan rmw
-  static constexpr std::array<Mix, 10> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
+  static constexpr std::array<Mix, 11> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
+                                               {"changes", {0, 0, 0, 0, 100}, false, 0},
                                                {"a", {50, 50, 0, 0, 0}, false, 0.99},
                                                {"b", {95, 5, 0, 0, 0}, false, 0.99},
                                                {"c", {100, 0, 0, 0, 0}, false, 0.99},
@@ -81,7 +82,8 @@ std::vector<Flag> parameter_flags() {
       choice_flag("preset", "none", engines, preset_help()),
       choice_flag(
           "mix", "silo", names,
-          "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; a to f: YCSB's standard workloads; "
+          "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; changes: read-modify-writes only; a to "
+          "f: YCSB's standard workloads; "
           "read_only, medium, high: those of the TicToc paper, 16 operations on records of ten fields of 100 bytes, "
           "with "
           "0, 10 and 50 % read-modify-writes."),
@@ -108,10 +110,10 @@ std::vector<Flag> parameter_flags() {
       choice_flag(
           "isolation", "serializable", {"serializable", "snapshot", "repeatable_read"},
           "Isolation level of all transactions; on a node of a cluster, and on the bare index, only the first."),
-      real_flag(
-          "theta", 0, 0, 0.999, "",
-          "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo and read_only, 0.8 for medium, 0.9 for "
-          "high and 0.99 for a to f."),
+      real_flag("theta", 0, 0, 0.999, "",
+                "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo, changes and read_only, 0.8 for "
+                "medium, 0.9 for "
+                "high and 0.99 for a to f."),
       integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
       choice_flag("index", "ordered", {"ordered", "hash"}, "The index. Mix e scans, so it needs an ordered one."),
       real_flag("distributed_percent", 0, 0, 100, "percent",

@@ -37,9 +37,10 @@ inline constexpr std::uint32_t kOps = 16, kFields = 10, kFieldBytes = 100;
 /// A transaction draws distinct keys, among enough of them that it soon finds the next.
 inline constexpr std::uint32_t kMaxOps = 100, kKeysPerOp = 4;
 
-/// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys. "read_only", "medium" and "high"
+/// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys. "changes" is that
+/// of its section 5.6: read-modify-writes only. "read_only", "medium" and "high"
 /// are the workloads of the TicToc paper (5.1).
-const std::array<Mix, 10>& mixes();
+const std::array<Mix, 11>& mixes();
 
 /// A preset stands for the flags with which `bench ycsb` does the work of another engine's own benchmark. Flags that are given take precedence.
 struct Preset {
