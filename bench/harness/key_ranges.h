@@ -27,6 +27,8 @@ class KeyRanges {
   std::uint64_t count() const { return count_; }
   std::uint32_t parts() const { return parts_; }
   KeyRange operator[](std::uint32_t part) const { return {count_ * part / parts_, count_ * (part + 1) / parts_}; }
+  /// The size of the largest part.
+  std::uint64_t most() const { return (count_ + parts_ - 1) / parts_; }
   /// The part that holds the key.
   std::uint32_t part_of(std::uint64_t key) const {
     return static_cast<std::uint32_t>(((key + 1) * parts_ - 1) / count_);

@@ -63,9 +63,9 @@ class TpccClient final : public store::StoreClient<S> {
   }
 
   Ending enter(const NewOrderRequest& request) {
-    store::Footprint footprint{partition_of(request.warehouse)};
+    store::Footprint footprint{tables_.partition_of(request.warehouse)};
     for (std::size_t i = 0; i < request.line_count; ++i) {
-      footprint.add(partition_of(request.lines[i].supply_warehouse));
+      footprint.add(tables_.partition_of(request.lines[i].supply_warehouse));
       need(request.lines[i].supply_warehouse);
     }
     NewOrderReply reply;
@@ -77,7 +77,8 @@ class TpccClient final : public store::StoreClient<S> {
     PaymentReply reply;
     need(request.customer.warehouse);
     if (state_.parameters.chopping) return pay_in_pieces(request, reply);
-    const store::Footprint footprint{partition_of(request.warehouse), partition_of(request.customer.warehouse)};
+    const store::Footprint footprint{tables_.partition_of(request.warehouse),
+                                     tables_.partition_of(request.customer.warehouse)};
     return session_->run(footprint, aborts_of(Type::kPayment),
                          [&](auto& t) { return payment(t, tables_, request, reply); });
   }
@@ -85,7 +86,8 @@ class TpccClient final : public store::StoreClient<S> {
   /// The request ends with the last piece.
   Ending pay_in_pieces(const PaymentRequest& request, PaymentReply& reply) {
     for (std::size_t piece = 0; piece < kPaymentPieces; ++piece) {
-      const store::Footprint footprint{partition_of(piece == 0 ? request.customer.warehouse : request.warehouse)};
+      const store::Footprint footprint{
+          tables_.partition_of(piece == 0 ? request.customer.warehouse : request.warehouse)};
       const Ending ending = session_->run(footprint, aborts_of(Type::kPayment),
                                           [&](auto& t) { return payment_piece(t, tables_, request, reply, piece); });
       if (ending != Ending::kCommitted) return ending;
@@ -95,13 +97,13 @@ class TpccClient final : public store::StoreClient<S> {
 
   Ending show(const OrderStatusRequest& request) {
     OrderStatusReply reply;
-    return session_->run({partition_of(request.customer.warehouse)}, aborts_of(Type::kOrderStatus),
+    return session_->run({tables_.partition_of(request.customer.warehouse)}, aborts_of(Type::kOrderStatus),
                          [&](auto& t) { return order_status(t, tables_, request, reply); });
   }
 
   Ending count(const StockLevelRequest& request) {
     StockLevelReply reply;
-    const store::Footprint footprint{partition_of(request.warehouse)};
+    const store::Footprint footprint{tables_.partition_of(request.warehouse)};
     AbortCounts& aborted = aborts_of(Type::kStockLevel);
     const auto body = [&](auto& t) { return stock_level(t, tables_, request, reply); };
     return state_.parameters.snapshot_stock_level ? session_->run_snapshot(footprint, aborted, body)
@@ -110,7 +112,7 @@ class TpccClient final : public store::StoreClient<S> {
 
   /// All ten districts; the request ends with the last one.
   Ending deliver(DeliveryRequest request) {
-    const store::Footprint footprint{partition_of(request.warehouse)};
+    const store::Footprint footprint{tables_.partition_of(request.warehouse)};
     for (std::uint32_t district = 1; district <= kDistricts; ++district) {
       request.district = static_cast<std::uint8_t>(district);
       std::atomic<std::uint32_t>& hint = state_.undelivered_from(request.warehouse, district);

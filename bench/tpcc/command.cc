@@ -26,7 +26,7 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
         std::min(estimated_bytes(*parameters), available_memory() / (std::uint64_t{2} * settings.share.nodes));
   }
   prefaulted.cluster.database.prefault_bytes = prefaulted.options.prefault_bytes;
-  return two_pc::make_workload<TpccWorkload>(prefaulted, *parameters, parameters->warehouses);
+  return two_pc::make_workload<TpccWorkload>(prefaulted, *parameters, parameters->partition_ranges().parts());
 }
 
 /// A chain of pieces ends where its client does, and so do the numbers of orders that are counted outside of transactions.
@@ -51,6 +51,7 @@ const BenchCommand& tpcc_command() {
           "--verify checks the consistency conditions of clause 3.3.2 afterwards.",
       .examples = {"--workers=2 --warehouses=2 --seconds=30", "--workers=2 --verify",
                    "--new_order_only --cross_partition=20 --variant=partitioned-store",
+                   "--new_order_only --warehouses=4 --partitions=1 --variant=partitioned-store",
                    "--workers=2 --warehouses=1 --mix=50,0,0,0,50 --stock_level=transaction"},
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit, Variant::kFastIds}),

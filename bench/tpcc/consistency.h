@@ -30,7 +30,7 @@ class Inspector {
   }
 
   void check_district(std::uint32_t warehouse, std::uint32_t number, const PaymentSums& payments) {
-    const std::uint32_t part = partition_of(warehouse), w = warehouse, d = number;
+    const std::uint32_t part = tables_.partition_of(warehouse), w = warehouse, d = number;
     DistrictRows rows;
     rows.warehouse = warehouse;
     rows.number = number;
@@ -51,7 +51,7 @@ class Inspector {
 
   /// After all districts.
   void check_warehouse(std::uint32_t number, const PaymentSums& payments) {
-    const std::uint32_t part = partition_of(number);
+    const std::uint32_t part = tables_.partition_of(number);
     Warehouse warehouse;
     if (!get(tables_.warehouse[part], part, warehouse_key(number), warehouse))
       return audit_.fail(1, "a warehouse is missing");

@@ -38,7 +38,7 @@ Outcome choose_customer(T& transaction, const Tables<S>& tables, const CustomerC
     return count < kMost;
   };
   const Outcome scanned =
-      transaction.scan(tables.customer_by_name[partition_of(choice.warehouse)],
+      transaction.scan(tables.customer_by_name[tables.partition_of(choice.warehouse)],
                        customer_name_key(choice.warehouse, choice.district, tag, 0),
                        customer_name_key(choice.warehouse, choice.district, tag, kAfterLast), collect);
   if (scanned != Outcome::kOk) return scanned;

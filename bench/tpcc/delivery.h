@@ -24,7 +24,7 @@ struct DeliveryReply {
 template <store::Store S, typename T>
 bool deliver_lines(T& transaction, const Tables<S>& tables, const DeliveryRequest& request, std::uint32_t order,
                    std::size_t expected, Cents& sum) {
-  const auto& table = tables.order_line[partition_of(request.warehouse)];
+  const auto& table = tables.order_line[tables.partition_of(request.warehouse)];
   std::array<OrderLine, kMaxLines> lines;
   std::size_t count = 0;
   const auto collect = [&](OrderLineKey, const OrderLine& line) {
@@ -47,7 +47,7 @@ template <store::Store S, typename T>
 store::Verdict deliver_district(T& transaction, const Tables<S>& tables, const DeliveryRequest& request,
                                 DeliveryReply& reply) {
   using store::Verdict;
-  const std::uint32_t part = partition_of(request.warehouse);
+  const std::uint32_t part = tables.partition_of(request.warehouse);
   OrderKey oldest{};
   Presence presence;
   reply.order = 0;

@@ -35,7 +35,7 @@ class Loader {
   Status run(std::size_t job) {
     const std::size_t item_jobs = chunks(scale_), jobs_a_warehouse = item_jobs + kDistricts;
     if (job >= item_jobs) job += (state_.parameters.first_warehouse() - 1) * jobs_a_warehouse;  // those of nodes before
-    random_ = Random(state_.parameters.seed, 0x6c6f616400000000 + job);
+    random_ = Random(state_.parameters.seed, 0x6c6f616400000000 + job, state_.parameters.text_ratio);
     if (job < item_jobs) return load_items(job);
     const auto warehouse = static_cast<std::uint32_t>((job - item_jobs) / jobs_a_warehouse + 1);
     const std::size_t part = (job - item_jobs) % jobs_a_warehouse;
@@ -44,12 +44,13 @@ class Loader {
   }
 
   Status load_warehouses() {
-    random_ = Random(state_.parameters.seed, 0x77617265686f7573);
+    random_ = Random(state_.parameters.seed, 0x77617265686f7573, state_.parameters.text_ratio);
     const Parameters& parameters = state_.parameters;
     for (std::uint32_t i = 0; i < parameters.own_warehouses(); ++i) {
       const std::uint32_t warehouse = parameters.first_warehouse() + i;
       Rows<WarehouseKey, Warehouse> rows{{warehouse_key(warehouse), make_warehouse(random_, scale_)}};
-      const Status done = insert(tables_.warehouse[partition_of(warehouse)], partition_of(warehouse), rows);
+      const Status done =
+          insert(tables_.warehouse[tables_.partition_of(warehouse)], tables_.partition_of(warehouse), rows);
       if (!done.ok()) return done;
     }
     return {};
@@ -59,7 +60,7 @@ class Loader {
   Status await_snapshot() {
     constexpr int kMostTurns = 60'000;
     const std::uint32_t warehouse = state_.parameters.first_warehouse() + state_.parameters.own_warehouses() - 1;
-    const std::uint32_t part = partition_of(warehouse);
+    const std::uint32_t part = tables_.partition_of(warehouse);
     for (int turn = 0; turn < kMostTurns; ++turn) {
       Outcome outcome = Outcome::kNotFound;
       session_->run_snapshot({part}, aborts_, [&](auto& t) {
@@ -85,14 +86,14 @@ class Loader {
   }
 
   Status load_stocks(std::uint32_t warehouse, std::size_t chunk) {
-    const std::uint32_t part = partition_of(warehouse);
+    const std::uint32_t part = tables_.partition_of(warehouse);
     const auto [from, to] = range_of(chunk);
     const Status done = insert(tables_.stock[part], part, make_stocks(random_, warehouse, from, to));
     return done.ok() ? insert(tables_.stock_text[part], part, make_stock_texts(random_, warehouse, from, to)) : done;
   }
 
   Status load_district(std::uint32_t warehouse, std::uint32_t district) {
-    const std::uint32_t part = partition_of(warehouse);
+    const std::uint32_t part = tables_.partition_of(warehouse);
     const Date date = now();
     const Customers customers = make_customers(random_, scale_, state_.constants, warehouse, district, date,
                                                state_.parameters.first_history_origin());

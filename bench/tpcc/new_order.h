@@ -51,7 +51,7 @@ class NewOrder {
         tables_(tables),
         request_(request),
         reply_(reply),
-        home_(partition_of(request.warehouse)) {}
+        home_(tables_.partition_of(request.warehouse)) {}
 
   store::Verdict run() {
     using store::Verdict;
@@ -109,7 +109,7 @@ class NewOrder {
     std::array<TextLookup, kMaxLines> texts;
     for (std::size_t i = 0; i < count; ++i) {
       const NewOrderRequest::Line& line = request_.lines[i];
-      const std::uint32_t part = partition_of(line.supply_warehouse);
+      const std::uint32_t part = tables_.partition_of(line.supply_warehouse);
       const StockKey key = stock_key(line.supply_warehouse, line.item);
       items_found_[i] = {tables_.item, item_key(line.item), &items_[i], false};
       stocks[i] = {tables_.stock[part], key, &stocks_[i], false, /*write=*/true};
@@ -146,7 +146,7 @@ class NewOrder {
     stock.ytd += line.quantity;
     ++stock.orders;
     if (line.supply_warehouse != request_.warehouse) ++stock.remote_orders;
-    const std::uint32_t part = partition_of(line.supply_warehouse);
+    const std::uint32_t part = tables_.partition_of(line.supply_warehouse);
     if (t_.overwrite(tables_.stock[part], stock_key(line.supply_warehouse, line.item), stock) != Outcome::kOk)
       return false;
 

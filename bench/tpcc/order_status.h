@@ -30,7 +30,7 @@ store::Verdict order_status(T& transaction, const Tables<S>& tables, const Order
                             OrderStatusReply& reply) {
   using store::Verdict;
   const CustomerChoice& who = request.customer;
-  const std::uint32_t part = partition_of(who.warehouse);
+  const std::uint32_t part = tables.partition_of(who.warehouse);
   if (choose_customer(transaction, tables, who, reply.customer_number) != Outcome::kOk) return Verdict::kRetry;
   Customer customer;
   const CustomerKey customer_at = customer_key(who.warehouse, who.district, reply.customer_number);

@@ -10,16 +10,27 @@ namespace granary::bench::tpcc {
 namespace {
 
 constexpr std::uint64_t kLinesPerOrder = 10;  // on average
-constexpr std::uint32_t kTables = 12;         // that a split store has for each warehouse
+constexpr std::uint32_t kTables = 12;         // that a split store has for each partition
 
 Status usage(std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); }
 
 Status check_split(const Parameters& parameters) {
-  const std::uint64_t tables = std::uint64_t{kTables} * parameters.warehouses + 1;
+  const std::uint32_t partitions = parameters.partition_ranges().parts();
+  const std::uint64_t tables = std::uint64_t{kTables} * partitions + 1;
   if (tables <= kMaxTables) return {};
   return usage(
-      fmt::format("--variant=split: {} warehouses need {} tables, at most {} are possible; use fewer warehouses",
-                  parameters.warehouses, tables, kMaxTables));
+      fmt::format("--variant=split: {} partitions need {} tables, at most {} are possible; use fewer --partitions",
+                  partitions, tables, kMaxTables));
+}
+
+Status check_partitions(const Parameters& parameters, const Settings& settings) {
+  if (parameters.partitions == 0) return {};
+  if (!settings.variants.has(Variant::kPartitionedStore) && !settings.variants.has(Variant::kSplit))
+    return usage("--partitions: only --variant=partitioned-store and --variant=split have partitions");
+  if (parameters.partitions > parameters.warehouses)
+    return usage(fmt::format("--partitions={}: there are {} warehouses, and each is in one partition",
+                             parameters.partitions, parameters.warehouses));
+  return {};
 }
 
 }  // namespace
@@ -28,6 +39,10 @@ std::vector<Flag> parameter_flags() {
   return {
       integer_flag("warehouses", 0, 0, kMaxWarehouses, "warehouses",
                    "Scale; 0 = as many as workers. In a cluster: of all nodes together, each of which has a range."),
+      integer_flag(
+          "partitions", 0, 0, kMaxWarehouses, "partitions",
+          "With --variant=partitioned-store or split: ranges of warehouses, each with one lock, or with tables "
+          "of its own; 0 = one for each warehouse."),
       text_flag("mix", "45,43,4,4,4", "N,P,O,D,S",
                 "Percentages of new-order, payment, order-status, delivery and stock-level."),
       real_flag("cross_partition", 0, 0, 100, "percent",
@@ -46,6 +61,9 @@ std::vector<Flag> parameter_flags() {
       choice_flag("index", "ordered", {"ordered", "mixed"},
                   "mixed: hash tables where nothing is scanned and nothing grows (warehouse, district, customer, item, "
                   "stock), ordered ones elsewhere."),
+      real_flag("text_ratio", 1, 1, 100, "",
+                "How far texts compress: 1/N of the letters of each are random, the rest is the beginning of a passage "
+                "that all share; 1 = random throughout, as specified. Text in natural languages has about 2 with LZ4."),
       integer_flag("items", Scale{}.items, 100, 100'000, "items",
                    "Items, and stocks of a warehouse; fewer than 100000 only for tests."),
       integer_flag("customers", Scale{}.customers, 30, 3'000, "customers",
@@ -98,6 +116,8 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
   parameters.warehouses = warehouses != 0 ? warehouses : settings.workers * settings.share.nodes;
   if (parameters.warehouses < settings.share.nodes)
     return usage(fmt::format("--warehouses={}: {} nodes need one each at least", warehouses, settings.share.nodes));
+  parameters.partitions = static_cast<std::uint32_t>(flags.integer("partitions"));
+  if (Status partitions = check_partitions(parameters, settings); !partitions.ok()) return partitions;
   const auto mix = parse_mix(flags.text("mix"));
   if (!mix.ok()) return mix.status();
   parameters.mix = *mix;
@@ -119,6 +139,7 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
     if (parameters.remote_line > 0 && parameters.warehouses == 1)
       return usage("--cross_warehouse_percent: one warehouse has no others; use --warehouses=2 or more");
   }
+  parameters.text_ratio = flags.real("text_ratio");
   parameters.chopping = flags.enabled("chopping");
   parameters.fast_ids = flags.enabled("fast_ids") || settings.variants.has(Variant::kFastIds);
   const bool partitioned = settings.variants.has(Variant::kPartitionedStore);

@@ -22,6 +22,9 @@ inline constexpr std::array<std::string_view, kTypes> kTypeNames{"new_order", "p
 struct Parameters {
   Scale scale;
   std::uint32_t warehouses = 1;
+  /// Ranges of warehouses, each with one lock or with tables of its own, in stores that have partitions; 0: one for each
+  /// warehouse.
+  std::uint32_t partitions = 0;
   std::uint32_t workers = 1;
   std::uint64_t seed = 1;
   /// Shares of the types, adding up to 100.
@@ -32,6 +35,8 @@ struct Parameters {
   /// New-order numbers from a counter outside the transaction (Silo 5.4).
   bool fast_ids = false;
   bool snapshot_stock_level = true;
+  /// By how much long texts compress (Random).
+  double text_ratio = 1;
   /// Payment as a chain of pieces (payment.h).
   bool chopping = false;
   /// Hash tables where nothing is scanned (Tables::create).
@@ -41,6 +46,7 @@ struct Parameters {
   /// How long the data will grow, for the estimate of memory.
   double run_seconds = 0;
 
+  KeyRanges partition_ranges() const { return {warehouses, partitions == 0 ? warehouses : partitions}; }
   KeyRanges warehouse_ranges() const { return {warehouses, share.nodes}; }
   /// First of this process's own warehouses, and how many they are.
   std::uint32_t first_warehouse() const { return static_cast<std::uint32_t>(warehouse_ranges()[share.node].from) + 1; }

@@ -39,7 +39,7 @@ class Payment {
         tables_(tables),
         request_(request),
         reply_(reply),
-        home_(partition_of(request.warehouse)) {}
+        home_(tables_.partition_of(request.warehouse)) {}
 
   store::Verdict run() {
     return pay_customer() && pay_district() && pay_warehouse() ? store::Verdict::kCommit : store::Verdict::kRetry;
@@ -52,7 +52,7 @@ class Payment {
  private:
   bool pay_customer() {
     const CustomerChoice& who = request_.customer;
-    const std::uint32_t part = partition_of(who.warehouse);
+    const std::uint32_t part = tables_.partition_of(who.warehouse);
     if (choose_customer(t_, tables_, who, reply_.customer_number) != Outcome::kOk) return false;
     const CustomerKey key = customer_key(who.warehouse, who.district, reply_.customer_number);
     Customer& customer = reply_.customer;

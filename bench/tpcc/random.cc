@@ -22,6 +22,17 @@ std::array<Text<16>, 1000> make_last_names() {
   return names;
 }
 
+/// The letters that all texts share (Random), as long as the longest text.
+const Text<500>& shared_passage() {
+  static const Text<500> passage = [] {
+    Text<500> letters;
+    Random random(0x70617373616765);
+    random_letters(random, letters, sizeof letters.bytes, sizeof letters.bytes);
+    return letters;
+  }();
+  return passage;
+}
+
 }  // namespace
 
 NurandConstants draw_constants(Random& random) {
@@ -45,11 +56,13 @@ const Text<16>& last_name(std::uint32_t number) {
 void random_letters(Random& random, char* to, std::size_t room, std::size_t low, std::size_t high) {
   constexpr unsigned kBits = 6, kLettersADraw = 10;
   const std::size_t length = low + random.below(high - low + 1);
-  for (std::size_t at = 0; at < length;) {
+  const std::size_t fresh = random.random_letters_of(length);
+  for (std::size_t at = 0; at < fresh;) {
     std::uint64_t bits = random.next();
-    for (unsigned i = 0; i < kLettersADraw && at < length; ++i, bits >>= kBits)
+    for (unsigned i = 0; i < kLettersADraw && at < fresh; ++i, bits >>= kBits)
       to[at++] = kLetters[bits & ((1u << kBits) - 1)];
   }
+  if (fresh != length) std::memcpy(to + fresh, shared_passage().bytes, length - fresh);
   std::memset(to + length, 0, room - length);
 }
 

@@ -10,7 +10,23 @@
 
 namespace granary::bench::tpcc {
 
-using base::Random;
+/// Chance, and how far the texts compress that are drawn from it.
+class Random : public base::Random {
+ public:
+  /// 1/`text_ratio` of the letters of each text are random, the rest is the beginning of a passage that all texts share, so
+  /// that LZ4 makes long texts about that much smaller. Precondition: text_ratio ≥ 1.
+  explicit Random(std::uint64_t seed, std::uint64_t stream = 0, double text_ratio = 1)
+      : base::Random(seed, stream),
+        random_share_(1 / text_ratio) {}
+
+  /// How many letters of a text of this length are random.
+  std::size_t random_letters_of(std::size_t length) const {
+    return static_cast<std::size_t>(random_share_ * static_cast<double>(length) + 0.5);
+  }
+
+ private:
+  double random_share_;
+};
 
 /// The constants C of NURand. Those for last names differ between loading and running by what clause 2.1.6.1 prescribes.
 struct NurandConstants {

@@ -49,7 +49,7 @@ template <store::Store S, typename T>
 store::Verdict stock_level(T& transaction, const Tables<S>& tables, const StockLevelRequest& request,
                            StockLevelReply& reply) {
   using store::Verdict;
-  const std::uint32_t part = partition_of(request.warehouse);
+  const std::uint32_t part = tables.partition_of(request.warehouse);
   std::uint32_t next = request.next_order;
   if (next == 0) {
     District district;

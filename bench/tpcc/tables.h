@@ -2,6 +2,7 @@
 // The tables of TPC-C in a store: nine of the specification (two of them in two halves) and two indexes.
 
 #include <string>
+#include <vector>
 
 #include "bench/store/spread.h"
 #include "bench/store/store.h"
@@ -10,9 +11,6 @@
 #include "bench/tpcc/schema.h"
 
 namespace granary::bench::tpcc {
-
-/// Partitions are warehouses; warehouses count from 1.
-constexpr std::uint32_t partition_of(std::uint32_t warehouse) { return warehouse - 1; }
 
 template <store::Store S>
 class Tables {
@@ -27,8 +25,12 @@ class Tables {
   /// What grows without end stays ordered, scanned or not (history, orders): its rows come in the order of their keys.
   Status create(S& store, const Parameters& parameters) {
     const Scale& scale = parameters.scale;
-    const std::uint32_t parts = store.splits_tables() ? parameters.warehouses : 1;
-    const std::uint64_t warehouses = store.splits_tables() ? 1 : parameters.own_warehouses();
+    const KeyRanges ranges = parameters.partition_ranges();
+    const std::uint32_t parts = store.splits_tables() ? ranges.parts() : 1;
+    const std::uint64_t warehouses = store.splits_tables() ? ranges.most() : parameters.own_warehouses();
+    partitions_.clear();
+    for (std::uint32_t warehouse = 0; warehouse < ranges.count(); ++warehouse)
+      partitions_.push_back(ranges.part_of(warehouse));
     const std::uint64_t customers = warehouses * kDistricts * scale.customers;
     const auto by_key = [&](std::uint64_t rows) { return store::TableLayout{parameters.mixed_index, rows}; };
     const auto loaded_once = [&](std::uint64_t rows) {
@@ -59,6 +61,9 @@ class Tables {
     return done;
   }
 
+  /// The partition that holds the warehouse's rows. Partitions count from 0, warehouses from 1.
+  std::uint32_t partition_of(std::uint32_t warehouse) const { return partitions_[warehouse - 1]; }
+
   /// Calls `seal` with each table that never changes after loading, until that fails.
   template <typename Seal>
   Status seal(const Seal& seal) {
@@ -82,6 +87,8 @@ class Tables {
   Table<ItemKey, Item> item;              // never written after loading
 
  private:
+  std::vector<std::uint32_t> partitions_;  // of each warehouse
+
   template <typename K, typename V>
   static Status add_part(S& store, Parts<K, V>& parts, const char* name, std::uint32_t part, store::TableLayout layout,
                          const Parameters& parameters) {

@@ -3,9 +3,11 @@
 #include "bench/tpcc/population.h"
 
 #include <gtest/gtest.h>
+#include <lz4.h>
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "bench/tpcc/parameters.h"
 
@@ -80,6 +82,22 @@ TEST(Population, OfOrders) {
   }
   EXPECT_EQ(customers.size(), 3000u) << "each customer has one order";
   EXPECT_EQ(lines, orders.lines.size());
+}
+
+/// How many times smaller LZ4 makes the long texts of a district's customers.
+double ratio_of_texts(double text_ratio) {
+  const Scale scale{.items = 500, .customers = 300};
+  Random random(1, 0, text_ratio);
+  std::string texts;
+  for (const auto& [key, data] : make_customers(random, scale, {}, 1, 1, 7, 0).data) texts += data.text.view();
+  std::string compressed(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(texts.size()))), '\0');
+  const int bytes = LZ4_compress_default(texts.data(), compressed.data(), static_cast<int>(texts.size()),
+                                         static_cast<int>(compressed.size()));
+  return static_cast<double>(texts.size()) / bytes;
+}
+
+TEST(Population, TextsCompressAsWanted) {
+  for (const double wanted : {1.0, 1.5, 2.0, 4.0}) EXPECT_NEAR(ratio_of_texts(wanted), wanted, wanted * 0.1);
 }
 
 TEST(Population, FitsTheEstimate) {

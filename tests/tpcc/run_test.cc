@@ -116,6 +116,17 @@ TEST(TpccRun, PartitionedStoreWithMoreWorkersThanPartitions) {
   run_and_check<store::PartitionedStore>(parameters);
 }
 
+TEST(TpccRun, PartitionsOfSeveralWarehouses) {
+  for (const std::uint32_t partitions : {1u, 2u}) {
+    Parameters parameters = small_parameters(3, 4);
+    parameters.partitions = partitions;
+    parameters.remote_line = 0.1;
+    run_and_check<store::GranaryStore>(parameters, /*split=*/true);
+    parameters.snapshot_stock_level = false;
+    run_and_check<store::PartitionedStore>(parameters);
+  }
+}
+
 TEST(TpccRun, LoadingAgainStartsAfresh) {
   auto workload = small_workload<store::GranaryStore>(small_parameters(1, 1));
   run(*workload, 1, std::chrono::milliseconds(100));

@@ -37,7 +37,7 @@ inline Options small_options() {
 /// Opens the kind of store that `S` is.
 template <store::Store S>
 std::unique_ptr<TpccWorkload<S>> small_workload(const Parameters& parameters, bool split = false) {
-  const std::uint32_t partitions = parameters.warehouses;
+  const std::uint32_t partitions = parameters.partition_ranges().parts();
   auto workload = std::make_unique<TpccWorkload<S>>(parameters, [=]() -> Result<std::unique_ptr<S>> {
     if constexpr (std::is_same_v<S, store::PartitionedStore>) {
       return S::open(small_options(), partitions);

@@ -12,6 +12,7 @@ TEST(KeyRanges, HoldEveryKeyOnce) {
       std::uint64_t next = 0;
       for (std::uint32_t part = 0; part < parts; ++part) {
         EXPECT_EQ(ranges[part].from, next);
+        EXPECT_LE(ranges[part].size(), ranges.most());
         for (; next < ranges[part].to; ++next) EXPECT_EQ(ranges.part_of(next), part) << count << " in " << parts;
         EXPECT_NEAR(static_cast<double>(ranges[part].size()), static_cast<double>(count) / parts, 1);
       }
