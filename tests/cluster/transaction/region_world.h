@@ -55,8 +55,9 @@ class RegionWorld : tests::WithRegions {
     EXPECT_EQ(t.put(tables_[home_of(key)], key, value), granary::Outcome::kOk);
   }
   /// By node 0, whatever the key's home.
-  void put_from_0(Transaction& t, std::string_view key) {
-    EXPECT_EQ(t.put(tables_[0], key, "new"), granary::Outcome::kOk);
+  void put_from_0(Transaction& t, std::string_view key) { put_at(0, t, key, "new"); }
+  void put_at(std::size_t node, Transaction& t, std::string_view key, std::string_view value) {
+    EXPECT_EQ(t.put(tables_[node], key, value), granary::Outcome::kOk);
   }
   void declare(Transaction& t, std::string_view key, bool write) { declare_at(0, t, key, write); }
   void declare_at(std::size_t node, Transaction& t, std::string_view key, bool write) {
