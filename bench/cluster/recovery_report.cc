@@ -121,6 +121,22 @@ Json course_json(const KilledRun& run, const NodeCourse& node) {
   return json;
 }
 
+/// What survivors and killed node committed a second, bin by bin, by the time since the kill.
+Json committed_json(const KilledRun& run) {
+  constexpr double kBinsASecond = 1e9 / static_cast<double>(kBinNs);
+  Json list = Json::array();
+  for (std::size_t bin = 0; bin < bins(run); ++bin) {
+    std::uint64_t survivors = 0, killed = 0;
+    for (std::size_t node = 0; node < run.nodes.size(); ++node)
+      (node == run.victim ? killed : survivors) += committed(counts_of(run.nodes[node], bin));
+    const double begins_ns = static_cast<double>(run.begins_ns) + static_cast<double>(bin * kBinNs);
+    list.push_back({{"since_kill_ms", (begins_ns - static_cast<double>(run.killed_ns)) / 1e6},
+                    {"survivors_per_second", static_cast<double>(survivors) * kBinsASecond},
+                    {"killed_node_per_second", static_cast<double>(killed) * kBinsASecond}});
+  }
+  return list;
+}
+
 Json repeat_json(const std::vector<std::string>& labels, const KilledRun& run) {
   Json json{{"killed_ms", moment(run, run.killed_ns)}, {"restarted_ms", moment(run, run.restarted_ns)}};
   for (std::size_t step = 0; step < kRecoverySteps; ++step)
@@ -129,6 +145,7 @@ Json repeat_json(const std::vector<std::string>& labels, const KilledRun& run) {
     json["figures"][std::string(figure.name)] = number(figure.value);
   for (std::size_t node = 0; node < run.nodes.size(); ++node)
     json["time_line"][labels[node]] = course_json(run, run.nodes[node]);
+  json["committed"] = committed_json(run);
   return json;
 }
 

@@ -23,7 +23,7 @@ std::vector<FigureOfAll> over_repeats(const std::vector<KilledRun>& runs);
 std::string recovery_text(const std::vector<std::string>& labels, const std::vector<KilledRun>& runs,
                           std::size_t shown);
 
-/// {"node", "bin_ms", "figures": {NAME: {"median", "greatest", "runs"}}, "repeats": [{..., "time_line"}]}
+/// {"node", "bin_ms", "figures": {NAME: {"median", "greatest", "runs"}}, "repeats": [{..., "time_line", "committed"}]}
 nlohmann::ordered_json recovery_json(const std::vector<std::string>& labels, const std::vector<KilledRun>& runs);
 
 }  // namespace granary::bench::cluster

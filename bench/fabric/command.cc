@@ -50,6 +50,7 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
                                {"bytes", figure.bytes},
                                {"how", figure.how},
                                {"nanoseconds", figure.nanoseconds},
+                               {"per_second", 1e9 / figure.nanoseconds},
                                {"p50_ns", figure.p50_ns},
                                {"p99_ns", figure.p99_ns}});
   }

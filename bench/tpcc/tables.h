@@ -29,8 +29,7 @@ class Tables {
     const std::uint32_t parts = store.splits_tables() ? ranges.parts() : 1;
     const std::uint64_t warehouses = store.splits_tables() ? ranges.most() : parameters.own_warehouses();
     partitions_.clear();
-    for (std::uint32_t warehouse = 0; warehouse < ranges.count(); ++warehouse)
-      partitions_.push_back(ranges.part_of(warehouse));
+    for (std::uint64_t i = 0; i < ranges.count(); ++i) partitions_.push_back(ranges.part_of(i));
     const std::uint64_t customers = warehouses * kDistricts * scale.customers;
     const auto by_key = [&](std::uint64_t rows) { return store::TableLayout{parameters.mixed_index, rows}; };
     const auto loaded_once = [&](std::uint64_t rows) {
@@ -61,8 +60,8 @@ class Tables {
     return done;
   }
 
-  /// The partition that holds the warehouse's rows. Partitions count from 0, warehouses from 1.
-  std::uint32_t partition_of(std::uint32_t warehouse) const { return partitions_[warehouse - 1]; }
+  /// The partition that holds the rows of warehouse `number`. Partitions count from 0, warehouses from 1.
+  std::uint32_t partition_of(std::uint32_t number) const { return partitions_[number - 1]; }
 
   /// Calls `seal` with each table that never changes after loading, until that fails.
   template <typename Seal>

@@ -178,6 +178,11 @@ TEST_F(Run, AsJson) {
   EXPECT_EQ(repeat["time_line"]["node 3"]["committed"][0], 100);
   EXPECT_EQ(repeat["time_line"]["node 3"]["aborted"][0], 20);
   EXPECT_EQ(repeat["time_line"]["node 2"]["committed"][10], 0);
+  ASSERT_EQ(repeat["committed"].size(), 40u);
+  EXPECT_EQ(repeat["committed"][0]["since_kill_ms"], -500.0);
+  EXPECT_EQ(repeat["committed"][0]["survivors_per_second"], 2 * 100 * 20.0) << "100 in 50 ms on each of two nodes";
+  EXPECT_EQ(repeat["committed"][0]["killed_node_per_second"], 100 * 20.0);
+  EXPECT_EQ(repeat["committed"][10]["killed_node_per_second"], 0.0);
 }
 
 }  // namespace
