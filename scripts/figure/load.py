@@ -177,18 +177,25 @@ class _Reader:
         template = table.text("command", command)
         if not template:
             raise table.refuse("command", "a command line, here or for the whole figure")
+        before = tuple(self._command_before(table, each) for each in table.items("before", []))
         for setting in (full, quick):
             for swept in values or setting.values:
-                check_command(table.where, template, set(setting.variables) | set(variables) | set(swept.variables))
+                for each in (*before, template):
+                    check_command(table.where, each, set(setting.variables) | set(variables) | set(swept.variables))
         cluster = self._cluster(table, cluster)
-        if ("cluster" in placeholders(template)) != (cluster is not None):
+        if any("cluster" in placeholders(each) for each in (*before, template)) != (cluster is not None):
             raise table.refuse(
                 "cluster", "a table cluster, here or for the whole figure, for {cluster} in the command, "
                 "and none without")
         series = Series(name, template, variables, cluster, values, self._measures(table),
-                        self._needs(table.table("needs", {})))
+                        self._needs(table.table("needs", {})), before)
         table.finish()
         return series
+
+    def _command_before(self, table: TomlTable, command: Any) -> str:
+        if not isinstance(command, str) or not command:
+            raise table.refuse("before", "a list of command lines")
+        return command
 
     def _cluster(self, table: TomlTable, common: Any) -> "dict[str, Any] | None":
         own = table.any("cluster", common, "a table")

@@ -71,6 +71,7 @@ class Series:
     values: "tuple[SweptValue, ...] | None"  # instead of the setting's
     measures: "dict[str, Measure]"  # by panel
     needs: Needs
+    before: "tuple[str, ...]" = ()  # commands that are run before, for reports that `command` reads
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ class Places:
         self.in_memory = MEMORY / f"granary-figure-{name}"
         self.report = self.on_disk / "report.json"
 
-    def make(self, run: Run) -> "list[str]":
-        """The words of the run, with all placeholders filled."""
+    def make(self, run: Run) -> "list[list[str]]":
+        """The words of the commands before the run, and of its own, with all placeholders filled."""
         self.remove()
         self.on_disk.mkdir()
         self.in_memory.mkdir(mode=0o700)
@@ -36,7 +36,7 @@ class Places:
             paths["cluster"].write_text(self._cluster_file(json.loads(run.cluster), paths["directory"]),
                                         encoding="utf-8")
         variables = {name: str(path) for name, path in paths.items()}
-        return [filled(word, variables, 0) for word in run.words]
+        return [[filled(word, variables, 0) for word in words] for words in (*run.before, run.words)]
 
     def remove(self) -> None:
         for path in (self.on_disk, self.in_memory):

@@ -18,10 +18,11 @@ class Run:
     words: "tuple[str, ...]"
     cluster: "str | None"  # the table of the figure file, filled, as JSON
     seconds: float  # that are planned
+    before: "tuple[tuple[str, ...], ...]" = ()  # the words of commands that are run before, in the same directories
 
     def key(self, build: str, number: int) -> str:
         """Names the result of a round: the same for all figures that run this command with this build."""
-        text = json.dumps([self.words, self.cluster, build, number])
+        text = json.dumps([self.words, self.cluster, build, number, *self.before])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     @property
@@ -95,13 +96,14 @@ def _too_great(figure: Figure, swept: SweptValue, machine: Machine) -> str:
 
 
 def _run(series: Series, variables: "dict[str, Any]", machine: Machine) -> Run:
-    names = placeholders(series.command)
+    names = set().union(*(placeholders(command) for command in (*series.before, series.command)))
     seconds = sum(float(variables[name]) for name in ("seconds", "warmup") if name in names)
     words = filled_words(series.command, variables, machine.cores)
     cluster = None
     if series.cluster is not None:
         cluster = json.dumps(_filled_deep(series.cluster, variables, machine.cores), sort_keys=True)
-    return Run(tuple(words), cluster, seconds)
+    before = tuple(tuple(filled_words(command, variables, machine.cores)) for command in series.before)
+    return Run(tuple(words), cluster, seconds, before)
 
 
 def _filled_deep(value: Any, variables: "dict[str, Any]", cores: int) -> Any:

@@ -65,15 +65,27 @@ class Runner:
         return result is None or result["exit_code"] != 0
 
     def _run(self, run: Run, number: int) -> "dict[str, Any]":
-        words = [
-            *self.places.make(run), "--repeat=1", f"--seed={number}", "--noprogress", f"--json={self.places.report}"
-        ]
+        commands = self.places.make(run)
+        commands[-1].append(f"--json={self.places.report}")
         started, began = datetime.now(timezone.utc), time.monotonic()
+        for words in commands:
+            code, last_line = self._execute([*words, "--repeat=1", f"--seed={number}", "--noprogress"], run.seconds)
+            if code != 0:
+                break
+        report, trouble = self._report() if code == 0 else (None, last_line)
+        return {"words": list(run.words), "before": [list(words) for words in run.before],
+                "cluster": json.loads(run.cluster) if run.cluster else None, "round": number,
+                "build": self.build, "started": started.isoformat(timespec="seconds"),
+                "seconds": round(time.monotonic() - began, 3), "exit_code": code if report or code else 3,
+                "trouble": trouble, "report": report}
+
+    def _execute(self, words: "list[str]", planned_seconds: float) -> "tuple[int | None, str]":
+        """The command's exit code, or None if it took too long, and the last line that it said."""
         with subprocess.Popen([str(self.program), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, cwd=self.places.on_disk, start_new_session=True,
                               preexec_fn=_end_with_parent) as process:
             try:
-                _, said = process.communicate(timeout=600 + 10 * run.seconds)
+                _, said = process.communicate(timeout=600 + 10 * planned_seconds)
                 code = process.returncode
             except subprocess.TimeoutExpired:
                 _, said = _end(process)
@@ -81,12 +93,7 @@ class Runner:
             except BaseException:  # KeyboardInterrupt
                 _end(process)
                 raise
-        last_line = _last_line(said) if code is not None else "it took too long, and was killed"
-        report, trouble = self._report() if code == 0 else (None, last_line)
-        return {"words": list(run.words), "cluster": json.loads(run.cluster) if run.cluster else None, "round": number,
-                "build": self.build, "started": started.isoformat(timespec="seconds"),
-                "seconds": round(time.monotonic() - began, 3), "exit_code": code if report or code else 3,
-                "trouble": trouble, "report": report}
+        return code, _last_line(said) if code is not None else "it took too long, and was killed"
 
     def _report(self) -> "tuple[Any, str]":
         try:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from rig import FIGURE, Rig
 
+BEFORE = 'before = ["bench first --json={directory}/first.json"]'
+PREPARED = FIGURE.replace('name = "Fast"', f'name = "Fast"\n{BEFORE}', 1)
 RESULTS = ("one.csv", "one.json", "one.svg", "one.png")
 
 
@@ -61,6 +63,25 @@ class Runs(Rig):
         self.assertEqual(len(calls), 2 * 2 * 3)
         self.assertEqual([call.split("--seed=")[1][0] for call in calls], list("111122223333"))
         self.assertTrue(all("--repeat=1" in call and "--noprogress" in call for call in calls), calls)
+
+    def test_commands_before_a_run_share_its_directory(self):
+        self.write(PREPARED)
+        self.figure(0, "one", "--quick")
+        calls = self.bench_calls()
+        self.assertEqual(len(calls), 3 * 2 * (2 + 1), "Slow has none")
+        for place, call in enumerate(calls):
+            if "bench first" in call:
+                for word in ("/first.json", "--repeat=1", "--seed=", "--noprogress"):
+                    self.assertIn(word, call)
+                self.assertIn("--slope=20", calls[place + 1])
+        report = json.loads((self.out / "one.json").read_text())
+        self.assertEqual(report["claims"][0]["result"], "PASS")
+
+    def test_a_run_whose_preparation_fails_is_not_run(self):
+        self.write(PREPARED)
+        (self.folder / "fails").write_text("first 3")
+        self.figure(3, "one", "--quick")
+        self.assertFalse([call for call in self.bench_calls() if "--slope=20" in call])
 
     def test_equal_runs_of_two_figures_are_shared(self):
         self.write(FIGURE.replace("A figure", "Another"), "two")
