@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --verify --noverify", "--verify: given twice"},
         Mistake{"bench ycsb --seconds=nan", "--seconds=nan: expected 0.01 to 1000000"},
         Mistake{"bench ycsb --theta=1", "--theta=1: expected 0 to 0.999"},
-        Mistake{"bench ycsb --mix=z", "--mix=z: expected silo, a, b, c, d, e, f, read_only, medium, high"},
+        Mistake{"bench ycsb --mix=z", "--mix=z: expected silo, changes, a, b, c, d, e, f, read_only, medium, high"},
         Mistake{"bench ycsb --verify=perhaps", "--verify=perhaps: expected true or false"},
         Mistake{"bench ycsb --memory_limit=8Gb",
                 "--memory_limit=8Gb: expected a size such as 512MiB or 8GiB, 0 to 1048576GiB"},

@@ -145,7 +145,7 @@ class Surroundings(Rig):
         planned = plan(load(self.write(text), load_papers(self.figures)), True, MACHINE, {})
         self.out.mkdir()
         places = Places(self.out)
-        words = dict(word.partition("=")[::2] for word in places.make(planned.points[2].run))
+        words = dict(word.partition("=")[::2] for word in places.make(planned.points[2].run)[-1])
         cluster = tomllib.loads(Path(words["--cluster"]).read_text())
         self.assertEqual([node["id"] for node in cluster["node"]], [1, 2])
         self.assertEqual((cluster["defaults"]["workers"], cluster["cluster"]["epoch_ms"]), (2, 10))
