@@ -45,7 +45,7 @@ foreach(deb ${debs})
 endforeach()
 
 set(overrides "usr/share/lintian/overrides/.*")
-set(scripts "share/granary/scripts/.*" "share/granary/figures/[a-z0-9-]+[.]toml")
+set(scripts "share/granary/scripts/.*" "share/granary/figures/[a-z0-9.-]+[.]toml")
 list(TRANSFORM scripts PREPEND usr/ OUTPUT_VARIABLE scripts_of_deb)
 set(papers "copyright" "changelog[.]gz" "changelog[.]Debian[.]gz")
 list(TRANSFORM papers PREPEND usr/share/doc/granary/ OUTPUT_VARIABLE expected)
