@@ -40,7 +40,7 @@ Status set_batch(const FlagValues& flags, Settings& settings) {
 
 /// A killed node's account has room for one client of each worker.
 Status set_fibers(const FlagValues& flags, Settings& settings) {
-  if (!flags.declared("fibers")) return {};
+  if (!flags.declared("cluster")) return {};  // `predict` has a flag of that name for nodes that it does not run
   settings.fibers = static_cast<std::uint32_t>(flags.integer("fibers"));
   if (settings.fibers == 1) return {};
   const auto refusal = [&settings](const char* why) {

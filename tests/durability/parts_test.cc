@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/durability/ringed_directory.h"
+#include "tests/support/htm_setting.h"
 
 namespace granary::tests {
 namespace {
@@ -65,6 +66,7 @@ TEST_P(DurableParts, EachOpeningGoesOnWithThem) {
 }
 
 TEST_P(DurableParts, CostTheLogTheirBytes) {
+  if (asked_htm != Htm::kOff) GTEST_SKIP() << "parts are made whole where commits may be in regions";
   const std::unique_ptr<FaultFiles> files = new_files();
   Options wide = options();
   wide.ring_bytes = wide.log_segment_bytes = std::uint64_t{1} << 20;
@@ -200,6 +202,7 @@ TEST_P(DurableParts, OfManyRecordsInLittleMemory) {
 
 /// Parts whose value was lost with a damaged piece of the log are lost with it, and that is said.
 TEST_P(DurableParts, SalvageDoesWithoutThoseThatHaveLostTheirValue) {
+  if (asked_htm != Htm::kOff) GTEST_SKIP() << "parts are made whole where commits may be in regions";
   std::unique_ptr<FaultFiles> files = new_files(), image;
   {
     const auto database = open(*files);
