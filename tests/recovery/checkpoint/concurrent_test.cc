@@ -104,6 +104,7 @@ TEST_P(ConcurrentCheckpoints, EveryOneHoldsTheSameSum) {
       }
     });
   }
+  bool e_moved = false;  // during some checkpoint at least: on a busy machine its thread may not run during each
   for (unsigned round = 0; round < scaled(6); ++round) {
     SCOPED_TRACE(round);
     const std::string path = directory / ("c" + std::to_string(round));
@@ -115,14 +116,13 @@ TEST_P(ConcurrentCheckpoints, EveryOneHoldsTheSameSum) {
     txn::TableCore* const tables[] = {accounts.core()};
     const auto written = checkpoint::write_checkpoint(options, shared, *pin, tables);
     ASSERT_TRUE(written.ok()) << written.status().message();
-    if (round % 2 == 1) {
-      EXPECT_GT(shared.epochs.current(), before + 2) << "E stood still";
-    }
+    e_moved |= shared.epochs.current() > before + 2;
     EXPECT_EQ(loaded_sum(path, 1 + round % 2, GetParam()), static_cast<std::int64_t>(kAccounts) * kBalance);
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_GT(transfers, 1000U);
+  EXPECT_TRUE(e_moved) << "E stood still";
 }
 
 TEST(ConcurrentCheckpoint, LoadingManyPartitionsByManyThreadsIntoOneTree) {
