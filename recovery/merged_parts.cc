@@ -10,7 +10,7 @@ namespace granary::recovery {
 namespace {
 
 constexpr std::uint32_t kBlockBytes = 1024;
-/// Of the heap, for each piece of memory.
+/// The heap takes about so much beside each piece of memory that it gives.
 constexpr std::size_t kHeapBytes = 16;
 
 }  // namespace

@@ -12,13 +12,14 @@ Each round runs A and B (or B and A: the order alternates, so that a drift of th
 
 import argparse
 import json
-import math
 import os
 import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
+
+from figure.noise import ranks_outside
 
 THROUGHPUT = "Throughput (requests/second)"
 
@@ -36,17 +37,6 @@ def run(program, words):
             return json.load(file)[THROUGHPUT]
     finally:
         os.unlink(path)
-
-
-def ranks_outside(count, chance):
-    """How many of the smallest values can be cut off so that the median lies below the next with at most this chance."""
-    below, cut = 0.0, 0
-    while cut < count // 2:
-        below += math.comb(count, cut) / 2**count
-        if below > chance:
-            break
-        cut += 1
-    return cut
 
 
 def interval(ratios):

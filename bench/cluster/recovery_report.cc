@@ -121,7 +121,7 @@ Json course_json(const KilledRun& run, const NodeCourse& node) {
   return json;
 }
 
-/// What survivors and killed node committed a second, bin by bin, by the time since the kill.
+/// Returns how much the survivors and the killed node committed a second, bin by bin, by the time since the kill.
 Json committed_json(const KilledRun& run) {
   constexpr double kBinsASecond = 1e9 / static_cast<double>(kBinNs);
   Json list = Json::array();

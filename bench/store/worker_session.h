@@ -15,7 +15,7 @@
 
 namespace granary::bench::store {
 
-/// What a thread has registered; sessions of one thread may share it, and run together (--batch, --fibers).
+/// A thread registers one worker. All sessions of the thread hold it, so that they can run together (--batch, --fibers).
 using HeldWorker = std::shared_ptr<Worker>;
 using HeldClusterWorker = std::shared_ptr<ClusterWorker>;
 

@@ -108,6 +108,7 @@ struct Options {
   /// (or the control group) has; 0 = three quarters of that. Beyond it, operations report Outcome::kOutOfMemory.
   std::uint64_t memory_limit_bytes = 0;
   /// Bytes touched at open, so that no page fault meets a transaction; 0 to 1048576 GiB, and no more than there are; 0 = none.
+  /// Beyond that, while tables grow a thread touches up to 8 MiB ahead of what they take, unless memory may lie on several NUMA nodes.
   std::uint64_t prefault_bytes = 0;
   HugePages huge_pages = HugePages::kTry;
   /// NUMA node to place memory on; 0 to 63; -1 = where each worker first touches it.

@@ -46,7 +46,7 @@ Search<Width> begin(const std::atomic<Node*>& root, std::string_view key) {
   return search;
 }
 
-/// What a search that is over has found. One that met a change starts again alone.
+/// Returns what a search that is over has found. If the search met a change, this one starts it again, alone.
 template <unsigned Width>
 Lookup end(const std::atomic<Node*>& root, std::string_view key, Place<Width> place) {
   if (place.leaf == nullptr) [[unlikely]]

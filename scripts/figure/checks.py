@@ -47,6 +47,14 @@ def _places(data: Any, panel: str, names: "Sequence[str]", at: Any) -> "list[Any
     return {"first": shared[:1], "last": shared[-1:], "all": shared}[at]
 
 
+def _two_places(data: Any, panel: str, name: str) -> "list[Any]":
+    """All places of the series, which are two at least."""
+    places = data.places(panel, name)
+    if len(places) < 2:
+        raise CannotTell(f"{name} has one place only, {places[0]}")
+    return places
+
+
 def _one_place(data: Any, panel: str, name: str, at: Any) -> Any:
     return _places(data, panel, [name], at)[0]
 
@@ -160,9 +168,7 @@ class Monotone(_Check):
 
     def judge(self, data: Any) -> Verdict:
         name = self.series[0]
-        places = data.places(self.panel, name)
-        if len(places) < 2:
-            raise CannotTell(f"{name} has one place only, {places[0]}")
+        places = _two_places(data, self.panel, name)
         verdicts = []
         for x, next_x in zip(places, places[1:]):
             here, there = data.rounds(self.panel, name, x), data.rounds(self.panel, name, next_x)
@@ -186,9 +192,7 @@ class Flat(_Check):
 
     def judge(self, data: Any) -> Verdict:
         name = self.series[0]
-        places = data.places(self.panel, name)
-        if len(places) < 2:
-            raise CannotTell(f"{name} has one place only, {places[0]}")
+        places = _two_places(data, self.panel, name)
         rounds = list(zip(*(data.rounds(self.panel, name, x) for x in places)))
         text = f"greatest/smallest of {name} at {places[0]} to {places[-1]}"
         spread = [_ratios([max(each)], [min(each)], text)[0] for each in rounds]

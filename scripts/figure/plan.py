@@ -49,6 +49,10 @@ class Plan:
     left_out_series: "dict[str, str]" = field(default_factory=dict)
 
     @property
+    def rounds_of_file(self) -> int:
+        return self.figure.setting(self.quick).rounds
+
+    @property
     def runs(self) -> "list[Run]":
         """Each once, in the order of the x axis, so that series that are compared run one after another."""
         return list(dict.fromkeys(point.run for point in self.points))

@@ -25,6 +25,9 @@ def judge(points: Points, machine: Machine) -> "list[Judged]":
 def _verdict(claim: Claim, points: Points, machine: Machine) -> Verdict:
     if reason := unmet(claim.needs, machine):
         return Verdict(NULL, reason)
+    asked, enough = points.plan.rounds, points.plan.rounds_of_file
+    if asked < enough:  # what rounds have in common would look like an effect
+        return Verdict(NULL, f"cannot tell: {asked} of the {enough} rounds that the figure asks for")
     try:
         return claim.check.judge(points)
     except CannotTell as why:

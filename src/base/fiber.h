@@ -13,11 +13,12 @@ namespace granary::base {
 /// Bytes of a fiber's stack, below which lies a page that must not be touched.
 inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
-/// Always resumed by the same thread.
+/// Resumed by one thread at a time. If it is another one than before, the body may not use, behind the suspension, what it has known of the
+/// thread before it, such as addresses of thread-local variables, which the compiler may keep.
 class Fiber {
  public:
   explicit Fiber(std::function<void()> body);
-  /// The same; nullptr if there is no memory for a stack, of which the constructor ends the process.
+  /// Makes one, or returns nullptr if there is no memory for its stack, where the constructor ends the process.
   static std::unique_ptr<Fiber> try_make(std::function<void()> body);
   /// The body has ended, or never begun.
   ~Fiber();

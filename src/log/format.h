@@ -88,8 +88,8 @@ static_assert(sizeof(WriteHeader) == 12);
 inline constexpr std::uint32_t kElsewhere = std::uint32_t{1} << 31;
 inline constexpr std::uint32_t kPart = std::uint32_t{1} << 30;
 
-/// Of a write to a part of a value: its bytes, at least one, take the place of as many, from `from` on, of a value of `whole_bytes` bytes.
-/// The others stay as the record's version before has them.
+/// A write to a part of a value has this behind its header. Its bytes, of which there is at least one, take the place of as many bytes of the
+/// value from `from` on; the value has `whole_bytes` in all, and its other bytes stay as they were in the record's version before.
 struct PartHeader {
   std::uint32_t from;
   std::uint32_t whole_bytes;
@@ -185,7 +185,7 @@ class WriteReader {
 constexpr std::size_t write_bytes(std::size_t key_bytes, std::size_t value_bytes, bool elsewhere = false) {
   return sizeof(WriteHeader) + (elsewhere ? sizeof(std::uint32_t) : 0) + key_bytes + value_bytes;
 }
-/// The same of a write to a part of so many bytes.
+/// Returns the size in the log of a write to a part of so many bytes.
 constexpr std::size_t part_write_bytes(std::size_t key_bytes, std::size_t part_bytes) {
   return write_bytes(key_bytes, part_bytes) + sizeof(PartHeader);
 }

@@ -137,7 +137,7 @@ class LocalAccess {
   Outcome write_own_part(cc::WriteEntry& own, std::size_t from, std::string_view bytes);
   /// Makes of a part the whole value that it leaves; kAborted if the record has changed since, so that the transaction is doomed.
   Outcome make_whole(cc::WriteEntry& own) { return own.is_part() ? widen(own, 0, own.whole_bytes) : Outcome::kOk; }
-  /// The same as far as the bytes `from` to `to`, among which the part is.
+  /// Makes the part larger, to the bytes `from` to `to` of the value, among which the part lies.
   [[gnu::noinline]] Outcome widen(cc::WriteEntry& own, std::size_t from, std::size_t to);
   Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);

@@ -47,7 +47,8 @@ class Together {
     Together& together_;
     base::Waiter& alone_;
   };
-  /// A fiber that lives on from one run() to the next, as a stack costs more than a transaction.
+  /// A fiber that lives on from one run() to the next, as a stack costs more than a transaction. Each run() may be another thread's; between
+  /// two of them the fiber stands in live(), which knows nothing of threads.
   struct Seat {
     std::unique_ptr<base::Fiber> fiber;
     bool busy = false;

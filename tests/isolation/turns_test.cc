@@ -170,6 +170,21 @@ TEST_P(Turns, OthersRunWhenABodySaysSo) {
   worker_.let_others_run();  // outside of bodies: nothing happens
 }
 
+TEST_P(Turns, GoOnInAThreadThatTakesTheWorkerOver) {
+  std::vector<RunResult> results(20);
+  const auto add_one = [&](std::size_t i, Transaction& t) { (void)add(t, static_cast<int>(i) % kKeys); };
+  worker_.run_many(results, add_one);
+  std::thread([&] {
+    worker_.attach_thread();
+    worker_.run_many(results, add_one);
+  }).join();
+  worker_.attach_thread();
+  worker_.run_many(results, add_one);
+  int sum = 0;
+  for (int i = 0; i < kKeys; ++i) sum += count(i);
+  EXPECT_EQ(sum, 60);
+}
+
 TEST_P(Turns, OfAnotherThreadsWorkerDoNothing) {
   EXPECT_TRUE(worker_.run([&](Transaction& t) { (void)add(t, 2); }));
   std::array<RunResult, 2> results;

@@ -70,6 +70,8 @@ TEST_P(TouchAheadTest, IsBoundedByALimitAndByTheRegion) {
   EXPECT_EQ(ahead.step(), 0u);
 }
 
+TEST_P(TouchAheadTest, IsOfUseWhereARegionIsBoundToANode) { EXPECT_TRUE(TouchAhead::of_use(0)); }
+
 TEST_P(TouchAheadTest, ChangesNothing) {
   TouchAhead ahead(*region_, 2 * kMiB);
   char* const taken = region_->take(kMiB);

@@ -13,14 +13,14 @@
 namespace granary::cluster::test {
 namespace {
 
-/// What the transaction of node 0 does to "0x" in its region. It writes "0y" in any case.
+/// The transaction of node 0 does this to "0x" in its region. It writes "0y" in any case.
 enum class Local {
   kRead,
   kChange,      ///< reads and writes it
   kBlindWrite,  ///< writes it without having read it, so that the region comes to it only at its end
 };
 
-/// What node 1 does to "0x" between that and the region's end.
+/// Node 1 does this to "0x" between that and the region's end.
 enum class Remote {
   kNothing,     ///< it reads another record
   kRead,        ///< takes a lease, by compare-and-swap on the state word

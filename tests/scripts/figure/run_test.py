@@ -188,6 +188,11 @@ class Runs(Rig):
         self.assertEqual(len(self.bench_calls()), 4)
         self.assertTrue(all("--seconds=0.3" in call for call in self.bench_calls()))
 
+    def test_fewer_rounds_than_the_figure_has_tell_nothing(self):
+        self.write(FIGURE.replace("at_least = 1.8", "at_least = 3"))
+        said = self.figure(0, "one", "--quick", "--set", "rounds=2")
+        self.assertIn("NULL  A1  Fast is twice as fast. (cannot tell: 2 of the 3 rounds that the figure asks for)", said)
+
     def test_wrong_usage(self):
         for words, said in [(("nope", ), "no figure 'nope'; there are one"), (("--al", ), "--al"),
                             (("one", "--all"), "--all has all figures"), (("one", "--set", "x"), "expected NAME=VALUE"),
