@@ -132,8 +132,29 @@ TEST_P(Turns, SnapshotsAndScansTakePart) {
   EXPECT_THAT(seen, testing::Each(std::size_t{kKeys}));
 }
 
-/// A body that waits for a record that another body holds would wait in vain if that did not go on.
+/// The first holds what the second wants until it has had two more turns. If a wait gave none, the second would wait in vain, and try again.
 TEST_P(Turns, OthersGoOnWhereOneWaits) {
+  if (asked_protocol.name != "dl_detect") GTEST_SKIP() << asked_protocol.name << " does not wait for who has read";
+  std::array<RunResult, 2> results;
+  worker_.run_many(results, [&](std::size_t i, Transaction& t) {
+    if (i == 1) {
+      EXPECT_EQ(t.put(table_, key(0), text(7)), Outcome::kOk);
+      return;
+    }
+    std::string value;
+    EXPECT_EQ(t.get(table_, key(0), value), Outcome::kOk);
+    for (int turn = 0; turn < 2; ++turn) worker_.let_others_run();
+    EXPECT_EQ(t.get(table_, key(1), value), Outcome::kOk);
+  });
+  for (const RunResult& result : results) {
+    EXPECT_TRUE(result.committed()) << name(result.reason);
+    EXPECT_EQ(result.attempts, 1u);
+  }
+  EXPECT_EQ(count(0), 7);
+}
+
+/// Half of them in the opposite order, so that they deadlock where reads are locked.
+TEST_P(Turns, InOppositeOrdersEndAll) {
   std::vector<RunResult> results(16);
   worker_.run_many(results, [&](std::size_t i, Transaction& t) {
     for (int k = 0; k < kKeys; ++k) {
