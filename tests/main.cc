@@ -25,6 +25,7 @@
 #include "tests/support/allocations.h"
 #include "tests/support/htm_setting.h"
 #include "tests/support/protocol_setting.h"
+#include "tests/support/scale.h"
 #include "tests/support/seeds.h"
 #include "tests/support/table_setting.h"
 
@@ -95,6 +96,7 @@ int main(int argc, char** argv) {
     command += std::string(" ") + argv[i];
     if (argument == "--htm=sim") {
       granary::tests::asked_htm = granary::Htm::kSim;
+      granary::tests::once_more = true;
       continue;
     }
     if (argument == "--tables=shared") {
