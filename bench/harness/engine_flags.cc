@@ -12,7 +12,7 @@ namespace {
 Status needs_engine(const char* flag, const FlagValues& flags, const Settings& settings) {
   if (on_cluster(flags))
     return {StatusCode::kInvalidArgument, fmt::format("--{}: it is for one node alone, not for a cluster's", flag)};
-  for (const Variant variant : {Variant::kKeyValue, Variant::kHekaton, Variant::kPartitionedStore}) {
+  for (const Variant variant : {Variant::kKeyValue, Variant::kHekaton, Variant::kDta, Variant::kPartitionedStore}) {
     if (!settings.variants.has(variant)) continue;
     return {StatusCode::kInvalidArgument,
             fmt::format("--{}: --variant={} has no transactions of the engine", flag, name(variant))};

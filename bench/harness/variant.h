@@ -15,7 +15,8 @@ namespace granary::bench {
 
 enum class Variant : std::uint8_t {
   kKeyValue,          ///< the bare index, no transactions
-  kDta,               ///< TicToc, with the critical section of protocols that keep a graph of transactions
+  kDta,               ///< another engine to compare with: optimistic transactions with intervals of timestamps
+  kDtaBound,          ///< TicToc, with an empty critical section in each commit: what kDta could reach at most
   kHekaton,           ///< another engine to compare with: Hekaton's optimistic transactions on several versions
   kMemSilo,           ///< the engine without a log: the default, named for comparisons
   kGlobalTid,         ///< TIDs from one shared counter
@@ -32,7 +33,7 @@ enum class Variant : std::uint8_t {
   kTicTocPreempt,     ///< tictoc looks before the claims whether the reads can pass
   kTicTocHistory,     ///< tictoc remembers when overwritten versions ended
 };
-inline constexpr std::size_t kVariants = 17;
+inline constexpr std::size_t kVariants = 18;
 
 std::string_view name(Variant variant);
 std::string_view meaning(Variant variant);

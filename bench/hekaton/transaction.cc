@@ -1,6 +1,5 @@
 #include "bench/hekaton/transaction.h"
 
-#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -23,7 +22,7 @@ void pause(std::uint32_t turn) {
 
 void Transaction::begin() {
   reads_.clear();
-  used_ = 0;
+  writes_.clear();
   reason_ = AbortReason::kNone;
   began_ = shared_.timestamps().next(session_);
 }
@@ -31,12 +30,6 @@ void Transaction::begin() {
 bool Transaction::fail(AbortReason reason) {
   if (reason_ == AbortReason::kNone) reason_ = reason;
   return false;
-}
-
-Transaction::Write* Transaction::find(const Row& row) {
-  const auto end = writes_.begin() + static_cast<std::ptrdiff_t>(used_);
-  const auto found = std::find_if(writes_.begin(), end, [&](const Write& write) { return write.row == &row; });
-  return found == end ? nullptr : &*found;
 }
 
 /// A transaction that has marked a version and is active will take its end from now on, so it is greater than every timestamp that anybody has. While it
@@ -50,7 +43,7 @@ std::optional<bool> Transaction::holds_at(Timestamp end, Timestamp time) {
 }
 
 bool Transaction::read(Row& row, std::span<char> buffer) {
-  if (const Write* own = find(row)) {
+  if (const auto* own = writes_.find(row)) {
     std::memcpy(buffer.data(), own->value.data(), value_bytes_);
     return true;
   }
@@ -76,7 +69,7 @@ bool Transaction::read(Row& row, std::span<char> buffer) {
 }
 
 bool Transaction::claim(Row& row, std::span<char> buffer) {
-  if (Write* const own = find(row)) {
+  if (const auto* const own = writes_.find(row)) {
     if (!buffer.empty()) std::memcpy(buffer.data(), own->value.data(), value_bytes_);
     return true;
   }
@@ -90,12 +83,11 @@ bool Transaction::claim(Row& row, std::span<char> buffer) {
   }
   row.unlatch();
   if (!free) return fail(changed ? AbortReason::kReadChanged : AbortReason::kWriteLocked);
-  if (used_ == writes_.size()) writes_.emplace_back();
-  writes_[used_++].row = &row;
+  writes_.add(row);
   return true;
 }
 
-void Transaction::write(Row& row, std::string_view value) { find(row)->value.assign(value); }
+void Transaction::write(Row& row, std::string_view value) { writes_.find(row)->value.assign(value); }
 
 AbortReason Transaction::check(const Read& read, Timestamp time) {
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
@@ -129,24 +121,22 @@ AbortReason Transaction::commit() {
     abort();
     return reason_;
   }
-  for (std::size_t i = 0; i < used_; ++i) {
-    Row& row = *writes_[i].row;
-    row.latch();
-    row.add(end, writes_[i].value);
-    row.unlatch();
+  for (const auto& write : writes_) {
+    write.row->latch();
+    write.row->add(end, write.value);
+    write.row->unlatch();
   }
   own_end.store(Shared::kActive, std::memory_order_seq_cst);
   return AbortReason::kNone;
 }
 
 void Transaction::abort() {
-  for (std::size_t i = 0; i < used_; ++i) {
-    Row& row = *writes_[i].row;
-    row.latch();
-    row.version(row.newest()).end = kForever;
-    row.unlatch();
+  for (const auto& write : writes_) {
+    write.row->latch();
+    write.row->version(write.row->newest()).end = kForever;
+    write.row->unlatch();
   }
-  used_ = 0;
+  writes_.clear();
   shared_.end_of(session_).store(Shared::kActive, std::memory_order_seq_cst);
 }
 

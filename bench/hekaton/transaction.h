@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <granary/isolation.h>
@@ -15,6 +15,7 @@
 
 #include "bench/hekaton/row.h"
 #include "bench/hekaton/timestamps.h"
+#include "bench/kv/row_writes.h"
 #include "src/base/cache_line.h"
 
 namespace granary::bench::hekaton {
@@ -67,12 +68,7 @@ class Transaction {
     std::uint32_t slot;
     Timestamp begin;
   };
-  struct Write {
-    Row* row;
-    std::string value;
-  };
   bool fail(AbortReason reason);
-  Write* find(const Row& row);
   /// Whether the version with this end was the latest at `time`; nothing if its end is about to be known. Under the row's latch.
   std::optional<bool> holds_at(Timestamp end, Timestamp time);
   AbortReason check(const Read& read, Timestamp time);
@@ -84,8 +80,7 @@ class Transaction {
   Timestamp began_ = 0;
   AbortReason reason_ = AbortReason::kNone;
   std::vector<Read> reads_;
-  std::vector<Write> writes_;
-  std::size_t used_ = 0;  // of writes_: their strings are used again
+  kv::RowWrites<Row> writes_;
 };
 
 }  // namespace granary::bench::hekaton

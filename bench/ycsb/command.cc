@@ -1,8 +1,12 @@
 // `granary bench ycsb` and `granary bench kv`.
 
+#include <optional>
+#include <string>
+
 #include "bench/harness/registry.h"
 #include "bench/ycsb/bare_store.h"
 #include "bench/ycsb/cluster_store.h"
+#include "bench/ycsb/dta_store.h"
 #include "bench/ycsb/engine_store.h"
 #include "bench/ycsb/hekaton_store.h"
 #include "bench/ycsb/workload.h"
@@ -64,15 +68,64 @@ Status check_baselines(const Settings& settings, const FlagValues& flags) {
     return {StatusCode::kInvalidArgument,
             "--timestamps: only --variant=hekaton takes timestamps from one place; add it, or leave the flag out"};
   }
-  if (settings.variants.has(Variant::kDta) && !(settings.share.alone() && settings.options.protocol == "tictoc"))
-    return {StatusCode::kInvalidArgument, "--variant=dta: it is made of tictoc on one node; add --protocol=tictoc"};
+  if (settings.variants.has(Variant::kDtaBound) && !(settings.share.alone() && settings.options.protocol == "tictoc"))
+    return {StatusCode::kInvalidArgument,
+            "--variant=dta-bound: it is made of tictoc on one node; add --protocol=tictoc"};
   return {};
+}
+
+/// The variant that is an engine of its own, with rows in records of the bare index, if one is asked for.
+std::optional<Variant> row_engine(const Settings& settings) {
+  for (const Variant variant : {Variant::kHekaton, Variant::kDta}) {
+    if (settings.variants.has(variant)) return variant;
+  }
+  return std::nullopt;
+}
+
+/// Whether such an engine can do what is asked for.
+Status check_row_engine(Variant variant, const Settings& settings, const FlagValues& flags,
+                        const Parameters& parameters) {
+  const std::string flag = fmt::format("--variant={}", name(variant));
+  if (!settings.share.alone())
+    return {StatusCode::kInvalidArgument, fmt::format("{}: it is for one node alone, not for a cluster's", flag)};
+  if (flags.given("protocol")) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--protocol={}: {} is a protocol of its own{}; leave one of them out", flags.text("protocol"),
+                        flag, variant == Variant::kDta ? ", and its bound is --variant=dta-bound" : "")};
+  }
+  if (!settings.options.directory.empty()) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--durability={}: {} logs nothing; leave one of them out", flags.text("durability"), flag)};
+  }
+  if (variant == Variant::kDta && parameters.isolation != Isolation::kSerializable) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--isolation={}: with {} every transaction is serializable; leave the flag out",
+                        flags.text("isolation"), flag)};
+  }
+  if (parameters.stored_bytes > kMaxValueBytes) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--value_bytes={}: {} would keep {} bytes for each value, of at most {}",
+                        parameters.value_bytes, flag, parameters.stored_bytes, kMaxValueBytes)};
+  }
+  if (parameters.mix.share(Operation::kInsert) + parameters.mix.share(Operation::kScan) != 0) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("{}: mix {} inserts or scans, which it cannot; use another mix", flag, parameters.mix.name)};
+  }
+  return {};
+}
+
+template <typename Store>
+Result<std::unique_ptr<Workload>> make_on_rows(const std::string& name, Variant variant, const Settings& settings,
+                                               const FlagValues& flags, Parameters parameters) {
+  parameters.stored_bytes = Store::Row::bytes_for(parameters.value_bytes);
+  if (Status fits = check_row_engine(variant, settings, flags, parameters); !fits.ok()) return fits;
+  return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<Store>>(name, settings, parameters));
 }
 
 Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
                                        const FlagValues& flags) {
   Parameters parameters = parameters_from(settings, flags);
-  const bool on_hekaton = settings.variants.has(Variant::kHekaton);
+  const std::optional<Variant> engine = row_engine(settings);
   if (Status baselines = check_baselines(settings, flags); !baselines.ok()) return baselines;
   if (settings.share.nodes == 1 && parameters.distributed > 0)
     return Status(StatusCode::kInvalidArgument,
@@ -90,12 +143,14 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
                     parameters.mix.name));
   }
   if (Status steps = check_steps(parameters); !steps.ok()) return steps;
-  if (Status parts = check_parts(parameters, !bare && !on_hekaton); !parts.ok()) return parts;
-  if (Status gets = check_multi_get(parameters, !bare && !on_hekaton); !gets.ok()) return gets;
+  if (Status parts = check_parts(parameters, !bare && !engine); !parts.ok()) return parts;
+  if (Status gets = check_multi_get(parameters, !bare && !engine); !gets.ok()) return gets;
   if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
   }
+  if (engine == Variant::kHekaton) return make_on_rows<HekatonStore>(name, *engine, settings, flags, parameters);
+  if (engine == Variant::kDta) return make_on_rows<DtaStore>(name, *engine, settings, flags, parameters);
   if (!settings.share.alone()) {
     if (flags.given("index") && !parameters.hash) {
       return Status(StatusCode::kInvalidArgument,
@@ -107,21 +162,6 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
   if (parameters.hash && parameters.mix.share(Operation::kScan) != 0) {
     return Status(StatusCode::kInvalidArgument,
                   "--index=hash: mix e scans, which a hash index cannot; use --index=ordered");
-  }
-  if (on_hekaton) {
-    parameters.stored_bytes = hekaton::Row::bytes_for(parameters.value_bytes);
-    if (parameters.stored_bytes > kMaxValueBytes) {
-      return Status(
-          StatusCode::kInvalidArgument,
-          fmt::format("--value_bytes={}: --variant=hekaton keeps {} versions of each, at most {} bytes in all",
-                      parameters.value_bytes, hekaton::Row::kVersions, kMaxValueBytes));
-    }
-    if (parameters.mix.share(Operation::kInsert) + parameters.mix.share(Operation::kScan) != 0) {
-      return Status(StatusCode::kInvalidArgument,
-                    fmt::format("--variant=hekaton: mix {} inserts or scans, which it cannot; use another mix",
-                                parameters.mix.name));
-    }
-    return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<HekatonStore>>(name, settings, parameters));
   }
   if (bare) return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<BareStore>>(name, settings, parameters));
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<EngineStore>>(name, settings, parameters));
@@ -141,7 +181,7 @@ const BenchCommand& ycsb_command() {
                    "--mix=medium --workers=8 --protocol=tictoc",
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
-      .variants = VariantSet::engine().with({Variant::kKeyValue, Variant::kDta, Variant::kHekaton}),
+      .variants = VariantSet::engine().with({Variant::kKeyValue, Variant::kDta, Variant::kDtaBound, Variant::kHekaton}),
       .breakdown = true,
       .batches = true,
       .on_nodes = true,

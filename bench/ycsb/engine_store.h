@@ -22,10 +22,10 @@
 
 namespace granary::bench::ycsb {
 
-/// This is dynamic timestamp allocation (DTA) as TicToc's appendix models it to compare with (Yu et al., SIGMOD 2016, Figure 12). Such protocols
-/// keep a graph of all active transactions and the order among them, behind one lock. The paper leaves the graph out and keeps the lock,
-/// which bounds from above what any of them could do; so does this, over TicToc's commit. There is one for all sessions, and whoever is about to
-/// commit passes through it.
+/// A bound from above for dynamic timestamp allocation (DTA), as TicToc's appendix models that to compare with (Yu et al., SIGMOD 2016,
+/// Figure 12). Such protocols decide on one transaction at a time, behind one lock. The paper leaves out what they do there and keeps the
+/// lock, which no such protocol can be faster than; so does this, over TicToc's commit. There is one for all sessions, and each commit
+/// passes through it. The protocol itself is in bench/dta.
 class CriticalSection {
  public:
   void pass() { const std::lock_guard inside(mutex_); }
@@ -39,16 +39,16 @@ class CriticalSection {
 template <typename Held>
 class KeySession {
  public:
-  /// Commits pass through `dta`, if there is one.
+  /// Commits pass through `dta_bound`, if there is one.
   KeySession(Held held, Table table, base::Random random, bool declares = false,
              const TransactionOptions& transactions = {}, Breakdown* breakdown = nullptr,
-             CriticalSection* dta = nullptr)
+             CriticalSection* dta_bound = nullptr)
       : held_(std::move(held)),
         table_(table),
         random_(random),
         declares_(declares),
         transactions_(transactions),
-        dta_(dta) {
+        dta_bound_(dta_bound) {
     if (breakdown != nullptr) times_.emplace(*breakdown, store::worker_of(held_));
   }
 
@@ -120,7 +120,8 @@ class KeySession {
 
   /// As those of store::WorkerSession.
   std::unique_ptr<KeySession> beside(std::uint64_t seed) {
-    return std::make_unique<KeySession>(held_, table_, base::Random(seed), declares_, transactions_, nullptr, dta_);
+    return std::make_unique<KeySession>(held_, table_, base::Random(seed), declares_, transactions_, nullptr,
+                                        dta_bound_);
   }
   void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
     store::run_together(held_, count, body);
@@ -157,8 +158,8 @@ class KeySession {
   Ending run(AbortCounts& aborts, Body&& body) {
     const auto attempt = [&](Transaction& t) {
       body(t);
-      if (dta_ != nullptr) [[unlikely]]
-        dta_->pass();
+      if (dta_bound_ != nullptr) [[unlikely]]
+        dta_bound_->pass();
     };
     return run_to_end(store::worker_of(held_), random_, aborts, attempt, transactions_, times_ ? &*times_ : nullptr);
   }
@@ -168,7 +169,7 @@ class KeySession {
   base::Random random_;
   const bool declares_;
   const TransactionOptions transactions_;
-  CriticalSection* const dta_;
+  CriticalSection* const dta_bound_;
   std::vector<Declared> declared_;
   std::vector<MultiGet> gets_;  // of one transaction that reads in one go, and what they have read
   std::vector<char> fetched_;
@@ -188,7 +189,7 @@ class EngineStore {
                                                 .expected_keys = parameters.keys});
     if (!table.ok()) return table.status();
     auto store = std::make_unique<EngineStore>(std::move(*database), *table, parameters.isolation, settings.breakdown);
-    if (settings.variants.has(Variant::kDta)) store->dta_ = std::make_unique<CriticalSection>();
+    if (settings.variants.has(Variant::kDtaBound)) store->dta_bound_ = std::make_unique<CriticalSection>();
     return store;
   }
 
@@ -203,7 +204,7 @@ class EngineStore {
     if (!worker.ok()) return worker.status();
     return std::make_unique<Session>(std::make_shared<Worker>(std::move(*worker)), table_, base::Random(seed),
                                      /*declares=*/db::runs_in_regions(database_->options()),
-                                     TransactionOptions{.isolation = isolation_}, breakdown_.get(), dta_.get());
+                                     TransactionOptions{.isolation = isolation_}, breakdown_.get(), dta_bound_.get());
   }
   std::vector<ExtraFigure> extra_figures() {
     return breakdown_ == nullptr ? std::vector<ExtraFigure>() : breakdown_->take_figures();
@@ -216,7 +217,7 @@ class EngineStore {
   Table table_;
   const Isolation isolation_;
   const std::unique_ptr<Breakdown> breakdown_;
-  std::unique_ptr<CriticalSection> dta_;  // of Variant::kDta
+  std::unique_ptr<CriticalSection> dta_bound_;  // of Variant::kDtaBound
 };
 
 }  // namespace granary::bench::ycsb

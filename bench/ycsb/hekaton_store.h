@@ -1,140 +1,42 @@
 #pragma once
-// The YCSB operations as Hekaton's transactions, over rows in the bare index (bench/hekaton).
+// The YCSB operations as Hekaton's transactions (bench/hekaton).
 
 #include <atomic>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "bench/harness/attempts.h"
-#include "bench/harness/command.h"
-#include "bench/harness/workload.h"
 #include "bench/hekaton/row.h"
 #include "bench/hekaton/transaction.h"
-#include "bench/kv/store.h"
 #include "bench/ycsb/parameters.h"
-#include "bench/ycsb/requests.h"
+#include "bench/ycsb/row_store.h"
 
 namespace granary::bench::ycsb {
 
-class HekatonStore {
+class HekatonEngine {
  public:
-  class Session {
-   public:
-    Session(kv::Store& store, hekaton::Shared& shared, std::uint32_t number, std::size_t value_bytes,
-            Isolation isolation, base::Random random)
-        : store_(store),
-          access_(*store.take_access()),
-          transaction_(shared, number, value_bytes, isolation),
-          random_(random),
-          value_bytes_(value_bytes),
-          row_bytes_(hekaton::Row::bytes_for(value_bytes)) {}
-    ~Session() { store_.give_access(&access_); }
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
+  using Row = hekaton::Row;
+  using Transaction = hekaton::Transaction;
 
-    Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-      return run(aborts, [&] { return transaction_.read(row(key), buffer); });
-    }
-    bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-      return access_.locate(key) != nullptr && read(key, buffer, aborts) == Ending::kCommitted;
-    }
-    Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
-      return run(aborts, [&] { return change_row(key, {}, [&](std::span<char>) { return value; }); });
-    }
-    template <typename Change>
-    Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
-      return run(aborts, [&] { return change_row(key, buffer, change); });
-    }
-    template <typename Change>
-    Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
-                   AbortCounts& aborts) {
-      return run(aborts, [&] {
-        return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-          const std::string_view key = step.key.view();
-          if (!step.writes()) return transaction_.read(row(key), buffer);
-          const std::span<char> read = step.reads(fields) ? buffer : std::span<char>();
-          return change_row(key, read, [&](std::span<char>) { return change(step); });
-        });
-      });
-    }
-    /// Makes a row without a transaction; only the loader calls it.
-    Ending insert(std::string_view key, std::string_view value, AbortCounts&) {
-      hekaton::Row::make(row_bytes_, value);
-      return access_.insert(key, {row_bytes_.data(), row_bytes_.size()}) ? Ending::kCommitted : Ending::kGaveUp;
-    }
-    /// Visits the newest versions without a transaction; only the check at the end calls it.
-    template <typename Visit>
-    Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts&) {
-      access_.scan(from, limit, row_bytes_, [&](std::string_view key, std::string_view bytes) {
-        const auto& row = *reinterpret_cast<const hekaton::Row*>(bytes.data());
-        return visit(key, std::string_view(row.newest_value(value_bytes_), value_bytes_));
-      });
-      return Ending::kCommitted;
-    }
-    void collect() { access_.collect(); }
-
-   private:
-    /// Precondition: the key is there. The value of a record is on a word's boundary, which is all that a row asks for.
-    hekaton::Row& row(std::string_view key) {
-      return *reinterpret_cast<hekaton::Row*>(access_.locate(key)->value_words());
-    }
-    template <typename Change>
-    bool change_row(std::string_view key, std::span<char> buffer, Change&& change) {
-      hekaton::Row& changed = row(key);
-      if (!transaction_.claim(changed, buffer)) return false;
-      transaction_.write(changed, change(buffer));
-      return true;
-    }
-    template <typename Body>
-    Ending run(AbortCounts& aborts, Body&& body) {
-      for (std::uint32_t attempt = 0;; ++attempt) {
-        transaction_.begin();
-        static_cast<void>(body());  // what failed is the commit's reason
-        const AbortReason reason = transaction_.commit();
-        if (reason == AbortReason::kNone) return Ending::kCommitted;
-        ++aborts[static_cast<std::size_t>(reason)];
-        back_off(random_, attempt);
-      }
-    }
-
-    kv::Store& store_;
-    kv::Access& access_;
-    hekaton::Transaction transaction_;
-    base::Random random_;
-    const std::size_t value_bytes_;
-    std::vector<char> row_bytes_;
-  };
-
-  static Result<std::unique_ptr<HekatonStore>> open(const Settings& settings, const Parameters& parameters) {
-    const auto hash_keys = parameters.hash ? std::optional(parameters.keys) : std::nullopt;
-    Result<std::unique_ptr<kv::Store>> store = kv::Store::open(settings.options, hash_keys);
-    if (!store.ok()) return store.status();
-    return std::make_unique<HekatonStore>(std::move(*store), parameters);
-  }
-
-  HekatonStore(std::unique_ptr<kv::Store> store, const Parameters& parameters)
-      : store_(std::move(store)),
-        shared_(std::make_unique<hekaton::Shared>(parameters.timestamps)),
+  explicit HekatonEngine(const Parameters& parameters)
+      : shared_(parameters.timestamps),
         value_bytes_(parameters.value_bytes),
         isolation_(parameters.isolation) {}
 
-  /// A session's number may come again when kSessions others have come in between, which then are over.
-  Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
-    const std::uint32_t number = sessions_.fetch_add(1, std::memory_order_relaxed) % hekaton::Shared::kSessions;
-    return std::make_unique<Session>(*store_, *shared_, number, value_bytes_, isolation_, base::Random(seed));
+  /// A number may come again when kSessions others have come in between, whose sessions then are over.
+  std::optional<std::uint32_t> take_session() {
+    return sessions_.fetch_add(1, std::memory_order_relaxed) % hekaton::Shared::kSessions;
   }
-  StoreFigures figures() const { return store_->figures(); }
+  void give_session(std::uint32_t) {}
+  Transaction transaction(std::uint32_t session) { return {shared_, session, value_bytes_, isolation_}; }
 
  private:
-  const std::unique_ptr<kv::Store> store_;
-  const std::unique_ptr<hekaton::Shared> shared_;
+  hekaton::Shared shared_;
   const std::size_t value_bytes_;
   const Isolation isolation_;
   std::atomic<std::uint32_t> sessions_{0};  // only unique, so relaxed
 };
+
+using HekatonStore = RowStore<HekatonEngine>;
 
 }  // namespace granary::bench::ycsb

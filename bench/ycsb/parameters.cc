@@ -109,7 +109,8 @@ std::vector<Flag> parameter_flags() {
                   "With --variant=hekaton: where timestamps come from."),
       choice_flag(
           "isolation", "serializable", {"serializable", "snapshot", "repeatable_read"},
-          "Isolation level of all transactions; on a node of a cluster, and on the bare index, only the first."),
+          "Isolation level of all transactions; on a node of a cluster, on the bare index and with --variant=dta, only "
+          "the first."),
       real_flag("theta", 0, 0, 0.999, "",
                 "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo, changes and read_only, 0.8 for "
                 "medium, 0.9 for "

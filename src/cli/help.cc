@@ -144,6 +144,14 @@ std::string protocols_help() {
          "  occ        (default) validated at the end, locked only to be written.\n"
          "  lease_2pl  locked or leased before the transaction goes on, as far as it knows them before.\n"
          "  two_pc_tcp two-phase commit over TCP, a baseline of the benchmarks.\n\n"
+         "Other engines to compare with are variants of 'granary bench ycsb', with rows of their own over the same "
+         "index:\n\n"
+         "  --variant=hekaton  several versions of a row; read at the time of the beginning, checked at that of the "
+         "end.\n"
+         "  --variant=dta      dynamic timestamp allocation: each transaction has an interval of timestamps, which "
+         "others\n"
+         "                     shrink; who has none left aborts. One is certified at a time. --protocol=tictoc\n"
+         "                     --variant=dta-bound is a bound for all protocols of that kind, not a protocol.\n\n"
          "docs/protocols.md has each protocol's steps and the files that take them.\n";
 }
 

@@ -88,7 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --ring_bytes=1KiB",
                 "--ring_bytes=1KiB: expected a size such as 512MiB or 8GiB, 64KiB to 1GiB"},
         Mistake{"bench ycsb --variant=split",
-                "--variant=split: makes no sense for this workload; expected some of key-value, dta, hekaton, memsilo, "
+                "--variant=split: makes no sense for this workload; expected some of key-value, dta, dta-bound, "
+                "hekaton, memsilo, "
                 "global-tid, "
                 "no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, compress, tictoc-no-wait, "
                 "tictoc-preempt, tictoc-history"},
@@ -139,7 +140,24 @@ INSTANTIATE_TEST_SUITE_P(
                 "--fields=7: a value of 100 bytes is not divided into so many fields of equal size"},
         Mistake{"bench ycsb --mix=high --keys=50",
                 "--keys=50: transactions of 16 operations on distinct keys need at least 64"},
-        Mistake{"bench ycsb --variant=dta", "--variant=dta: it is made of tictoc on one node; add --protocol=tictoc"},
+        Mistake{"bench ycsb --variant=dta-bound",
+                "--variant=dta-bound: it is made of tictoc on one node; add --protocol=tictoc"},
+        Mistake{
+            "bench ycsb --variant=dta --protocol=tictoc",
+            "--protocol=tictoc: --variant=dta is a protocol of its own, and its bound is --variant=dta-bound; leave "
+            "one of them out"},
+        Mistake{"bench ycsb --variant=hekaton --protocol=tictoc",
+                "--protocol=tictoc: --variant=hekaton is a protocol of its own; leave one of them out"},
+        Mistake{"bench ycsb --variant=dta,dta-bound", "--variant=dta,dta-bound: the two exclude each other"},
+        Mistake{"bench ycsb --variant=dta --isolation=snapshot",
+                "--isolation=snapshot: with --variant=dta every transaction is serializable; leave the flag out"},
+        Mistake{"bench ycsb --variant=dta --durability=tmpfs",
+                "--durability=tmpfs: --variant=dta logs nothing; leave one of them out"},
+        Mistake{"bench ycsb --variant=dta --mix=e",
+                "--variant=dta: mix e inserts or scans, which it cannot; use another mix"},
+        Mistake{"bench ycsb --variant=dta --mix=a --multi_get --ops=4",
+                "--multi_get: only Granary's transactions read several records in one go"},
+        Mistake{"bench ycsb --breakdown --variant=dta", "--breakdown: --variant=dta has no transactions of the engine"},
         Mistake{"bench ycsb --variant=hekaton --mix=d",
                 "--variant=hekaton: mix d inserts or scans, which it cannot; use another mix"},
         Mistake{"bench ycsb --timestamps=mutex",

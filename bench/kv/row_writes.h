@@ -1,0 +1,41 @@
+#pragma once
+// What a transaction will write, row by row, for baselines whose rows lie in records of the bare index.
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace granary::bench::kv {
+
+template <typename Row>
+class RowWrites {
+ public:
+  struct Write {
+    Row* row;
+    std::string value;
+  };
+
+  /// The write of this row, or nullptr. Valid until the next add().
+  Write* find(const Row& row) {
+    const auto found = std::find_if(begin(), end(), [&](const Write& write) { return write.row == &row; });
+    return found == end() ? nullptr : &*found;
+  }
+  /// Adds a write of a row that has none. Its value is whatever was there, until somebody sets it.
+  void add(Row& row) {
+    if (used_ == writes_.size()) writes_.emplace_back();
+    writes_[used_++].row = &row;
+  }
+  void clear() { used_ = 0; }
+
+  auto begin() { return writes_.begin(); }
+  auto end() { return writes_.begin() + static_cast<std::ptrdiff_t>(used_); }
+  auto begin() const { return writes_.begin(); }
+  auto end() const { return writes_.begin() + static_cast<std::ptrdiff_t>(used_); }
+
+ private:
+  std::vector<Write> writes_;
+  std::size_t used_ = 0;  // of writes_: their strings are used again
+};
+
+}  // namespace granary::bench::kv
