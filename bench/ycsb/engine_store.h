@@ -24,8 +24,8 @@ namespace granary::bench::ycsb {
 
 /// A bound from above for dynamic timestamp allocation (DTA), as TicToc's appendix models that to compare with (Yu et al., SIGMOD 2016,
 /// Figure 12). Such protocols decide on one transaction at a time, behind one lock. The paper leaves out what they do there and keeps the
-/// lock, which no such protocol can be faster than; so does this, over TicToc's commit. There is one for all sessions, and each commit
-/// passes through it. The protocol itself is in bench/dta.
+/// lock, which no such protocol on this engine can be faster than; so does this, over TicToc's commit. There is one for all sessions, and
+/// each commit passes through it. The protocol itself is in bench/dta.
 class CriticalSection {
  public:
   void pass() { const std::lock_guard inside(mutex_); }
