@@ -100,7 +100,7 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
                             "--mix=a --fields=4",
                             "--mix=high --protocol=tictoc --variant=dta-bound",
                             "--mix=high --variant=dta",
-                            "--mix=medium --variant=dta --index=hash --workers=8",
+                            "--mix=medium --variant=dta --index=hash",
                             "--mix=a --variant=dta",
                             "--mix=f --variant=dta --ops=5 --theta=0.9",
                             "--mix=high --variant=hekaton",
