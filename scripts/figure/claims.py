@@ -14,3 +14,5 @@ class Claim:
     kind: str
     check: Any
     needs: Needs
+    why: str = ""  # what a person has to say of a FAIL, in Markdown
+    would_need: str = ""  # what a NULL would need, if there is more to say than the verdict does

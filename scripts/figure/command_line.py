@@ -12,8 +12,9 @@ EPILOG = """\
   granary figure --all --quick                       all, in at most 30 minutes on 2 cores
   granary figure --all --out=measured --resume       goes on where a call that ended left off
   granary figure compare measured/silo-4.csv other/summary.json --out=beside
+  granary figure gallery --from=measured --out=docs  a page in Markdown of all results in a directory
 
-DIR then has index.html, one page with everything in it, and for each figure NAME.svg, .png, .csv and .json. DIR/runs
+DIR then has index.html, one page with all results that are there, and for each figure NAME.svg, .png, .csv and .json. DIR/runs
 has the report of each run. A figure is a file, NAME.toml: docs/figure-files.md tells how to write one, and nothing
 else is needed to add one. Verdicts are PASS, FAIL, or NULL where this machine or these runs cannot tell.
 
@@ -28,15 +29,24 @@ A FILE is a report of BenchBase (summary.json) or of 'granary bench ... --json',
 with the columns series, x and y, and perhaps min and max, or BenchBase's CSV of a run over time. LABEL= in front names
 what the file has. Reports are points: their x is --x, and those of one engine and benchmark are one line."""
 
+GALLERY_EPILOG = """\
+  granary figure --all --quick --out=measured
+  granary figure gallery --from=measured --out=docs
+
+DIR of --out then has gallery.md and images/figures/NAME.svg. Nothing is measured. What the page says of a verdict beside
+the figures measured stands with the claim in the figure's file, as 'why' (of a FAIL) and 'would_need' (of a NULL)."""
+
+RESULTS = "granary-figures"
 THROUGHPUT = "Throughput (requests/second)"
 
 
 def parse(words: "list[str]") -> argparse.Namespace:
     """Ends the program where --help is asked for or the words are wrong."""
     internal, words = _internal(words)
-    compares = bool(words) and words[0] == "compare"
-    flags = _compare_parser().parse_args(words[1:]) if compares else _figure_parser().parse_args(words)
-    flags.compares, flags.granary, flags.figures = compares, Path(internal["granary"]), Path(internal["figures"])
+    parsers = {"compare": _compare_parser, "gallery": _gallery_parser}
+    does = words[0] if words and words[0] in parsers else ""
+    flags = parsers[does]().parse_args(words[1:]) if does else _figure_parser().parse_args(words)
+    flags.does, flags.granary, flags.figures = does, Path(internal["granary"]), Path(internal["figures"])
     return flags
 
 
@@ -81,9 +91,18 @@ def _compare_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("granary-figures"),
-                        help="where the results go (granary-figures)")
+def _gallery_parser() -> argparse.ArgumentParser:
+    parser = _parser("granary figure gallery", GALLERY_EPILOG,
+                     "Writes a page in Markdown of all figures whose results are in a directory.")
+    parser.add_argument("--from", metavar="DIR", dest="results", type=Path, default=Path(RESULTS),
+                        help=f"the --out of the calls that measured ({RESULTS})")
+    _add_out(parser, "granary-gallery")
+    return parser
+
+
+def _add_out(parser: argparse.ArgumentParser, otherwise: str = RESULTS) -> None:
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path(otherwise),
+                        help=f"where the results go ({otherwise})")
 
 
 def _setting(text: str) -> "tuple[str, object]":

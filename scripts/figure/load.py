@@ -30,9 +30,10 @@ def toml_of(file: Path) -> "dict[str, Any]":
 def load_papers(folder: Path) -> "dict[str, Paper]":
     root = TomlTable(str(folder / PAPERS), toml_of(folder / PAPERS))
     papers = {}
-    for name in root.values:
+    for rank, name in enumerate(root.values):
         table = root.table(name)
-        papers[name] = Paper(name, table.text("name"), table.text("title"), table.text("venue"), table.text("machine"))
+        papers[name] = Paper(name, table.text("name"), table.text("title"), table.text("venue"), table.text("machine"),
+                             rank)
         table.finish()
     return papers
 
@@ -281,6 +282,11 @@ class _Reader:
             if panel not in next(each for each in self.series if each.name == series).measures:
                 raise UsageError(f"{table.where}: series '{series}' has no figure in panel '{panel}'")
         claim = Claim(name, table.text("text"), table.text("published", ""), kind, check,
-                      self._needs(table.table("needs", {})))
+                      self._needs(table.table("needs", {})), self._sentences(table, "why"),
+                      self._sentences(table, "would_need"))
         table.finish()
         return claim
+
+    def _sentences(self, table: TomlTable, key: str) -> str:
+        """Text that may stand in several lines."""
+        return " ".join(table.text(key, "").split())

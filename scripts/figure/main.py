@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .command_line import parse
 from .errors import EnvironmentTrouble, UsageError
+from .gallery import write_gallery
 from .load import load_all
 from .machine import Machine, this_machine
 from .model import Figure
@@ -40,10 +41,12 @@ def main(words: "list[str]") -> int:
 
 
 def _run(flags: Namespace) -> int:
-    if flags.compares:
+    if flags.does == "compare":
         from .compare import compare  # needs matplotlib, which the list of figures does not
         return compare(flags)
     figures = load_all(flags.figures)
+    if flags.does == "gallery":
+        return write_gallery(flags.results, flags.out, figures)
     chosen = _chosen(figures, flags)
     if not chosen:
         return _list(figures)

@@ -18,6 +18,7 @@ class Paper:
     title: str
     venue: str
     machine: str
+    rank: int = 0  # of the papers, in the order of papers.toml
 
 
 @dataclass(frozen=True)

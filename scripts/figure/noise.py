@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PASS, FAIL, NULL = "PASS", "FAIL", "NULL"
+CANNOT_TELL = "cannot tell"  # how the reason of a NULL begins that more rounds might tell
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def within_bounds(name: str, values: Sequence[float], at_least: "float | None", 
         return Verdict(PASS, f"{text}; {wanted}")
     if found.high < low or found.low > high:
         return Verdict(FAIL, f"{text}; {wanted}")
-    return Verdict(NULL, f"cannot tell: {text}, which reaches over a bound; {wanted}")
+    return Verdict(NULL, f"{CANNOT_TELL}: {text}, which reaches over a bound; {wanted}")
 
 
 def wanted_text(at_least: "float | None", at_most: "float | None") -> str:
@@ -82,7 +83,7 @@ def in_rounds(name: str, holds: Sequence[bool]) -> Verdict:
     text = f"{name} in {count} of {len(holds)} rounds"
     if count == len(holds):
         return Verdict(PASS, text)
-    return Verdict(FAIL, text) if count == 0 else Verdict(NULL, f"cannot tell: {text}")
+    return Verdict(FAIL, text) if count == 0 else Verdict(NULL, f"{CANNOT_TELL}: {text}")
 
 
 def all_of(verdicts: Sequence[Verdict]) -> Verdict:

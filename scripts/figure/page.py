@@ -1,14 +1,15 @@
-"""One HTML page of several figures, with everything in it: pictures, verdicts, command lines, machine, dates."""
+"""One HTML page of all figures whose results are in a directory, with everything in it: pictures, verdicts, command
+lines, machine, dates.
+"""
 
 import re
 from html import escape
 from pathlib import Path
+from typing import Any
 
-from .machine import Machine
-from .points import Points
-from .results import measured
+from .kept import builds, counts, first_and_last, kept_results, machines
+from .noise import FAIL, NULL
 from .store import write_whole
-from .verdicts import Judged
 
 STYLE = """
 body { font: 15px/1.45 sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; color: #222 }
@@ -19,67 +20,73 @@ pre { overflow-x: auto; padding: .6em }
 svg { max-width: 100%; height: auto } .small { color: #666; font-size: 90% }
 """
 
-Finished = tuple[Points, "list[Judged]"]
+Result = dict[str, Any]  # as results.json_of() makes it
 
 
-def write_page(directory: Path, finished: "list[Finished]", machine: Machine, build: str) -> Path:
+def write_page(directory: Path) -> Path:
     path = directory / "index.html"
-    write_whole(path, page(directory, finished, machine, build))
+    write_whole(path, page(directory, kept_results(directory)))
     return path
 
 
-def page(directory: Path, finished: "list[Finished]", machine: Machine, build: str) -> str:
-    quick = ", with <code>--quick</code>" if any(points.plan.quick for points, _ in finished) else ""
+def page(directory: Path, results: "list[Result]") -> str:
+    quick = ", with <code>--quick</code>" if results and all(result["quick"] for result in results) else ""
+    where = escape(f"{'; '.join(machines(results))}. {'; '.join(builds(results))}. {_when(results)}")
     return (
         f"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Granary: figures</title>"
         f"<style>{STYLE}</style></head><body>\n<h1>Figures of the papers, measured with Granary{quick}</h1>\n"
-        f"<p>{escape(machine.text)}. {escape(build)}. {_when(finished)} In the pictures Granary's points are in "
-        f"colour, the median of all rounds with minimum and maximum; the paper's points are grey. A claim passes or "
-        f"fails only if the rounds agree; NULL means that this machine or this run cannot tell.</p>\n"
-        f"{_counts(finished)}\n{_table(finished)}\n" +
-        "\n".join(_section(directory, points, judged) for points, judged in finished) + "\n</body></html>\n")
+        f"<p>{where} In the pictures Granary's points are in colour, the median of all rounds with minimum and "
+        f"maximum; the paper's points are grey. A claim passes or fails only if the rounds agree; NULL means that this "
+        f"machine or this run cannot tell.</p>\n"
+        f"{_counts(results)}\n{_table(results)}\n" +
+        "\n".join(_section(directory, result) for result in results) + "\n</body></html>\n")
 
 
-def _when(finished: "list[Finished]") -> str:
-    found = [each for points, _ in finished for each in measured(points).values() if each]
-    return f"Measured from {min(found)} to {max(found)}." if found else ""
+def _when(results: "list[Result]") -> str:
+    times = first_and_last(results)
+    return f"Measured from {times[0]} to {times[1]}." if times else ""
 
 
-def _counts(finished: "list[Finished]") -> str:
-    results = [each.verdict.result for _, judged in finished for each in judged]
-    counts = ", ".join(f"<span class=\"{name}\">{results.count(name)} {name}</span>"
-                       for name in ("PASS", "FAIL", "NULL"))
-    return f"<h2>Verdicts</h2>\n<p>{counts}</p>"
+def _counts(results: "list[Result]") -> str:
+    found = ", ".join(f"<span class=\"{name}\">{count} {name}</span>" for name, count in counts(results).items())
+    return f"<h2>Verdicts</h2>\n<p>{found}</p>"
 
 
-def _table(finished: "list[Finished]") -> str:
+def _table(results: "list[Result]") -> str:
     rows = []
-    for points, judged in finished:
-        figure = points.figure
-        for each in judged:
+    for result in results:
+        for claim in result["claims"]:
             rows.append(
-                f"<tr><td><a href=\"#{figure.name}\">{figure.name}</a></td><td>{escape(each.claim.id)}</td>"
-                f"<td class=\"{each.verdict.result}\">{each.verdict.result}</td><td>{escape(each.claim.text)}</td>"
-                f"<td>{escape(each.claim.published)}</td><td>{escape(each.verdict.reason)}</td></tr>")
+                f"<tr><td><a href=\"#{result['figure']}\">{result['figure']}</a></td><td>{escape(claim['id'])}</td>"
+                f"<td class=\"{claim['result']}\">{claim['result']}</td><td>{escape(claim['text'])}</td>"
+                f"<td>{escape(claim['published'])}</td><td>{escape(claim['reason'])}</td></tr>")
     return ("<table><tr><th>figure</th><th>claim</th><th>verdict</th><th>what is claimed</th><th>the paper's</th>"
             "<th>measured</th></tr>\n" + "\n".join(rows) + "</table>")
 
 
-def _section(directory: Path, points: Points, judged: "list[Judged]") -> str:
-    figure = points.figure
+def _section(directory: Path, result: Result) -> str:
+    name, paper = result["figure"], result["paper"]
     lines = "\n".join(
-        f"<li><span class=\"{each.verdict.result}\">{each.verdict.result}</span> {escape(each.claim.id)}: "
-        f"{escape(each.claim.text)} ({escape(each.verdict.reason)})</li>" for each in judged)
-    commands = "\n".join(dict.fromkeys(f"granary {point.command}" for point in points.all()))
-    files = " ".join(f"<a href=\"{figure.name}.{kind}\">{kind.upper()}</a>" for kind in ("csv", "json", "svg", "png"))
+        f"<li><span class=\"{claim['result']}\">{claim['result']}</span> {escape(claim['id'])}: "
+        f"{escape(claim['text'])} ({escape(claim['reason'])}){_remark(claim)}</li>" for claim in result["claims"])
+    commands = "\n".join(dict.fromkeys(point["command"] for point in result["points"]))
+    files = " ".join(f"<a href=\"{name}.{kind}\">{kind.upper()}</a>" for kind in ("csv", "json", "svg", "png"))
     return (
-        f"<h2 id=\"{figure.name}\">{figure.name}: {escape(figure.title)}</h2>\n"
-        f"<p class=\"small\">{escape(figure.paper.title)} ({escape(figure.paper.venue)}), {escape(figure.number)}, "
-        f"section {escape(figure.section)}; measured there on {escape(figure.paper.machine)}. {files}</p>\n"
-        f"<p>{escape(figure.about.strip())}</p>\n{_inlined(directory / f'{figure.name}.svg')}\n<ul>{lines}</ul>\n"
-        f"{_left_out(points)}<details><summary>Commands, {points.plan.rounds} rounds of each</summary>"
+        f"<h2 id=\"{name}\">{name}: {escape(result['title'])}</h2>\n"
+        f"<p class=\"small\">{escape(paper['title'])} ({escape(paper['venue'])}), {escape(paper['figure'])}, "
+        f"section {escape(paper['section'])}; measured there on {escape(paper['machine'])}. {files}</p>\n"
+        f"<p>{escape(result['about'].strip())}</p>\n{_inlined(directory / f'{name}.svg')}\n<ul>{lines}</ul>\n"
+        f"{_left_out(result)}<details><summary>Commands, {result['rounds']} rounds of each</summary>"
         f"<pre>{escape(commands)}</pre></details>\n"
-        f"<p class=\"small\">Source of the paper's points: {_sources(points)}</p>")
+        f"<p class=\"small\">{escape(_when([result]))} {escape('; '.join(builds([result])))}. "
+        f"Source of the paper's points: {_sources(result)}</p>")
+
+
+def _remark(claim: "dict[str, Any]") -> str:
+    """What stands with the claim for its verdict. It is Markdown, of which links are shown as their text."""
+    said = {FAIL: claim["why"], NULL: claim["would_need"] and f"It would need {claim['would_need']}"}
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", said.get(claim["result"], ""))
+    return f"<br><span class=\"small\">{escape(text[:1].upper() + text[1:])}</span>" if text else ""
 
 
 def _inlined(path: Path) -> str:
@@ -87,21 +94,22 @@ def _inlined(path: Path) -> str:
     return re.sub(r"\A.*?(?=<svg)", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def _left_out(points: Points) -> str:
-    notes = points.plan.notes()
+def _left_out(result: Result) -> str:
+    notes = result["notes"]
     text = f"<p class=\"small\">Left out: {escape('; '.join(notes))}.</p>\n" if notes else ""
-    if points.failures:
+    if result["failed_runs"]:
         items = "".join(
-            f"<li><code>granary {escape(each.command)}</code> (round {each.round}) ended with {each.exit_code}: "
-            f"{escape(each.trouble)}</li>" for each in points.failures)
+            f"<li><code>granary {escape(each['command'])}</code> (round {each['round']}) ended with "
+            f"{each['exit_code']}: {escape(each['trouble'])}</li>" for each in result["failed_runs"])
         text += f"<p class=\"FAIL\">Runs that failed:</p><ul>{items}</ul>\n"
     return text
 
 
-def _sources(points: Points) -> str:
+def _sources(result: Result) -> str:
     found = []
-    for each in points.figure.published:
-        for typing in each.typings:
-            at = f" ({typing.repository}, {typing.path}, commit {typing.commit[:10]})" if typing.repository else ""
-            found.append(f"{each.series}: {typing.source}{at}")
+    for each in result["published"]:
+        for typing in each["typed"]:
+            at = (f" ({typing['repository']}, {typing['path']}, commit {typing['commit'][:10]})"
+                  if typing["repository"] else "")
+            found.append(f"{each['series']}: {typing['source']}{at}")
     return escape("; ".join(found)) if found else "none"

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .kept import FORMAT
 from .machine import Machine
 from .plot import pictures
 from .points import Points
@@ -52,6 +53,7 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
     figure, plan = points.figure, points.plan
     setting = figure.setting(plan.quick)
     return {
+        "format": FORMAT,
         "figure": figure.name,
         "title": figure.title,
         "paper": dataclasses.asdict(figure.paper) | {"figure": figure.number, "section": figure.section},
@@ -66,6 +68,7 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
         "points": [{"panel": point.panel, "series": point.series, "x": point.x, "shown_x": point.drawn_x,
                     "values": point.values, "median": point.median if point.known else None,
                     "command": f"granary {point.command}", "troubles": point.troubles} for point in points.all()],
+        "notes": plan.notes(),
         "left_out": [{"series": name, "x": x, "reason": why} for (name, x), why in plan.left_out.items()]
         + [{"series": name, "x": None, "reason": why} for name, why in plan.left_out_series.items()],
         "failed_runs": [dataclasses.asdict(failure) for failure in points.failures],
@@ -74,7 +77,8 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
         "claims": [{"id": each.claim.id, "text": each.claim.text, "published": each.claim.published,
                     "check": {"kind": each.claim.kind} | dataclasses.asdict(each.claim.check),
                     "needs": dataclasses.asdict(each.claim.needs), "result": each.verdict.result,
-                    "reason": each.verdict.reason} for each in judged],
+                    "reason": each.verdict.reason, "why": each.claim.why, "would_need": each.claim.would_need}
+                   for each in judged],
         "runs": [{key: result[key] for key in ("words", "cluster", "round", "started", "seconds", "exit_code")}
                  | {"parameters": parameters(result)} for result in points.reports],
     }

@@ -39,7 +39,7 @@ class Session:
         judged = verdicts.judge(points, self.machine)
         write_results(self.directory, points, judged, self.machine)
         self.finished.append((points, judged))
-        page = write_page(self.directory, self.finished, self.machine, self.runner.build)
+        page = write_page(self.directory)
         self._tell(points, judged, page)
         return verdicts.exit_code(judged, points)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .claims import Claim
 from .machine import Machine, unmet
-from .noise import FAIL, NULL, CannotTell, Verdict
+from .noise import CANNOT_TELL, FAIL, NULL, CannotTell, Verdict
 from .points import Points
 
 
@@ -27,7 +27,7 @@ def _verdict(claim: Claim, points: Points, machine: Machine) -> Verdict:
         return Verdict(NULL, reason)
     asked, enough = points.plan.rounds, points.plan.rounds_of_file
     if asked < enough:  # what rounds have in common would look like an effect
-        return Verdict(NULL, f"cannot tell: {asked} of the {enough} rounds that the figure asks for")
+        return Verdict(NULL, f"{CANNOT_TELL}: {asked} of the {enough} rounds that the figure asks for")
     try:
         return claim.check.judge(points)
     except CannotTell as why:

@@ -40,7 +40,8 @@ std::string python() {
 const std::vector<FigureUse>& figure_uses() {
   static const std::vector<FigureUse> uses{
       {"figure NAME", "measures a figure of the papers again; without NAME: lists them"},
-      {"figure compare FILE", "draws results of other engines beside ours"}};
+      {"figure compare FILE", "draws results of other engines beside ours"},
+      {"figure gallery", "writes a page of all figures that were measured"}};
   return uses;
 }
 

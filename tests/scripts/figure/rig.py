@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from figure import results
 from figure.main import main
 from figure.places import Places
 
@@ -77,8 +79,9 @@ at_least = 1.8
 
 # Takes granary's place. Its reports depend on the command line only. Files beside it change what it does:
 # `fails` has words, and a command with all of them says what `says` has and ends with the code that is the last word of
-# `fails`; `slow` has seconds.
-PROGRAM = """#!/usr/bin/env python3
+# `fails`; `slow` has the seconds that each command takes, and perhaps from which command on. It is started hundreds of
+# times: -I and -S spare it to look for packages.
+PROGRAM = f"#!{sys.executable} -IS" + """
 import json, os, sys, time
 here = os.path.dirname(os.path.abspath(__file__))
 if sys.argv[1:] == ["--version"]:
@@ -93,7 +96,9 @@ fails = told("fails").split()
 if fails and all(word in sys.argv for word in fails[:-1]):
     print(told("says", "granary: something is wrong"), file=sys.stderr)
     sys.exit(int(fails[-1]))
-time.sleep(float(told("slow", "0")))
+seconds, first, *_ = [*told("slow", "0").split(), "1"]
+if told("calls").count("\\n") >= int(first):
+    time.sleep(float(seconds))
 flags = dict(word[2:].partition("=")[::2] for word in sys.argv if word.startswith("--"))
 rate = float(flags.get("slope", 1)) * float(flags.get("workers", 1)) * (1 + 0.001 * int(flags["seed"]))
 report = {"Throughput (requests/second)": rate, "granary": {"throughput": {"median": rate},
@@ -105,8 +110,12 @@ with open(flags["json"], "w") as file:
 """
 
 
+PICTURES = unittest.mock.patch.object(results, "pictures", return_value=("<svg/>", b""))
+
+
 class Rig(unittest.TestCase):
     def setUp(self):
+        self.draws = False  # whether figure() draws pictures, which takes most of its time
         holder = tempfile.TemporaryDirectory(prefix="granary-figure-test-")
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
@@ -144,7 +153,8 @@ class Rig(unittest.TestCase):
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             try:
-                ended = main([*self.words(*words)[3:], f"--out={self.out}"])
+                with contextlib.nullcontext() if self.draws else PICTURES:
+                    ended = main([*self.words(*words)[3:], f"--out={self.out}"])
             except SystemExit as end:
                 ended = end.code
         self.assertEqual(ended, code, said.getvalue())

@@ -37,6 +37,7 @@ class Runs(Rig):
         self.assertEqual(self.calls(), [])
 
     def test_one_figure(self):
+        self.draws = True
         said = self.figure(0, "one", "--quick")
         self.assertIn("PASS  A1  Fast is twice as fast.", said)
         with (self.out / "one.csv").open() as file:
@@ -105,7 +106,7 @@ class Runs(Rig):
 
     def interrupted(self, number):
         """Sends the signal in the midst of the seventh run. The exit code."""
-        (self.folder / "slow").write_text("0.15")
+        (self.folder / "slow").write_text("40 7")
         process = subprocess.Popen(self.words("one", "--quick", f"--out={self.out}"), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True)
         until = time.monotonic() + 60
@@ -117,6 +118,7 @@ class Runs(Rig):
         return process.returncode
 
     def test_interrupted_and_resumed(self):
+        self.draws = True
         self.figure(0, "one", "--quick")
         whole, out = self.results(), self.out
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)):

@@ -1,0 +1,137 @@
+"""`granary figure gallery`: one page in Markdown of all figures whose results are in a directory. Nothing on it is written
+by hand: verdicts are from the results, and what a person has to say of them stands with the claims in the figure files.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .claims import Claim
+from .errors import UsageError
+from .kept import builds, counts, different, first_and_last, kept_results, machines
+from .model import Figure, Setting
+from .noise import CANNOT_TELL, FAIL, NULL, PASS, short
+from .store import make_directory, write_whole
+
+COLUMNS = 118
+PICTURES = Path("images/figures")
+Result = dict[str, Any]  # as results.json_of() makes it
+Measured = tuple[Figure, Result]
+
+
+def write_gallery(results: Path, out: Path, figures: "Sequence[Figure]") -> int:
+    """The exit code."""
+    found = _measured(results, figures)
+    make_directory(out / PICTURES)
+    for figure, _ in found:
+        write_whole(out / PICTURES / f"{figure.name}.svg", (results / f"{figure.name}.svg").read_bytes())
+    write_whole(out / "gallery.md", gallery(found, figures))
+    print(f"{out / 'gallery.md'}: {len(found)} figures; {out / PICTURES}")
+    return 0
+
+
+def _measured(results: Path, figures: "Sequence[Figure]") -> "list[Measured]":
+    """The figures that have results, in the order of the gallery."""
+    kept = {result["figure"]: result for result in kept_results(results)}
+    found = [(figure, kept[figure.name]) for figure in figures if figure.name in kept]
+    if not found:
+        raise UsageError(f"'{results}' has no results of any figure; measure first, or name their directory in --from")
+    for figure, result in found:
+        if [claim["id"] for claim in result["claims"]] != [claim.id for claim in figure.claims]:
+            raise UsageError(f"'{results / figure.name}.json' has other claims than {figure.file}; measure it again")
+    return sorted(found, key=lambda each: each[0].paper.rank)
+
+
+def gallery(found: "Sequence[Measured]", figures: "Sequence[Figure]") -> str:
+    results = [result for _, result in found]
+    missing = [figure.name for figure in figures if figure.name not in [each["figure"] for each in results]]
+    paragraphs = ["# Gallery: the papers' figures, measured", _wrapped(_head(results)), _wrapped(_sum(results))]
+    if missing:
+        paragraphs.append(_wrapped(f"Not measured here: {', '.join(missing)}."))
+    for figure, result in found:
+        paragraphs += _section(figure, result)
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _head(results: "Sequence[Result]") -> str:
+    quick = all(result["quick"] for result in results)
+    lengths = ("Quick runs take about a second each, with few rounds and few places on the x axis; without `--quick` "
+               "they take hours. ") if quick else ""
+    return (f"What `granary figure{' --quick' if quick else ''}` has measured{_when(results)} on "
+            f"{'; '.join(machines(results))}{_pages(results)}. Build: {'; '.join(builds(results))}. {lengths}"
+            "Granary's points are in colour, the median of all rounds with minimum and maximum, the paper's grey. What "
+            "a verdict means, and how to measure them on another machine: [figures.md](figures.md). This page is "
+            "written by `granary figure gallery`.")
+
+
+def _when(results: "Sequence[Result]") -> str:
+    times = first_and_last(results)
+    if times is None:
+        return ""
+    first, last = ((time[:10], time[11:16]) for time in times)
+    return f" from {first[0]} {first[1]} to {last[0] + ' ' if first[0] != last[0] else ''}{last[1]} (UTC)"
+
+
+def _pages(results: "Sequence[Result]") -> str:
+    """Which pages memory had, as the reports tell."""
+    found = [environment.get("machine", {}) for result in results for environment in result["environments"]]
+    kinds = different([str(each.get("page_kind") or "") for each in found])
+    return f", pages: {', '.join(kinds)}" if kinds else ""
+
+
+def _sum(results: "Sequence[Result]") -> str:
+    number = counts(results)
+    return (f"{number[PASS]} claims pass, {number[FAIL]} fail, {number[NULL]} are NULL: this machine, or so few rounds "
+            "of so few seconds, cannot tell. Each NULL says what it would need.")
+
+
+def _section(figure: Figure, result: Result) -> "list[str]":
+    said = [f"## {figure.name}", _wrapped(f"{figure.paper.name}, {figure.number}: {figure.title}."),
+            f"![{figure.name}]({PICTURES / figure.name}.svg)"]
+    said.append("\n".join(
+        _wrapped(f"- **{claim['result']}** {claim['id']}: {claim['text']} ({claim['reason']})", "  ")
+        for claim in result["claims"]))
+    said += [_wrapped(text) for text in _remarks(figure, result)]
+    for failure in result["failed_runs"]:
+        said.append(_wrapped(f"A run failed: `granary {failure['command']}` (round {failure['round']}) ended with "
+                             f"{failure['exit_code']}: {failure['trouble']}"))
+    return said
+
+
+def _remarks(figure: Figure, result: Result) -> "list[str]":
+    """What stands with the claims, the same once, and what a NULL would need that only more rounds could tell."""
+    fails: "dict[str, list[str]]" = {}
+    needs: "dict[str, list[str]]" = {}
+    for claim, judged in zip(figure.claims, result["claims"]):
+        if judged["result"] == FAIL and claim.why:
+            fails.setdefault(claim.why, []).append(claim.id)
+        if judged["result"] == NULL and (need := _would_need(claim, judged["reason"], figure, result["quick"])):
+            needs.setdefault(need, []).append(claim.id)
+    return ([f"{_together(ids)} {'fails' if len(ids) == 1 else 'fail'}: {text}" for text, ids in fails.items()] +
+            [f"{_together(ids)} would need {text}" for text, ids in needs.items()])
+
+
+def _would_need(claim: Claim, reason: str, figure: Figure, quick: bool) -> str:
+    """Without "would need"; "" if the reason says it already."""
+    if claim.would_need:
+        return claim.would_need
+    if not reason.startswith(CANNOT_TELL):
+        return ""
+    if not quick:
+        return f"more rounds than {figure.full.rounds} (`--set rounds=N`)."
+    return f"the long runs: {_lengths(figure.full)} instead of {_lengths(figure.quick)}."
+
+
+def _lengths(setting: Setting) -> str:
+    seconds = setting.variables.get("seconds")
+    rounds = f"{setting.rounds} {'round' if setting.rounds == 1 else 'rounds'}"
+    return f"{rounds} of {short(seconds)} s" if isinstance(seconds, (int, float)) else rounds
+
+
+def _together(ids: "Sequence[str]") -> str:
+    return ids[0] if len(ids) == 1 else f"{', '.join(ids[:-1])} and {ids[-1]}"
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
