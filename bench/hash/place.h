@@ -7,6 +7,9 @@
 
 namespace granary::bench::hash {
 
+/// What is in a slot without a key.
+inline constexpr std::uint64_t kFree = ~std::uint64_t{0};
+
 constexpr std::uint64_t place_of(std::uint64_t key, std::uint64_t function, std::uint64_t slots) {
   std::uint64_t state = key ^ ((function + 1) * 0xd1342543de82ef95u);
   base::splitmix64(state);

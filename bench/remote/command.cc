@@ -20,18 +20,20 @@ double of_plain(const std::vector<Figure>& figures, const Figure& figure) {
   return figures.front().nanoseconds / figure.nanoseconds;
 }
 
+std::string alone(double nanoseconds) { return nanoseconds == 0 ? "" : fmt::format("{:.0f}", nanoseconds); }
+
 std::string nodes_text(cluster_config::Provider provider) {
   return fmt::format("{}{}", name(provider), traits(provider).loopback ? "" : ", two processes");
 }
 
 std::string text_of(const std::vector<Figure>& figures, const Load& load) {
-  std::vector<std::vector<std::string>> cells{
-      {"what", "READs", "ns", "million/s", "of plain READs", "cache hits", "misses", "stale", "replaced"}};
+  std::vector<std::vector<std::string>> cells{{"what", "READs", "ns", "million/s", "of plain READs", "p50, alone",
+                                               "p99, alone", "cache hits", "misses", "stale", "replaced"}};
   for (const Figure& figure : figures) {
     cells.push_back({figure.what, fmt::format("{:.3f}", figure.reads), fmt::format("{:.0f}", figure.nanoseconds),
                      fmt::format("{:.2f}", 1e3 / figure.nanoseconds), fmt::format("{:.2f}", of_plain(figures, figure)),
-                     with_commas(figure.hits), with_commas(figure.misses), with_commas(figure.stale),
-                     with_commas(figure.replacements)});
+                     alone(figure.alone_p50_ns), alone(figure.alone_p99_ns), with_commas(figure.hits),
+                     with_commas(figure.misses), with_commas(figure.stale), with_commas(figure.replacements)});
   }
   return fmt::format(
       "granary bench remote, {}\n\n{}, one worker, 16 at a time; {} keys, {} bytes a value, zipf {:.2f}, "
@@ -48,6 +50,7 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
                               {"theta", load.theta},
                               {"lookups", load.lookups},
                               {"location_cache", load.location_cache},
+                              {"peers", load.data.peers},
                               {"seed", load.seed}};
   for (const Figure& figure : figures) {
     ours["figures"].push_back({{"what", figure.what},
@@ -60,6 +63,9 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
                                {"cache_stale", figure.stale},
                                {"cache_replacements", figure.replacements},
                                {"wrong", figure.wrong}});
+    if (figure.alone_p50_ns == 0) continue;
+    ours["figures"].back()["alone_p50_ns"] = figure.alone_p50_ns;
+    ours["figures"].back()["alone_p99_ns"] = figure.alone_p99_ns;
   }
   return {{"Benchmark Type", "remote"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
 }
@@ -70,14 +76,15 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
-  const Load load{
-      .provider = fabric::provider_of(flags),
-      .data = {.keys = flags.integer("keys"), .value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes"))},
-      .lookups = flags.integer("lookups"),
-      .location_cache = flags.bytes("location_cache"),
-      .theta = flags.real("theta"),
-      .seed = settings.seed,
-      .run_directory = (*scratch)->path()};
+  const Load load{.provider = fabric::provider_of(flags),
+                  .data = {.keys = flags.integer("keys"),
+                           .value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes")),
+                           .peers = flags.enabled("peers")},
+                  .lookups = flags.integer("lookups"),
+                  .location_cache = flags.bytes("location_cache"),
+                  .theta = flags.real("theta"),
+                  .seed = settings.seed,
+                  .run_directory = (*scratch)->path()};
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
   const ExitCode reported = report(text_of(*figures, load), path, json_of(*figures, load));
@@ -96,8 +103,10 @@ const BenchCommand& remote_command() {
       .description =
           "Fills a hash table of shared records in a process of its own and reads records by key from this one, by "
           "one-sided READs: without a location cache, with one from empty, and once more with that one; it knows its "
-          "keys a round ahead. Beside them READs of as many bytes at the records' places. One worker, a fixed number "
-          "of lookups, so --workers, --seconds, --warmup and --repeat mean nothing here. Over verbs the node reaches "
+          "keys a round ahead. Beside them READs of as many bytes at the records' places, and with --peers lookups in "
+          "the tables of Pilaf and FaRM, with as many slots. 16 at a time, and then one by one, each with a clock "
+          "(alone). One worker, a fixed number of lookups, so --workers, --seconds, --warmup and --repeat mean nothing "
+          "here. Over verbs the node reaches "
           "itself through its first device.",
       .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json",
                    "--provider=verbs --keys=100000 --lookups=20000"},
@@ -105,7 +114,8 @@ const BenchCommand& remote_command() {
                 integer_flag("value_bytes", 64, 0, 65'536, "bytes", "Of each value."),
                 integer_flag("lookups", 2'000'000, 16, 1'000'000'000'000, "lookups", "For each figure."),
                 bytes_flag("location_cache", "32MiB", 128, std::uint64_t{1} << 40, "16 bytes for each remembered key."),
-                real_flag("theta", 0, 0, 0.999, "", "Skew of the keys' popularity; 0 = none.")},
+                real_flag("theta", 0, 0, 0.999, "", "Skew of the keys' popularity; 0 = none."),
+                switch_flag("peers", false, "Also looks up in the tables of other systems: Pilaf's and FaRM's.")},
       .run_instead = run,
   };
   return command;

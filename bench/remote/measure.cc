@@ -1,12 +1,17 @@
 #include "bench/remote/measure.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 
+#include "bench/harness/histogram.h"
 #include "bench/harness/zipf.h"
 #include "bench/remote/nodes.h"
+#include "bench/remote/peer_reads.h"
 #include "rdma/fiber/rounds.h"
+#include "src/base/tsc_clock.h"
 #include "src/cluster/record_access/key_read.h"
 
 namespace granary::bench::remote {
@@ -18,48 +23,100 @@ using kvstore::remote::LocationCacheCounters;
 constexpr std::size_t kTogether = 16;  // lookups of one round, READs of one chain
 constexpr std::uint64_t kTimeout_us = 5'000'000;
 
+constexpr std::uint64_t kTouchStep = 4096;
+
 /// Of the buffers of lookups that travel together: an odd number of cache lines, so that they do not share cache sets.
-std::uint64_t buffer_stride(const kvstore::remote::RemoteTable& table) {
-  const std::uint64_t lines = cluster::KeyRead::buffer_bytes(table, sizeof(std::uint64_t)) / base::kCacheLine + 1;
+std::uint64_t buffer_stride(const Load& load, const Tables& tables) {
+  std::uint64_t bytes = cluster::KeyRead::buffer_bytes(tables.ours, sizeof(std::uint64_t));
+  if (load.data.peers) {
+    for (const PeerTable& table : {tables.peers.hopscotch, tables.peers.inlined})
+      bytes = std::max<std::uint64_t>(bytes, HopscotchRead::buffer_bytes(table));
+  }
+  const std::uint64_t lines = bytes / base::kCacheLine + 1;
   return (lines | 1) * base::kCacheLine;
 }
 
+unsigned reads_of(const cluster::KeyRead& step) { return step.lookup_reads() + 1; }
+unsigned reads_of(const PeerRead& step) { return step.reads(); }
+
+/// How a figure's operations are done.
+struct Pass {
+  std::uint64_t rounds = 0;
+  std::size_t together = kTogether;  ///< in each round
+  Histogram* ticks = nullptr;        ///< of the rounds, if each is timed
+};
+
 class Bench {
  public:
-  Bench(const Load& load, const kvstore::remote::RemoteTable& table, memory::Region& mine, rdma::Endpoint& endpoint,
-        rdma::fiber::Peers& peers)
+  Bench(const Load& load, const Nodes& nodes, rdma::fiber::Peers& peers)
       : load_(load),
-        table_(table),
-        mine_(mine),
-        endpoint_(endpoint),
+        tables_(nodes.tables),
+        table_(nodes.tables.ours),
+        stride_(buffer_stride(load, nodes.tables)),
+        mine_(*nodes.buffers),
+        endpoint_(*nodes.endpoint),
         peers_(peers),
         popularity_(load.data.keys, load.theta),
         cache_(load.location_cache) {}
 
   std::vector<Figure> run() {
-    figure("READs of the records", nullptr, [this](Figure& figure) { plain(figure); });
-    figure("lookups, no cache", nullptr, [this](Figure& figure) { lookups(figure, nullptr); });
-    figure("lookups, cache from empty", &cache_, [this](Figure& figure) { lookups(figure, &cache_); });
-    figure("lookups, warm cache", &cache_, [this](Figure& figure) { lookups(figure, &cache_); });
+    touch();
+    figure("READs of the records", nullptr, kAlso, [this](Figure& figure, const Pass& pass) { plain(figure, pass); });
+    ours("lookups, no cache", nullptr, kAlso);
+    ours("lookups, cache from empty", &cache_, kNever);
+    ours("lookups, warm cache", &cache_, kAlso);
+    if (load_.data.peers) {
+      theirs<CuckooRead>("cuckoo, 3 (Pilaf)", tables_.peers.cuckoo);
+      theirs<HopscotchRead>("hopscotch, 8 (FaRM)", tables_.peers.hopscotch);
+      theirs<HopscotchRead>("hopscotch, 8 (FaRM), values in the slots", tables_.peers.inlined);
+    }
     return std::move(figures_);
   }
 
  private:
+  enum Alone { kAlso, kNever };  ///< whether operations are done one at a time, too
+
   template <typename Work>
-  void figure(const char* what, LocationCache* cache, Work&& work) {
+  void figure(const char* what, LocationCache* cache, Alone alone, Work&& work) {
     Figure figure{.what = what};
     counters_.emplace();
     const auto begin = std::chrono::steady_clock::now();
-    work(figure);
+    work(figure, Pass{.rounds = rounds()});
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
     figure.nanoseconds = time.count() / static_cast<double>(rounds() * kTogether);
+    figure.reads /= static_cast<double>(rounds() * kTogether);
     if (cache != nullptr) {
       figure.hits = counters_->hits;
       figure.misses = counters_->misses;
       figure.stale = counters_->stale;
       figure.replacements = counters_->replacements;
     }
+    if (alone == kAlso) {
+      Histogram ticks;
+      Figure again;
+      work(again, Pass{.rounds = rounds(), .together = 1, .ticks = &ticks});
+      figure.alone_p50_ns = clock_.nanoseconds(ticks.percentile(50));
+      figure.alone_p99_ns = clock_.nanoseconds(ticks.percentile(99));
+      figure.wrong += again.wrong;
+    }
     figures_.push_back(figure);
+  }
+
+  void ours(const char* what, LocationCache* cache, Alone alone) {
+    figure(what, cache, alone, [&](Figure& figure, const Pass& pass) {
+      lookups<cluster::KeyRead>(figure, pass, cache, [&](auto& step, const std::uint64_t& key, char* buffer) {
+        return &step.emplace(table_, bytes_of(key), buffer, cache, *counters_);
+      });
+    });
+  }
+
+  template <typename Read>
+  void theirs(const char* what, const PeerTable& table) {
+    figure(what, nullptr, kAlso, [&](Figure& figure, const Pass& pass) {
+      lookups<Read>(figure, pass, nullptr, [&](auto& step, const std::uint64_t& key, char* buffer) {
+        return &step.emplace(table, table_, key, buffer);
+      });
+    });
   }
 
   std::uint64_t rounds() const { return load_.lookups / kTogether + 1; }
@@ -68,27 +125,42 @@ class Bench {
     std::uint64_t state = popularity_.next(random);
     return base::splitmix64(state) % load_.data.keys;
   }
-  char* buffer(std::size_t number) const { return mine_.base() + number * buffer_stride(table_); }
+  char* buffer(std::size_t number) const { return mine_.base() + number * stride_; }
+
+  void post_and_wait(std::span<const rdma::Operation> chain) {
+    rdma::Completion completion;
+    (void)endpoint_.post(*peers_.find(kOwner), chain, rdma::Signal::kYes, 1);
+    while (endpoint_.poll({&completion, 1}) == 0) {
+    }
+  }
+
+  /// Reaches every page of the owner's once, so that no figure has the time in which the system maps it.
+  void touch() {
+    std::array<rdma::Operation, kTogether> chain;
+    for (std::uint64_t begin = 0; begin < tables_.bytes; begin += kTogether * kTouchStep) {
+      std::size_t length = 0;
+      for (std::uint64_t at = begin; at < tables_.bytes && length < kTogether; at += kTouchStep)
+        chain[length++] = rdma::Operation::read(buffer(0), table_.at(at), base::kWord);
+      post_and_wait(std::span(chain).first(length));
+    }
+  }
 
   /// Records lie side by side in the order of their keys, and are as many bytes as lookups read of them.
-  void plain(Figure& figure) {
+  void plain(Figure& figure, const Pass& pass) {
     base::Random random(load_.seed);
     const std::uint64_t first = first_record();
     const std::uint64_t stride = record::shared_block_bytes(sizeof(std::uint64_t), load_.data.value_bytes);
     const auto bytes =
         static_cast<std::uint32_t>(record::shared_record_bytes(sizeof(std::uint64_t), load_.data.value_bytes));
-    const rdma::ConnectionId connection = *peers_.find(kOwner);
     std::array<rdma::Operation, kTogether> chain;
-    for (std::uint64_t round = 0; round < rounds(); ++round) {
-      for (std::size_t i = 0; i < kTogether; ++i) {
+    for (std::uint64_t round = 0; round < pass.rounds; ++round) {
+      for (std::size_t i = 0; i < pass.together; ++i)
         chain[i] = rdma::Operation::read(buffer(i), table_.at(first + next_key(random) * stride), bytes);
-      }
-      rdma::Completion completion;
-      (void)endpoint_.post(connection, chain, rdma::Signal::kYes, 1);
-      while (endpoint_.poll({&completion, 1}) == 0) {
-      }
+      const std::uint64_t begin = clock_of(pass);
+      post_and_wait(std::span(chain).first(pass.together));
+      if (pass.ticks != nullptr) pass.ticks->record(clock_.ticks() - begin);
     }
-    figure.reads = 1;
+    figure.reads = static_cast<double>(pass.rounds * pass.together);
   }
 
   std::uint64_t first_record() {
@@ -102,33 +174,36 @@ class Bench {
     return offset;
   }
 
-  void lookups(Figure& figure, LocationCache* cache) {
+  /// `make` begins the step of a key and returns its address.
+  template <typename Read, typename Make>
+  void lookups(Figure& figure, const Pass& pass, const LocationCache* cache, Make&& make) {
     base::Random random(load_.seed);
     std::uint64_t reads = 0;
     in_fiber([&](rdma::fiber::Rounds& together) {
-      std::array<std::uint64_t, kTogether> keys, next;
-      std::array<std::optional<cluster::KeyRead>, kTogether> steps;
-      std::array<rdma::fiber::Step*, kTogether> all;
-      draw(random, cache, &next);
-      for (std::uint64_t round = 0; round < rounds(); ++round) {
+      std::array<std::uint64_t, kTogether> keys{}, next{};
+      std::array<std::optional<Read>, kTogether> steps;
+      std::array<rdma::fiber::Step*, kTogether> all{};
+      draw(random, cache, std::span(next).first(pass.together));
+      for (std::uint64_t round = 0; round < pass.rounds; ++round) {
         keys = next;
-        draw(random, cache, &next);
-        for (std::size_t i = 0; i < kTogether; ++i) {
-          all[i] = &steps[i].emplace(table_, bytes_of(keys[i]), buffer(i), cache, *counters_);
-        }
-        together.run(all);
-        for (const auto& step : steps) {
-          reads += step->lookup_reads() + 1;
-          figure.wrong += step->outcome() == cluster::Outcome::kDone ? 0 : 1;
+        draw(random, cache, std::span(next).first(pass.together));
+        const std::uint64_t begin = clock_of(pass);
+        for (std::size_t i = 0; i < pass.together; ++i) all[i] = make(steps[i], keys[i], buffer(i));
+        together.run(std::span(all).first(pass.together));
+        if (pass.ticks != nullptr) pass.ticks->record(clock_.ticks() - begin);
+        for (std::size_t i = 0; i < pass.together; ++i) {
+          reads += reads_of(*steps[i]);
+          figure.wrong += steps[i]->outcome() == cluster::Outcome::kDone ? 0 : 1;
         }
       }
     });
-    figure.reads = static_cast<double>(reads) / static_cast<double>(rounds() * kTogether);
+    figure.reads = static_cast<double>(reads);
   }
+  std::uint64_t clock_of(const Pass& pass) const { return pass.ticks != nullptr ? clock_.ticks() : 0; }
 
   /// The keys of a round, one round ahead: whoever has requests waiting knows what comes.
-  void draw(base::Random& random, const LocationCache* cache, std::array<std::uint64_t, kTogether>* keys) const {
-    for (std::uint64_t& key : *keys) {
+  void draw(base::Random& random, const LocationCache* cache, std::span<std::uint64_t> keys) const {
+    for (std::uint64_t& key : keys) {
       key = next_key(random);
       if (cache != nullptr) cache->prefetch(kvstore::hash::HashedKey(bytes_of(key)).word);
     }
@@ -152,12 +227,15 @@ class Bench {
   }
 
   const Load& load_;
-  const kvstore::remote::RemoteTable table_;
+  const Tables& tables_;
+  const kvstore::remote::RemoteTable& table_;
+  const std::uint64_t stride_;
   memory::Region& mine_;
   rdma::Endpoint& endpoint_;
   rdma::fiber::Peers& peers_;
   const Zipf popularity_;
   LocationCache cache_;
+  const base::TscClock clock_ = base::TscClock::calibrated();
   std::optional<LocationCacheCounters> counters_;
   std::vector<Figure> figures_;
 };
@@ -167,10 +245,10 @@ class Bench {
 Result<std::vector<Figure>> measure(const Load& load) {
   auto nodes = open_nodes(load.provider, load.data, load.run_directory);
   if (!nodes.ok()) return nodes.status();
-  if (Status status = listen(*nodes, kTogether * buffer_stride(nodes->table)); !status.ok()) return status;
+  if (Status status = listen(*nodes, kTogether * buffer_stride(load, nodes->tables)); !status.ok()) return status;
   rdma::fiber::Peers peers(*nodes->endpoint);
   if (Status status = peers.connect(kOwner, kTimeout_us); !status.ok()) return status;
-  return Bench(load, nodes->table, *nodes->buffers, *nodes->endpoint, peers).run();
+  return Bench(load, *nodes, peers).run();
 }
 
 }  // namespace granary::bench::remote

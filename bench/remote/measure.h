@@ -1,6 +1,6 @@
 #pragma once
 // Lookups of keys in another node's hash table: how many READs they take, and how fast they are beside plain READs of as many
-// bytes at the same places.
+// bytes at the same places, and beside lookups in the tables of other systems.
 
 #include <string>
 #include <vector>
@@ -22,8 +22,10 @@ struct Load {
 
 struct Figure {
   const char* what = "";
-  double nanoseconds = 0;  ///< mean of one
-  double reads = 0;        ///< mean of one, the record's among them
+  double nanoseconds = 0;   ///< mean of one, 16 at a time
+  double reads = 0;         ///< mean of one, the record's among them
+  double alone_p50_ns = 0;  ///< of one at a time; 0 if not measured
+  double alone_p99_ns = 0;
   std::uint64_t hits = 0;  ///< of the cache
   std::uint64_t misses = 0;
   std::uint64_t stale = 0;
@@ -31,7 +33,8 @@ struct Figure {
   std::uint64_t wrong = 0;  ///< lookups that did not bring the value
 };
 
-/// Plain READs; lookups without a cache, with a cache from empty, and once more with that cache.
+/// Plain READs; lookups without a cache, with a cache from empty, and once more with that cache. If Data::peers, those in
+/// Pilaf's table and in FaRM's, with the places of records and with the values in its slots.
 Result<std::vector<Figure>> measure(const Load& load);
 
 }  // namespace granary::bench::remote

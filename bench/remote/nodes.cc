@@ -13,7 +13,7 @@ Status open_apart(Nodes& nodes, cluster_config::Provider provider, const Data& d
   auto process = OwnerProcess::start(provider, data, run_directory);
   if (!process.ok()) return process.status();
   nodes.process = std::move(process).value();
-  nodes.table = nodes.process->table();
+  nodes.tables = nodes.process->tables();
   auto fabric = bench::fabric::open_bench_fabric(provider, kReader, run_directory);
   if (fabric.ok()) nodes.fabric = std::move(fabric).value();
   return fabric.status();
@@ -24,7 +24,7 @@ Status open_one(Nodes& nodes, cluster_config::Provider provider, const Data& dat
   auto own = OwnedTable::make(data);
   if (!own.ok()) return own.status();
   nodes.own = std::move(own).value();
-  nodes.table = nodes.own->table();
+  nodes.tables = nodes.own->tables();
   auto fabric = bench::fabric::open_bench_fabric(provider, kOwner, run_directory);
   if (!fabric.ok()) return fabric.status();
   nodes.fabric = std::move(fabric).value();

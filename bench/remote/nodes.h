@@ -11,10 +11,10 @@ struct Nodes {
   std::unique_ptr<memory::Region> buffers;
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<rdma::Endpoint> endpoint;
-  kvstore::remote::RemoteTable table;
+  Tables tables;
 };
 
-/// Starts the owner, which makes its table.
+/// Starts the owner, which makes its tables.
 Result<Nodes> open_nodes(cluster_config::Provider provider, const Data& data, const std::string& run_directory);
 /// Gives the reader its buffers and lets it be reached.
 Status listen(Nodes& nodes, std::uint64_t buffer_bytes);

@@ -8,8 +8,8 @@ namespace {
 
 using kvstore::hash::Bucket;
 
-constexpr std::uint64_t kExtent = memory::SlabPool::kExtentBytes;
-constexpr std::uint64_t whole_extents(std::uint64_t bytes) { return (bytes + kExtent - 1) / kExtent * kExtent; }
+constexpr rdma::RemoteAddress kRegionStart{.node = kOwner, .region = kTableRegion, .generation = 1, .offset = 0};
+constexpr char kValueByte = 'v';
 
 }  // namespace
 
@@ -22,23 +22,40 @@ Result<std::unique_ptr<OwnedTable>> OwnedTable::make(const Data& data) {
   std::unique_ptr<OwnedTable> owned(new OwnedTable(data));
   const std::uint64_t header = whole_extents(owned->buckets_ * sizeof(Bucket));
   const std::uint64_t records = whole_extents(data.keys * owned->record_bytes_);
-  const std::uint64_t all = 2 * header + records + 16 * kExtent;  // indirect headers: rarely more than main ones
-  auto region = memory::Region::map({.reserve_bytes = all, .prefault_bytes = header + records, .shared = true});
+  const std::uint64_t peers = data.peers ? peer_bytes(owned->buckets_ * kvstore::hash::kSlots, data.value_bytes) : 0;
+  const std::uint64_t known = header + records + peers;
+  const std::uint64_t all = known + header + 16 * kExtent;  // indirect headers: rarely more than main ones
+  auto region = memory::Region::map({.reserve_bytes = all, .prefault_bytes = known, .shared = true});
   if (!region.ok()) return region.status();
   owned->region_ = std::move(region).value();
   owned->main_ = owned->region_->take(header);
-  owned->fill(owned->region_->take(records));
+  char* const first_record = owned->region_->take(records);
+  owned->tables_ = {
+      .ours = {.main = kRegionStart.plus(static_cast<std::uint64_t>(owned->main_ - owned->region_->base())),
+               .buckets = owned->buckets_,
+               .owner_base = reinterpret_cast<std::uint64_t>(owned->region_->base()),
+               .max_value_bytes = data.value_bytes},
+      .peers = {},
+      .bytes = known};
+  if (data.peers) {
+    if (Status status = owned->make_peers(first_record); !status.ok()) return status;
+  }
+  owned->fill(first_record);
   return owned;
 }
 
-kvstore::remote::RemoteTable OwnedTable::table() const {
-  return {.main = {.node = kOwner,
-                   .region = kTableRegion,
-                   .generation = 1,
-                   .offset = static_cast<std::uint64_t>(main_ - region_->base())},
-          .buckets = buckets_,
-          .owner_base = reinterpret_cast<std::uint64_t>(region_->base()),
-          .max_value_bytes = data_.value_bytes};
+/// Before the records are made: where they will lie is known.
+Status OwnedTable::make_peers(const char* records) {
+  const auto first = static_cast<std::uint64_t>(records - region_->base());
+  const auto entry_of = [&](std::uint64_t key) {
+    const std::uint64_t offset = first + key * record_bytes_ + offsetof(record::SharedRecord, head);
+    return kvstore::hash::Entry(kvstore::hash::EntryType::kRecord, offset, /*incarnation=*/0).word();
+  };
+  auto peers = remote::make_peers(*region_, kRegionStart, buckets_ * kvstore::hash::kSlots, data_.keys,
+                                  std::string(data_.value_bytes, kValueByte), entry_of);
+  if (!peers.ok()) return peers.status();
+  tables_.peers = *peers;
+  return {};
 }
 
 void OwnedTable::fill(char* records) {
@@ -47,7 +64,7 @@ void OwnedTable::fill(char* records) {
   memory::SlabCache cache(slabs);
   kvstore::NodeMemory memory(cache, epochs);
   kvstore::hash::Table table({reinterpret_cast<Bucket*>(main_), buckets_}, region_->base());
-  const std::string value(data_.value_bytes, 'v');
+  const std::string value(data_.value_bytes, kValueByte);
   constexpr record::TidWord kTid = record::version_word(record::make_tid(1, 1), /*removed=*/false);
   for (std::uint64_t number = 0; number < data_.keys; ++number) {
     const std::string_view key(reinterpret_cast<const char*>(&number), sizeof number);

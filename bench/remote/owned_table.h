@@ -1,11 +1,13 @@
 #pragma once
-// The hash table that is searched: shared records in one region, which nobody changes while others read them.
+// The hash table that is searched: shared records in one region, which nobody changes while others read them. The tables of
+// other systems may lie beside it.
 
 #include <cstdint>
 #include <memory>
 
 #include <granary/status.h>
 
+#include "bench/remote/peer_tables.h"
 #include "kvstore/remote/remote_table.h"
 #include "src/memory/region.h"
 
@@ -17,6 +19,14 @@ inline constexpr rdma::RegionId kTableRegion = 1;  ///< of the owner
 struct Data {
   std::uint64_t keys = 0;  ///< 8 bytes each: 0, 1, 2, ...
   std::uint32_t value_bytes = 0;
+  bool peers = false;  ///< whether the tables of other systems are made, too, with as many slots
+};
+
+/// How others find it all.
+struct Tables {
+  kvstore::remote::RemoteTable ours;
+  PeerTables peers;         ///< if Data::peers
+  std::uint64_t bytes = 0;  ///< of the region, from its start, that have memory
 };
 
 class OwnedTable {
@@ -26,11 +36,11 @@ class OwnedTable {
 
   /// To be registered as the owner's region kTableRegion.
   memory::Region& region() { return *region_; }
-  /// How others find it.
-  kvstore::remote::RemoteTable table() const;
+  const Tables& tables() const { return tables_; }
 
  private:
   explicit OwnedTable(const Data& data);
+  Status make_peers(const char* records);
   void fill(char* records);
 
   const Data data_;
@@ -38,6 +48,7 @@ class OwnedTable {
   const std::uint64_t record_bytes_;
   std::unique_ptr<memory::Region> region_;
   char* main_ = nullptr;
+  Tables tables_;
 };
 
 }  // namespace granary::bench::remote

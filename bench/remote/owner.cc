@@ -12,11 +12,9 @@
 namespace granary::bench::remote {
 namespace {
 
-using kvstore::remote::RemoteTable;
+static_assert(std::is_trivially_copyable_v<Tables>);
 
-static_assert(std::is_trivially_copyable_v<RemoteTable>);
-
-/// A node that offers its table.
+/// A node that offers its tables.
 struct Owner {
   std::unique_ptr<OwnedTable> owned;
   std::unique_ptr<rdma::Fabric> fabric;
@@ -33,14 +31,14 @@ struct Owner {
   }
 };
 
-/// In the child: says where the table is, or (as anything else) what is wrong, and stays until `hold` is closed.
+/// In the child: says where the tables are, or (as anything else) what is wrong, and stays until `hold` is closed.
 [[noreturn]] void be_owner(cluster_config::Provider provider, const Data& data, const std::string& run_directory,
                            int answer, int hold) {
   Owner owner;
   const Status status = owner.start(provider, data, run_directory);
-  const RemoteTable table = status.ok() ? owner.owned->table() : RemoteTable{};
-  const void* const said = status.ok() ? static_cast<const void*>(&table) : status.message().data();
-  const std::size_t bytes = status.ok() ? sizeof table : std::min(status.message().size(), sizeof table - 1);
+  const Tables tables = status.ok() ? owner.owned->tables() : Tables{};
+  const void* const said = status.ok() ? static_cast<const void*>(&tables) : status.message().data();
+  const std::size_t bytes = status.ok() ? sizeof tables : std::min(status.message().size(), sizeof tables - 1);
   char byte = 0;
   if (::write(answer, said, bytes) == static_cast<ssize_t>(bytes)) (void)!::read(hold, &byte, 1);
   ::_exit(0);
@@ -66,14 +64,14 @@ Result<std::unique_ptr<OwnerProcess>> OwnerProcess::start(cluster_config::Provid
   std::unique_ptr<OwnerProcess> owner(new OwnerProcess);
   owner->process_ = process;
   owner->hold_ = hold[1];
-  char said[sizeof(RemoteTable)] = {};
+  char said[sizeof(Tables)] = {};
   const ssize_t bytes = ::read(answer[0], said, sizeof said);
   ::close(answer[0]);
   if (bytes != sizeof said) {
     return Status(StatusCode::kUnavailable,
                   "the owner's process: " + std::string(said, bytes < 0 ? 0 : static_cast<std::size_t>(bytes)));
   }
-  std::memcpy(&owner->table_, said, sizeof said);
+  std::memcpy(&owner->tables_, said, sizeof said);
   return owner;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The node that is searched, if it is another one: a process with the table, which does nothing else.
+// The node that is searched, if it is another one: a process with the tables, which does nothing else.
 
 #include <sys/types.h>
 
@@ -20,14 +20,14 @@ class OwnerProcess {
   OwnerProcess(const OwnerProcess&) = delete;
   OwnerProcess& operator=(const OwnerProcess&) = delete;
 
-  const kvstore::remote::RemoteTable& table() const { return table_; }
+  const Tables& tables() const { return tables_; }
 
  private:
   OwnerProcess() = default;
 
   pid_t process_ = -1;
   int hold_ = -1;  ///< the owner ends when this is closed
-  kvstore::remote::RemoteTable table_;
+  Tables tables_;
 };
 
 }  // namespace granary::bench::remote

@@ -200,6 +200,20 @@ TEST(Run, TheRemoteBenchmarkFindsAllInTheReadsItShould) {
   EXPECT_GT(figures[3]["cache_hits"].get<std::uint64_t>(), 19'000u);
 }
 
+TEST(Run, TheRemoteBenchmarkLooksUpInTheTablesOfOtherSystems) {
+  const nlohmann::json json = json_of("bench remote --peers --keys=2000 --lookups=20000 --value_bytes=40");
+  ASSERT_TRUE(json.is_object());
+  const nlohmann::json& figures = json["granary"]["figures"];
+  ASSERT_EQ(figures.size(), 7u);
+  EXPECT_NEAR(figures[4]["reads"].get<double>(), 1 + 1.65, 0.1) << "Pilaf: slots, and the record";
+  EXPECT_NEAR(figures[5]["reads"].get<double>(), 1 + 1.01, 0.02) << "FaRM: a neighbourhood, and the record";
+  EXPECT_NEAR(figures[6]["reads"].get<double>(), 1.01, 0.02) << "FaRM: a neighbourhood with the values";
+  for (const nlohmann::json& figure : figures) {
+    EXPECT_EQ(figure["wrong"], 0u) << figure;
+    EXPECT_EQ(figure.contains("alone_p50_ns"), figure["what"] != "lookups, cache from empty") << figure;
+  }
+}
+
 TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
   const std::string path = scratch(".json");
   // Without --foreground timeout signals twice, the process and its group; and a second signal ends a run at once.
