@@ -96,7 +96,10 @@ Status ClusterNode::end_membership() {
 
 ClusterStatistics ClusterNode::statistics() const {
   ClusterStatistics sum = threads_.statistics();
-  sum.cut_off = service_.cut_off();
+  const NodeService::Counts served = service_.counts();
+  sum.cut_off = served.cut_off;
+  sum.served = served.served;
+  sum.served_by_workers = served.served_by_workers;
   return sum;
 }
 

@@ -4,28 +4,48 @@
 
 namespace granary::cluster::messages {
 
-ServiceThread::ServiceThread(Service& service, rdma::Endpoint& endpoint, txn::WorkerCore& worker)
+using rdma::mailbox::Sleeper;
+
+ServiceThread::ServiceThread(Service& service, Door& door, rdma::Endpoint& sleeps_at, txn::WorkerCore& worker)
     : service_(service),
-      endpoint_(endpoint),
+      door_(door),
+      sleeps_at_(sleeps_at),
       worker_(worker),
-      sleeper_(endpoint, service.receivers()),
+      sleeper_(sleeps_at, service.receivers(), [this] { return look_once_more(); }),
       thread_([this] { run(); }) {}
 
 ServiceThread::~ServiceThread() {
   stopping_.store(true, std::memory_order_release);
-  endpoint_.rouse();
+  sleeps_at_.rouse();
   thread_.join();
 }
 
+/// False if there was nothing to do; also if a worker is inside, which rouses this thread afterwards.
+bool ServiceThread::step() {
+  if (!door_.enter_or_ask()) return false;
+  const bool any = service_.step(base::monotonic_us());
+  if (!any) sleeper_.limit(service_.most_sleep_us());
+  attended_ = service_.attended();
+  door_.leave_as_backstop();
+  return any;
+}
+
+bool ServiceThread::look_once_more() {
+  if (!door_.enter_or_ask()) return false;
+  const bool any = service_.has_something();
+  door_.leave_as_backstop();
+  return any;
+}
+
+/// While workers look at the rings it goes to sleep at once, and leaves to them what comes next.
 void ServiceThread::run() {
   worker_.attach();
   for (std::uint32_t turn = 0; !stopping_.load(std::memory_order_acquire);) {
-    if (service_.step(base::monotonic_us())) {
+    if (step()) {
       turn = 0;
       continue;
     }
-    sleeper_.limit(service_.most_sleep_us());
-    sleeper_.pause(turn++);
+    sleeper_.pause(attended_ ? Sleeper::kSpins : turn++);
     sleeps_.store(sleeper_.counts().sleeps, std::memory_order_relaxed);
   }
   worker_.detach();

@@ -1,11 +1,12 @@
 #pragma once
-// The thread of a service: works while there is something to do, then sleeps at its endpoint.
+// The thread of a service, the backstop: works while there is something to do that no worker does, then sleeps.
 
 #include <atomic>
 #include <cstdint>
 #include <thread>
 
 #include "rdma/mailbox/sleeper.h"
+#include "src/cluster/messages/door.h"
 #include "src/cluster/messages/service.h"
 #include "src/txn/worker_core.h"
 
@@ -13,8 +14,9 @@ namespace granary::cluster::messages {
 
 class ServiceThread {
  public:
-  /// `worker`: the owner's. From now on, and until this ends, the thread has service, endpoint and worker for itself.
-  ServiceThread(Service& service, rdma::Endpoint& endpoint, txn::WorkerCore& worker);
+  /// `worker`: the owner's. `sleeps_at`: an endpoint for this thread alone (ServicePlace). From now on, and until this ends, the thread works
+  /// with the service and the worker while it is inside of the door.
+  ServiceThread(Service& service, Door& door, rdma::Endpoint& sleeps_at, txn::WorkerCore& worker);
   ~ServiceThread();
   ServiceThread(const ServiceThread&) = delete;
   ServiceThread& operator=(const ServiceThread&) = delete;
@@ -24,11 +26,15 @@ class ServiceThread {
 
  private:
   void run();
+  bool step();
+  bool look_once_more();
 
   Service& service_;
-  rdma::Endpoint& endpoint_;
+  Door& door_;
+  rdma::Endpoint& sleeps_at_;
   txn::WorkerCore& worker_;
   rdma::mailbox::Sleeper sleeper_;
+  bool attended_ = false;                 // by workers, at the last step
   std::atomic<bool> stopping_{false};     // set by the destructor (release), read by the thread (acquire)
   std::atomic<std::uint64_t> sleeps_{0};  // written by the thread, relaxed
   std::thread thread_;

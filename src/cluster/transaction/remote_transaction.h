@@ -49,7 +49,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
  private:
   bool untidy() const {
     const Reach& reach = footprint_.reach();
-    return footprint_.lease_wait.due() || !reach.undelivered.empty() || reach.scheduler.current() != nullptr;
+    return footprint_.lease_wait.due() || !reach.undelivered.empty() || reach.scheduler.current() != nullptr ||
+           (reach.attendant != nullptr && reach.attendant->wants_to_look());
   }
 
   Footprint footprint_;

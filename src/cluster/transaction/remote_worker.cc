@@ -62,6 +62,10 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .lives = node.lives,
              .layout = node.layout},
       patience_us_(node.timeout_us) {
+  if (node.door != nullptr) {
+    attendant_.emplace(*node.door, node.layout, node.mailboxes, number, node.now_us);
+    reach_.attendant = &*attendant_;
+  }
   core_.state().waiter = &waiter_;
   core_.state().comes_back = &node.comes_back;
   const cc::Misses& misses = core_.shared().misses;
@@ -89,6 +93,7 @@ void RemoteWorker::poll() {
   fibers_.poll();
   if (core_.has_under_way()) core_.settle_arrived();
   messenger_.step();
+  if (attendant_) attendant_->look(messages::Moment::kWaiting);
 }
 
 }  // namespace granary::cluster

@@ -1,6 +1,7 @@
 // A service on a thread of its own, over shared memory: it answers, sleeps while nobody asks, and ends when it is told. Not covered
 // here: nodes in processes of their own.
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -32,7 +33,7 @@ class ShmService : public testing::Test {
   tests::TemporaryDirectory directory_;
   CallQueue calls_{4};
   std::unique_ptr<TestNode> owner_ = begin(1), asking_ = begin(0);
-  ServiceThread thread_{owner_->service(), owner_->service_endpoint(), owner_->owner_worker()};
+  ServiceThread thread_{owner_->service(), owner_->door(), owner_->bed(), owner_->owner_worker()};
   base::ThreadWaiter idle_;
   rdma::fiber::Scheduler scheduler_{[this] { asking_->poll(); }, idle_};
 };
@@ -66,6 +67,55 @@ TEST_F(ShmService, AWorkersResultWakesIt) {
   });
   EXPECT_EQ(asking_->answer(1, Call{.procedure = "p"}).result, "p done");
   worker.join();
+}
+
+/// A worker of the owner that looks at its row for as long as it lives.
+class Looking {
+ public:
+  explicit Looking(TestNode& node) : thread_([this, &node] { run(node); }) {}
+  ~Looking() {
+    stopping_.store(true);
+    thread_.join();
+  }
+
+ private:
+  void run(TestNode& node) {
+    const auto attendant = node.attendant(now_us);
+    while (!stopping_.load()) attendant->look(Moment::kBetween);
+  }
+
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+/// Beside the service's thread, which sleeps.
+TEST_F(ShmService, AWorkerAnswersInItsPlace) {
+  (void)asking_->answer(1, Control{.bytes = "connects"});
+  const Looking looking(*owner_);
+  for (int i = 0; i < 200; ++i) {
+    const std::string key = "key " + std::to_string(i);
+    const TableId table = owner_->schema().ordered.id();
+    EXPECT_TRUE(asking_->answer(1, Place{.table = table, .key = key, .make = true}).made);
+    if (i % 20 == 0) {
+      EXPECT_EQ(asking_->answer(1, Control{.bytes = key}).bytes, "0 says " + key);
+    }
+  }
+  EXPECT_EQ(owner_->service().counts().requests, 211u);
+  EXPECT_GT(owner_->service().counts().by_workers, 50u);
+}
+
+/// Each time it says that it looks, and does not. Without an end to the patience each question would wait for the end of a sleep.
+TEST_F(ShmService, AWorkerThatDoesNotLookIsReplaced) {
+  (void)asking_->answer(1, Control{.bytes = "connects"});
+  const auto attendant = owner_->attendant(now_us);
+  const auto begin = steady_clock::now();
+  constexpr int kTimes = 20;
+  for (int i = 0; i < kTimes; ++i) {
+    attendant->look(Moment::kBetween);
+    EXPECT_EQ(asking_->answer(1, Control{.bytes = "b"}).bytes, "0 says b");
+    std::this_thread::sleep_for(milliseconds(1));  // the service's thread goes to sleep
+  }
+  EXPECT_LT(steady_clock::now() - begin, kTimes * milliseconds(10));
 }
 
 }  // namespace

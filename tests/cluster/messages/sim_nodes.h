@@ -36,6 +36,7 @@ class SimNodes : private base::Waiter {
 
   rdma::sim::SimNetwork network;
   std::function<void()> between = [] {};  ///< called now and then while somebody waits
+  bool backstop = true;                   ///< whether services' threads look now and then
 
  private:
   void pause(std::uint32_t) override { network.run_for(1'000); }
@@ -44,7 +45,10 @@ class SimNodes : private base::Waiter {
     for (const auto& node : nodes_) {
       if (node == nullptr) continue;
       node->poll();
-      node->service().step(network.now() / 1000);
+      if (backstop && node->door().enter_or_ask()) {
+        node->service().step(network.now() / 1000);
+        node->door().leave_as_backstop();
+      }
     }
     between();
   }
