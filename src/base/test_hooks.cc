@@ -113,6 +113,7 @@ constexpr KnownBug kBugs[] = {
     {"forget-who-asked", "a worker does not rouse the service's thread that has found it inside"},
     {"sleep-attended", "a worker sleeps while other nodes are told that it looks at their requests"},
     {"patient-for-ever", "a node wakes nobody as long as it is told that somebody looks at its requests"},
+    {"serve-in-own-slot", "a worker that answers other nodes enters the epoch slot of its open transaction anew"},
     {"refuse-what-worker-holds", "a worker refuses a request about a record that its own transaction may hold"},
     {"ring-by-earlier-look", "a sender rings by a READ from before its message"},
     {"write-ignores-fence", "a fenced WRITE overtakes READs and atomics"},

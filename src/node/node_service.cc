@@ -92,9 +92,10 @@ NodeService::Counts NodeService::counts() const {
 NodeService::Counts NodeService::counts_now() const {
   if (service_ == nullptr) return before_;
   const cluster::messages::ServiceCounts& now = service_->counts();
+  const std::uint64_t by_workers = now.by_workers.load(std::memory_order_relaxed);  // first: it is the part
   return {.cut_off = before_.cut_off + now.cut_off.load(std::memory_order_relaxed),
           .served = before_.served + now.requests.load(std::memory_order_relaxed),
-          .served_by_workers = before_.served_by_workers + now.by_workers.load(std::memory_order_relaxed)};
+          .served_by_workers = before_.served_by_workers + by_workers};
 }
 
 }  // namespace granary::db

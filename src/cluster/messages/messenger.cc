@@ -49,8 +49,8 @@ class Messenger::Link {
   bool idle() const {
     return waiting_.empty() && open_calls_ == 0 && (!sender_ || sender_->idle() || sender_->broken());
   }
-  /// Whether a worker is given time to take what was asked.
-  bool is_patient() const { return sender_ && sender_->spares(); }
+  /// Whether a worker is given time to take what was asked. When all has been answered it was taken, though the sender has not looked again.
+  bool is_patient() const { return open_calls_ != 0 && sender_ && sender_->spares(); }
   bool busy = false;  ///< the messenger's: it is among busy_
 
  private:

@@ -58,10 +58,10 @@ bool Service::serve(std::span<const std::size_t> places, std::uint32_t worker, M
   return !settled || work_.put_off.size() != put_off;
 }
 
-/// Sees to it that nobody who sleeps misses an answer: who sends looks afterwards whether the receiver has to be rung. Over shared memory it
-/// knows at once. False if that takes longer than a few polls.
+/// Sees to it that nobody who sleeps misses an answer: who sends looks afterwards, by a READ, whether the receiver has to be rung. That is done
+/// at once over shared memory, and soon over a card. False if it takes longer, or an answer has no room in its ring yet.
 bool Service::settle(std::span<const std::size_t> places, std::uint32_t worker) {
-  constexpr unsigned kPolls = 64;
+  constexpr unsigned kPolls = 256;
   const auto quiet = [&](std::size_t place) { return link(place, worker).quiet(); };
   for (unsigned i = 0; i < kPolls; ++i) {
     if (std::all_of(places.begin(), places.end(), quiet)) return true;

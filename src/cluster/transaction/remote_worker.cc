@@ -1,6 +1,8 @@
 #include "src/cluster/transaction/remote_worker.h"
 
+#include "src/base/test_hooks.h"
 #include "src/cluster/transaction/remote_transaction.h"
+#include "src/txn/context.h"
 
 namespace granary::cluster {
 
@@ -93,7 +95,10 @@ void RemoteWorker::poll() {
   fibers_.poll();
   if (core_.has_under_way()) core_.settle_arrived();
   messenger_.step();
-  if (attendant_) attendant_->look(messages::Moment::kWaiting);
+  if (!attendant_) return;
+  attendant_->look(messages::Moment::kWaiting);
+  if (base::injected("serve-in-own-slot") && core_.first_context() != nullptr && !core_.slots().idle())
+    core_.shared().epochs.enter(core_.first_context()->slot());
 }
 
 }  // namespace granary::cluster

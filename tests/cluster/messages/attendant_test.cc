@@ -52,7 +52,8 @@ class AttendantTest : public testing::Test {
     return asking().ask(1, request);
   }
 
-  SimNodes nodes_;
+  /// A card's delays, so that the time of a question is little beside a sender's patience.
+  SimNodes nodes_{rdma::sim::SimOptions{.seed = 1, .least_delay = 500, .most_delay = 2'000, .tear = 500, .keep_trace = true}};
   const std::function<std::uint64_t()> now_ = [this] { return nodes_.network.now() / 1000; };
   std::unique_ptr<Attendant> attendant_;
 };
@@ -62,11 +63,22 @@ TEST_F(AttendantTest, AnswersBriefQuestions) {
     const std::string key = "key " + std::to_string(i);
     ASSERT_TRUE(asking().answer(1, Place{.table = table(), .key = key, .make = true}).made);
   }
-  EXPECT_EQ(asking().answer(1, Scan{.table = table(), .range = {.to_infinity = true}}).entries.size(), 101u);
+  EXPECT_EQ(asking().answer(1, Scan{.table = table(), .range = {.from = "key 1", .to = "key 2"}}).entries.size(), 11u);
   EXPECT_FALSE(asking().answer(1, LendBlocks{.table = table(), .count = 2}).blocks.empty());
   (void)asking().answer(1, NoteRemoved{.table = table(), .key = "there"});
   EXPECT_EQ(by_workers(), 103u);
-  EXPECT_FALSE(roused());
+}
+
+/// Its answer has no room in the ring, and so goes out in pieces.
+TEST_F(AttendantTest, LeavesTheRestOfALongAnswerToTheBackstop) {
+  for (int i = 0; i < 100; ++i)
+    (void)asking().answer(1, Place{.table = table(), .key = "key " + std::to_string(i), .make = true});
+  nodes_.between = [this, looks = 0]() mutable {
+    attendant_->look(Moment::kWaiting);
+    if (++looks == 1'000) nodes_.backstop = roused();
+  };
+  EXPECT_EQ(asking().answer(1, Scan{.table = table(), .range = {.to_infinity = true}}).entries.size(), 101u);
+  EXPECT_EQ(by_workers(), 101u);
 }
 
 /// One that is longer than the ring comes in pieces.
@@ -180,14 +192,21 @@ class Patience : public AttendantTest {
   Patience() {
     attendant_->look(Moment::kWaiting);
     lie_down();
-    (void)roused();
   }
   void lie_down() {
     for (rdma::mailbox::Receiver* const receiver : owner().service().receivers())
       receiver->lie_down(owner().bed().bell());
   }
+  /// How often somebody was rung.
+  std::size_t rings() {
+    const std::string& text = nodes_.network.trace_text();
+    std::size_t count = 0;
+    for (std::size_t at = text.find(" rings "); at != std::string::npos; at = text.find(" rings ", at + 1)) ++count;
+    return count;
+  }
   /// Asks, and returns after how many microseconds the backstop was rung, and answers.
   std::uint64_t rung_after_us() {
+    (void)roused();
     const std::uint64_t begin = now_();
     std::uint64_t rung = 0;
     nodes_.between = [&] {
@@ -229,15 +248,14 @@ TEST_F(Patience, IsNotTriedAgainBeforeTheWorkerLooks) {
 }
 
 TEST_F(Patience, NobodyIsRungWhileAWorkerAnswers) {
-  nodes_.between = [this] {
-    attendant_->look(Moment::kWaiting);
-    EXPECT_FALSE(roused());
-  };
+  const std::size_t asleep = rings();
+  nodes_.between = [this] { attendant_->look(Moment::kWaiting); };
   for (int i = 0; i < 20; ++i) {
     (void)asking().answer(1, Place{.table = table(), .key = "there"});
     nodes_.pass(200);
   }
   EXPECT_EQ(by_workers(), 20u);
+  EXPECT_EQ(rings(), asleep);
 }
 
 }  // namespace

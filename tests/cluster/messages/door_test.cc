@@ -52,6 +52,16 @@ TEST_F(AtTheDoor, TheBackstopIsRousedIfItHasAsked) {
   EXPECT_FALSE(roused()) << "it is told once";
 }
 
+TEST_F(AtTheDoor, TheBackstopIsRousedOnceHoweverOftenItHasAsked) {
+  ASSERT_NE(door_.enter(), nullptr);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(door_.enter_or_ask());
+  door_.leave(false);
+  EXPECT_TRUE(roused());
+  EXPECT_FALSE(roused());
+  EXPECT_TRUE(door_.enter_or_ask());
+  door_.leave_as_backstop();
+}
+
 TEST_F(AtTheDoor, TheBackstopIsRousedForWhatIsLeft) {
   ASSERT_NE(door_.enter(), nullptr);
   door_.leave(true);

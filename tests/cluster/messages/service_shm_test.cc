@@ -91,6 +91,7 @@ class Looking {
 /// Beside the service's thread, which sleeps.
 TEST_F(ShmService, AWorkerAnswersInItsPlace) {
   (void)asking_->answer(1, Control{.bytes = "connects"});
+  const std::uint64_t before = thread_.sleeps();
   const Looking looking(*owner_);
   for (int i = 0; i < 200; ++i) {
     const std::string key = "key " + std::to_string(i);
@@ -102,6 +103,7 @@ TEST_F(ShmService, AWorkerAnswersInItsPlace) {
   }
   EXPECT_EQ(owner_->service().counts().requests, 211u);
   EXPECT_GT(owner_->service().counts().by_workers, 50u);
+  EXPECT_LT(thread_.sleeps() - before, 150u) << "it is woken for what a worker leaves, and not for the others";
 }
 
 /// Each time it says that it looks, and does not. Without an end to the patience each question would wait for the end of a sleep.

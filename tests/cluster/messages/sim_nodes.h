@@ -13,7 +13,9 @@ class SimNodes : private base::Waiter {
  public:
   /// `calls`: of node 1.
   explicit SimNodes(std::uint64_t seed = 1, CallQueue* calls = nullptr)
-      : network(rdma::sim::SimOptions{.seed = seed}),
+      : SimNodes(rdma::sim::SimOptions{.seed = seed}, calls) {}
+  explicit SimNodes(const rdma::sim::SimOptions& options, CallQueue* calls = nullptr)
+      : network(options),
         calls_(calls) {
     for (rdma::NodeId id = 0; id < 2; ++id) begin(id, 1);
   }
