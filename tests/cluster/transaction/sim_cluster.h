@@ -176,10 +176,11 @@ class SimClusterNode {
   messages::Service& service() { return *service_; }
   /// The service's worker frees what may be freed, as that of a node does now and then.
   void collect_garbage() { service_worker_.collect_garbage(); }
-  /// Workers come first, and answer what they can.
+  /// Workers look more often than the service's thread, so that they answer much of what they can.
   void poll() {
+    constexpr unsigned kLooks = 8;
     for (const OneWorker& worker : workers_) worker.remote->poll();
-    if (service_ == nullptr || !door_.enter_or_ask()) return;
+    if (service_ == nullptr || ++polls_ % kLooks != 0 || !door_.enter_or_ask()) return;
     service_->step(now_us());
     door_.leave_as_backstop();
   }
@@ -237,6 +238,7 @@ class SimClusterNode {
   BufferPool pool_;
   NoRest rest_;
   messages::Door door_;
+  unsigned polls_ = 0;
   const membership::Living* living_ = nullptr;
   Directory directory_{std::uint64_t{64} << 10};
   const std::atomic<std::uint64_t> ticks_{0};
