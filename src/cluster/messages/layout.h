@@ -30,9 +30,9 @@ struct MailboxLayout {
   std::uint64_t ring_bytes = std::uint64_t{16} << 10;   ///< a multiple of 64
   std::uint64_t most_bytes = std::uint64_t{256} << 10;  ///< of a message, which may be longer than its ring
 
-  std::uint64_t region_bytes() const { return 4 * count() * ring_bytes + workers * row_bytes(); }
+  constexpr std::uint64_t region_bytes() const { return 4 * count() * ring_bytes + workers * row_bytes(); }
   /// The bytes of a row's signs: whole lines.
-  std::uint64_t signs_bytes() const { return (nodes + kLine - 1) / kLine * kLine; }
+  constexpr std::uint64_t signs_bytes() const { return (nodes + kLine - 1) / kLine * kLine; }
 
   /// A node's position among the ids; `nodes` if there is no such node.
   std::size_t place_of(rdma::NodeId id) const {
@@ -63,8 +63,8 @@ struct MailboxLayout {
  private:
   static constexpr std::uint64_t kLine = 64;
 
-  std::uint64_t row_bytes() const { return kLine + signs_bytes(); }
-  std::uint64_t count() const { return std::uint64_t{nodes} * workers; }
+  constexpr std::uint64_t row_bytes() const { return kLine + signs_bytes(); }
+  constexpr std::uint64_t count() const { return std::uint64_t{nodes} * workers; }
   std::uint64_t ring(unsigned part, std::uint64_t number) const { return (part * count() + number) * ring_bytes; }
 };
 
