@@ -24,8 +24,9 @@ ServiceThread::~ServiceThread() {
 bool ServiceThread::step() {
   if (!door_.enter_or_ask()) return false;
   const bool any = service_.step(base::monotonic_us());
-  if (!any) sleeper_.limit(service_.most_sleep_us());
-  attended_ = service_.attended();
+  const std::uint64_t most_us = service_.most_sleep_us();
+  if (!any) sleeper_.limit(most_us);
+  left_to_workers_ = most_us == Sleeper::kMostSleep_us && service_.attended();
   door_.leave_as_backstop();
   return any;
 }
@@ -37,7 +38,7 @@ bool ServiceThread::look_once_more() {
   return any;
 }
 
-/// While workers look at the rings it goes to sleep at once, and leaves to them what comes next.
+/// While workers look at the rings it goes to sleep at once, and leaves to them what comes next; but not before all answers are out.
 void ServiceThread::run() {
   worker_.attach();
   for (std::uint32_t turn = 0; !stopping_.load(std::memory_order_acquire);) {
@@ -45,7 +46,7 @@ void ServiceThread::run() {
       turn = 0;
       continue;
     }
-    sleeper_.pause(attended_ ? Sleeper::kSpins : turn++);
+    sleeper_.pause(left_to_workers_ ? Sleeper::kSpins : turn++);
     sleeps_.store(sleeper_.counts().sleeps, std::memory_order_relaxed);
   }
   worker_.detach();

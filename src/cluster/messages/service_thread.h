@@ -34,7 +34,7 @@ class ServiceThread {
   rdma::Endpoint& sleeps_at_;
   txn::WorkerCore& worker_;
   rdma::mailbox::Sleeper sleeper_;
-  bool attended_ = false;                 // by workers, at the last step
+  bool left_to_workers_ = false;          // at the last step: all answers are out, and workers look at the rings
   std::atomic<bool> stopping_{false};     // set by the destructor (release), read by the thread (acquire)
   std::atomic<std::uint64_t> sleeps_{0};  // written by the thread, relaxed
   std::thread thread_;
