@@ -53,7 +53,8 @@ class AttendantTest : public testing::Test {
   }
 
   /// A card's delays, so that the time of a question is little beside a sender's patience.
-  SimNodes nodes_{rdma::sim::SimOptions{.seed = 1, .least_delay = 500, .most_delay = 2'000, .tear = 500, .keep_trace = true}};
+  SimNodes nodes_{
+      rdma::sim::SimOptions{.seed = 1, .least_delay = 500, .most_delay = 2'000, .tear = 500, .keep_trace = true}};
   const std::function<std::uint64_t()> now_ = [this] { return nodes_.network.now() / 1000; };
   std::unique_ptr<Attendant> attendant_;
 };
