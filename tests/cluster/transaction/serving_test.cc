@@ -47,14 +47,17 @@ TEST_F(Serving, WorkersAnswerEachOtherWhileTheyWait) {
     });
   }
   cluster_.scheduler.run();
+  for (std::size_t node : {0, 1}) cluster_.node(node).await_arrival();
   for (std::size_t node : {0, 1}) EXPECT_GT(by_workers(node) - before[node], kKeys / 2u) << "node " << node;
   for (std::size_t node : {0, 1}) {
-    Transaction t = cluster_.node(node).worker().begin();
     int found = 0;
     for (const char* const home : {"0", "1"}) {
       for (int i = 0; i < kKeys; ++i) {
+        Transaction t = cluster_.node(node).worker().begin();
         std::string value;
-        found += t.get(tables_[node], home + ("k" + std::to_string(i)), value) == Outcome::kOk ? 1 : 0;
+        const Outcome got = t.get(tables_[node], home + ("k" + std::to_string(i)), value);
+        EXPECT_EQ(got, Outcome::kOk) << home << i << ": " << name(got) << ", " << name(t.aborted());
+        found += got == Outcome::kOk ? 1 : 0;
       }
     }
     EXPECT_EQ(found, 2 * kKeys);
