@@ -10,7 +10,6 @@ namespace {
 constexpr std::uint64_t kWordMask = 7;
 
 bool shaped_well(const Operation& operation, const Limits& limits) {
-  if (operation.of_a_byte()) return operation.kind == OperationKind::kWrite;
   const bool atomic = operation.kind == OperationKind::kCompareSwap || operation.kind == OperationKind::kFetchAdd;
   const std::uint32_t most = atomic ? 8 : limits.operation_bytes;
   const std::uint64_t bits =

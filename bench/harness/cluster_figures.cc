@@ -13,8 +13,6 @@ const std::vector<NamedCount>& cluster_counts() {
                                               {"writes", &S::writes},
                                               {"compare_swaps", &S::compare_swaps},
                                               {"messages", &S::messages},
-                                              {"served", &S::served},
-                                              {"served_by_workers", &S::served_by_workers},
                                               {"leases", &S::leases},
                                               {"round_trips", &S::rounds},
                                               {"execute_rounds", &S::execute_rounds},

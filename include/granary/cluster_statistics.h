@@ -25,9 +25,7 @@ struct ClusterStatistics {
   std::uint64_t location_hits = 0, location_misses = 0, location_stale = 0;
   std::uint64_t leaf_reads = 0;  ///< leaves of ordered tables that were READ
   std::uint64_t leaf_hits = 0, leaf_misses = 0, leaf_stale = 0;
-  std::uint64_t unfinished = 0;         ///< records that were left locked: their node has died, or is told later
-  std::uint64_t served = 0;             ///< questions of other nodes, calls of procedures included
-  std::uint64_t served_by_workers = 0;  ///< of them, those that a worker answered that was awake
+  std::uint64_t unfinished = 0;  ///< records that were left locked: their node has died, or is told later
   std::uint64_t cut_off = 0;  ///< times that a worker of another node was, which had sent this one what no node sends
 };
 

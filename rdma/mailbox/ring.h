@@ -18,13 +18,6 @@
 // there, and the last look, which comes after the word, sees the seal. (The receiver's side of that is an atomic exchange,
 // which lets no later load pass; the sender's is the order of WRITE then READ.) A sender rings once for each sleep.
 //
-// Beside a receiver that sleeps, others that are awake may look at its rings (src/cluster/messages/attendant.h). One of them says so by a
-// word, and each sender has a byte beside that word, a line's bytes for 64 senders: behind each seal it WRITEs there how many fragments
-// it has written, by the number's low byte. So a look at many rings is one at a line or two, and whoever sees the sign sees the
-// seal. Nobody else writes the byte, nobody clears it, and so no atomic operation is needed (I2). The sign is a hint: one that is not seen,
-// as 256 fragments came between two looks, costs time. While the word is there the sender does not ring at once, but only when the
-// message has not been taken for a while: who looks may look away.
-//
 // A sender that connects (again) takes a new session and waits until the receiver serves it: the receiver then clears
 // the ring. What an earlier session, or an earlier life of the sender's node, left there is dropped, and nothing of it
 // arrives later (rdma/fabric.h, breakage).
@@ -40,9 +33,6 @@ inline constexpr std::uint64_t kSessionOffset = 0;
 inline constexpr std::uint64_t kConsumedOffset = 64;
 inline constexpr std::uint64_t kSleepOffset = kConsumedOffset + 8;
 inline constexpr std::uint64_t kDataOffset = 128;
-/// In the sender's copy of the ring, where it makes signs; so many.
-inline constexpr std::uint64_t kSignsOffset = 64;
-inline constexpr std::uint64_t kSigns = kDataOffset - kSignsOffset;
 
 /// Room of a ring for fragments, from what it takes in memory. A multiple of 64; at least 64.
 constexpr std::uint64_t ring_capacity(std::uint64_t bytes) { return (bytes - kDataOffset) & ~std::uint64_t{63}; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
@@ -18,7 +17,6 @@ Sender::Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& p
       place_(place),
       capacity_(ring_capacity(place.ring_bytes)),
       answer_(reinterpret_cast<std::uint64_t*>(place.staging)),
-      signs_(reinterpret_cast<std::uint8_t*>(place.staging + kSignsOffset)),
       mirror_(place.staging + kDataOffset) {
   step();
 }
@@ -55,16 +53,9 @@ void Sender::take_session() {
 
 void Sender::ask() {
   if (asking_) return;
-  std::array reads = {Operation::read(answer_, place_.ring.plus(kConsumedOffset), 2 * kWord), Operation()};
-  if (place_.attended) reads[1] = Operation::read(answer_ + 2, place_.attended->word, kWord);
-  asking_ = post(std::span(reads).first(place_.attended ? 2 : 1), Signal::kYes) == PostResult::kPosted;
+  const Operation read = Operation::read(answer_, place_.ring.plus(kConsumedOffset), 2 * kWord);
+  asking_ = post({&read, 1}, Signal::kYes) == PostResult::kPosted;
   if (asking_) look_again_ = false;
-}
-
-void Sender::insist() {
-  if (std::exchange(insists_, true)) return;
-  look_again_ = true;
-  step();
 }
 
 void Sender::completed(const Completion& completion) {
@@ -92,12 +83,7 @@ void Sender::learn() {
   } else if (state_ == State::kOpen) {
     state_ = State::kBroken;  // the receiver serves another sender
   }
-  const bool taken = served && consumed_ == written_;
-  const bool attended = served && place_.attended && answer_[2] != 0;
-  const bool rings = !taken && sleep.asleep() && sleep.count != rung_;
-  spares_ = rings && attended && !insists_;
-  if (rings && !spares_) wake_receiver(sleep);
-  if (!spares_ && !look_again_) insists_ = false;
+  if (sleep.asleep() && sleep.count != rung_ && (!served || consumed_ != written_)) wake_receiver(sleep);
 }
 
 void Sender::wake_receiver(Sleep sleep) {
@@ -111,14 +97,6 @@ void Sender::wake_receiver(Sleep sleep) {
 void Sender::push() {
   while (state_ == State::kOpen && open_ && push_fragment()) {
   }
-}
-
-/// The WRITE of the sign of the next fragment. Where post() does not copy it, its byte must not change on the way; of 64 fragments that
-/// are on their way at once, a sign may come early, which is no worse than one that is not seen.
-Operation Sender::sign() {
-  std::uint8_t* const byte = signs_ + fragments_ % kSigns;
-  *byte = static_cast<std::uint8_t>(fragments_ + 1);
-  return Operation::write_byte(place_.attended->sign, byte);
 }
 
 /// Puts as much of the message into the ring as has room before its end; false if nothing can be put now.
@@ -136,13 +114,9 @@ bool Sender::push_fragment() {
   if (padded != 0) std::memset(mirror_ + at + padded, 0, kWord);
   std::memcpy(mirror_ + at + kWord, message_.data() + sent_, bytes);
   const RemoteAddress to = place_.ring.plus(kDataOffset + at);
-  std::array chain = {Operation::write(to.plus(kWord), mirror_ + at + kWord, padded),
-                      Operation::write(to, mirror_ + at, kWord), Operation()};
-  if (place_.attended) chain[2] = sign();
-  if (base::injected("sign-before-seal") && place_.attended) std::swap(chain[1], chain[2]);
-  const auto whole = std::span(chain).first(place_.attended ? 3 : 2);
-  if (post(whole.subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
-  ++fragments_;
+  const std::array chain = {Operation::write(to.plus(kWord), mirror_ + at + kWord, padded),
+                            Operation::write(to, mirror_ + at, kWord)};
+  if (post(std::span(chain).subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
   sent_ += bytes;
   written_ += kWord + padded;
   look_again_ = !asking_ || !base::injected("ring-by-earlier-look");

@@ -2,7 +2,6 @@
 // The sending end of a mailbox (ring.h).
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -18,20 +17,13 @@ enum class SendResult : std::uint8_t {
   kBroken,    ///< the connection is broken, or another sender has taken the mailbox; what was not answered may be lost
 };
 
-/// The words of who looks at the ring without having been rung (ring.h).
-struct Attended {
-  RemoteAddress word;  ///< not 0 while it looks now and then
-  RemoteAddress sign;  ///< a byte, this sender's alone
-};
-
 /// Where a sender works.
 struct SenderPlace {
-  RemoteAddress ring;                     ///< of the receiver's ring
-  std::uint64_t ring_bytes = 0;           ///< as the receiver has it
-  std::uint64_t most_bytes = 0;           ///< of a message, as the receiver has it
-  char* staging = nullptr;                ///< registered, 8-byte aligned; `ring_bytes` long, for this sender alone
-  std::uint64_t tag = 0;                  ///< of its completions; no other user of the endpoint has it
-  std::optional<Attended> attended = {};  ///< who looks at the ring beside the receiver that sleeps; none: nobody
+  RemoteAddress ring;            ///< of the receiver's ring
+  std::uint64_t ring_bytes = 0;  ///< as the receiver has it
+  std::uint64_t most_bytes = 0;  ///< of a message, as the receiver has it
+  char* staging = nullptr;       ///< registered, 8-byte aligned; `ring_bytes` long, for this sender alone
+  std::uint64_t tag = 0;         ///< of its completions; no other user of the endpoint has it
 };
 
 /// Used by the endpoint's thread. Whoever polls the endpoint gives it the completions with its tag, and goes on polling
@@ -55,10 +47,6 @@ class Sender {
   bool served() const { return state_ == State::kOpen; }
   /// Idle, and nobody has to be rung any more.
   bool quiet() const { return idle() && !look_again_ && !asking_; }
-  /// Whether a receiver that sleeps was not rung, as somebody else is awake and looks at its ring.
-  bool spares() const { return spares_; }
-  /// That has taken too long: rings the receiver, unless all has been taken meanwhile.
-  void insist();
 
  private:
   enum class State : std::uint8_t { kTakeSession, kTakingSession, kAwaitService, kOpen, kBroken };
@@ -71,22 +59,17 @@ class Sender {
   void wake_receiver(Sleep sleep);
   void push();
   bool push_fragment();
-  Operation sign();
 
   Endpoint& endpoint_;
   const ConnectionId connection_;
   const SenderPlace place_;
   const std::uint64_t capacity_;
   std::uint64_t* const answer_;  ///< in staging: where fetch-add and READ put their words
-  std::uint8_t* const signs_;    ///< in staging: those that are on their way
   char* const mirror_;           ///< in staging: as the ring's data, so that its room is free when the ring's is
   State state_ = State::kTakeSession;
-  bool asking_ = false;         ///< a READ is under way
-  bool look_again_ = false;     ///< a seal was written after the last READ was posted, or a ring had no room
-  std::uint32_t rung_ = 0;      ///< the sleep of the receiver for which it was rung last
-  bool spares_ = false;         ///< by the last READ
-  bool insists_ = false;        ///< it is rung by the next READ
-  std::uint8_t fragments_ = 0;  ///< so far, by their low byte: the sign
+  bool asking_ = false;      ///< a READ is under way
+  bool look_again_ = false;  ///< a seal was written after the last READ was posted, or a ring had no room
+  std::uint32_t rung_ = 0;   ///< the sleep of the receiver for which it was rung last
   std::uint16_t session_ = 0;
   std::uint64_t consumed_ = 0;
   std::uint64_t written_ = 0;

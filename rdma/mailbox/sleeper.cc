@@ -27,7 +27,6 @@ void Sleeper::sleep() {
 }
 
 bool Sleeper::has_something() const {
-  if (look_) return look_();
   return std::any_of(receivers_.begin(), receivers_.end(), [](const Receiver* one) { return one->has_something(); });
 }
 

@@ -3,7 +3,6 @@
 // until a message comes for it, or something else happens there.
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "rdma/fabric.h"
@@ -19,18 +18,11 @@ class Sleeper final : public base::Waiter {
   static constexpr std::uint64_t kAskAgain_us = 100;  ///< for limit(): while a sender waits for room
   static constexpr std::uint64_t kMostSleep_us = 50'000;
 
-  /// The last look before a sleep: whether there is something to do.
-  using Look = std::function<bool()>;
-
   /// All mailboxes that the worker serves over this endpoint; they outlive this.
   Sleeper(Endpoint& endpoint, std::vector<Receiver*> receivers, std::uint64_t most_sleep_us = kMostSleep_us)
       : endpoint_(endpoint),
         receivers_(std::move(receivers)),
         most_sleep_us_(most_sleep_us) {}
-  /// Who shares them with others looks in its own way.
-  Sleeper(Endpoint& endpoint, std::vector<Receiver*> receivers, Look look) : Sleeper(endpoint, std::move(receivers)) {
-    look_ = std::move(look);
-  }
 
   /// Until this is called again, no sleep is longer: something is to be done then.
   void limit(std::uint64_t time_us) { limit_us_ = time_us; }
@@ -50,7 +42,6 @@ class Sleeper final : public base::Waiter {
 
   Endpoint& endpoint_;
   const std::vector<Receiver*> receivers_;
-  Look look_;  ///< none: a look at all of them
   const std::uint64_t most_sleep_us_;
   std::uint64_t limit_us_ = ~std::uint64_t{0};
   Counts counts_;

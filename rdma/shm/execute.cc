@@ -76,11 +76,7 @@ void execute(const Operation& operation, char* remote, StoreOrder& order) {
       copy_ascending(mine, theirs, operation.bytes, theirs);
       break;
     case OperationKind::kWrite:
-      if (operation.of_a_byte()) {
-        base::store_byte(reinterpret_cast<std::uint8_t*>(remote), *static_cast<const std::uint8_t*>(operation.local));
-      } else {
-        copy_ascending(theirs, mine, operation.bytes, theirs);
-      }
+      copy_ascending(theirs, mine, operation.bytes, theirs);
       order.stored();
       break;
     case OperationKind::kCompareSwap:

@@ -112,7 +112,6 @@ void CallWorkers::finish_left(ClusterThread& mine, bool idle) {
 void CallWorkers::run(ClusterThread& mine) {
   mine.worker().attach_thread();
   while (!stopping_.load(std::memory_order_relaxed)) {
-    mine.look_away();
     const auto job = queue_.wait(kLook_us);
     if (job) {
       std::string reply;

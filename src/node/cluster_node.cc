@@ -96,10 +96,7 @@ Status ClusterNode::end_membership() {
 
 ClusterStatistics ClusterNode::statistics() const {
   ClusterStatistics sum = threads_.statistics();
-  const NodeService::Counts served = service_.counts();
-  sum.cut_off = served.cut_off;
-  sum.served = served.served;
-  sum.served_by_workers = served.served_by_workers;
+  sum.cut_off = service_.cut_off();
   return sum;
 }
 

@@ -52,7 +52,6 @@ constexpr std::array kFigures = {
     std::uint64_t{rdma::mailbox::kConsumedOffset},
     std::uint64_t{rdma::mailbox::kSleepOffset},
     std::uint64_t{rdma::mailbox::kDataOffset},
-    cluster::messages::MailboxLayout{.nodes = 65, .workers = 1}.region_bytes(),
     std::uint64_t{rdma::mailbox::Rpc::kHeaderBytes},
     kMailboxes.ring_bytes,
     kMailboxes.most_bytes,

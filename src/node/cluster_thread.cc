@@ -8,12 +8,7 @@
 namespace granary::db {
 
 void ClusterThread::Idle::pause(std::uint32_t turn) {
-  if (turn >= rdma::mailbox::Sleeper::kSpins) {
-    // An answer that a worker of the other node is about to give is worth no sleep, if only others may run meanwhile.
-    if (thread_.messenger().expects_soon()) return std::this_thread::yield();
-    thread_.look_away();
-    thread_.messenger().step_all();
-  }
+  if (turn >= rdma::mailbox::Sleeper::kSpins) thread_.messenger().step_all();
   thread_.sleeper_->limit(thread_.messenger().most_sleep_us());
   thread_.sleeper_->pause(turn);
 }

@@ -58,8 +58,6 @@ class ClusterThread {
   /// ClusterWorker::run_together(), of a count that is allowed.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   void let_others_run();
-  /// Before the thread waits for something else: other nodes that ask this one do not count on this worker meanwhile.
-  void look_away() { remote_->look_away(); }
   /// Settles what a dead node owes at the nodes that live, between this worker's transactions (cluster::settle_all).
   Result<cluster::SettleCounts> settle(std::span<const log::Debt> debts, std::function<bool()> may_act);
   /// Called when it ends, while its counters can be read.

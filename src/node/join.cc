@@ -260,8 +260,7 @@ Status ClusterNode::open_fabric() {
                                       .reads_lease = options_.read_lock == ReadLock::kLease,
                                       .now_us = membership::lifetime_us,
                                       .lives = [this](rdma::NodeId node) { return may_ask(node); },
-                                      .comes_back = come_back_predicate(),
-                                      .door = &service_.door()});
+                                      .comes_back = come_back_predicate()});
   threads_.begin(*database_, *parts_);
   return status;
 }

@@ -30,9 +30,6 @@ Status NodeService::begin(const Node& node) {
   auto endpoint = node.fabric.open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = std::move(endpoint).value();
-  auto bed = node.fabric.open_endpoint();
-  if (!bed.ok()) return bed.status();
-  bed_ = std::move(bed).value();
   tables_ = engine.schema().tables();
   owner_ = std::make_unique<cluster::messages::Owner>(*worker_.core(), *slot_, tables_, engine.region());
   calls_ = std::make_unique<cluster::messages::CallQueue>(kMostCalls);
@@ -43,7 +40,6 @@ Status NodeService::begin(const Node& node) {
       .own_node = node.id,
       .endpoint = *endpoint_,
       .owner = *owner_,
-      .sleeps_at = bed_.get(),
       .calls = calls_.get(),
       .files = log_files_.get(),
       .control = [control = node.control](rdma::NodeId, std::string_view) { return control(); }};
@@ -51,22 +47,19 @@ Status NodeService::begin(const Node& node) {
     const std::lock_guard lock(mutex_);
     service_ = std::make_unique<cluster::messages::Service>(place);
   }
-  door_.open(*service_, *bed_);
-  thread_ = std::make_unique<cluster::messages::ServiceThread>(*service_, door_, *bed_, *worker_.core());
+  thread_ = std::make_unique<cluster::messages::ServiceThread>(*service_, *endpoint_, *worker_.core());
   return {};
 }
 
 void NodeService::end() {
   thread_.reset();
-  door_.close();
   {
     const std::lock_guard lock(mutex_);
-    before_ = counts_now();
+    if (service_ != nullptr) cut_off_ += service_->counts().cut_off.load(std::memory_order_relaxed);
     service_.reset();
   }
   owner_.reset();
   endpoint_.reset();
-  bed_.reset();
   if (slot_ != nullptr) epochs_->release_slot(slot_);
   slot_ = nullptr;
   worker_ = {};
@@ -84,18 +77,9 @@ void NodeService::forget(rdma::NodeId node) {
   if (service_ != nullptr) service_->forget(node);
 }
 
-NodeService::Counts NodeService::counts() const {
+std::uint64_t NodeService::cut_off() const {
   const std::lock_guard lock(mutex_);
-  return counts_now();
-}
-
-NodeService::Counts NodeService::counts_now() const {
-  if (service_ == nullptr) return before_;
-  const cluster::messages::ServiceCounts& now = service_->counts();
-  const std::uint64_t by_workers = now.by_workers.load(std::memory_order_relaxed);  // first: it is the part
-  return {.cut_off = before_.cut_off + now.cut_off.load(std::memory_order_relaxed),
-          .served = before_.served + now.requests.load(std::memory_order_relaxed),
-          .served_by_workers = before_.served_by_workers + by_workers};
+  return cut_off_ + (service_ == nullptr ? 0 : service_->counts().cut_off.load(std::memory_order_relaxed));
 }
 
 }  // namespace granary::db

@@ -13,7 +13,6 @@
 
 #include "rdma/fabric.h"
 #include "src/cluster/messages/call_queue.h"
-#include "src/cluster/messages/door.h"
 #include "src/cluster/messages/layout.h"
 #include "src/cluster/messages/owner.h"
 #include "src/cluster/messages/service.h"
@@ -42,38 +41,27 @@ class NodeService {
   /// Nobody is answered any more.
   void end();
 
-  /// By which workers of this node go in, to answer other nodes; it is closed before begin() and after end().
-  cluster::messages::Door& door() { return door_; }
   /// Procedures that other nodes call here wait in it for who runs them. From begin() on.
   cluster::messages::CallQueue& calls() { return *calls_; }
   /// Returns this node's shared tables, as other nodes are told of them; none if that cannot be told. From begin() to end().
   std::optional<cluster::messages::DescribeAnswer> description() const;
   /// Has what the node was lent of this node's memory taken back: Service::forget(). Any thread.
   void forget(rdma::NodeId node);
-  struct Counts {
-    std::uint64_t cut_off = 0;  ///< ClusterStatistics::cut_off
-    std::uint64_t served = 0;   ///< ClusterStatistics::served
-    std::uint64_t served_by_workers = 0;
-  };
-  /// Any thread.
-  Counts counts() const;
+  /// Returns how often a worker of another node was cut off (ClusterStatistics::cut_off). Any thread.
+  std::uint64_t cut_off() const;
 
  private:
-  Counts counts_now() const;
-
-  cluster::messages::Door door_;
   epoch::EpochManager* epochs_ = nullptr;  ///< of slot_
   Worker worker_;
   epoch::Slot* slot_ = nullptr;
   std::unique_ptr<rdma::Endpoint> endpoint_;
-  std::unique_ptr<rdma::Endpoint> bed_;  ///< where the service's thread sleeps: nobody else touches it, but to rouse it
   std::vector<txn::TableCore*> tables_;  ///< all of the database's by id, for the owner
   std::unique_ptr<cluster::messages::Owner> owner_;
   std::unique_ptr<cluster::messages::CallQueue> calls_;
   std::unique_ptr<LogFiles> log_files_;  ///< none without a directory
-  mutable std::mutex mutex_;             ///< guards service_ against counts() and forget(), and before_
+  mutable std::mutex mutex_;             ///< guards service_ against cut_off() and forget(), and cut_off_
   std::unique_ptr<cluster::messages::Service> service_;
-  Counts before_;  ///< of a service that has ended
+  std::uint64_t cut_off_ = 0;  ///< by a service that has ended
   std::unique_ptr<cluster::messages::ServiceThread> thread_;
 };
 

@@ -129,8 +129,6 @@ Json elsewhere_json(const ClusterStatistics& elsewhere, const Rates& rates) {
         {"per_second", rounded(rates.one_sided_operations)}}},
       {"messages", elsewhere.messages},
       {"messages_per_second", rounded(rates.messages)},
-      {"served", elsewhere.served},
-      {"served_by_workers", elsewhere.served_by_workers},
       {"leases", elsewhere.leases},
       {"epoch_waits", elsewhere.epoch_waits},
       {"location_cache",

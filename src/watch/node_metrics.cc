@@ -173,9 +173,6 @@ void write_elsewhere(const ClusterStatistics& elsewhere, MetricText& metrics) {
       .add(elsewhere.writes, {{"verb", "write"}})
       .add(elsewhere.compare_swaps, {{"verb", "compare_swap"}});
   metrics.counter("granary_messages_total", "Questions to other nodes.").add(elsewhere.messages);
-  metrics.counter("granary_served_total", "Questions of other nodes that this one answered, by who did.")
-      .add(elsewhere.served_by_workers, {{"by", "worker"}})
-      .add(elsewhere.served - elsewhere.served_by_workers, {{"by", "thread"}});
   metrics.counter("granary_leases_total", "Records of other nodes that were read under a lease.").add(elsewhere.leases);
   metrics.counter("granary_epoch_waits_total", "Transactions that waited for another node's epoch.")
       .add(elsewhere.epoch_waits);

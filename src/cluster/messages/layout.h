@@ -6,10 +6,6 @@
 //   answers     by worker and answering node  rings, filled by others       )  each `ring_bytes` long
 //   out         by worker and asked node      where requests are made       )
 //   back        by asking node and worker     where answers are made        )
-//   rows        by the asking worker          a line with a word, and a byte for each asking node
-//
-// A row is for the worker of this node that has the same number, who looks at the rings of all asking workers with it
-// (attendant.h). The word says whether it does, and an asking worker changes its node's byte with each piece of a request.
 //
 // Nodes count by their place among the cluster's ids, which may be far apart.
 
@@ -30,9 +26,7 @@ struct MailboxLayout {
   std::uint64_t ring_bytes = std::uint64_t{16} << 10;   ///< a multiple of 64
   std::uint64_t most_bytes = std::uint64_t{256} << 10;  ///< of a message, which may be longer than its ring
 
-  constexpr std::uint64_t region_bytes() const { return 4 * count() * ring_bytes + workers * row_bytes(); }
-  /// The bytes of a row's signs: whole lines.
-  constexpr std::uint64_t signs_bytes() const { return (nodes + kLine - 1) / kLine * kLine; }
+  std::uint64_t region_bytes() const { return 4 * count() * ring_bytes; }
 
   /// A node's position among the ids; `nodes` if there is no such node.
   std::size_t place_of(rdma::NodeId id) const {
@@ -55,16 +49,9 @@ struct MailboxLayout {
   std::uint64_t answer_staging(rdma::NodeId asking, std::uint32_t worker) const {  ///< of the asked node
     return ring(3, place_of(asking) * workers + worker);
   }
-  std::uint64_t attended_word(std::uint32_t worker) const {  ///< of the asked node
-    return 4 * count() * ring_bytes + worker * row_bytes();
-  }
-  std::uint64_t signs(std::uint32_t worker) const { return attended_word(worker) + kLine; }  ///< of the asked node
 
  private:
-  static constexpr std::uint64_t kLine = 64;
-
-  constexpr std::uint64_t row_bytes() const { return kLine + signs_bytes(); }
-  constexpr std::uint64_t count() const { return std::uint64_t{nodes} * workers; }
+  std::uint64_t count() const { return std::uint64_t{nodes} * workers; }
   std::uint64_t ring(unsigned part, std::uint64_t number) const { return (part * count() + number) * ring_bytes; }
 };
 

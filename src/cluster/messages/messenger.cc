@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "rdma/mailbox/sleeper.h"
-#include "src/base/test_hooks.h"
 
 namespace granary::cluster::messages {
 
@@ -49,8 +48,6 @@ class Messenger::Link {
   bool idle() const {
     return waiting_.empty() && open_calls_ == 0 && (!sender_ || sender_->idle() || sender_->broken());
   }
-  /// Whether a worker is given time to take what was asked. When all has been answered it was taken, though the sender has not looked again.
-  bool is_patient() const { return open_calls_ != 0 && sender_ && sender_->spares(); }
   bool busy = false;  ///< the messenger's: it is among busy_
 
  private:
@@ -61,11 +58,9 @@ class Messenger::Link {
 
   bool quiet() const { return waiting_.empty() && open_calls_ == 0 && !receiver_.has_something(); }
   bool open();
-  rdma::mailbox::Attended attended(rdma::RemoteAddress at) const;
   SendResult send(const Waiting& item, std::uint64_t now_us);
   void end(Question& question, AskOutcome outcome) const;
   void ended(const Question& question) const;
-  std::uint64_t patience_us(std::uint64_t now_us) const;
 
   const MessengerPlace& place_;
   const NodeId node_;
@@ -74,10 +69,9 @@ class Messenger::Link {
   std::optional<Rpc> rpc_;
   std::uint64_t tag_ = 0;
   std::uint64_t connections_ = 0;
-  std::uint64_t retry_us_ = 0;          ///< when connecting may be tried again
-  std::uint64_t patient_since_us_ = 0;  ///< when the first open question was sent, or the last one was answered
-  std::vector<Waiting> waiting_;        ///< not sent yet; in the order of their deadlines
-  std::string text_;                    ///< of the first of them, if that is `encoded_`
+  std::uint64_t retry_us_ = 0;    ///< when connecting may be tried again
+  std::vector<Waiting> waiting_;  ///< not sent yet; in the order of their deadlines
+  std::string text_;              ///< of the first of them, if that is `encoded_`
   bool encoded_ = false;
   std::size_t open_calls_ = 0;
 };
@@ -86,7 +80,6 @@ void Messenger::Link::step() {
   if (quiet()) return;
   const std::uint64_t now_us = place_.now_us();
   if (rpc_) rpc_->step(now_us);
-  if (is_patient() && patience_us(now_us) == 0) sender_->insist();
   std::size_t done = 0;
   for (; done < waiting_.size(); ++done) {
     const Waiting next = waiting_[done];
@@ -100,12 +93,6 @@ void Messenger::Link::step() {
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-/// How much longer nobody is woken.
-std::uint64_t Messenger::Link::patience_us(std::uint64_t now_us) const {
-  const std::uint64_t end_us = patient_since_us_ + kPatience_us;
-  return base::injected("patient-for-ever") ? kPatience_us : end_us - std::min(end_us, now_us);
-}
-
 SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
   if (!open()) return SendResult::kBroken;
   const std::uint64_t left_us = item.deadline_us - std::min(item.deadline_us, now_us);
@@ -113,7 +100,6 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
   // So few words that a std::function holds them without memory of its own.
   const auto done = [this, question = item.question](CallOutcome outcome, std::string_view text) {
     --open_calls_;
-    patient_since_us_ = place_.now_us();
     switch (outcome) {
       case CallOutcome::kAnswered: question->settle(text); break;
       case CallOutcome::kTimedOut: question->end(AskOutcome::kTimedOut); break;
@@ -122,16 +108,8 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
     ended(*question);
   };
   const SendResult result = rpc_->call(text_, now_us, left_us, done);
-  if (result == SendResult::kTaken && open_calls_++ == 0) patient_since_us_ = now_us;
+  if (result == SendResult::kTaken) ++open_calls_;
   return result;
-}
-
-/// The row of this worker's number at the node, and in it this node's byte.
-rdma::mailbox::Attended Messenger::Link::attended(rdma::RemoteAddress at) const {
-  rdma::mailbox::Attended row{.word = at, .sign = at};
-  row.word.offset = place_.layout.attended_word(place_.worker);
-  row.sign.offset = place_.layout.signs(place_.worker) + place_.layout.place_of(place_.own_node);
-  return row;
 }
 
 /// A broken sender's calls end in Rpc::step(), before another takes its place.
@@ -157,8 +135,7 @@ bool Messenger::Link::open() {
                                  .ring_bytes = place_.layout.ring_bytes,
                                  .most_bytes = place_.layout.most_bytes,
                                  .staging = place_.mailboxes + place_.layout.request_staging(place_.worker, node_),
-                                 .tag = tag_,
-                                 .attended = attended(ring)});
+                                 .tag = tag_});
   const Rpc::CallId last_call = rpc_ ? rpc_->last_call() : 0;
   rpc_.emplace(
       *sender_, receiver_, [](Rpc::CallId, std::string_view, std::string&) { return true; }, last_call);
@@ -181,9 +158,7 @@ std::uint64_t Messenger::Link::most_sleep_us() const {
   }
   if (open_calls_ == 0) return ~std::uint64_t{0};
   const std::uint64_t deadline_us = rpc_->next_deadline_us();
-  const std::uint64_t now_us = place_.now_us();
-  const std::uint64_t left_us = deadline_us - std::min(deadline_us, now_us);
-  return is_patient() ? std::min(left_us, patience_us(now_us)) : left_us;
+  return deadline_us - std::min(deadline_us, place_.now_us());
 }
 
 Messenger::Messenger(MessengerPlace place) : place_(std::move(place)) {
@@ -233,10 +208,6 @@ void Messenger::step_all() {
 void Messenger::completed(const rdma::Completion& completion) {
   const std::size_t place = place_.layout.place_of(static_cast<NodeId>(completion.tag >> 1));
   if (place < links_.size()) links_[place]->completed(completion);
-}
-
-bool Messenger::expects_soon() const {
-  return !busy_.empty() && std::all_of(busy_.begin(), busy_.end(), [](const Link* link) { return link->is_patient(); });
 }
 
 std::vector<Receiver*> Messenger::receivers() {

@@ -44,9 +44,6 @@ struct MessengerPlace {
 /// Used by the thread of its endpoint.
 class Messenger {
  public:
-  /// A node whose worker looks at its rings is given so long to take a question. Then its service's thread is woken (attendant.h).
-  static constexpr std::uint64_t kPatience_us = 50;
-
   explicit Messenger(MessengerPlace place);
   ~Messenger();
   Messenger(const Messenger&) = delete;
@@ -63,8 +60,6 @@ class Messenger {
   /// Does the same for all nodes: from one whose question was given up, an answer may still come. Called by who is about to sleep until
   /// something arrives.
   void step_all();
-  /// Whether all answers that are waited for are due within kPatience_us, from workers that are awake: it is too soon to sleep.
-  bool expects_soon() const;
   /// How many nodes step() looks at.
   std::size_t looked_at() const { return busy_.size(); }
   /// A completion with an odd tag (FiberEndpoint's `others`).

@@ -100,11 +100,6 @@ TableDescription Owner::description(const txn::TableCore& table) const {
   return about;
 }
 
-bool Owner::is_taken(const Record& record) {
-  return record::is_locked(record.tid()) ||
-         (record::is_shared(&record) && record::is_x_locked(record::shared_of(record).state()));
-}
-
 /// The incarnation comes first: it is raised only after `latest` was cleared, which the read behind it would see.
 Owner::Look Owner::look(Record& record, std::string_view key, bool with_value, SeenRecord& seen,
                         std::span<const std::uint64_t> held) {
@@ -115,7 +110,6 @@ Owner::Look Owner::look(Record& record, std::string_view key, bool with_value, S
     seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
     return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
   }
-  if (!may_wait_ && is_taken(record)) return Look::kBusy;
   record::TidWord rts = 0;
   const record::StableRead read = with_value ? cc::read(record, key.size(), buffer_, worker_.state(), access_, rts)
                                              : cc::look(record, worker_.state(), access_, rts);
@@ -138,7 +132,7 @@ Verdict Owner::verdict_on(Look look) {
 Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer) {
   cc::WorkerState& state = worker_.state();
   Record* record = table.make_record(state, key, 0);
-  if (record == nullptr && make_room()) record = table.make_record(state, key, 0);
+  if (record == nullptr && worker_.make_room()) record = table.make_record(state, key, 0);
   if (record == nullptr) return nullptr;
   const cc::Inserted result =
       table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr,
@@ -199,7 +193,7 @@ Verdict Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   const auto lend = [&] { return lent_.lend(asker, request.table, table->max_value_bytes(), request.count); };
   std::span<Record* const> blocks = lend();
-  if (blocks.empty() && make_room()) blocks = lend();
+  if (blocks.empty() && worker_.make_room()) blocks = lend();
   if (blocks.empty()) return Verdict::kOutOfMemory;
   for (const Record* const block : blocks) answer.blocks.push_back(offset_of(block));
   return Verdict::kDone;

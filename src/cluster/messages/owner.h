@@ -53,10 +53,6 @@ class Owner {
   Verdict answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker);
   Verdict answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
 
-  /// Whether answers may wait a moment for a record that is locked, and free much garbage for memory. A worker that answers for others while
-  /// it waits may not: the lock may be its own (I34).
-  void let_wait(bool may) { may_wait_ = may; }
-
   /// A life of the node is over, and nothing that it has posted happens here any more.
   void forget(std::uint32_t node);
   /// Between answers: frees what has become garbage.
@@ -86,10 +82,6 @@ class Owner {
   /// Tells of a leaf that other nodes may READ.
   void tell(const cc::Leaf* leaf, std::vector<SeenLeaf>& leaves) const;
   ChangedNode change(const cc::PlaceChange<cc::Place>& change) const;
-  /// Whether a look at the record would have to wait for who has it locked.
-  static bool is_taken(const cc::Record& record);
-  /// Frees garbage for an answer that found no memory; false if there was none, or it may not.
-  bool make_room() { return may_wait_ && worker_.make_room(); }
   std::uint64_t offset_of(const void* at) const {
     return static_cast<std::uint64_t>(static_cast<const char*>(at) - region_.base());
   }
@@ -100,11 +92,10 @@ class Owner {
   const memory::Region& region_;
   LentBlocks lent_;
   base::BriefWaiter brief_;  ///< other nodes wait for answers, too
-  bool may_wait_ = true;
-  std::string buffer_;    ///< for values that may still prove torn
-  std::string value_;     ///< that a snapshot has seen
-  cc::AccessSet access_;  ///< of no transaction: what is read here is the asker's to remember
-  base::Arena memory_;    ///< for the bytes of the present answer
+  std::string buffer_;       ///< for values that may still prove torn
+  std::string value_;        ///< that a snapshot has seen
+  cc::AccessSet access_;     ///< of no transaction: what is read here is the asker's to remember
+  base::Arena memory_;       ///< for the bytes of the present answer
 };
 
 }  // namespace granary::cluster::messages

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "rdma/mailbox/sleeper.h"
-#include "src/base/check.h"
-#include "src/base/region_mark.h"
 #include "src/cluster/messages/service_link.h"
 
 namespace granary::cluster::messages {
@@ -20,11 +18,10 @@ Service::Service(ServicePlace place)
       forgotten_(place_.layout.nodes) {
   for (std::size_t at = 0; at < place_.layout.nodes; ++at) {
     for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker) {
-      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, work_, place_.layout.id_at(at), worker));
+      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, exchanges_, place_.layout.id_at(at), worker));
     }
   }
-  rdma::Endpoint& sleeps_at = place_.sleeps_at != nullptr ? *place_.sleeps_at : place_.endpoint;
-  if (place_.calls != nullptr) place_.calls->set_notify([&sleeps_at] { sleeps_at.rouse(); });
+  if (place_.calls != nullptr) place_.calls->set_notify([&endpoint = place_.endpoint] { endpoint.rouse(); });
 }
 
 Service::~Service() {
@@ -38,54 +35,9 @@ bool Service::step(std::uint64_t now_us) {
   }
   poll();
   bool any = pass_on_results();
-  any |= answer_put_off();
   for (const auto& link : links_) any |= link->step(now_us);
   place_.owner.rest();
   return any;
-}
-
-bool Service::serve(std::span<const std::size_t> places, std::uint32_t worker, Moment moment, std::uint64_t now_us) {
-  base::outside_region();
-  base::invariant("I34", !std::exchange(work_.by_worker, true));
-  place_.owner.let_wait(false);
-  poll();
-  const std::size_t put_off = work_.put_off.size();
-  for (const std::size_t place : places) link(place, worker).serve(now_us);
-  const bool settled = settle(places, worker);
-  if (moment == Moment::kBetween) place_.owner.rest();
-  place_.owner.let_wait(true);
-  work_.by_worker = false;
-  return !settled || work_.put_off.size() != put_off;
-}
-
-/// Sees to it that nobody who sleeps misses an answer: who sends looks afterwards, by a READ, whether the receiver has to be rung. That is done
-/// at once over shared memory, and soon over a card. False if it takes longer, or an answer has no room in its ring yet.
-bool Service::settle(std::span<const std::size_t> places, std::uint32_t worker) {
-  constexpr unsigned kPolls = 256;
-  const auto quiet = [&](std::size_t place) { return link(place, worker).quiet(); };
-  for (unsigned i = 0; i < kPolls; ++i) {
-    if (std::all_of(places.begin(), places.end(), quiet)) return true;
-    poll();
-  }
-  return false;
-}
-
-bool Service::has_something() const {
-  const auto waits = [](const auto& link) { return link->receiver().has_something(); };
-  return !work_.put_off.empty() || std::any_of(links_.begin(), links_.end(), waits);
-}
-
-bool Service::attended() const {
-  for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker) {
-    if (link(0, worker).attended()) return true;
-  }
-  return false;
-}
-
-bool Service::answer_put_off() {
-  if (work_.put_off.empty()) return false;
-  for (const PutOff& one : std::exchange(work_.put_off, {})) links_[one.ticket.link]->answer_put_off(one);
-  return true;
 }
 
 void Service::forget(rdma::NodeId node) {

@@ -2,9 +2,6 @@
 // A node's side of messages: answers the workers of all other nodes. Requests about data are answered on the spot by Owner,
 // procedure calls go to workers by way of a queue, control requests to a handler.
 //
-// The service's own thread, the backstop, does all of that in step(). A worker of the node that is awake does part of it in serve(), so that
-// no thread has to be woken for a short question (attendant.h). Whoever does is inside of the door, and so alone (I34).
-//
 // Messages of other nodes are not trusted (I26). A worker that sends what no messenger sends is cut off until it connects anew: the
 // connection for its answers is closed, and its further messages are dropped. The others notice nothing. Memory is bounded by the
 // rings, and by Rpc::kMostCalls answers for each worker of another node.
@@ -14,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -36,31 +32,23 @@ struct ServicePlace {
   rdma::NodeId own_node = 0;
   rdma::Endpoint& endpoint;  ///< for the service alone
   Owner& owner;
-  rdma::Endpoint* sleeps_at = nullptr;  ///< where its thread sleeps, and is roused; none: at `endpoint`
-  CallQueue* calls = nullptr;           ///< none: calls are refused
-  FileSource* files = nullptr;          ///< none: nobody reads this node's files
+  CallQueue* calls = nullptr;   ///< none: calls are refused
+  FileSource* files = nullptr;  ///< none: nobody reads this node's files
   /// Answers control requests in the service's thread, and returns soon. None: they are refused.
   std::function<std::string(rdma::NodeId from, std::string_view bytes)> control;
   /// All that the service does waits for as long for a node that has asked and does not answer.
   std::uint64_t connect_timeout_us = 100'000;
 };
 
-/// Written by who is inside (relaxed), read by statistics.
+/// Written by the service (relaxed), read by statistics.
 struct ServiceCounts {
   std::atomic<std::uint64_t> requests{0};
-  std::atomic<std::uint64_t> by_workers{0};  ///< of them, answered by a worker of this node
   std::atomic<std::uint64_t> refused{0};
   std::atomic<std::uint64_t> cut_off{0};    ///< how often a worker of another node was cut off
   std::atomic<std::uint64_t> connected{0};  ///< how often one has connected
 };
 
-/// What a worker that serves is doing otherwise.
-enum class Moment : std::uint8_t {
-  kBetween,  ///< nothing: it is between two transactions
-  kWaiting,  ///< it waits, perhaps in a transaction that holds locks
-};
-
-/// Used by one thread at a time: who is inside of the door, or the only one that knows the service.
+/// Used by the thread of its endpoint and of the owner's worker.
 class Service {
  public:
   explicit Service(ServicePlace place);
@@ -70,13 +58,6 @@ class Service {
 
   /// Takes and answers what has arrived. False if there was nothing to do.
   bool step(std::uint64_t now_us);
-  /// Does the same for the asking workers with this number of some nodes, by their places, on behalf of a worker (I34): it waits for nothing, and
-  /// what may take long is put off. True if something is left for step().
-  bool serve(std::span<const std::size_t> places, std::uint32_t worker, Moment moment, std::uint64_t now_us);
-  /// Whether step() would find a message, or what a worker has put off.
-  bool has_something() const;
-  /// Whether a worker looks at any of the rings now.
-  bool attended() const;
   /// Has what the node holds of this node's memory taken back. Any thread may call it when the node's life is over and was cut off, and before
   /// a later life of the node is served.
   void forget(rdma::NodeId node);
@@ -98,27 +79,13 @@ class Service {
   };
   using Exchanges = std::tuple<Exchange<Describe>, Exchange<Place>, Exchange<Scan>, Exchange<SnapshotGet>,
                                Exchange<SnapshotScan>, Exchange<LendBlocks>, Exchange<NoteRemoved>>;
-  /// A request that a worker has taken and leaves to step().
-  struct PutOff {
-    CallQueue::Ticket ticket;
-    std::string request;
-  };
-  /// What links share.
-  struct Work {
-    Exchanges exchanges;
-    std::vector<PutOff> put_off;
-    bool by_worker = false;  ///< serve() runs
-  };
   void poll();
-  bool answer_put_off();
-  bool settle(std::span<const std::size_t> places, std::uint32_t worker);
-  Link& link(std::size_t place, std::uint32_t worker) const { return *links_[place * place_.layout.workers + worker]; }
   bool pass_on_results();
 
   const ServicePlace place_;
   rdma::fiber::Peers peers_;
   ServiceCounts counts_;
-  Work work_;
+  Exchanges exchanges_;                       ///< for all links
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places, then by worker
   /// By the nodes' places: to be forgotten in the next step. forget() stores with release before the node's next life is known to anybody, so
   /// the step that meets a message of that life, which comes after it, loads it before it answers.

@@ -9,23 +9,20 @@ namespace granary::cluster::messages {
 
 using rdma::mailbox::Rpc;
 
-Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Work& work,
+Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
                     rdma::NodeId node, std::uint32_t worker)
     : place_(place),
       peers_(peers),
       counts_(counts),
-      work_(work),
+      exchanges_(exchanges),
       node_(node),
       worker_(worker),
-      attended_(reinterpret_cast<std::uint64_t*>(place.mailboxes + place.layout.attended_word(worker))),
       receiver_(place.mailboxes + place.layout.request_ring(node, worker), place.layout.ring_bytes,
                 place.layout.most_bytes) {}
 
 bool Service::Link::step(std::uint64_t now_us) {
   const bool any = receiver_.has_something();
   if (!any && quiet()) return false;
-  if (any && attended())
-    base::store_word(attended_, 0);  // it has not looked for long, or will say so again when it looks
   if (receiver_.wanted_session() != session_ && now_us >= trusted_again_us_) meet_new_session(now_us);
   if (cut_off_ || !open(now_us)) {
     throw_away();
@@ -34,12 +31,6 @@ bool Service::Link::step(std::uint64_t now_us) {
   rpc_->step(now_us);
   if (garbage_ || rpc_->senseless() != 0 || !receiver_.status().ok()) cut_off(now_us);
   return any;
-}
-
-void Service::Link::serve(std::uint64_t now_us) {
-  if (cut_off_ || !rpc_ || sender_->broken() || receiver_.wanted_session() != session_) return;
-  rpc_->step(now_us);
-  if (garbage_ || rpc_->senseless() != 0 || !receiver_.status().ok()) cut_off(now_us);
 }
 
 /// The worker has begun anew, perhaps with its node: answers begin anew as well, since what it still gets on the old session's
@@ -134,47 +125,18 @@ void Service::Link::finished(const CallQueue::Finished& finished) {
 
 bool Service::Link::handle(Rpc::CallId call, std::string_view request, std::string& message) {
   cc::bump(counts_.requests, std::uint64_t{1});
-  const bool answered = respond(call, request, message);
-  if (!work_.by_worker) return answered;
-  if (answered) {
-    cc::bump(counts_.by_workers, std::uint64_t{1});
-  } else {
-    work_.put_off.push_back({.ticket = {number(), answering_, call}, .request = std::string(request)});
-  }
-  return answered;
-}
-
-/// Those that a worker answers at once, since they never take long: a piece of a scan ends after so many bytes, of absent entries as well.
-bool Service::Link::is_brief(Type type) {
-  return type == Type::kPlace || type == Type::kScan || type == Type::kLendBlocks || type == Type::kNoteRemoved;
-}
-
-/// What another try, which may wait, may change: a worker's own transaction may hold the record that is in the way.
-bool Service::Link::may_pass(Verdict verdict) {
-  return (verdict == Verdict::kBusy && !base::injected("refuse-what-worker-holds")) ||
-         verdict == Verdict::kHeldByDead || verdict == Verdict::kOutOfMemory;
-}
-
-void Service::Link::answer_put_off(const PutOff& one) {
-  if (!rpc_ || one.ticket.session != answering_) return;
-  std::string message;
-  if (respond(one.ticket.call, one.request, message)) rpc_->answer(one.ticket.call, message);
-}
-
-bool Service::Link::respond(Rpc::CallId call, std::string_view request, std::string& message) {
   Frame frame;
   if (garbage_ || !open_frame(request, frame)) return garbage(message), true;
   const auto type = static_cast<Type>(frame.type);
   if (frame.version != kVersion) return refuse(type, Verdict::kOtherVersion, message), true;
-  if (work_.by_worker && !is_brief(type)) return false;
   switch (type) {
-    case Type::kDescribe: return answer<Describe>(frame, message);
-    case Type::kPlace: return answer<Place>(frame, message);
-    case Type::kScan: return answer<Scan>(frame, message);
-    case Type::kSnapshotGet: return answer<SnapshotGet>(frame, message);
-    case Type::kSnapshotScan: return answer<SnapshotScan>(frame, message);
-    case Type::kLendBlocks: return answer<LendBlocks>(frame, message);
-    case Type::kNoteRemoved: return answer<NoteRemoved>(frame, message);
+    case Type::kDescribe: return answer<Describe>(frame, message), true;
+    case Type::kPlace: return answer<Place>(frame, message), true;
+    case Type::kScan: return answer<Scan>(frame, message), true;
+    case Type::kSnapshotGet: return answer<SnapshotGet>(frame, message), true;
+    case Type::kSnapshotScan: return answer<SnapshotScan>(frame, message), true;
+    case Type::kLendBlocks: return answer<LendBlocks>(frame, message), true;
+    case Type::kNoteRemoved: return answer<NoteRemoved>(frame, message), true;
     case Type::kCall: return handle_call(call, frame, message);
     case Type::kControl: return handle_control(frame, message), true;
     case Type::kListFiles: return answer_file<ListFiles>(frame, message), true;
@@ -195,17 +157,15 @@ Verdict Service::Link::answer_of(const Request& request, typename Request::Answe
 }
 
 template <typename Request>
-bool Service::Link::answer(const Frame& frame, std::string& message) {
-  auto& [request, answer] = std::get<Exchange<Request>>(work_.exchanges);
-  if (!decode(frame.body, request)) return garbage(message), true;
+void Service::Link::answer(const Frame& frame, std::string& message) {
+  auto& [request, answer] = std::get<Exchange<Request>>(exchanges_);
+  if (!decode(frame.body, request)) return garbage(message);
   static const typename Request::Answer kNone;
   answer = kNone;  // a copy, so that its vectors keep their memory
   const Verdict verdict = answer_of(request, answer);
-  if (work_.by_worker && may_pass(verdict)) return false;
-  if (verdict != Verdict::kDone) return refuse(Request::kType, verdict, message), true;
+  if (verdict != Verdict::kDone) return refuse(Request::kType, verdict, message);
   encode_answer(Request::kType, answer, message);
   base::sync_point("service.answered");
-  return true;
 }
 
 bool Service::Link::handle_call(Rpc::CallId call, const Frame& frame, std::string& message) {

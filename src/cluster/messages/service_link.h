@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "rdma/mailbox/rpc.h"
-#include "src/base/shared_words.h"
 #include "src/cluster/messages/frame.h"
 #include "src/cluster/messages/service.h"
 
@@ -15,17 +14,11 @@ namespace granary::cluster::messages {
 
 class Service::Link {
  public:
-  Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Work& work, rdma::NodeId node,
-       std::uint32_t worker);
+  Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
+       rdma::NodeId node, std::uint32_t worker);
 
   /// Takes and answers messages. False if nothing had arrived.
   bool step(std::uint64_t now_us);
-  /// Does so on behalf of a worker, if there is a connection that works. Else the sender, whose message is not taken, rings for step().
-  void serve(std::uint64_t now_us);
-  /// The end of what serve() has put off, unless the worker that asks has connected anew since.
-  void answer_put_off(const PutOff& one);
-  /// Whether the worker of this node that looks at the ring is awake.
-  bool attended() const { return base::load_word(attended_) != 0; }
   void completed(const rdma::Completion& completion);
   /// The result of a call, unless the worker that wants it has connected anew since.
   void finished(const CallQueue::Finished& finished);
@@ -47,16 +40,12 @@ class Service::Link {
   void cut_off(std::uint64_t now_us);
   void throw_away();
 
-  // These functions put the answer into `message`. handle(), respond() and handle_call() return false if the answer comes later.
+  // These functions put the answer into `message`. handle() and handle_call() return false if the answer comes later.
   bool handle(rdma::mailbox::Rpc::CallId call, std::string_view request, std::string& message);
-  bool respond(rdma::mailbox::Rpc::CallId call, std::string_view request, std::string& message);
-  static bool is_brief(Type type);
-  static bool may_pass(Verdict verdict);
   bool handle_call(rdma::mailbox::Rpc::CallId call, const Frame& frame, std::string& message);
   void handle_control(const Frame& frame, std::string& message);
-  /// False if a worker could not answer without waiting.
   template <typename Request>
-  bool answer(const Frame& frame, std::string& message);
+  void answer(const Frame& frame, std::string& message);
   template <typename Request>
   Verdict answer_of(const Request& request, typename Request::Answer& answer);
   template <typename Request>
@@ -70,12 +59,9 @@ class Service::Link {
   const ServicePlace& place_;
   rdma::fiber::Peers& peers_;
   ServiceCounts& counts_;
-  Work& work_;
+  Exchanges& exchanges_;
   const rdma::NodeId node_;
   const std::uint32_t worker_;
-  /// Not 0 while the worker with this number looks at the ring: it stores that, and 0 before it sleeps. Whoever has to step in for it stores 0,
-  /// too. Other nodes READ it; it only tells them for how long to be patient, so no order with other words is needed.
-  std::uint64_t* const attended_;
   rdma::mailbox::Receiver receiver_;
   std::uint16_t session_ = 0;  ///< of the worker's requests, which is answered or cut off
   std::optional<rdma::mailbox::Sender> sender_;

@@ -12,7 +12,6 @@
 #include "rdma/fiber/peers.h"
 #include "rdma/fiber/rounds.h"
 #include "src/cc/worker_state.h"
-#include "src/cluster/messages/attendant.h"
 #include "src/cluster/messages/messenger.h"
 #include "src/cluster/record_access/holder_words.h"
 #include "src/cluster/record_access/x_lock.h"
@@ -65,7 +64,6 @@ struct Reach {
   std::function<std::uint64_t()> now_us = {};
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
   const messages::MailboxLayout& layout;         ///< NodeParts::layout, which says which nodes there are
-  messages::Attendant* attendant = nullptr;      ///< by whom the worker answers other nodes; none: it does not
 
   /// Who is dead by the configuration may still run, and have its memory read: nobody has to do with it any more (I11).
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }

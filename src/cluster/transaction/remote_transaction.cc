@@ -67,7 +67,6 @@ bool RemoteTransaction::end(bool over) {
 /// hold open is not open for long.
 void RemoteTransaction::tidy() {
   Reach& reach = footprint_.reach();
-  if (reach.attendant != nullptr) reach.attendant->look(messages::Moment::kBetween);
   if (reach.scheduler.current() != nullptr && ++reach.ended_in_turn >= kTransactionsATurn) {
     reach.ended_in_turn = 0;
     reach.scheduler.yield();

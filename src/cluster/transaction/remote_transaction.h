@@ -49,8 +49,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
  private:
   bool untidy() const {
     const Reach& reach = footprint_.reach();
-    return footprint_.lease_wait.due() || !reach.undelivered.empty() || reach.scheduler.current() != nullptr ||
-           (reach.attendant != nullptr && reach.attendant->wants_to_look());
+    return footprint_.lease_wait.due() || !reach.undelivered.empty() || reach.scheduler.current() != nullptr;
   }
 
   Footprint footprint_;

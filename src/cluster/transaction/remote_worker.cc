@@ -1,8 +1,6 @@
 #include "src/cluster/transaction/remote_worker.h"
 
-#include "src/base/test_hooks.h"
 #include "src/cluster/transaction/remote_transaction.h"
-#include "src/txn/context.h"
 
 namespace granary::cluster {
 
@@ -64,10 +62,6 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .lives = node.lives,
              .layout = node.layout},
       patience_us_(node.timeout_us) {
-  if (node.door != nullptr) {
-    attendant_.emplace(*node.door, node.layout, node.mailboxes, number, node.now_us);
-    reach_.attendant = &*attendant_;
-  }
   core_.state().waiter = &waiter_;
   core_.state().comes_back = &node.comes_back;
   const cc::Misses& misses = core_.shared().misses;
@@ -95,10 +89,6 @@ void RemoteWorker::poll() {
   fibers_.poll();
   if (core_.has_under_way()) core_.settle_arrived();
   messenger_.step();
-  if (!attendant_) return;
-  attendant_->look(messages::Moment::kWaiting);
-  if (base::injected("serve-in-own-slot") && core_.first_context() != nullptr && !core_.slots().idle())
-    core_.shared().epochs.enter(core_.first_context()->slot());
 }
 
 }  // namespace granary::cluster

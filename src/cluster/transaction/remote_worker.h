@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 
-#include "src/cluster/messages/attendant.h"
 #include "src/cluster/transaction/reach.h"
 #include "src/txn/worker_core.h"
 
@@ -33,8 +31,6 @@ struct NodeParts {
   /// Whether a node that cannot be used is being recovered, or has begun to come back and does not serve all others yet. What needs it,
   /// or what it held when it died, then ends as kNodeRecovering. Thread-safe. Empty: nodes do not come back while others serve.
   std::function<bool(rdma::NodeId)> comes_back = {};
-  /// Of the node's service, which its workers work for while they are awake. None: they do not.
-  messages::Door* door = nullptr;
 };
 
 /// Of one thread, that of its scheduler, which calls poll(). Dies after the worker's transactions have ended, before its core is
@@ -55,10 +51,6 @@ class RemoteWorker {
   bool has_left_locks() const { return !reach_.undelivered.empty(); }
   /// What the scheduler's poll has to do.
   void poll();
-  /// Before the thread sleeps: whoever asks this node wakes its service's thread from now on, until poll() is called again.
-  void look_away() {
-    if (attendant_) attendant_->look_away();
-  }
   /// Returns when nothing that transactions have written is under way any more (Context::has_arrived).
   void await_arrival();
 
@@ -84,7 +76,6 @@ class RemoteWorker {
   rdma::fiber::Peers peers_;
   messages::Messenger messenger_;
   rdma::fiber::FiberEndpoint fibers_;
-  std::optional<messages::Attendant> attendant_;
   Waiter waiter_;
   const LeaseExpired lease_expired_;
   Reach reach_;

@@ -11,7 +11,6 @@
 
 #include "rdma/fiber/rounds.h"
 #include "src/db/engine.h"
-#include "src/cluster/messages/attendant.h"
 #include "src/cluster/messages/messenger.h"
 #include "src/cluster/messages/service.h"
 #include "src/cluster/record_access/regions.h"
@@ -103,7 +102,6 @@ class TestNode {
     EXPECT_TRUE(fabric_->register_region({.id = kBufferRegion, .access = rdma::Access::kLocal}, *buffers_).ok());
     EXPECT_TRUE(fabric_->listen().ok());
     service_endpoint_ = std::make_unique<ReluctantEndpoint>(fabric_->open_endpoint().value());
-    bed_ = fabric_->open_endpoint().value();
     for (std::uint32_t i = 0; i < 4; ++i) {
       tables_.push_back(i == 2 ? schema_.by_letter.core()
                                : (i == 0   ? schema_.hashed
@@ -118,12 +116,10 @@ class TestNode {
                                                       .own_node = id(),
                                                       .endpoint = *service_endpoint_,
                                                       .owner = *owner_,
-                                                      .sleeps_at = bed_.get(),
                                                       .calls = calls,
                                                       .control = [](rdma::NodeId from, std::string_view bytes) {
                                                         return std::to_string(from) + " says " + std::string(bytes);
                                                       }});
-    door_.open(*service_, *bed_);
     endpoint_ = fabric_->open_endpoint().value();
     peers_ = std::make_unique<rdma::fiber::Peers>(*endpoint_);
     fibers_ = std::make_unique<rdma::fiber::FiberEndpoint>(*endpoint_, [this](const rdma::Completion& completion) {
@@ -149,13 +145,6 @@ class TestNode {
     fibers_->poll();
     messenger_->step();
   }
-  /// What looks at requests for the worker of this number.
-  std::unique_ptr<Attendant> attendant(std::function<std::uint64_t()> now_us, std::uint32_t worker = 0) {
-    return std::make_unique<Attendant>(door_, layout_, mail_->base(), worker, std::move(now_us));
-  }
-  Door& door() { return door_; }
-  /// Where the service's thread sleeps.
-  rdma::Endpoint& bed() { return *bed_; }
 
   rdma::NodeId id() const { return fabric_->node().node; }
   tests::ManualDatabase& db() { return database_; }
@@ -213,11 +202,9 @@ class TestNode {
   std::unique_ptr<memory::Region> mail_, buffers_;
   std::unique_ptr<rdma::Fabric> fabric_;
   std::unique_ptr<ReluctantEndpoint> service_endpoint_;
-  std::unique_ptr<rdma::Endpoint> bed_;
   std::unique_ptr<rdma::Endpoint> endpoint_;
   std::unique_ptr<Owner> owner_;
   std::unique_ptr<Service> service_;
-  Door door_;
   std::unique_ptr<rdma::fiber::Peers> peers_;
   std::unique_ptr<rdma::fiber::FiberEndpoint> fibers_;
   std::unique_ptr<Messenger> messenger_;

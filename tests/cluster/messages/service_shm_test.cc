@@ -1,11 +1,8 @@
 // A service on a thread of its own, over shared memory: it answers, sleeps while nobody asks, and ends when it is told. Not covered
 // here: nodes in processes of their own.
 
-#include <atomic>
 #include <chrono>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "rdma/shm/shm_fabric.h"
 #include "src/cluster/messages/service_thread.h"
@@ -35,7 +32,7 @@ class ShmService : public testing::Test {
   tests::TemporaryDirectory directory_;
   CallQueue calls_{4};
   std::unique_ptr<TestNode> owner_ = begin(1), asking_ = begin(0);
-  ServiceThread thread_{owner_->service(), owner_->door(), owner_->bed(), owner_->owner_worker()};
+  ServiceThread thread_{owner_->service(), owner_->service_endpoint(), owner_->owner_worker()};
   base::ThreadWaiter idle_;
   rdma::fiber::Scheduler scheduler_{[this] { asking_->poll(); }, idle_};
 };
@@ -69,61 +66,6 @@ TEST_F(ShmService, AWorkersResultWakesIt) {
   });
   EXPECT_EQ(asking_->answer(1, Call{.procedure = "p"}).result, "p done");
   worker.join();
-}
-
-/// A worker of the owner that looks at its row for as long as it lives.
-class Looking {
- public:
-  explicit Looking(TestNode& node) : thread_([this, &node] { run(node); }) {}
-  ~Looking() {
-    stopping_.store(true);
-    thread_.join();
-  }
-
- private:
-  void run(TestNode& node) {
-    const auto attendant = node.attendant(now_us);
-    while (!stopping_.load()) attendant->look(Moment::kBetween);
-  }
-
-  std::atomic<bool> stopping_{false};
-  std::thread thread_;
-};
-
-/// Beside the service's thread, which sleeps. On a busy machine the worker may not run while others ask, so it is given some rounds.
-TEST_F(ShmService, AWorkerAnswersInItsPlace) {
-  constexpr int kRounds = 50;
-  constexpr std::uint64_t kQuestions = 200;
-  (void)asking_->answer(1, Control{.bytes = "connects"});
-  const Looking looking(*owner_);
-  const auto& counts = owner_->service().counts();
-  const TableId table = owner_->schema().ordered.id();
-  bool seen = false;
-  for (int round = 0; round < kRounds && !seen; ++round) {
-    const std::uint64_t requests = counts.requests, by_workers = counts.by_workers, sleeps = thread_.sleeps();
-    for (std::uint64_t i = 0; i < kQuestions; ++i) {
-      const std::string key = fmt::format("key {} of {}", i, round);
-      EXPECT_TRUE(asking_->answer(1, Place{.table = table, .key = key, .make = true}).made);
-    }
-    EXPECT_EQ(asking_->answer(1, Control{.bytes = "left"}).bytes, "0 says left");
-    EXPECT_EQ(counts.requests, requests + kQuestions + 1);
-    seen = counts.by_workers - by_workers > kQuestions / 4 && thread_.sleeps() - sleeps < kQuestions * 3 / 4;
-  }
-  EXPECT_TRUE(seen) << "it is woken for what a worker leaves, and not for the others";
-}
-
-/// Each time it says that it looks, and does not. Without an end to the patience each question would wait for the end of a sleep.
-TEST_F(ShmService, AWorkerThatDoesNotLookIsReplaced) {
-  (void)asking_->answer(1, Control{.bytes = "connects"});
-  const auto attendant = owner_->attendant(now_us);
-  const auto begin = steady_clock::now();
-  constexpr int kTimes = 20;
-  for (int i = 0; i < kTimes; ++i) {
-    attendant->look(Moment::kBetween);
-    EXPECT_EQ(asking_->answer(1, Control{.bytes = "b"}).bytes, "0 says b");
-    std::this_thread::sleep_for(milliseconds(1));  // the service's thread goes to sleep
-  }
-  EXPECT_LT(steady_clock::now() - begin, kTimes * milliseconds(10));
 }
 
 }  // namespace

@@ -13,9 +13,7 @@ class SimNodes : private base::Waiter {
  public:
   /// `calls`: of node 1.
   explicit SimNodes(std::uint64_t seed = 1, CallQueue* calls = nullptr)
-      : SimNodes(rdma::sim::SimOptions{.seed = seed}, calls) {}
-  explicit SimNodes(const rdma::sim::SimOptions& options, CallQueue* calls = nullptr)
-      : network(options),
+      : network(rdma::sim::SimOptions{.seed = seed}),
         calls_(calls) {
     for (rdma::NodeId id = 0; id < 2; ++id) begin(id, 1);
   }
@@ -38,7 +36,6 @@ class SimNodes : private base::Waiter {
 
   rdma::sim::SimNetwork network;
   std::function<void()> between = [] {};  ///< called now and then while somebody waits
-  bool backstop = true;                   ///< whether services' threads look now and then
 
  private:
   void pause(std::uint32_t) override { network.run_for(1'000); }
@@ -47,10 +44,7 @@ class SimNodes : private base::Waiter {
     for (const auto& node : nodes_) {
       if (node == nullptr) continue;
       node->poll();
-      if (backstop && node->door().enter_or_ask()) {
-        node->service().step(network.now() / 1000);
-        node->door().leave_as_backstop();
-      }
+      node->service().step(network.now() / 1000);
     }
     between();
   }

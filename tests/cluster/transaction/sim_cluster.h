@@ -64,8 +64,7 @@ class SimClusterNode {
                .now_us = [this] { return now_us(); },
                .timeout_us = 10'000,
                .connect_timeout_us = 1'000,
-               .lives = [this](rdma::NodeId node) { return living_ == nullptr || living_->lives(node); },
-               .door = &door_} {
+               .lives = [this](rdma::NodeId node) { return living_ == nullptr || living_->lives(node); }} {
     database_->engine().set_time(time_);
     database_->engine().set_misses(
         {reinterpret_cast<cc::Misses::Line*>(control_->base() + sizeof(epoch::ControlBlock)), lines_of(layout)});
@@ -117,8 +116,7 @@ class SimClusterNode {
             .timeout_us = parts_.timeout_us,
             .connect_timeout_us = parts_.connect_timeout_us,
             .lives = parts_.lives,
-            .comes_back = parts_.comes_back,
-            .door = parts_.door};
+            .comes_back = parts_.comes_back};
   }
   /// What this node knows of who lives; before, everybody does.
   void set_living(const membership::Living& living) {
@@ -157,7 +155,6 @@ class SimClusterNode {
                                                                           .endpoint = *service_endpoint_,
                                                                           .owner = *owner_,
                                                                           .control = {}});
-    door_.open(*service_, *service_endpoint_);
   }
   messages::DescribeAnswer describe() {
     messages::DescribeAnswer answer;
@@ -176,17 +173,12 @@ class SimClusterNode {
   messages::Service& service() { return *service_; }
   /// The service's worker frees what may be freed, as that of a node does now and then.
   void collect_garbage() { service_worker_.collect_garbage(); }
-  /// Workers look more often than the service's thread, so that they answer much of what they can.
   void poll() {
-    constexpr unsigned kLooks = 8;
     for (const OneWorker& worker : workers_) worker.remote->poll();
-    if (service_ == nullptr || ++polls_ % kLooks != 0 || !door_.enter_or_ask()) return;
-    service_->step(now_us());
-    door_.leave_as_backstop();
+    if (service_ != nullptr) service_->step(now_us());
   }
   /// The node's processor and memory are gone.
   void crash() {
-    door_.close();
     service_.reset();
     network_.crash(id());
   }
@@ -237,8 +229,6 @@ class SimClusterNode {
   const std::unique_ptr<memory::Region> buffer_;
   BufferPool pool_;
   NoRest rest_;
-  messages::Door door_;
-  unsigned polls_ = 0;
   const membership::Living* living_ = nullptr;
   Directory directory_{std::uint64_t{64} << 10};
   const std::atomic<std::uint64_t> ticks_{0};
