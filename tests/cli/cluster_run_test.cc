@@ -177,13 +177,14 @@ TEST_F(ClusterRun, TpccByTwoPhaseCommit) {
       "--protocol=two_pc_tcp --seconds=0.3 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
 }
 
+/// Long enough that something commits on a busy machine, too, where a node may not run for most of a second.
 TEST_F(ClusterRun, WithFibers) {
   for (const char* protocol : {"occ", "tictoc", "lease_2pl"}) {
     run("smallbank",
-        std::string("--seconds=0.3 --accounts=500 --distributed_percent=50 --fibers=4 --protocol=") + protocol);
+        std::string("--seconds=1 --accounts=500 --distributed_percent=50 --fibers=4 --protocol=") + protocol);
   }
-  run("tpcc", "--seconds=0.5 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=50 --fibers=2");
-  run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --fibers=8");
+  run("tpcc", "--seconds=1 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=50 --fibers=2");
+  run("ycsb", "--seconds=1 --keys=1000 --distributed_percent=50 --fibers=8");
 }
 
 TEST_F(ClusterRun, RefusesFibersThatThereAreNot) {
@@ -206,7 +207,7 @@ TEST_F(ClusterRun, IsPredicted) {
     return path;
   };
   const std::string bank =
-      "cluster run smallbank --seconds=0.3 --warmup=0.1 --repeat=1 --accounts=500 --cluster=" + file_;
+      "cluster run smallbank --seconds=1 --warmup=0.1 --repeat=1 --accounts=500 --cluster=" + file_;
   const std::string less = report("less", bank + " --distributed_percent=0");
   std::filesystem::remove_all(directory_ / "run");
   const std::string more = report("more", bank + " --distributed_percent=100");
