@@ -1,6 +1,6 @@
 #pragma once
-// What all transactions of a DTA store share: the critical section in which each is certified and gets its timestamp, and the end of
-// each open transaction's interval.
+// The certifier is what all transactions of a DTA store share. It has the critical section in which each is certified and gets its
+// timestamp, and the end of each open transaction's interval.
 
 #include <array>
 #include <atomic>

@@ -7,7 +7,7 @@
 
 namespace granary::bench::hash {
 
-/// What is in a slot without a key.
+/// A slot without a key has this value, which is no key.
 inline constexpr std::uint64_t kFree = ~std::uint64_t{0};
 
 constexpr std::uint64_t place_of(std::uint64_t key, std::uint64_t function, std::uint64_t slots) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a transaction will write, row by row, for baselines whose rows lie in records of the bare index.
+// These are the writes of a transaction, row by row. Baselines whose rows lie in records of the bare index use them.
 
 #include <algorithm>
 #include <cstddef>

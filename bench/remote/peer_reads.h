@@ -10,7 +10,7 @@
 
 namespace granary::bench::remote {
 
-/// What both searches have in common: at the end the record is READ, if the slots do not have the value.
+/// This step does what both searches have in common: at the end it READs the record, if the slots do not have the value.
 class PeerRead : public cluster::AccessStep {
  public:
   /// The arguments outlive the step. `records` is the table whose records the entries name.

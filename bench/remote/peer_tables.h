@@ -32,7 +32,7 @@ struct CuckooSlot {
   std::uint64_t right_checksum() const { return base::crc32c(0, this, offsetof(CuckooSlot, checksum)); }
 };
 
-/// What a slot of FaRM's table begins with. In a table that is `inlined` the value follows.
+/// Each slot of FaRM's table begins with this. In a table that is `inlined` the value follows.
 struct HopscotchSlot {
   std::uint64_t key;
   std::uint64_t entry;  ///< kvstore::hash::Entry of the record
@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kExtent = memory::SlabPool::kExtentBytes;
 /// Regions are cut into whole extents.
 constexpr std::uint64_t whole_extents(std::uint64_t bytes) { return (bytes + kExtent - 1) / kExtent * kExtent; }
 
-/// What a reader has to know of a table.
+/// A reader has to know this of a table to search it.
 struct PeerTable {
   rdma::RemoteAddress first;  ///< its first slot
   std::uint64_t slots = 0;

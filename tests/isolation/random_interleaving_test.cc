@@ -11,6 +11,7 @@
 #include "src/base/test_hooks.h"
 #include "tests/isolation/remote_holder.h"
 #include "tests/support/manual_database.h"
+#include "tests/support/scale.h"
 #include "tests/support/seeds.h"
 
 namespace granary::tests {
@@ -180,6 +181,7 @@ class Interleaver {
 /// Strictly, where the protocol keeps real time within an epoch, too.
 void expect_serializable(const Options& options, const TableOptions& table = {}, unsigned seeds = 40) {
   // A lock's holder is of this very thread, so each wait for one is as long as it can be.
+  seeds = static_cast<unsigned>(tests::scaled(seeds));
   if (asked_protocol.name == "dl_detect") seeds = std::max(2u, seeds / 20);
   std::size_t committed = 0, aborted = 0;
   for (const std::uint64_t one : tests::seeds(seeds, 0)) {

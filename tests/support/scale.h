@@ -11,13 +11,19 @@ namespace granary::tests {
 /// Whether the program runs all of its tests once more, in simulated HTM regions (`--htm=sim`). Set by main().
 inline bool once_more = false;
 
-/// `rounds` times the environment's GRANARY_TEST_SCALE (default 1); ctest's time limits grow with it. Half of that where a program runs
+/// `rounds` times the environment's GRANARY_TEST_SCALE (default 1); ctest's time limits grow with it. Half of that in a quick run where a program runs
 /// once more, as most of what the rounds look for does not depend on how a transaction commits.
 inline std::uint64_t scaled(std::uint64_t rounds) {
   const char* const scale = std::getenv("GRANARY_TEST_SCALE");
   const std::uint64_t factor = scale == nullptr ? 1 : std::strtoull(scale, nullptr, 10);
   const std::uint64_t all = factor == 0 ? rounds : rounds * factor;
-  return once_more ? (all + 1) / 2 : all;
+  return once_more && factor <= 1 ? (all + 1) / 2 : all;
+}
+
+/// For rounds that take long: a quick run does three fifths of them, `scripts/test.sh --full` all, as often as scaled() says.
+inline std::uint64_t thinned(std::uint64_t rounds) {
+  const std::uint64_t all = scaled(rounds);
+  return all <= rounds ? (3 * all + 4) / 5 : all;
 }
 
 /// For rounds that each stand for themselves, such as seeds: under AddressSanitizer a quarter, as what it looks for shows in

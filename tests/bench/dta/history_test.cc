@@ -29,7 +29,7 @@ namespace {
 
 // --- list-append transactions: a row has a list's elements and then zeros, a second row its last element, written blindly ---
 
-/// What the clients of one history share.
+/// The clients of one history share this.
 struct Lists {
   static constexpr std::uint32_t kSlots = 3, kLongest = 12;
   static constexpr std::size_t kBytes = kLongest * sizeof(history::Element);

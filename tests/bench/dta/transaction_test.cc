@@ -25,7 +25,7 @@ class Dta : public testing::Test {
     made.begin();
     return made;
   }
-  /// What it reads, or nothing if it has to abort. Both words of a value are the same.
+  /// Returns the value that it reads, or nothing if it has to abort. Both words of a value are the same.
   static std::optional<std::uint64_t> read(Transaction& t, Row& row) {
     std::uint64_t words[2] = {};
     if (!t.read(row, {reinterpret_cast<char*>(words), kBytes})) return std::nullopt;

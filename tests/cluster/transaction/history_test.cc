@@ -46,7 +46,7 @@ void judge_one(const AppendOptions& options, Sums& sums) {
 /// `options_of` tells what a seed is tried with.
 Sums judge(std::uint64_t seeds, const std::function<AppendOptions(std::uint64_t seed)>& options_of) {
   Sums sums;
-  seeds = tests::scaled(base::kAddressSanitizer || base::kThreadSanitizer ? seeds / 10 + 1 : seeds);
+  seeds = tests::thinned(base::kAddressSanitizer || base::kThreadSanitizer ? seeds / 10 + 1 : seeds);
   for (const std::uint64_t seed : tests::seeds(seeds)) {
     AppendOptions options = options_of(seed);
     options.network.seed = seed;
@@ -62,51 +62,51 @@ Sums judge(std::uint64_t seeds, const AppendOptions& options) {
   return judge(seeds, [&](std::uint64_t) { return options; });
 }
 
-TEST(HistoryAcrossNodes, HashTables) { judge(24, {.index = IndexKind::kHash}); }
+TEST(HistoryAcrossNodes, HashTables) { judge(40, {.index = IndexKind::kHash}); }
 
 /// Leaves are READ where keys are short, and owners are asked for long ones.
 TEST(HistoryAcrossNodes, OrderedTablesWithScans) {
-  for (const bool long_keys : {false, true}) judge(18, {.index = IndexKind::kOrdered, .long_keys = long_keys});
+  for (const bool long_keys : {false, true}) judge(30, {.index = IndexKind::kOrdered, .long_keys = long_keys});
 }
 
 /// Of short lists there are so many that their leaves split while other nodes know them, and while they are READ (I32).
 TEST(HistoryAcrossNodes, LeavesThatSplit) {
   for (const double moves : {0.0, 0.5}) {
-    const Sums sums = judge(9, {.network = {.tear = 40'000},
-                                .index = IndexKind::kOrdered,
-                                .transactions = 60,
-                                .lists = 3,
-                                .length = 2,
-                                .moves = moves,
-                                .long_keys = false});
+    const Sums sums = judge(15, {.network = {.tear = 40'000},
+                                 .index = IndexKind::kOrdered,
+                                 .transactions = 60,
+                                 .lists = 3,
+                                 .length = 2,
+                                 .moves = moves,
+                                 .long_keys = false});
     EXPECT_TRUE(sums.stale_leaves > 0 || !tests::all_seeds());
   }
 }
 
 TEST(HistoryAcrossNodes, FewListsAndLongTears) {
-  judge(24, {.network = {.most_delay = 5'000, .tear = 40'000}, .index = IndexKind::kHash, .lists = 1, .length = 30});
+  judge(40, {.network = {.most_delay = 5'000, .tear = 40'000}, .index = IndexKind::kHash, .lists = 1, .length = 30});
 }
 
 TEST(HistoryAcrossNodes, LostConnectionsAndOtherLeaders) {
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
-    judge(15, {.network = {.loss = 0.0005}, .index = index, .trouble = true, .long_keys = false});
+    judge(25, {.network = {.loss = 0.0005}, .index = index, .trouble = true, .long_keys = false});
 }
 
 /// lease_2pl, by clocks that differ as far as they may; and beside optimistic transactions.
 TEST(HistoryAcrossNodes, DeclaredTransactions) {
-  for (const double share : {1.0, 0.5}) judge(18, {.index = IndexKind::kHash, .lists = 3, .declared = share});
+  for (const double share : {1.0, 0.5}) judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share});
 }
 
 /// They differ by more than leases last, so that whoever forgets it overwrites what another still relies on.
 TEST(HistoryAcrossNodes, LeasesByClocksFarApart) {
   for (const double share : {1.0, 0.5})
-    judge(18, {.index = IndexKind::kHash, .declared = share, .lease_us = 100, .skew_us = 300});
+    judge(30, {.index = IndexKind::kHash, .declared = share, .lease_us = 100, .skew_us = 300});
 }
 
 /// Clocks are set forward and back, by half a lease, two of them or an hour, whatever their leases are about to be used for.
 TEST(HistoryAcrossNodes, ClocksThatAreSet) {
   for (const double share : {1.0, 0.5}) {
-    const Sums sums = judge(18, {.index = IndexKind::kHash, .lists = 3, .declared = share, .clocks_are_set = true});
+    const Sums sums = judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share, .clocks_are_set = true});
     EXPECT_TRUE(sums.leases > 0 || !tests::asked_protocol.has_leases);
     EXPECT_GT(sums.jumps, 0u);
   }
@@ -115,22 +115,22 @@ TEST(HistoryAcrossNodes, ClocksThatAreSet) {
 /// Several transactions of a worker are open at once, which share its TIDs, its log and its lock-ahead record.
 TEST(HistoryAcrossNodes, FibersOfOneWorker) {
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
-    judge(15, {.index = index, .workers = 1, .fibers = 4, .lists = 3, .long_keys = false});
+    judge(25, {.index = index, .workers = 1, .fibers = 4, .lists = 3, .long_keys = false});
 }
 TEST(HistoryAcrossNodes, FibersOfOneWorkerWithALog) {
-  judge(9, {.index = IndexKind::kHash, .workers = 1, .fibers = 3, .lists = 3, .logged = true});
+  judge(15, {.index = IndexKind::kHash, .workers = 1, .fibers = 3, .lists = 3, .logged = true});
 }
 
 /// Records die and are born, in each other's places.
 TEST(HistoryAcrossNodes, ListsThatMove) {
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
-    judge(15, {.index = index, .transactions = 40, .length = 40, .moves = 0.5, .long_keys = false});
+    judge(25, {.index = index, .transactions = 40, .length = 40, .moves = 0.5, .long_keys = false});
 }
 
 /// I8; and it is strictly serializable as it is released, by one leader or by one after the other.
-TEST(HistoryAcrossNodes, WhatIsSeenIsLogged) { judge(9, {.index = IndexKind::kHash, .logged = true}); }
+TEST(HistoryAcrossNodes, WhatIsSeenIsLogged) { judge(15, {.index = IndexKind::kHash, .logged = true}); }
 TEST(HistoryAcrossNodes, WhatIsReleasedIsInAllLogs) {
-  judge(15, {.network = {.loss = 0.0005}, .index = IndexKind::kHash, .trouble = true, .logged = true});
+  judge(25, {.network = {.loss = 0.0005}, .index = IndexKind::kHash, .trouble = true, .logged = true});
 }
 
 /// All of it together, as the seed has it.
@@ -159,7 +159,7 @@ AppendOptions some_mix(std::uint64_t seed) {
   return options;
 }
 
-TEST(HistoryAcrossNodes, AnyMix) { judge(36, some_mix); }
+TEST(HistoryAcrossNodes, AnyMix) { judge(60, some_mix); }
 
 }  // namespace
 }  // namespace granary::cluster::test
