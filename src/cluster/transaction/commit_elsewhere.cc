@@ -158,8 +158,10 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   if (!validated || *validated < stamp) {
     AbortReason reason = AbortReason::kNone;
     // A commit knows the epochs here, but whoever asks before it may not.
-    if (!checks_.possible(stamp)) reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
-    if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
+    if (!checks_.possible(stamp)) {
+      reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
+      if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
+    }
     if (reason == AbortReason::kNone) reason = check_and_keep(stamp);
     if (reason != AbortReason::kNone) return reason;
   }

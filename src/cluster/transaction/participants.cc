@@ -56,7 +56,20 @@ Batch<rdma::NodeId> Participants::nodes() const {
   return nodes;
 }
 
-epoch::Epoch Participants::epoch_of(rdma::NodeId node) const { return get(node).epoch; }
+epoch::Epoch Participants::reached_by(rdma::NodeId node) const {
+  return trips_.reach().known_epochs.of(node, get(node).control.generation);
+}
+
+bool Participants::have_all_reached(epoch::Epoch epoch) const {
+  const KnownEpochs& known = trips_.reach().known_epochs;
+  return std::all_of(all_.begin(), all_.end(),
+                     [&](const Participant& one) { return known.of(one.node, one.control.generation) >= epoch; });
+}
+
+void Participants::note_epoch(Participant& participant, epoch::Epoch epoch) {
+  participant.epoch = epoch;
+  trips_.reach().known_epochs.note(participant.node, participant.control.generation, epoch);
+}
 
 std::optional<record::TidWord> Participants::missed(rdma::NodeId node, std::uint32_t table) const {
   const Participant& participant = get(node);
@@ -129,7 +142,7 @@ bool Participants::add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps)
 }
 
 AbortReason Participants::take(const Batch<EpochRead>& reads) {
-  for (std::size_t i = 0; i < reads.size(); ++i) all_[i].epoch = reads[i].epoch();
+  for (std::size_t i = 0; i < reads.size(); ++i) note_epoch(all_[i], reads[i].epoch());
   for (const EpochRead& read : reads) {
     if (read.epoch() == 0) return why_failed(read, trips_.reach());
   }
@@ -156,7 +169,7 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
   trips_.run(Phase::kAgree, std::span<Step* const>(steps));
   for (const EpochRead& read : epochs) {
     if (read.reached()) {
-      all_[index_of(read.node())].epoch = read.epoch();
+      note_epoch(all_[index_of(read.node())], read.epoch());
       continue;
     }
     return read.epoch() == 0 || !reach.is_member(read.node()) ? why_failed(read, reach) : AbortReason::kEpochsApart;

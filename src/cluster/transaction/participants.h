@@ -35,8 +35,10 @@ class Participants {
   bool are_all_in(epoch::Epoch epoch) const {
     return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.is_in(epoch); });
   }
-  /// Returns E of the participant as it was READ last, or 0 if it was not.
-  epoch::Epoch epoch_of(rdma::NodeId node) const;
+  /// Returns an epoch that the participant is known to have reached, from this transaction or an earlier one of the worker; 0 if none is.
+  epoch::Epoch reached_by(rdma::NodeId node) const;
+  /// Returns whether all participants are known to have reached the epoch.
+  bool have_all_reached(epoch::Epoch epoch) const;
   /// A READ of E may bring the times, too, at which keys were missed at the participant (src/cc/misses.h).
   enum class With : std::uint8_t { kEpoch, kMisses };
   /// Runs steps that take hold of records, or share a lease, and READs E of each participant behind them in the same chain.
@@ -65,6 +67,7 @@ class Participants {
 
   std::size_t index_of(rdma::NodeId node) const;
   const Participant& get(rdma::NodeId node) const { return all_[index_of(node)]; }
+  void note_epoch(Participant& participant, epoch::Epoch epoch);
   void take_misses(const EpochRead& read, Participant& participant) const;
 
   Trips& trips_;

@@ -18,6 +18,7 @@
 #include "src/cluster/transaction/borrowed_blocks.h"
 #include "src/cluster/transaction/buffers.h"
 #include "src/cluster/transaction/directory.h"
+#include "src/cluster/transaction/known_epochs.h"
 #include "src/cluster/transaction/read_then_written.h"
 #include "src/cluster/transaction/undelivered.h"
 
@@ -80,6 +81,7 @@ struct Reach {
   Undelivered undelivered = {};
   BorrowedBlocks borrowed = {};
   ReadThenWritten read_then_written = {};
+  KnownEpochs known_epochs = {};
   /// Transactions that have committed and whose writes have not arrived everywhere yet; most of them at a time, since each keeps a context.
   std::uint32_t under_way = 0;
   static constexpr std::uint32_t kMostUnderWay = 8;

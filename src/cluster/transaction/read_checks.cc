@@ -31,10 +31,10 @@ class LineWrite final : public Step {
   bool failed_ = false;
 };
 
-/// Returns an epoch that the node has reached. E of two nodes differs by one at most (I7).
+/// E of two nodes differs by one at most (I7).
 epoch::Epoch ReadChecks::reached_at(rdma::NodeId node) const {
   const epoch::Epoch here = footprint_.reach().worker.shared.epochs.current();
-  return std::max(here - 1, footprint_.participants.epoch_of(node));
+  return std::max(here - 1, footprint_.participants.reached_by(node));
 }
 /// Returns an epoch that the record's node has reached, since no version gets a time of an epoch that has not begun there.
 epoch::Epoch ReadChecks::reached_at(const Access& access) const {
@@ -57,6 +57,7 @@ bool ReadChecks::has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) co
 bool ReadChecks::possible(record::TidWord stamp) const {
   if (!footprint_.reach().timed) return true;
   const epoch::Epoch epoch = record::epoch_of(stamp);
+  if (footprint_.participants.have_all_reached(epoch)) return true;
   const AccessTable& accesses = footprint_.accesses;
   const bool records = std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
     return check_of(access, stamp) != Check::kExtend || epoch <= reached_at(access);

@@ -65,6 +65,15 @@ TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
   EXPECT_EQ(warm.messages, 0u);
 }
 
+/// Whoever writes here has an epoch of this moment, which the other node is known to have reached since the worker's last transaction.
+TEST_P(Cost, WhatIsWrittenHereAndReadThereNeedsNoRoundTripForTheEpoch) {
+  const auto run = [](Transaction& t, const Table& table) {
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
+  };
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 0, 0, 1, 0}));
+}
+
 TEST_P(Cost, TheSameAtSeveralParticipants) {
   const auto run = [](Transaction& t, const Table& table) {
     std::array<std::array<char, 32>, 3> buffers;
