@@ -1,5 +1,6 @@
 #include "bench/harness/variant.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -38,46 +39,21 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"tictoc-history", "with --protocol=tictoc: remembers when overwritten versions ended"},
 }};
 
-/// Pairs that cannot both hold.
-constexpr std::pair<Variant, Variant> kContradictions[] = {
-    {Variant::kKeyValue, Variant::kHekaton},
-    {Variant::kKeyValue, Variant::kDta},
-    {Variant::kKeyValue, Variant::kDtaBound},
-    {Variant::kHekaton, Variant::kDta},
-    {Variant::kHekaton, Variant::kDtaBound},
-    {Variant::kHekaton, Variant::kMemSilo},
-    {Variant::kHekaton, Variant::kGlobalTid},
-    {Variant::kHekaton, Variant::kNoSnapshots},
-    {Variant::kHekaton, Variant::kNoOverwrites},
-    {Variant::kHekaton, Variant::kNoGc},
-    {Variant::kHekaton, Variant::kSmallRecords},
-    {Variant::kHekaton, Variant::kCompress},
-    {Variant::kDta, Variant::kDtaBound},
-    {Variant::kDta, Variant::kMemSilo},
-    {Variant::kDta, Variant::kGlobalTid},
-    {Variant::kDta, Variant::kNoSnapshots},
-    {Variant::kDta, Variant::kNoOverwrites},
-    {Variant::kDta, Variant::kNoGc},
-    {Variant::kDta, Variant::kSmallRecords},
-    {Variant::kDta, Variant::kCompress},
-    {Variant::kDta, Variant::kTicTocNoWait},
-    {Variant::kDta, Variant::kTicTocPreempt},
-    {Variant::kDta, Variant::kTicTocHistory},
-    {Variant::kKeyValue, Variant::kMemSilo},
-    {Variant::kKeyValue, Variant::kGlobalTid},
-    {Variant::kKeyValue, Variant::kPartitionedStore},
-    {Variant::kKeyValue, Variant::kSplit},
-    {Variant::kKeyValue, Variant::kFastIds},
-    {Variant::kKeyValue, Variant::kNoSnapshots},
-    {Variant::kKeyValue, Variant::kNoOverwrites},
-    {Variant::kKeyValue, Variant::kNoGc},
-    {Variant::kPartitionedStore, Variant::kMemSilo},
-    {Variant::kPartitionedStore, Variant::kGlobalTid},
-    {Variant::kPartitionedStore, Variant::kSplit},
-    {Variant::kPartitionedStore, Variant::kNoSnapshots},
-    {Variant::kPartitionedStore, Variant::kNoGc},
-    {Variant::kPartitionedStore, Variant::kNoOverwrites},
-};
+/// Stores beside Granary's own engine. Each excludes the others, and all that only Granary's engine can do in another way.
+constexpr std::array kOtherEngines{Variant::kKeyValue, Variant::kDta, Variant::kHekaton, Variant::kPartitionedStore};
+
+bool is_other_engine(Variant variant) {
+  return std::find(kOtherEngines.begin(), kOtherEngines.end(), variant) != kOtherEngines.end();
+}
+
+bool needs_own_engine(Variant variant) {
+  if (variant == Variant::kSplit || variant == Variant::kDtaBound) return true;
+  return variant != Variant::kSimpleAllocator && VariantSet::engine().has(variant);
+}
+
+bool contradict(Variant one, Variant other) {
+  return one != other && is_other_engine(one) && (is_other_engine(other) || needs_own_engine(other));
+}
 
 std::optional<Variant> variant_by_name(std::string_view text) {
   for (std::size_t i = 0; i < kNamed.size(); ++i) {
@@ -134,8 +110,9 @@ Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed) {
     }
     set.add(*variant);
   }
-  for (const auto& [one, other] : kContradictions) {
-    if (set.has(one) && set.has(other)) {
+  for (const Variant one : set.list()) {
+    for (const Variant other : set.list()) {
+      if (!contradict(one, other)) continue;
       return Status(StatusCode::kInvalidArgument,
                     fmt::format("--variant={},{}: the two exclude each other", name(one), name(other)));
     }

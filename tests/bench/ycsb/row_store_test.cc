@@ -1,6 +1,4 @@
-// YCSB's operations on rows in the bare index.
-
-#include "bench/ycsb/dta_store.h"
+// YCSB's operations on the stores that have rows of their own in the bare index.
 
 #include <array>
 #include <memory>
@@ -9,16 +7,20 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/ycsb/dta_store.h"
+#include "bench/ycsb/hekaton_store.h"
+
 namespace granary::bench::ycsb {
 namespace {
 
-class DtaStoreTest : public testing::Test {
+template <typename Store>
+class RowStore : public testing::Test {
  protected:
   void SetUp() override {
     Settings settings;
     settings.options.memory_limit_bytes = std::uint64_t{64} << 20;
     settings.options.huge_pages = HugePages::kOff;
-    store_ = DtaStore::open(settings, parameters_).value();
+    store_ = Store::open(settings, parameters_).value();
     const auto session = store_->session(1).value();
     const std::string value(parameters_.value_bytes, '\0');
     for (std::uint64_t key = 0; key < parameters_.keys; ++key)
@@ -26,13 +28,15 @@ class DtaStoreTest : public testing::Test {
   }
 
   const Parameters parameters_{.mix = mixes()[0], .keys = 10, .value_bytes = 100, .hash = true};
-  std::unique_ptr<DtaStore> store_;
+  std::unique_ptr<Store> store_;
   AbortCounts aborts_{};
 };
+using Stores = testing::Types<DtaStore, HekatonStore>;
+TYPED_TEST_SUITE(RowStore, Stores);
 
-TEST_F(DtaStoreTest, StepsAreOneTransaction) {
-  const auto session = store_->session(1).value();
-  std::string buffer(parameters_.value_bytes, '\0');
+TYPED_TEST(RowStore, StepsAreOneTransaction) {
+  const auto session = this->store_->session(1).value();
+  std::string buffer(this->parameters_.value_bytes, '\0');
   const std::array steps{Step{Operation::kReadModifyWrite, KeyBytes(1)}, Step{Operation::kRead, KeyBytes(2)},
                          Step{Operation::kReadModifyWrite, KeyBytes(3)}};
   const auto add_one = [&](const Step&) {
@@ -40,17 +44,19 @@ TEST_F(DtaStoreTest, StepsAreOneTransaction) {
     return std::string_view(buffer);
   };
   for (int i = 0; i < 7; ++i)
-    EXPECT_EQ(session->run_all(steps, 1, {buffer.data(), buffer.size()}, add_one, aborts_), Ending::kCommitted);
-  const auto other = store_->session(2).value();
-  for (std::uint64_t key = 0; key < parameters_.keys; ++key) {
-    EXPECT_TRUE(other->find(KeyBytes(key).view(), {buffer.data(), buffer.size()}, aborts_));
+    EXPECT_EQ(session->run_all(steps, 1, {buffer.data(), buffer.size()}, add_one, this->aborts_), Ending::kCommitted);
+  const auto other = this->store_->session(2).value();
+  for (std::uint64_t key = 0; key < this->parameters_.keys; ++key) {
+    EXPECT_TRUE(other->find(KeyBytes(key).view(), {buffer.data(), buffer.size()}, this->aborts_));
     EXPECT_EQ(counter_of(buffer), key == 1 || key == 3 ? 7u : 0u);
     EXPECT_TRUE(whole(buffer));
   }
-  EXPECT_FALSE(other->find(KeyBytes(99).view(), {buffer.data(), buffer.size()}, aborts_));
+  EXPECT_FALSE(other->find(KeyBytes(99).view(), {buffer.data(), buffer.size()}, this->aborts_));
 }
 
-TEST_F(DtaStoreTest, HasSoManySessionsAtATime) {
+using DtaRowStore = RowStore<DtaStore>;
+
+TEST_F(DtaRowStore, HasSoManySessionsAtATime) {
   std::vector<std::unique_ptr<DtaStore::Session>> sessions;
   for (std::uint32_t i = 0; i < dta::Row::kSessions; ++i) sessions.push_back(store_->session(i).value());
   EXPECT_EQ(store_->session(0).status().code(), StatusCode::kResourceExhausted);
