@@ -1,5 +1,7 @@
 # Compiler settings that hold for every target.
 
+include(CheckLinkerFlag)
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -23,6 +25,15 @@ find_program(GRANARY_CCACHE ccache)
 if(GRANARY_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros ${GRANARY_CCACHE})
+endif()
+
+# Two hundred test programs are linked in a third of the time. With optimization across translation units the linker does not matter.
+find_program(GRANARY_MOLD mold)
+if(GRANARY_MOLD AND NOT GRANARY_LTO)
+  check_linker_flag(CXX -fuse-ld=mold GRANARY_TAKES_MOLD)
+  if(GRANARY_TAKES_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
 endif()
 
 add_compile_options(-march=x86-64-v2 -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-type)

@@ -11,7 +11,7 @@
 
 set -euo pipefail
 
-packages=(g++ cmake ninja-build ccache git ca-certificates python3 python3-matplotlib
+packages=(g++ cmake ninja-build ccache mold git ca-certificates python3 python3-matplotlib
           libgtest-dev libgmock-dev libgflags-dev libfmt-dev nlohmann-json3-dev libjemalloc-dev
           liblz4-dev libzstd-dev libxxhash-dev liburing-dev libboost-dev libboost-context-dev libibverbs-dev
           librdmacm-dev libtomlplusplus-dev libsodium-dev libzookeeper-mt-dev spin linuxptp iproute2)

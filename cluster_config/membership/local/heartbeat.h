@@ -36,7 +36,7 @@ class Heartbeat {
   static Result<Heartbeat> begin(const std::string& path, std::uint64_t timeout_us);
   /// Opens the heartbeat of another node, to look at it; kNotFound if that node has none yet.
   static Result<Heartbeat> look(const std::string& path);
-  /// Opens it for condemn(). Closing the file again wakes the nodes that watch the directory.
+  /// Opens it for condemn().
   static Result<Heartbeat> reach(const std::string& path);
   ~Heartbeat();
   Heartbeat(Heartbeat&& from) noexcept : words_(std::exchange(from.words_, nullptr)) {}

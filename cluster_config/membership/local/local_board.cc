@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "cluster_config/membership/local/bells.h"
 #include "cluster_config/membership/local/heartbeat.h"
 #include "cluster_config/membership/local/membership_files.h"
 #include "cluster_config/membership/local/silence.h"
@@ -24,12 +23,10 @@
 namespace granary::membership {
 namespace {
 
-/// Of other members' doings: a configuration made, a mark locked or closed. Looking at marks is none of these.
-constexpr std::uint32_t kEvents = IN_CREATE | IN_CLOSE_WRITE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF;
-/// The event of a file's closing comes a little before its lock is free.
+/// A process that ends lets go of its bell, and a little later or earlier of its mark.
 constexpr std::uint64_t kSettleUs = 2'000;
 constexpr int kSettleTurns = 10;
-/// In case that an event was lost.
+/// In case that a bell was not rung: its board may open no more files, or the one who was to ring it was killed.
 constexpr std::uint64_t kPulseUs = 100'000;
 /// Beats in a time-out, and looks at those of others: so many in a row must be missed before a node is removed.
 constexpr std::uint64_t kBeats = 20;
@@ -64,14 +61,13 @@ class Heart {
 
 class LocalBoard final : public Board {
  public:
-  LocalBoard(MembershipFiles files, std::uint64_t timeout_us, int events, int alarm)
+  LocalBoard(MembershipFiles files, std::uint64_t timeout_us, Bells bells, int alarm)
       : files_(std::move(files)),
         timeout_us_(timeout_us),
-        events_(events),
+        bells_(std::move(bells)),
         alarm_(alarm) {}
   ~LocalBoard() override {
     (void)unmark();
-    ::close(events_);
     ::close(alarm_);
   }
 
@@ -84,11 +80,14 @@ class LocalBoard final : public Board {
     mark_ = *mark;
     const Status beats = begin_heartbeat();
     if (!beats.ok()) (void)unmark();
+    bells_.ring_all();
     return beats;
   }
   Status unmark() override {
     heart_.reset();
-    if (mark_ >= 0) ::close(std::exchange(mark_, -1));
+    if (mark_ < 0) return {};
+    ::close(std::exchange(mark_, -1));
+    bells_.ring_all();
     return {};
   }
   Result<Marks> marks() override;
@@ -97,7 +96,9 @@ class LocalBoard final : public Board {
 
   Result<Document> read() override { return files_.newest(); }
   Result<bool> replace(std::uint64_t version, const std::string& text) override {
-    return files_.add(version, text, id_);
+    Result<bool> added = files_.add(version, text, id_);
+    if (added.ok() && *added) bells_.ring_all();
+    return added;
   }
 
   void wait(std::uint64_t timeout_us) override;
@@ -114,9 +115,10 @@ class LocalBoard final : public Board {
 
   const MembershipFiles files_;
   const std::uint64_t timeout_us_;
-  const int events_;  ///< inotify
-  const int alarm_;   ///< eventfd of wake()
-  int settling_ = 0;  ///< the waiting thread's: looks to take soon after an event
+  Bells bells_;
+  const int alarm_;             ///< eventfd of wake()
+  std::vector<pollfd> polled_;  ///< the waiting thread's, kept for its memory
+  int settling_ = 0;            ///< the waiting thread's: looks to take soon after a ring or an end
   NodeId id_ = 0;
   int mark_ = -1;
   std::optional<Heartbeat> own_;  ///< of this node, once it had a mark
@@ -159,19 +161,22 @@ bool LocalBoard::stands_still(NodeId id) {
   const std::uint64_t timeout_us = std::max(timeout_us_, heartbeat->timeout_us());
   if (silence_.of(id, word, timeout_us, lifetime_us()) < timeout_us) return false;
   Result<Heartbeat> reached = Heartbeat::reach(files_.heartbeat(id));
-  return reached.ok() && reached->condemn(word);
+  if (!reached.ok() || !reached->condemn(word)) return false;
+  bells_.ring_all();
+  return true;
 }
 
 void LocalBoard::wait(std::uint64_t timeout_us) {
   timeout_us = std::min(timeout_us, settling_ > 0 ? kSettleUs : pulse_us());
   if (settling_ > 0) --settling_;
-  std::array<pollfd, 2> polled = {{{events_, POLLIN, 0}, {alarm_, POLLIN, 0}}};
+  polled_.clear();
+  polled_.push_back({alarm_, POLLIN, 0});
+  bells_.add_to(polled_);
   const timespec timeout{0, static_cast<long>(timeout_us * 1000)};
-  if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) <= 0) return;
-  alignas(inotify_event) std::array<char, 4096> bytes;
-  while (::read(events_, bytes.data(), bytes.size()) > 0) settling_ = kSettleTurns;
+  if (::ppoll(polled_.data(), polled_.size(), &timeout, nullptr) <= 0) return;
   std::uint64_t count = 0;
   (void)!::read(alarm_, &count, sizeof count);
+  if (bells_.take(polled_.data() + 1)) settling_ = kSettleTurns;
 }
 
 }  // namespace
@@ -179,16 +184,11 @@ void LocalBoard::wait(std::uint64_t timeout_us) {
 Result<std::unique_ptr<Board>> open_local_board(const std::string& run_directory, std::uint64_t timeout_us) {
   Result<MembershipFiles> files = MembershipFiles::open(run_directory);
   if (!files.ok()) return files.status();
-  const int events = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  Result<Bells> bells = Bells::hang(files->directory());
+  if (!bells.ok()) return bells.status();
   const int alarm = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  const std::string directory = files->directory();
-  std::unique_ptr<Board> board = std::make_unique<LocalBoard>(std::move(*files), timeout_us, events, alarm);
-  if (events < 0 || alarm < 0 || ::inotify_add_watch(events, directory.c_str(), kEvents) < 0) {
-    return Status(StatusCode::kResourceExhausted,
-                  fmt::format("{} (the limits are fs.inotify.max_user_instances and RLIMIT_NOFILE)",
-                              base::file_error("watch", directory, errno).message()));
-  }
-  return board;
+  if (alarm < 0) return base::file_error("wait for changes of", files->directory(), errno);
+  return std::unique_ptr<Board>(std::make_unique<LocalBoard>(std::move(*files), timeout_us, std::move(*bells), alarm));
 }
 
 }  // namespace granary::membership

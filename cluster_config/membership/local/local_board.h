@@ -1,6 +1,6 @@
 #pragma once
 // The board of processes on one host: files of a run directory (membership_files.h). A process's death is seen within
-// milliseconds, since the system then closes its mark, and inotify tells of that. A process that is merely stopped keeps its
+// milliseconds, since the system then closes its mark and its bell (bells.h). A process that is merely stopped keeps its
 // mark, so a membership is valid as long as the process lives.
 
 #include <memory>

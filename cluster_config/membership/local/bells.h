@@ -1,0 +1,65 @@
+#pragma once
+// How the boards of one run directory wake each other, and learn of each other's end.
+//
+//   bell-R    a pipe (FIFO) that one board reads; R is a number that nobody else draws. Who has changed something writes a byte into every
+//             bell. When the process of a board ends, however it comes, the system closes the pipe, which whoever has it open for
+//             writing is told.
+//
+// inotify would tell the same, and must not be used: a process that has such a descriptor open ends only after the kernel has gone through a
+// grace period of all watched files of the machine (fsnotify_destroy_group). On busy machines that took up to 40 s, and as long nobody could
+// recover the dead node, since its process had been killed and had not ended.
+//
+// No change is missed: a board has its bell before it reads anything, and a change is made before bells are looked for. So either the bell is
+// found, or what the board reads afterwards has the change. Who misses an end for another reason sees it at the next pulse of its board.
+
+#include <poll.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <granary/status.h>
+
+namespace granary::membership {
+
+/// The bell of one board, and what it knows of the others. For the board's waiting thread, but ring_all().
+class Bells {
+ public:
+  /// Makes a bell in the directory. An error if the file system there has no pipes, or this process may open no more files.
+  static Result<Bells> hang(const std::string& directory);
+  /// Takes the bell away.
+  ~Bells();
+  Bells(Bells&& from) noexcept
+      : directory_(std::move(from.directory_)),
+        name_(std::move(from.name_)),
+        own_(std::exchange(from.own_, -1)),
+        others_(std::move(from.others_)) {}
+  Bells& operator=(Bells&&) = delete;
+
+  /// Rings all bells of the directory, this board's too. Thread-safe.
+  void ring_all() const;
+
+  /// Adds the descriptors that show rings and ends. Of bells that have come since the last call it is known from now on.
+  void add_to(std::vector<pollfd>& polled);
+  /// Takes what was polled, from the first descriptor that add_to() has added. Returns whether somebody has rung, or ended.
+  bool take(const pollfd* polled);
+
+ private:
+  struct Other {
+    std::string name;
+    int end;  ///< open for writing, which nobody does
+  };
+  Bells(std::string directory, std::string name, int own)
+      : directory_(std::move(directory)),
+        name_(std::move(name)),
+        own_(own) {}
+  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  void look_for_others();
+
+  std::string directory_;
+  std::string name_;
+  int own_;  ///< open for both, so that it does not end when others stop to write
+  std::vector<Other> others_;
+};
+
+}  // namespace granary::membership
