@@ -6,11 +6,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/contents.h"
 
 namespace granary::cli {
 
@@ -20,12 +20,7 @@ struct Ran {
   std::string err;
 };
 
-inline std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using tests::contents;
 
 /// A file name of this process's own.
 inline std::string scratch(const std::string& suffix) {

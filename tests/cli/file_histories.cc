@@ -1,12 +1,13 @@
 #include "tests/cli/file_histories.h"
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/support/contents.h"
 
 namespace granary::cli {
 namespace {
@@ -79,11 +80,6 @@ void live_third(const Home& home, const std::function<void(int)>& save) {
   ::_exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 std::string key_of(int row) { return "row " + std::to_string(1000 + row); }
@@ -137,7 +133,7 @@ Image Home::image() const {
     if (!entry.is_regular_file()) continue;
     const fs::path below = entry.path().lexically_relative(root_);
     const std::string name = *below.begin() == "rings" ? "rings/" + below.filename().string() : below.string();
-    image[name] = bytes_of(entry.path());
+    image[name] = tests::contents(entry.path());
   }
   return image;
 }

@@ -3,7 +3,6 @@
 // Not here: what the tools make of copies (tests/cli/copies_test.cc).
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -16,6 +15,7 @@
 #include "recovery/ring_directories.h"
 #include "recovery/settle.h"
 #include "src/base/file.h"
+#include "tests/support/contents.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
 
@@ -89,9 +89,7 @@ class Copies : public testing::TestWithParam<Setup> {
   static std::map<std::string, std::string> image_of(const std::string& directory) {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      files[entry.path()] =
-          entry.is_regular_file() ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string();
+      files[entry.path()] = entry.is_regular_file() ? tests::contents(entry.path()) : std::string();
     }
     return files;
   }

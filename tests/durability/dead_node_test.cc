@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 
@@ -18,6 +17,7 @@
 #include "src/cc/log_entry.h"
 #include "src/db/engine.h"
 #include "src/record/state_word.h"
+#include "tests/support/contents.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
@@ -115,8 +115,7 @@ class DeadNodeTest : public testing::Test {
     std::map<std::string, std::string> files = rings_.contents();
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path())) {
       if (!entry.is_regular_file()) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      files[entry.path()].assign(std::istreambuf_iterator<char>(file), {});
+      files[entry.path()] = tests::contents(entry.path());
     }
     return files;
   }

@@ -3,13 +3,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "tests/support/contents.h"
 
 namespace granary::tests {
 
@@ -40,8 +40,7 @@ class RingDirectory {
     Contents files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
       if (!entry.is_regular_file()) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      files[entry.path().lexically_relative(path_)].assign(std::istreambuf_iterator<char>(file), {});
+      files[entry.path().lexically_relative(path_)] = tests::contents(entry.path());
     }
     return files;
   }

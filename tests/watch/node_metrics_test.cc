@@ -4,27 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "src/watch/node_metrics.h"
+#include "tests/support/contents.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/watch/reports.h"
 
 namespace granary::watch {
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using granary::tests::contents;
 
 /// Names that the pattern's first group finds.
 std::set<std::string> names_in(const std::string& text, const std::string& pattern) {
