@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <regex>
 
 #include <granary/granary.h>
@@ -65,7 +66,7 @@ class FullMemory : public testing::TestWithParam<std::tuple<Shape, bool>> {
   }
 
   std::string key(std::uint64_t number) const {
-    if (shape() == Shape::kRandom) return std::to_string(number * 0x9E3779B97F4A7C15u) + "-" + std::to_string(number);
+    if (shape() == Shape::kRandom) return std::to_string(std::mt19937_64(number)()) + "-" + std::to_string(number);
     return std::string(encode_key(number).view());
   }
   static std::string value(std::uint64_t number, std::size_t bytes) {
