@@ -39,7 +39,8 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"tictoc-history", "with --protocol=tictoc: remembers when overwritten versions ended"},
 }};
 
-/// Stores beside Granary's own engine. Each excludes the others, and all that only Granary's engine can do in another way.
+/// These variants run a store that is not Granary's engine. So each of them excludes the others, and every variant that changes what Granary's
+/// engine does.
 constexpr std::array kOtherEngines{Variant::kKeyValue, Variant::kDta, Variant::kHekaton, Variant::kPartitionedStore};
 
 bool is_other_engine(Variant variant) {

@@ -190,7 +190,8 @@ TEST_P(SharedTableStress, NothingIsLostTornOrLeftLocked) {
 
   std::uint64_t sum = 0;
   Worker worker = database_->register_worker().value();
-  // A region may end for reasons of its own, and is tried again; a lock that was left behind stays.
+  // Under drtm a transaction may abort though nobody holds a record, as its region was lost, and is run again. A lock that was left behind
+  // makes all attempts abort.
   const RunResult seen = worker.run(
       [&](Transaction& t) {
         sum = 0;

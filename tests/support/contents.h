@@ -1,5 +1,5 @@
 #pragma once
-// What a file holds. Of a file that cannot be read: nothing.
+// Reads whole files.
 
 #include <filesystem>
 #include <fstream>
@@ -9,7 +9,8 @@
 
 namespace granary::tests {
 
-/// All at once: char by char, in code that is not optimized, a ring of 1 MiB takes as long as the test that looks at it.
+/// Returns the bytes of a file, or nothing if the file cannot be read. They are read in one go, since tests are compiled without optimization:
+/// there a loop over the characters of a ring of 1 MiB takes as long as the rest of the test.
 inline std::string contents(const std::filesystem::path& path) {
   const std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

@@ -30,7 +30,7 @@ std::vector<std::string> bells_in(const std::string& directory) {
 
 }  // namespace
 
-/// A bell gets its name when it is open, so that one without a reader is that of a process that has ended.
+/// The pipe gets the name of a bell only when it is open. So a bell that nobody has open for reading belongs to a process that has ended.
 Result<Bells> Bells::hang(const std::string& directory) {
   std::random_device random;
   const std::string name = fmt::format("{}{:08x}{:08x}", kBell, random(), random());
@@ -56,7 +56,8 @@ Bells::~Bells() {
   for (const Other& other : others_) ::close(other.end);
 }
 
-/// Opened for both: who only writes would be killed by SIGPIPE if the reader ended meanwhile. A bell that is full has been rung.
+/// The ringer opens the pipe for reading as well, since a write to a pipe without a reader would kill this process by SIGPIPE if the other one
+/// ended meanwhile. A pipe that is full takes no byte, and needs none, as its board has not heard the last ring yet.
 void Bells::ring_all() const {
   for (const std::string& name : bells_in(directory_)) {
     const int bell = ::open(path(name).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -66,7 +67,7 @@ void Bells::ring_all() const {
   }
 }
 
-/// Those of ended processes are taken away.
+/// A killed process cannot take its bell away, so whoever comes across the bell does.
 void Bells::look_for_others() {
   for (std::string& name : bells_in(directory_)) {
     const auto is_it = [&name](const Other& other) { return other.name == name; };

@@ -2,15 +2,16 @@
 // How the boards of one run directory wake each other, and learn of each other's end.
 //
 //   bell-R    a pipe (FIFO) that one board reads; R is a number that nobody else draws. Who has changed something writes a byte into every
-//             bell. When the process of a board ends, however it comes, the system closes the pipe, which whoever has it open for
-//             writing is told.
+//             bell. When the process of a board ends, in whatever way, the system closes the pipe, and tells all who have it open for
+//             writing.
 //
 // inotify would tell the same, and must not be used: a process that has such a descriptor open ends only after the kernel has gone through a
-// grace period of all watched files of the machine (fsnotify_destroy_group). On busy machines that took up to 40 s, and as long nobody could
-// recover the dead node, since its process had been killed and had not ended.
+// grace period of all watched files of the machine (fsnotify_destroy_group). On a busy machine that took up to 40 s. Nobody could recover
+// the dead node for so long, since its process had been killed and had not ended.
 //
 // No change is missed: a board has its bell before it reads anything, and a change is made before bells are looked for. So either the bell is
-// found, or what the board reads afterwards has the change. Who misses an end for another reason sees it at the next pulse of its board.
+// found, or what the board reads afterwards has the change. A board that misses a ring for another reason, such as too many open files, sees
+// what has changed at its next pulse.
 
 #include <poll.h>
 
@@ -22,10 +23,10 @@
 
 namespace granary::membership {
 
-/// The bell of one board, and what it knows of the others. For the board's waiting thread, but ring_all().
+/// The bell of one board, and what it knows of the others. The board's waiting thread alone uses it, except that any thread may ring_all().
 class Bells {
  public:
-  /// Makes a bell in the directory. An error if the file system there has no pipes, or this process may open no more files.
+  /// Makes a bell in the directory. It fails if the file system there has no pipes, or if this process may open no more files.
   static Result<Bells> hang(const std::string& directory);
   /// Takes the bell away.
   ~Bells();
@@ -39,7 +40,7 @@ class Bells {
   /// Rings all bells of the directory, this board's too. Thread-safe.
   void ring_all() const;
 
-  /// Adds the descriptors that show rings and ends. Of bells that have come since the last call it is known from now on.
+  /// Adds the descriptors that show rings and ends, also those of bells that have come since the last call.
   void add_to(std::vector<pollfd>& polled);
   /// Takes what was polled, from the first descriptor that add_to() has added. Returns whether somebody has rung, or ended.
   bool take(const pollfd* polled);
@@ -58,7 +59,7 @@ class Bells {
 
   std::string directory_;
   std::string name_;
-  int own_;  ///< open for both, so that it does not end when others stop to write
+  int own_;  ///< open for writing, too: a pipe without a writer would be readable all the time
   std::vector<Other> others_;
 };
 

@@ -26,7 +26,7 @@ namespace {
 /// A process that ends lets go of its bell, and a little later or earlier of its mark.
 constexpr std::uint64_t kSettleUs = 2'000;
 constexpr int kSettleTurns = 10;
-/// In case that a bell was not rung: its board may open no more files, or the one who was to ring it was killed.
+/// A board looks for changes that often without being rung: whoever was to ring it may have been killed, or may open no more files.
 constexpr std::uint64_t kPulseUs = 100'000;
 /// Beats in a time-out, and looks at those of others: so many in a row must be missed before a node is removed.
 constexpr std::uint64_t kBeats = 20;

@@ -7,7 +7,7 @@
 //   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2), which
 //                     fails for all but one. So a process that is stopped in the middle holds up nobody. Old documents
 //                     are removed only by a member that is alone: another one, stopped long ago, could else make one again.
-//   bell-R           how boards wake each other (bells.h); of who was killed it stays until another one comes across it
+//   bell-R           a pipe by which the other boards wake a board (bells.h); that of a killed process stays until another board comes across it
 //   draft-R           a document that somebody is writing, with a name that nobody else draws; of who was killed meanwhile it stays
 
 #include <cstdint>

@@ -31,7 +31,7 @@ class LineWrite final : public Step {
   bool failed_ = false;
 };
 
-/// E of two nodes differs by one at most (I7).
+/// Returns an epoch that the node has reached: E of two nodes differs by one at most (I7), and the worker may have READ a greater one.
 epoch::Epoch ReadChecks::reached_at(rdma::NodeId node) const {
   const epoch::Epoch here = footprint_.reach().worker.shared.epochs.current();
   return std::max(here - 1, footprint_.participants.reached_by(node));

@@ -11,7 +11,7 @@ namespace granary::bench {
 namespace {
 
 bool go_together(Variant one, Variant other) {
-  // One that is named twice is refused for that.
+  // parse_variants() refuses a variant that is named twice, so the two must differ where the answer may be yes.
   const std::string words = std::string(name(one)) + "," + std::string(name(other));
   return parse_variants(words, VariantSet::all()).ok();
 }

@@ -65,7 +65,8 @@ TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
   EXPECT_EQ(warm.messages, 0u);
 }
 
-/// Whoever writes here has an epoch of this moment, which the other node is known to have reached since the worker's last transaction.
+/// The transaction gets its time at this node, so its epoch may be one that the other node has not reached. The worker's first transaction
+/// READs the other node's E, and the second one relies on that.
 TEST_P(Cost, WhatIsWrittenHereAndReadThereNeedsNoRoundTripForTheEpoch) {
   const auto run = [](Transaction& t, const Table& table) {
     EXPECT_EQ(value_of(t, table, "1x"), "old");

@@ -1,3 +1,5 @@
+// What a worker remembers of the epochs of other nodes, by life of the node. What it saves: cost_test.cc.
+
 #include "src/cluster/transaction/known_epochs.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// How the boards of one run directory wake each other.
+// The bells by which the boards of one run directory wake each other, and when a board rings them. How soon a death is seen is in
+// local_test.cc.
 
 #include "cluster_config/membership/local/bells.h"
 
@@ -100,6 +101,28 @@ TEST_F(BellsTest, ADirectoryThatWasEmptiedIsNoError) {
   std::filesystem::remove_all(directory_.path());
   one.ring_all();
   EXPECT_FALSE(hears(one, 0));
+}
+
+/// Other boards would see these changes only at their next pulse if nobody rang.
+TEST(LocalBoard, RingsForWhatItChanges) {
+  const granary::tests::TemporaryDirectory directory;
+  const auto board = open_local_board(directory.path(), 60'000'000).value();
+  Bells listener = Bells::hang(directory / "membership").value();
+  const auto heard = [&listener] {
+    std::vector<pollfd> polled;
+    listener.add_to(polled);
+    return ::poll(polled.data(), polled.size(), 0) > 0 && listener.take(polled.data());
+  };
+  while (heard()) {
+  }
+  EXPECT_TRUE(board->replace(0, "first").value());
+  EXPECT_TRUE(heard());
+  EXPECT_FALSE(board->replace(0, "late").value());
+  EXPECT_FALSE(heard()) << "nothing was changed";
+  ASSERT_TRUE(board->mark(1, "somebody").ok());
+  EXPECT_TRUE(heard());
+  ASSERT_TRUE(board->unmark().ok());
+  EXPECT_TRUE(heard());
 }
 
 /// A killed process must end at once, since nobody recovers its node before. One that watches files by inotify may take many seconds (bells.h).
