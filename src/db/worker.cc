@@ -28,6 +28,13 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   for (std::uint32_t turn = 0; Clock::now() < until; ++turn) worker.state().waiter->pause(turn);
 }
 
+/// What may pass takes milliseconds at least, with or without this worker: its thread sleeps.
+void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
+  const auto until = Clock::now() + std::chrono::microseconds(policy.max_backoff_us);
+  do worker.state().waiter->rest();
+  while (Clock::now() < until);
+}
+
 /// An idle context of a worker that is bound here: the first, almost always.
 txn::Context* context_for(txn::WorkerCore& worker) {
   txn::Context* const first = worker.first_context();
@@ -86,10 +93,13 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
     }
     if (result.reason == AbortReason::kNone || result.attempts == policy.max_attempts) return result;
     if (result.reason == AbortReason::kOutOfMemory && memory.await(*core_)) continue;
-    const bool again =
-        is_retryable(result.reason) || (db::may_pass(result.reason, core_->shared()) && Clock::now() < end);
-    if (!again) return result;
-    back_off(*core_, policy, result.attempts);
+    if (is_retryable(result.reason)) {
+      back_off(*core_, policy, result.attempts);
+    } else if (db::may_pass(result.reason, core_->shared()) && Clock::now() < end) {
+      sleep_a_while(*core_, policy);
+    } else {
+      return result;
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 // At the memory limit: a typed error, no partial effect, reads go on, deletions and their collection make room again.
 
+#include <time.h>
+
 #include "tests/support/manual_database.h"
 
 namespace granary::tests {
@@ -31,6 +33,12 @@ class MemoryLimit : public testing::TestWithParam<std::size_t> {
       EXPECT_FALSE(is_retryable(done.reason));
       return rows;
     }
+  }
+  /// Of processor time.
+  static double thread_seconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
   }
   std::size_t count() {
     Transaction t = db_.begin();
@@ -100,6 +108,18 @@ TEST_P(MemoryLimit, UpdatesInPlaceNeedNoMemory) {
     }
   }
   EXPECT_EQ(updated, 3 * rows) << "within one snapshot period";
+}
+
+/// What it waits for takes long, and is somebody else's to do, who may need the core.
+TEST_P(MemoryLimit, WhoHasPatienceSleeps) {
+  fill();
+  const std::string large(700'000, 'v');
+  const double began = thread_seconds();
+  const auto body = [&](Transaction& t) { (void)t.put(table_, "large", large); };
+  const RunResult result = db_.worker(0).run(body, {.patience_us = 400'000});
+  EXPECT_EQ(result.reason, AbortReason::kOutOfMemory);
+  EXPECT_GT(result.attempts, 10u);
+  EXPECT_LT(thread_seconds() - began, 0.2);
 }
 
 /// What is all free serves records of another size, in rounds through sizes of all kinds of extents.
