@@ -30,7 +30,8 @@ bool is_older(const LoggedWrite& write, TidWord present) {
 
 }  // namespace
 
-Applier::Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending, bool frugal)
+Applier::Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending,
+                 PackedIndexes* frugal)
     : tables_(tables),
       worker_(worker),
       slot_(worker.shared.epochs.acquire_slot()),
@@ -69,11 +70,14 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
   for (std::size_t i = 0; i < batch.count && done; ++i) {
     const LoggedWrite& write = batch.writes[i];
     done = apply_one(table, write, record::record_of(found[i].value), hint);
-    if (done || !frugal_) continue;
+    if (done || frugal_ == nullptr) continue;
     missing_bytes_ += table.likely_bytes(write.key.size(), write.value.size());
     done = true;
   }
-  if (frugal_) free_replaced();  // which later writes of the batch had found before
+  if (frugal_ != nullptr) {
+    free_replaced();  // which later writes of the batch had found before
+    frugal_->look();
+  }
   worker_.shared.epochs.leave(*slot_);
   batch.count = 0;
   std::erase(touched_, id);

@@ -18,6 +18,7 @@
 #include <granary/limits.h>
 
 #include "recovery/logged_write.h"
+#include "recovery/packed_indexes.h"
 #include "recovery/pending_parts.h"
 #include "src/cc/worker_state.h"
 #include "src/txn/table_core.h"
@@ -52,9 +53,10 @@ class Applier {
   enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kPartOfShared, kOutOfMemory };
 
   /// `tables` by id; holes are null. `worker`, whose memory is used, is this applier's alone; its database runs no
-  /// transactions. `pending`, which all appliers share, gets the parts of values. `frugal`: it is the only applier. Then what was replaced is
-  /// freed at once, and a write that finds no memory is left out and counted.
-  Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending, bool frugal = false);
+  /// transactions. `pending`, which all appliers share, gets the parts of values. `frugal`: it is the only applier. Then indexes are
+  /// kept packed, what was replaced is freed at once, and a write that finds no memory is left out and counted.
+  Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending,
+          PackedIndexes* frugal = nullptr);
   ~Applier();
   Applier(const Applier&) = delete;
   Applier& operator=(const Applier&) = delete;
@@ -115,7 +117,7 @@ class Applier {
   PendingParts& pending_;
   const std::string* file_ = nullptr;
   std::uint64_t applied_ = 0;
-  const bool frugal_;
+  PackedIndexes* const frugal_;
   std::uint64_t missing_bytes_ = 0;
 };
 

@@ -98,9 +98,9 @@ class Work {
 class Replayer {
  public:
   Replayer(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables, cc::WorkerState& worker,
-           PendingParts& pending)
+           PendingParts& pending, PackedIndexes* frugal)
       : work_(work),
-        applier_(tables, worker, pending, work.options().frugal),
+        applier_(tables, worker, pending, frugal),
         chunks_(files) {}
 
   void run() {
@@ -229,10 +229,10 @@ void run_all(const Replayers& replayers, void (Replayer::*what)()) {
 /// One pass through the log. Adds to `absents` what was removed.
 Result<ReplayStatistics> replay_stretch(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables,
                                         std::span<cc::WorkerState* const> workers, PendingParts& pending,
-                                        std::vector<Absent>& absents) {
+                                        PackedIndexes* frugal, std::vector<Absent>& absents) {
   Replayers replayers;
   for (cc::WorkerState* const worker : workers)
-    replayers.push_back(std::make_unique<Replayer>(files, work, tables, *worker, pending));
+    replayers.push_back(std::make_unique<Replayer>(files, work, tables, *worker, pending, frugal));
   run_all(replayers, &Replayer::run);
   if (work.error().ok() && !pending.empty()) run_all(replayers, &Replayer::fold);
   ReplayStatistics sum;
@@ -272,10 +272,12 @@ Result<ReplayStatistics> replay_in_stretches(base::FileSystem& files, const LogS
                                              std::span<cc::WorkerState* const> workers, ReplayOptions options,
                                              std::uint64_t bytes, std::vector<Absent>& absents) {
   ReplayStatistics sum;
+  PackedIndexes packed(tables, *workers.front());
+  PackedIndexes* const frugal = options.frugal ? &packed : nullptr;
   for (const Stretch& stretch : stretches(scan, rings, options.from_epoch, bytes)) {
     Work work(scan, rings, options, stretch);
     PendingParts pending(PendingParts::kUnlimited);
-    const auto done = replay_stretch(files, work, tables, workers, pending, absents);
+    const auto done = replay_stretch(files, work, tables, workers, pending, frugal, absents);
     if (!done.ok()) return done.status();
     sum.add(*done);
     options.incomplete = options.incomplete || sum.missing_bytes != 0;
@@ -299,7 +301,7 @@ Result<ReplayStatistics> replay_at_once(base::FileSystem& files, const LogScan& 
   {
     Work work(scan, rings, options, {.first = options.from_epoch});
     PendingParts pending(parts_bytes);
-    auto replayed = replay_stretch(files, work, tables, workers, pending, absents);
+    auto replayed = replay_stretch(files, work, tables, workers, pending, /*frugal=*/nullptr, absents);
     if (!pending.overflowed()) return replayed;
   }
   // The pass has left whole values and removals in the tables, each of them newer than some that it replaced. They stay.

@@ -124,10 +124,10 @@ void Store::give_access(Access* access) {
 
 StoreFigures Store::figures() const {
   const std::lock_guard lock(mutex_);
-  std::int64_t records = 0, nodes = root_slabs_->bytes_in_use(SlabKind::kNode);
+  std::int64_t records = 0, nodes = root_slabs_->index_bytes_in_use();
   for (const auto& access : accesses_) {
     records += access->bytes_in_use(SlabKind::kRecord);
-    nodes += access->bytes_in_use(SlabKind::kNode);
+    nodes += access->index_bytes_in_use();
   }
   return {.memory_bytes = slabs_.bytes_reserved(),
           .records_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(records, 0)),

@@ -62,6 +62,7 @@ class Access {
   void collect() { nodes_.reclaim(64); }
 
   std::int64_t bytes_in_use(memory::SlabKind kind) const { return slabs_.bytes_in_use(kind); }
+  std::int64_t index_bytes_in_use() const { return slabs_.index_bytes_in_use(); }
 
  private:
   /// An epoch slot entered for the length of one operation.

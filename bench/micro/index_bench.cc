@@ -100,7 +100,7 @@ class Bench {
  private:
   void load(const char* what, const std::vector<std::uint64_t>& numbers) {
     tree_ = std::make_unique<Tree>(memory_);
-    const std::int64_t before = cache_.bytes_in_use(memory::SlabKind::kNode);
+    const std::int64_t before = cache_.index_bytes_in_use();
     measure(what, keys_, [&] {
       std::uint64_t inserted = 0;
       for (const std::uint64_t number : numbers) {
@@ -109,7 +109,7 @@ class Bench {
       }
       return inserted;
     });
-    const std::int64_t bytes = cache_.bytes_in_use(memory::SlabKind::kNode) - before;
+    const std::int64_t bytes = cache_.index_bytes_in_use() - before;
     fmt::print("{:<28} {:>8.1f} bytes a key\n", "", static_cast<double>(bytes) / static_cast<double>(keys_));
   }
 

@@ -86,7 +86,7 @@ StoreFigures PartitionedStore::figures() const {
       .memory_bytes = slabs_.bytes_reserved(), .epoch = epochs_.current(), .page_kind = region_->page_kind()};
   for (const auto& partition : partitions_) {
     figures.records_bytes += static_cast<std::uint64_t>(partition->slabs.bytes_in_use(memory::SlabKind::kRecord));
-    figures.index_bytes += static_cast<std::uint64_t>(partition->slabs.bytes_in_use(memory::SlabKind::kNode));
+    figures.index_bytes += static_cast<std::uint64_t>(partition->slabs.index_bytes_in_use());
   }
   return figures;
 }

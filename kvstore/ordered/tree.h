@@ -167,6 +167,10 @@ class BasicTree {
   /// The range of a leaf of layer 0; nothing of a leaf of a deeper layer, or of one that is gone.
   static std::optional<LeafRange> range_of(const Leaf* leaf);
 
+  /// Moves the entries to as few leaves as hold them, whatever the order in which they came, and frees the other nodes at once. Takes no
+  /// memory. Nobody else uses the tree meanwhile, or holds a place in it from before. Keys and values stay as they are.
+  void pack(NodeMemory& memory);
+
   /// Walks the whole tree without concurrent writers and verifies its structure (order, bounds, links, permutations,
   /// parents, layer prefixes). Returns an empty string, or what is wrong where.
   std::string check() const;

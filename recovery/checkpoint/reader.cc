@@ -10,6 +10,7 @@
 
 #include "recovery/checkpoint/load_record.h"
 #include "recovery/checkpoint/partition_reader.h"
+#include "recovery/packed_indexes.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::recovery::checkpoint {
@@ -94,10 +95,11 @@ Result<Partitions> open_partitions(const ReadOptions& options) {
 /// Where a thread's records go; for verification, nowhere.
 class Target {
  public:
-  Target(std::span<txn::TableCore* const> tables, cc::WorkerState* worker, bool count_missing)
+  Target(std::span<txn::TableCore* const> tables, cc::WorkerState* worker, bool frugal)
       : tables_(tables),
-        worker_(worker),
-        count_missing_(count_missing) {}
+        worker_(worker) {
+    if (frugal) packed_.emplace(tables, *worker);
+  }
   ~Target() {
     if (slot_ != nullptr) worker_->shared.epochs.release_slot(slot_);
   }
@@ -128,6 +130,7 @@ class Target {
     // A block is a bounded piece: E waits for no more than that.
     worker_->shared.epochs.enter(*slot_);
     Status status = load(**table, records, mine, &count);
+    if (packed_) packed_->look();
     worker_->shared.epochs.leave(*slot_);
     worker_->nodes.reclaim(kReclaim);
     return status.ok() ? records.status() : status;
@@ -156,7 +159,7 @@ class Target {
         case Loaded::kOlder: ++mine->older; break;
         case Loaded::kOutOfMemory:
           mine->missing_bytes += table.likely_bytes(record.key.size(), record.value.size());
-          if (count_missing_) break;
+          if (packed_) break;
           return {StatusCode::kResourceExhausted,
                   fmt::format("the checkpoint does not fit: the memory limit is reached in table '{}'; open with a "
                               "greater memory_limit_bytes",
@@ -169,7 +172,7 @@ class Target {
 
   const std::span<txn::TableCore* const> tables_;
   cc::WorkerState* const worker_;
-  const bool count_missing_;
+  std::optional<PackedIndexes> packed_;  // if what finds no memory is left out
   epoch::Slot* slot_ = nullptr;
 };
 
@@ -198,7 +201,7 @@ class Reading {
   void run_thread(std::size_t me, std::size_t threads, std::span<txn::TableCore* const> tables,
                   cc::WorkerState* worker) {
     Contents mine;
-    Target target(tables, worker, options_.count_missing);
+    Target target(tables, worker, options_.frugal);
     Status status = target.begin();
     if (status.ok()) status = read_partitions(me * partitions_.size() / threads, target, &mine);
     const std::lock_guard lock(mutex_);

@@ -239,7 +239,7 @@ Status DatabaseRecovery::load_checkpoint(std::span<txn::TableCore* const> tables
                                              .database = manifest.database,
                                              .epoch = manifest.checkpoint->epoch,
                                              .stamp = manifest.checkpoint->stamp,
-                                             .count_missing = frugal,
+                                             .frugal = frugal,
                                              .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
                                             tables, workers);
   if (!loaded.ok()) return loaded.status();

@@ -72,7 +72,7 @@ Statistics Engine::statistics() const {
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) sum.aborts[reason] += counters.aborts(reason);
     records +=
         state.slabs.bytes_in_use(memory::SlabKind::kRecord) + state.slabs.bytes_in_use(memory::SlabKind::kSharedRecord);
-    index += state.slabs.bytes_in_use(memory::SlabKind::kNode);
+    index += state.slabs.index_bytes_in_use();
     versions += state.version_bytes.load(std::memory_order_relaxed);
     sum.versions_created += state.versions_created.load(std::memory_order_relaxed);
     sum.ring_waits += state.ring_waits.load(std::memory_order_relaxed);

@@ -75,7 +75,7 @@ Status Schema::resize(txn::TableCore& table, std::uint64_t expected_keys) {
 }
 
 std::int64_t Schema::index_bytes() const {
-  return slabs_.bytes_in_use(memory::SlabKind::kNode) + main_header_bytes_.load(std::memory_order_relaxed);
+  return slabs_.index_bytes_in_use() + main_header_bytes_.load(std::memory_order_relaxed);
 }
 
 }  // namespace granary::db

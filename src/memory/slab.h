@@ -142,9 +142,12 @@ class SlabCache {
   void release();
 
   SlabPool& pool() { return pool_; }
-  /// Blocks of a kind handed out minus blocks taken back, in bytes after rounding; may be negative in one cache. kTreeNode counts
-  /// as kNode.
-  std::int64_t bytes_in_use(SlabKind kind) const { return in_use_[account_of(kind)].load(std::memory_order_relaxed); }
+  /// Blocks of a kind handed out minus blocks taken back, in bytes after rounding; may be negative in one cache.
+  std::int64_t bytes_in_use(SlabKind kind) const {
+    return in_use_[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
+  }
+  /// Of all that indexes hold: nodes of trees, and the rest.
+  std::int64_t index_bytes_in_use() const { return bytes_in_use(SlabKind::kNode) + bytes_in_use(SlabKind::kTreeNode); }
 
  private:
   /// Free blocks by address, the last one freed on top: a block is not touched when it is freed, as it is seldom in
@@ -155,12 +158,9 @@ class SlabCache {
     char* cut_end = nullptr;
   };
   void* refill(SlabKind kind, std::size_t class_index, Urgency urgency);
-  static constexpr std::size_t account_of(SlabKind kind) {
-    return static_cast<std::size_t>(kind == SlabKind::kTreeNode ? SlabKind::kNode : kind);
-  }
   void account(SlabKind kind, std::int64_t bytes) {
     // Written by this worker only; statistics readers take a relaxed look.
-    std::atomic<std::int64_t>& in_use = in_use_[account_of(kind)];
+    std::atomic<std::int64_t>& in_use = in_use_[static_cast<std::size_t>(kind)];
     in_use.store(in_use.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 

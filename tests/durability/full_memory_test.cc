@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kLimit = std::uint64_t{16} << 20;
 
-enum class Shape { kAscending, kRandom, kHash, kLongChains, kShared, kIndexed, kChurned, kGrown, kOtherSize };
+enum class Shape { kAscending, kRandom, kEven, kHash, kLongChains, kShared, kIndexed, kChurned, kGrown, kOtherSize };
 
 class FullMemory : public testing::TestWithParam<std::tuple<Shape, bool>> {
  protected:
@@ -67,6 +67,8 @@ class FullMemory : public testing::TestWithParam<std::tuple<Shape, bool>> {
 
   std::string key(std::uint64_t number) const {
     if (shape() == Shape::kRandom) return std::to_string(std::mt19937_64(number)()) + "-" + std::to_string(number);
+    if (shape() == Shape::kEven)  // all leaves fill and split at about the same time
+      return std::to_string(number * 0x9E3779B97F4A7C15u) + "-" + std::to_string(number);
     return std::string(encode_key(number).view());
   }
   static std::string value(std::uint64_t number, std::size_t bytes) {
@@ -199,13 +201,13 @@ TEST_P(FullMemory, WithASmallerLimitTheMessageNamesOneThatDoes) {
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<Shape, bool>>& info) {
-  constexpr const char* kNames[] = {"Ascending", "Random",  "Hash",  "LongChains", "Shared",
-                                    "Indexed",   "Churned", "Grown", "OtherSize"};
+  constexpr const char* kNames[] = {"Ascending", "Random",  "Even",    "Hash",  "LongChains",
+                                    "Shared",    "Indexed", "Churned", "Grown", "OtherSize"};
   return std::string(kNames[static_cast<std::size_t>(std::get<0>(info.param))]) +
          (std::get<1>(info.param) ? "Checkpoint" : "Log");
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, FullMemory,
-                         testing::Combine(testing::Values(Shape::kAscending, Shape::kRandom, Shape::kHash,
+                         testing::Combine(testing::Values(Shape::kAscending, Shape::kRandom, Shape::kEven, Shape::kHash,
                                                           Shape::kShared, Shape::kIndexed, Shape::kChurned,
                                                           Shape::kGrown, Shape::kOtherSize),
                                           testing::Bool()),

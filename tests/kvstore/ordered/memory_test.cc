@@ -14,9 +14,8 @@ TEST(OrderedMemory, KeysLoadedInOrderFillTheirLeaves) {
   Tree tree(worker.memory);
   constexpr std::uint64_t kKeys = 200000;
   for (std::uint64_t i = 0; i < kKeys; ++i) ASSERT_TRUE(inserted(tree, number_key(i), 2, worker));
-  EXPECT_LE(worker.cache.bytes_in_use(memory::SlabKind::kNode), static_cast<std::int64_t>(24 * kKeys));
-  EXPECT_EQ(tree.statistics().node_bytes,
-            static_cast<std::uint64_t>(worker.cache.bytes_in_use(memory::SlabKind::kNode)));
+  EXPECT_LE(worker.cache.index_bytes_in_use(), static_cast<std::int64_t>(24 * kKeys));
+  EXPECT_EQ(tree.statistics().node_bytes, static_cast<std::uint64_t>(worker.cache.index_bytes_in_use()));
 }
 
 TEST(OrderedMemory, SeveralOrderedStreamsFillTheirLeaves) {
@@ -27,7 +26,7 @@ TEST(OrderedMemory, SeveralOrderedStreamsFillTheirLeaves) {
   for (std::uint64_t i = 0; i < kKeys; ++i) {
     ASSERT_TRUE(inserted(tree, number_key((i % 10) << 32 | i), 2, worker));
   }
-  EXPECT_LE(worker.cache.bytes_in_use(memory::SlabKind::kNode), static_cast<std::int64_t>(25 * kKeys));
+  EXPECT_LE(worker.cache.index_bytes_in_use(), static_cast<std::int64_t>(25 * kKeys));
 }
 
 template <typename AnyTree>
@@ -38,7 +37,7 @@ TYPED_TEST(OrderedMemoryEach, ChurnReturnsToLevel) {
   Pool pool;
   Worker worker(pool);
   TypeParam tree(worker.memory);
-  const std::int64_t empty = worker.cache.bytes_in_use(memory::SlabKind::kNode);
+  const std::int64_t empty = worker.cache.index_bytes_in_use();
   std::mt19937 random(3);
   std::int64_t level = 0;
   for (int round = 0; round < 10; ++round) {
@@ -49,8 +48,8 @@ TYPED_TEST(OrderedMemoryEach, ChurnReturnsToLevel) {
     }
     for (const auto& [key, value] : present) ASSERT_TRUE(tree.remove(key, value, worker.memory));
     worker.drain();
-    if (round == 0) level = worker.cache.bytes_in_use(memory::SlabKind::kNode);
-    EXPECT_EQ(worker.cache.bytes_in_use(memory::SlabKind::kNode), level);
+    if (round == 0) level = worker.cache.index_bytes_in_use();
+    EXPECT_EQ(worker.cache.index_bytes_in_use(), level);
   }
   EXPECT_EQ(level, empty) << "all the layers are gone with their keys";
 }
@@ -87,8 +86,61 @@ TYPED_TEST(OrderedMemoryEach, OutOfMemoryLeavesTheTreeValid) {
   for (const auto& [key, value] : present) ASSERT_TRUE(tree.remove(key, value, worker.memory));
   worker.drain();
   const TreeStatistics left = tree.statistics();
-  EXPECT_EQ(worker.cache.bytes_in_use(memory::SlabKind::kNode), static_cast<std::int64_t>(left.node_bytes))
+  EXPECT_EQ(worker.cache.index_bytes_in_use(), static_cast<std::int64_t>(left.node_bytes))
       << "nothing leaked on the way";
+}
+
+/// So that all leaves fill and split at about the same time, at some moment all of them are full.
+std::string spread_key(std::uint64_t i) { return number_key(i * 0x9E3779B97F4A7C15); }
+
+TYPED_TEST(OrderedMemoryEach, PackedKeysTakeWhatKeysLoadedInOrderTake) {
+  Pool pool;
+  Worker worker(pool);
+  TypeParam tree(worker.memory), in_order(worker.memory);
+  std::map<std::string, Value> present;
+  std::mt19937 random(5);
+  for (Value value = 2; value < 20000; value += 2) {
+    const std::string key = random() % 2 == 0 ? number_key(random())
+                                              : std::string(8 * (random() % 3), 'p') + std::to_string(random() % 5000);
+    if (inserted(tree, key, value, worker)) present.emplace(key, value);
+  }
+  for (const auto& [key, value] : present) ASSERT_TRUE(inserted(in_order, key, value, worker));
+  const TreeStatistics before = tree.statistics();
+  tree.pack(worker.memory);
+  ASSERT_EQ(tree.check(), "");
+  const TreeStatistics packed = tree.statistics(), wanted = in_order.statistics();
+  EXPECT_LT(packed.leaves, before.leaves);
+  EXPECT_EQ(packed.leaves, wanted.leaves);
+  EXPECT_EQ(packed.interior_nodes, wanted.interior_nodes);
+  EXPECT_EQ(packed.layers, wanted.layers);
+  EXPECT_EQ(packed.keys, present.size());
+  worker.drain();
+  EXPECT_EQ(static_cast<std::uint64_t>(worker.cache.bytes_in_use(memory::SlabKind::kTreeNode)),
+            packed.node_bytes + wanted.node_bytes)
+      << "the old nodes are free";
+  Collector all;
+  tree.scan({}, Direction::kForward, all);
+  EXPECT_TRUE(std::equal(all.entries.begin(), all.entries.end(), present.begin(), present.end(),
+                         [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }));
+}
+
+TYPED_TEST(OrderedMemoryEach, PackingNeedsNoMemoryAndMakesRoom) {
+  Pool pool(4 * memory::SlabPool::kExtentBytes);
+  Worker worker(pool);
+  TypeParam tree(worker.memory);
+  std::uint64_t keys = 0;
+  for (int time = 0; time < 3; ++time) {
+    while (inserted(tree, spread_key(keys), 2, worker)) ++keys;
+    const std::uint64_t reserved = pool.slabs.bytes_reserved();
+    tree.pack(worker.memory);
+    ASSERT_EQ(tree.check(), "");
+    ASSERT_EQ(tree.statistics().keys, keys);
+    EXPECT_EQ(pool.slabs.bytes_reserved(), reserved);
+  }
+  for (std::uint64_t i = 0; i < keys; ++i) ASSERT_EQ(tree.find(spread_key(i)).value, 2u);
+  for (std::uint64_t i = 0; i < keys; ++i) ASSERT_TRUE(tree.remove(spread_key(i), 2, worker.memory));
+  worker.drain();
+  EXPECT_EQ(tree.statistics().leaves, 1u);
 }
 
 }  // namespace

@@ -129,7 +129,11 @@ void random_operations(std::uint32_t seed, int operations, std::uint32_t insert_
       ASSERT_NO_FATAL_FAILURE(expect_find_many(tree, model, keys)) << "seed " << seed << " operation " << i;
     }
     ASSERT_NO_FATAL_FAILURE(expect_lookup(tree, model, key)) << "seed " << seed << " operation " << i;
-    if (i % 256 == 0) {
+    if (i % 1024 == 500) {
+      tree.pack(worker.memory);
+      hint = {};
+    }
+    if (i % 256 == 0 || i % 1024 == 500) {
       ASSERT_EQ(tree.check(), "") << "seed " << seed << " operation " << i;
       ASSERT_EQ(tree.statistics().keys, model.size());
       pool.epochs.tick();
