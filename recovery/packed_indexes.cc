@@ -1,11 +1,10 @@
 #include "recovery/packed_indexes.h"
 
 namespace granary::recovery {
-
 namespace {
 
-/// By so much of the memory limit may nodes grow in between. The part of the reserve that loading may use (src/db/engine.cc) is more than
-/// twice that.
+/// The share of the memory limit by which nodes may grow between two packings. It is less than what loading may use of the reserve, and an
+/// index could not use while the database ran (src/db/engine.cc).
 constexpr std::uint64_t kShareOfMemory = 128;
 
 }  // namespace

@@ -27,7 +27,7 @@ struct ReadOptions {
   std::optional<log::DatabaseId> database;  ///< refuses another one's; none: takes any
   std::optional<epoch::Epoch> epoch;        ///< the same for the checkpoint's epoch
   std::optional<log::Stamp> stamp = {};     ///< the same for its stamp: it may be of a copy, or of another life
-  bool frugal = false;  ///< one worker; indexes stay packed, and Contents::missing_bytes are left out
+  bool frugal = false;  ///< by one worker: packs indexes, and leaves out what finds no memory (Contents::missing_bytes)
   std::function<void(std::uint64_t bytes)> progress = {};  ///< of a block, after it; from any thread, several at once
 };
 

@@ -28,7 +28,7 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   for (std::uint32_t turn = 0; Clock::now() < until; ++turn) worker.state().waiter->pause(turn);
 }
 
-/// What may pass takes milliseconds at least, with or without this worker: its thread sleeps.
+/// Lets the thread sleep after a failure that may pass (may_pass.h). It takes milliseconds at least, and others have to bring it about.
 void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   const auto until = Clock::now() + std::chrono::microseconds(policy.max_backoff_us);
   do worker.state().waiter->rest();
