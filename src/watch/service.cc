@@ -20,7 +20,7 @@ class NodeService final : public Service {
  public:
   explicit NodeService(ServiceOptions options) : options_(std::move(options)) {}
   ~NodeService() override {
-    server_->stop();
+    if (server_ != nullptr) server_->stop();
     waiting_.clear();
   }
 
