@@ -23,6 +23,17 @@ Status check_life(const log::RingHeader& header, const Generation& generation, c
           path, log::stamp_text(header.stamp), log::stamp_text(generation.stamp), path.substr(0, path.rfind('/')))};
 }
 
+/// A worker's ring in the place of another's would leave out what that one had.
+Status check_name(const log::RingHeader& header, const std::string& path) {
+  const std::string expected = log::ring_name(header.worker);
+  if (path.substr(path.rfind('/') + 1) == expected) return {};
+  return {StatusCode::kDamaged,
+          fmt::format("the log ring '{}' is that of worker {}, expected under the name '{}': it was renamed, or copied "
+                      "over another one. Put the files back; without any rings ('granary rings --remove={}') the "
+                      "database goes back to what is durable",
+                      path, header.worker, expected, path.substr(0, path.rfind('/')))};
+}
+
 }  // namespace
 
 bool is_ring_name(std::string_view name) {
@@ -50,8 +61,10 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
     if (!ring.ok()) return ring.status();
     const Generation& last = manifest.generations.back();
     if ((*ring)->header().generation != last.number) continue;  // of an earlier crash
-    if (const Status same = check_life((*ring)->header(), last, manifest.reliable_directory + "/" + name); !same.ok())
-      return same;
+    const std::string path = manifest.reliable_directory + "/" + name;
+    if (const Status same = check_life((*ring)->header(), last, path); !same.ok()) return same;
+    if (last.cut) continue;  // it has ended in order: all that its rings had is in the log, though they are still there
+    if (const Status named = check_name((*ring)->header(), path); !named.ok()) return named;
     wanted = std::max<std::uint64_t>(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
     found.rings.push_back(std::move(*ring));
   }

@@ -14,8 +14,8 @@ bool has_been_ended(const recovery::Manifest& manifest) {
   return manifest.generations.empty() || manifest.generations.back().end;
 }
 
-/// Returns the error if it is not known what the node held elsewhere. A node that has closed its log leaves rings only if they name
-/// something.
+/// Returns the error if it is not known what the node held elsewhere. A node that has noted the end of its log
+/// owes nothing.
 Status check_rings(Storage& storage) {
   const recovery::Manifest& manifest = storage.manifest().now();
   const recovery::SurvivingRings& rings = storage.recovery().log().rings;

@@ -223,7 +223,11 @@ Status Storage::note_clean_end() {
 Status Storage::close() {
   if (log_ == nullptr) return {};
   if (const Status closed = log_->close(); !closed.ok() || log_->owes()) return closed;
+  base::sync_point("storage.closed_log");
+  // Before the rings go: a process that dies in between has ended in order, or else leaves all that a recovery asks for.
   if (const Status noted = note_clean_end(); !noted.ok()) return noted;
+  base::sync_point("storage.end_noted");
+  if (const Status removed = log_->remove_rings(); !removed.ok()) return removed;
   if (const Status removed = remove_files(files_, directories_.of_log(), log::is_spare_name); !removed.ok())
     return removed;
   Directories::remove_ring_directory(manifest_.now().reliable_directory);

@@ -8,6 +8,7 @@
 
 #include "src/base/directory.h"
 #include "src/base/region_mark.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::log {
 namespace {
@@ -214,12 +215,14 @@ bool Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
 Status Log::close() {
   stop();
   step();
-  if (durable_.failed()) return durable_.cause();
+  return durable_.failed() ? durable_.cause() : Status();
+}
+
+Status Log::remove_rings() {
   const std::lock_guard lock(mutex_);
-  // For whoever gives back what is named there. All or none: one that is missing would be missed.
-  if (owes_something()) return {};
   for (const std::string& path : ring_paths_) {
     if (const Status removed = base::system_files().remove(path); !removed.ok()) return removed;
+    base::sync_point("log.ring_removed");
   }
   return {};
 }

@@ -72,9 +72,11 @@ class Log {
   /// For tests: another limit than kSilence_us. Before anybody waits.
   void set_silence(std::uint64_t silence_us) { silence_us_ = silence_us; }
 
-  /// All transactions have ended and E has moved on since: makes them durable and takes the rings away, unless they name locks at
-  /// other nodes that could not be given back.
+  /// All transactions have ended and E has moved on since: makes them durable. The rings stay.
   Status close();
+  /// Removes the rings of a log that is closed and owes() nothing. Call it when the manifest says that the generation has ended: until
+  /// then a recovery needs every one of them.
+  Status remove_rings();
   /// Whether a ring names locks at other nodes that were not given back, after close(). Thread-safe.
   bool owes() const;
   /// After close(): where each logger's log ends, and the least of what their last markers say is complete.

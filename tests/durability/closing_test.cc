@@ -1,6 +1,10 @@
 // Covers a database that is closed while it writes a checkpoint of its own accord. Not how a checkpoint is cancelled
 // (tests/recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -75,6 +79,81 @@ TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
     for (std::uint64_t i = 0; i < kRecords; ++i) found += t.get(table, key(i), value) == Outcome::kOk ? 1 : 0;
   });
   EXPECT_EQ(found, kRecords);
+}
+
+/// The rings are needed until the manifest says that the generation has ended, and may be left behind after that.
+class ClosingCutShort : public testing::Test {
+ protected:
+  ClosingCutShort() {
+    options_.directory = directory_.path() + "/db";
+    options_.reliable_directory = rings_.path();
+  }
+  /// Writes a row with each of two workers, whose rings have it, and closes.
+  static Status live(const Options& options) {
+    const auto database = Database::open(options).value();
+    const Table table = database->create_table("t").value();
+    {
+      std::array<Worker, 2> workers{database->register_worker().value(), database->register_worker().value()};
+      for (std::size_t i = 0; i < workers.size(); ++i)
+        EXPECT_TRUE(workers[i].run([&](Transaction& t) { static_cast<void>(t.put(table, key(i), "value")); }));
+    }
+    return database->close();
+  }
+  /// In a process of its own, which ends when it has come to the place so many times.
+  void die_at(const char* place, int times) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      base::set_process_sync_hook([&](std::string_view point) {
+        if (point == place && --times == 0) ::_exit(7);
+      });
+      ::_exit(live(options_).ok() ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << place << " " << times;
+  }
+  void expect_both_rows() {
+    ManualDatabase again(1, options_);
+    const Table table = again.table("t");
+    EXPECT_EQ(again.value(table, key(0)), "value");
+    EXPECT_EQ(again.value(table, key(1)), "value");
+    EXPECT_THAT(again->recovery_report().notes, testing::IsEmpty());
+  }
+  std::size_t ring_files() const {
+    std::size_t count = 0;
+    for (const auto& each : std::filesystem::directory_iterator(rings_.path()))
+      count += each.path().filename().string().starts_with("ring-") ? 1 : 0;
+    return count;
+  }
+
+  const TemporaryDirectory directory_;
+  const RingDirectory rings_;
+  Options options_ = manual_options();
+};
+
+TEST_F(ClosingCutShort, ByDeathLosesNothing) {
+  if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
+  ASSERT_NO_FATAL_FAILURE(die_at("storage.end_noted", 1));
+  EXPECT_EQ(ring_files(), 2u);
+  expect_both_rows();
+  for (const int removed : {1, 2}) {
+    std::filesystem::remove_all(options_.directory);
+    ASSERT_NO_FATAL_FAILURE(die_at("log.ring_removed", removed));
+    expect_both_rows();
+  }
+}
+
+TEST_F(ClosingCutShort, ByADirectoryThatIsGoneLeavesTheRings) {
+  if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
+  const std::string aside = options_.directory + "-aside";
+  base::set_process_sync_hook([&](std::string_view point) {
+    if (point == "storage.closed_log") std::filesystem::rename(options_.directory, aside);
+  });
+  EXPECT_FALSE(live(options_).ok());
+  base::set_process_sync_hook({});
+  std::filesystem::rename(aside, options_.directory);
+  EXPECT_EQ(ring_files(), 2u);
+  expect_both_rows();
 }
 
 /// A database whose manifest says that it had come to `epoch`, opened again.

@@ -123,6 +123,7 @@ TEST_F(LogStress, TinyRingsLoseNothing) {
   epochs_.tick();
   const Status closed = log_->close();
   EXPECT_TRUE(closed.ok()) << closed.message();
+  EXPECT_TRUE(log_->remove_rings().ok());
   EXPECT_TRUE(files_.list(rings_.path())->empty());
   const auto image = files_.power_loss_image(tests::Survives::kSynced);
   const epoch::Epoch durable = log_->durable().current();
