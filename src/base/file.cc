@@ -34,7 +34,9 @@ Status file_error(const char* operation, const std::string& path, int error) {
     case ENOTDIR:  // the path is wrong, not the disk
     case EISDIR:
     case ELOOP:
-    case ENAMETOOLONG: return {StatusCode::kUnavailable, message};
+    case ENAMETOOLONG:
+    case EMFILE:  // limits of the process and of the system
+    case ENFILE: return {StatusCode::kUnavailable, message};
     default: return {StatusCode::kIoError, message};
   }
 }
@@ -193,8 +195,15 @@ class SystemFiles final : public FileSystem {
 
  private:
   static Result<std::unique_ptr<File>> open_with(const std::string& path, int flags, const char* operation) {
-    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, kNewFileMode);
+    // Without O_NONBLOCK a pipe in the place of a file would be waited for until somebody writes into it.
+    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, kNewFileMode);
     if (descriptor < 0) return failed(operation, path);
+    struct stat about {};
+    if (::fstat(descriptor, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+      ::close(descriptor);
+      return Status(StatusCode::kUnavailable,
+                    std::string("cannot ") + operation + " '" + path + "': it is no regular file");
+    }
     return std::unique_ptr<File>(std::make_unique<SystemFile>(descriptor, path));
   }
 };
