@@ -361,6 +361,7 @@ const BenchCommand& append::append_command() {
       .verify = true,
       .run_instead = run,
       .join = join,
+      .check_files = check_files,
       .alone_flags = {"check", "serializable"},
       .survives_kills = true,
   };

@@ -23,8 +23,13 @@ class NodeRun {
     if (!ready.ok()) return ready;
     if (Status met = meet_at_start(); !met.ok()) return met;
     Status ended = work_to_the_end();
+    // The log's failure explains the others: what was not logged cannot be read either.
+    if (const Status log = cluster_->database().log_status(); !log.ok()) ended = log;
     if (ended.ok()) ended = place_.journal.status();
-    return NodeEnd{.elsewhere = figures_of(*cluster_), .ended = std::move(ended)};
+    const ClusterFigures elsewhere = figures_of(*cluster_);
+    const Status left = cluster_->leave();  // only now is all that the clients were told of in the log
+    if (ended.ok()) ended = left;
+    return NodeEnd{.elsewhere = elsewhere, .ended = std::move(ended)};
   }
 
  private:

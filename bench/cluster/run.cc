@@ -129,6 +129,12 @@ ExitCode failed(const Status& status, ExitCode code) {
   return refuse(code == ExitCode::kOk ? exit_code_of(status) : code, status.message());
 }
 
+/// Nodes that refuse their flags have written nothing but files that say whose the directories are, and these would keep the next run from
+/// using them. They were empty when the run began.
+void empty_if_refused(const NodesRun& run, ExitCode code) {
+  if (code == ExitCode::kUsage) static_cast<void>(empty(run.directories));
+}
+
 /// One run, of which the command itself makes something, also of what is left when nodes have died: a check that fails then counts for
 /// more than their death.
 ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
@@ -139,6 +145,7 @@ ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
   const Result<Reports> reports = run_once(run, signals, options, &driven);
   if (!reports.ok()) return failed(reports.status(), driven.code);
   const bool whole = came_to_an_end(driven);
+  empty_if_refused(run, driven.code);
   const ExitCode joined =
       run.command.join(run.flags, {.files = reports->paths, .whole = whole, .returns = driven.returns});
   if (run.kills && whole) {
@@ -235,6 +242,10 @@ Result<Repeat> run_repeat(const NodesRun& run, const StopSignals& signals, ExitC
 ExitCode run_nodes(const NodesRun& run) {
   if (const Status writable = check_writable(run.flags.text("json")); !writable.ok())
     return refuse(ExitCode::kEnvironment, writable.message());
+  if (run.command.check_files) {
+    if (const Status writable = run.command.check_files(run.flags); !writable.ok())
+      return refuse(ExitCode::kEnvironment, writable.message());
+  }
   StopSignals signals;
   signals.ask_first(true);
   if (const Status fresh = check_empty(run.directories); !fresh.ok()) return failed(fresh, ExitCode::kOk);
@@ -244,7 +255,10 @@ ExitCode run_nodes(const NodesRun& run) {
   while (repeats.size() < count && !signals.requested()) {
     ExitCode code = ExitCode::kOk;
     Result<Repeat> repeat = run_repeat(run, signals, &code);
-    if (!repeat.ok()) return failed(repeat.status(), code);
+    if (!repeat.ok()) {
+      empty_if_refused(run, code);
+      return failed(repeat.status(), code);
+    }
     repeats.push_back(std::move(*repeat));
     if (!run.kill && repeats.size() == count) continue;
     if (const Status emptied = empty(run.directories); !emptied.ok()) return failed(emptied, code);

@@ -6,13 +6,16 @@
 
 #include <granary/granary.h>
 
+#include "bench/harness/janitor.h"
+
 namespace granary::bench {
 
 /// Opens a database with these options. If it is durable, whatever an earlier load left in its directory, which is a
 /// ScratchDirectory's, is removed first.
 Result<std::unique_ptr<Database>> open_fresh(const Options& options);
 
-/// A directory of this process's own below `parent`, removed with all it holds at the end.
+/// A directory of this process's own below `parent`, removed with all it holds at the end; also when the process is killed, by a small one
+/// that waits for its end.
 class ScratchDirectory {
  public:
   static Result<std::unique_ptr<ScratchDirectory>> make(const std::string& parent);
@@ -22,8 +25,9 @@ class ScratchDirectory {
   const std::string& path() const { return path_; }
 
  private:
-  explicit ScratchDirectory(std::string path) : path_(std::move(path)) {}
+  explicit ScratchDirectory(std::string path) : path_(std::move(path)), janitor_(path_) {}
   const std::string path_;
+  const Janitor janitor_;
 };
 
 /// Bytes that may still be written below the path; 0 if that cannot be told.
