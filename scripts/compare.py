@@ -30,7 +30,10 @@ def run(program, words):
     os.close(handle)
     try:
         command = [program, *words, "--repeat=1", "--noprogress", f"--json={path}"]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        try:
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        except OSError as error:
+            sys.exit(f"compare.py: cannot run '{program}' (--program): {error.strerror}")
         if done.returncode != 0:
             sys.exit(f"compare.py: '{shlex.join(command)}' ended with {done.returncode}: {done.stderr.strip()}")
         with open(path, encoding="utf-8") as file:

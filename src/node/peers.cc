@@ -78,7 +78,8 @@ Status Peers::await_members() const {
   if (joined) return {};
   if (!membership_.status().ok()) return membership_.status();
   return Status(StatusCode::kUnavailable,
-                fmt::format("after {} ms these nodes of {} have not joined: {}; start them, or raise start_timeout_ms",
+                fmt::format("after {} ms these nodes of {} have not joined: {}; start them, or raise the start timeout (--start_timeout, "
+                            "ClusterOptions::start_timeout_ms)",
                             options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
 }
 
