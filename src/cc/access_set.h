@@ -1,5 +1,7 @@
 #pragma once
-// What a transaction has read and will write: read set, node set, write set (Silo 4.4, 4.6).
+// What a transaction remembers of records of this node: read set, node set and write set (Silo 4.4, 4.6). The transaction
+// layer (src/txn) fills these sets, and the commit (commit.h) validates and installs by them. What is remembered of other
+// nodes is in src/cluster/transaction.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +22,16 @@ namespace granary::cc {
 using record::Record;
 using record::TidWord;
 
-/// A record and the unlocked TID word that was seen there. If the protocol has one, `rts` is the time until which the version was seen to be
-/// valid (src/record/rts.h). Absent records are in the set, too.
+/// One read: a record and the TID word that was seen there. The word is unlocked, except for a read under the
+/// transaction's own lock bit (drtm/drtm.h). Under TicToc `rts` is the time until which the version was seen to be valid
+/// (src/record/rts.h). A read that found the record absent is an entry, too.
 struct ReadEntry {
   Record* record;
   TidWord tid;
   TidWord rts = 0;
 };
 
+/// One key that the transaction will write, with the new value, or with `remove` instead of one.
 struct WriteEntry {
   Record* record = nullptr;
   Index* index = nullptr;
@@ -38,28 +42,29 @@ struct WriteEntry {
   std::string_view value;  ///< in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the index
-  /// If `whole_bytes` is not 0, the write is to a part of a local record: `value` takes the place of as many of its `whole_bytes` bytes, from
-  /// `part_from` on. The transaction has read the record, so that its size is still the same when it commits.
+  /// If `whole_bytes` is not 0, this writes a part of a local record, whose whole value has `whole_bytes` bytes: `value`
+  /// overwrites the bytes from `part_from` on. The transaction has read the record, so validation makes sure that the
+  /// value has the same size when it commits.
   std::uint32_t whole_bytes = 0;
   std::uint32_t part_from = 0;
 
   bool is_part() const { return whole_bytes != 0; }
 
-  /// To be called whenever key or value have been set.
+  /// Computes `content`. Must be called whenever key or value have been set.
   void sum_content() {
     if (record::is_shared(record)) [[unlikely]]
       content = record::checksum_of_content(key, remove ? std::string_view() : value);
   }
 
-  // Set while committing, under the record's lock.
-  Record* version = nullptr;      ///< where the old version will be kept
-  Record* replacement = nullptr;  ///< the record that will take its place
+  // Set by prepare(), under the record's lock, or by prepare_in_place(), before an HTM region and without the lock.
+  Record* version = nullptr;      ///< memory for a copy of the version that is overwritten; nullptr: none is kept
+  Record* replacement = nullptr;  ///< the new record, if the write does not fit into `record` or may not change it
 };
 
 /// The writes of a transaction, at most one per record, found by record.
 class WriteSet {
  public:
-  /// The pending write to `record`, or nullptr. Valid until the next add().
+  /// Returns the pending write to `record`, or nullptr. The pointer is valid until the next add().
   WriteEntry* find(const Record* record) {
     if (filter_ == 0 || (filter_ & filter_bit(record)) == 0) return nullptr;
     return entries_.size() <= kLinear ? find_linear(record) : find_hashed(record);
@@ -86,7 +91,7 @@ class WriteSet {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  static constexpr std::size_t kLinear = 24;
+  static constexpr std::size_t kLinear = 24;  // up to so many entries are searched one by one
 
   static std::uint64_t hash(const Record* record) {
     return (reinterpret_cast<std::uintptr_t>(record) >> 5) * 0x9E3779B97F4A7C15ull;
@@ -105,53 +110,54 @@ class WriteSet {
   void place(std::uint32_t index);
 
   std::vector<WriteEntry> entries_;
-  std::uint64_t filter_ = 0;  // no bit, no entry
+  std::uint64_t filter_ = 0;  // a record whose filter_bit() is not set has no entry
   std::vector<std::uint32_t>
-      slots_;  // open addressing, a power of two: index + 1 into entries_; empty while there are few
+      slots_;  // hash table with open addressing: index + 1 into entries_; empty up to kLinear entries
 };
 
-/// A write to lock, in the order of records.
+/// A record that the commit locks, and the write to it.
 struct LockEntry {
   Record* record;
   WriteEntry* write;
 };
 
-/// The locks of a transaction whose protocol locks records before the commit (two_pl/).
+/// The locks that a transaction takes before its commit, under the protocols that do so (two_pl/).
 struct HeldLocks {
-  std::uint64_t owner = 0;       ///< two_pl::OwnerSet, of one; 0 until the first lock
+  std::uint64_t owner = 0;       ///< a two_pl::OwnerSet with one owner; 0 until the context's first lock
   std::vector<Record*> records;  ///< each once
-  bool any = false;              ///< there are some, or what Running names
+  bool any = false;              ///< cc::let_go() has something to do at the end: for these locks, or for Running
 };
 
 class RemotePart;
 
-/// This says how a transaction runs whose protocol runs transactions in HTM regions (drtm/).
+/// How a transaction runs under a protocol that runs whole transactions in HTM regions (drtm/).
 struct Running {
   enum class Way : std::uint8_t {
-    kUnknown,  ///< it has touched nothing yet
-    kRegion,   ///< in the worker's open region
-    kLocks,    ///< without one
-    kAgain,    ///< its region has aborted, and the caller has to run it again
+    kUnknown,  ///< it has touched no record of this node yet
+    kRegion,   ///< it runs in the worker's open region
+    kLocks,    ///< it runs without a region
+    kAgain,    ///< its region has aborted, and the application has to run the transaction again
   };
   Way way = Way::kUnknown;
-  AbortReason why = AbortReason::kReadChanged;  ///< kAgain: what the caller learns
-  std::vector<Record*> declared;                ///< of this node
-  std::vector<Record*> held;                    ///< those of them whose lock bit it has, by address
-  RemotePart* elsewhere = nullptr;              ///< what the context has at other nodes, if it has any; it stays
+  AbortReason why = AbortReason::kReadChanged;  ///< kAgain: the reason that the application is given
+  std::vector<Record*> declared;                ///< the records of this node that the transaction has declared
+  std::vector<Record*> held;                    ///< those of them whose lock bit it holds, in the order of addresses
+  RemotePart* elsewhere = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
 };
 
 struct AccessSet {
   Isolation isolation = Isolation::kSerializable;  ///< the open transaction's, set when it begins
-  epoch::Epoch epoch = 0;                          ///< its e_w, likewise
-  /// Behind the epochs of all that it has seen in sealed tables, which is in no set (I31); 0 if there is nothing.
+  epoch::Epoch epoch = 0;                          ///< e_w of the open transaction, set when it begins
+  /// The latest epoch from which a table is sealed that the transaction has read. Reads of sealed tables are in no set
+  /// (I31), and all that they saw is of earlier epochs. 0: it has read no sealed table.
   epoch::Epoch sealed_from = 0;
   std::vector<ReadEntry> reads;
   NodeSet<Place> nodes;
-  NodeTimes::Tables tables_of_nodes = 0;  ///< of the node set
+  NodeTimes::Tables tables_of_nodes = 0;  ///< the tables of the places in the node set
   WriteSet writes;
-  std::vector<LockEntry> locks;  ///< the commit's own: the writes sorted by record
-  HeldLocks held;                ///< given back behind the end, before clear()
-  Running running;               ///< its records are given back with the held ones
+  std::vector<LockEntry> locks;  ///< made by the commit: the writes, sorted by the addresses of their records
+  HeldLocks held;                ///< given back by cc::let_go() when the transaction has ended, before clear()
+  Running running;               ///< its `held` records are given back by cc::let_go(), too
 
   void clear() {
     sealed_from = 0;

@@ -1,7 +1,11 @@
 #pragma once
-// The order of a commit, for all protocols (protocol.h) and participants (participant.h): Silo's phases (4.4, Figure 2) with those of other
-// nodes around them (DrTM+R and FaRM have the same shape). Records here are locked last and for the shortest time; those elsewhere never
-// wait for each other's holders.
+// The order of a commit's steps, said once for all protocols (protocol.h) and participants (participant.h). It is Silo's
+// commit protocol (4.4, Figure 2) with the steps of other nodes around its phases; DrTM+R and FaRM have the same shape.
+// protocols.cc instantiates it for each protocol.
+//
+// Records of other nodes are locked first, and those of this node last, so these are locked for the shortest time. No
+// waits form a cycle across nodes: a commit that meets another holder's x-lock gives up at once, and records of this node
+// are claimed in the order of their addresses, each with a bounded wait.
 
 #include <optional>
 
@@ -19,7 +23,9 @@
 
 namespace granary::cc {
 
-/// There is room in the log, and what will be written elsewhere is locked. `TheRight`: Right or EveryRight.
+/// Takes all steps that follow the locks at other nodes. Precondition: the log has room for the entry, and the records to
+/// write at other nodes are x-locked. After a failure nothing is claimed at this node; commit() releases the other nodes.
+/// `TheRight` is Right or EveryRight.
 template <LocalParticipant Here, RemoteParticipant There, typename TheRight>
 CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, WorkerState& worker,
                          const TheRight& right) {
@@ -28,11 +34,13 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   if (const AbortReason no = here.lock(); failed(no)) [[unlikely]]
     return {.reason = no};
   reach(kPoints.locked);
-  // The serialization point. E is read after the last lock (its CAS is a full fence on x86-64) and before the first validation load
-  // (acquire), so epochs agree with the serial order in both directions (Silo 4.4); elsewhere likewise, behind the last lock of each node.
+  // The serialization point. E is read after the last lock, whose CAS is a full fence on x86-64, and before the first
+  // validation load, as the load of E is an acquire. So epochs agree with the serial order in both directions (Silo 4.4).
+  // E of every other node is READ after the last lock there, for the same reason.
   epoch::Epoch epoch = worker.shared.epochs.current();
   const auto stamp = [&] { return here.stamp(epoch, Here::kStampsFirst ? there.least_time() : there.greatest_tid()); };
-  // The reads at other nodes may be checked while the epoch is being agreed on. If the stamp grows then, they are checked once more.
+  // A protocol that stamps first passes a stamp to agree(), which may then check the reads at other nodes in the round
+  // that READs their E. If the final stamp is greater, validate() checks them again.
   TidWord early = 0;
   if constexpr (Here::kStampsFirst && There::kNodes) early = failed(stamp()) ? 0 : here.stamped();
   if (const AbortReason no = there.agree(epoch, early); failed(no)) [[unlikely]]
@@ -44,14 +52,14 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   if (const AbortReason no = here.validate(epoch); failed(no)) [[unlikely]]
     return end(no);
   reach(kPoints.validated);
-  // A transaction that only reads, and has a stamp, is serial where the stamp says, which may be in an epoch that is over.
+  // A transaction that only reads, and has a stamp, takes effect at the time of its stamp. That may be in an earlier epoch.
   if constexpr (!Here::kWrites && Here::kStampsFirst)
     epoch = std::max(record::epoch_of(here.stamped()), epoch::Epoch{1});
   if constexpr (!Here::kWrites) return {.reason = right.refused(), .epoch = epoch};
 
   if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]
     return end(no);
-  // Behind the last wait, in which another transaction of the worker may have taken a TID.
+  // Silo's stamp is chosen after the last wait, because another transaction of the worker may take a TID during a wait (I30).
   const bool stamped = Here::kStampsFirst || base::injected("stamp-before-last-wait");
   if (const AbortReason no = stamped ? AbortReason::kNone : stamp(); failed(no)) [[unlikely]]
     return end(no);
@@ -70,8 +78,9 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   return {.tid = here.tid(), .epoch = epoch};
 }
 
-/// In an HTM region first, where there are any. What other nodes have must stay as it was seen until the region ends, so it is held; what is
-/// only read optimistically is not. Not inlined, so that the way of a transaction that only reads stays short.
+/// Commits a transaction that writes. It tries an HTM region first, if the worker has regions and everything that was read
+/// at other nodes is x-locked or leased: nothing else makes sure that it stays as it was seen until the region ends. If the
+/// region aborts for good, the commit goes on with locks. Not inlined, to keep the code of read-only commits short.
 template <Protocol P, RemoteParticipant There, typename TheRight>
 [[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker, There& there,
                                               const TheRight& right) {
@@ -89,8 +98,8 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
   return take_steps(here, there, writes, worker, right);
 }
 
-/// Commits a transaction that runs in the worker's open region at the region's end. Returns nothing if there is no region, so that it is to be
-/// done with locks.
+/// Commits a transaction that runs in the worker's open region (drtm/), at the region's end. Returns nothing if there is no
+/// region, or none any more; then the caller commits with locks.
 template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRight>
 [[gnu::noinline]] std::optional<CommitOutcome> commit_in_section(AccessSet& access, WorkerState& worker, There& there,
                                                                  const TheRight& right) {
@@ -100,19 +109,22 @@ template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRigh
     const LoggedWrites writes{access.writes.entries(), there.writes()};
     drtm::InSection<P, Writes> here(access, worker, held);
     const CommitOutcome outcome = take_steps(here, there, writes, worker, right);
-    // The region has ended well, or it is still open, as the failure was not its own. Otherwise it was aborted.
+    // The outcome counts if the region has committed, or if it is still open because something else failed. Otherwise the
+    // region has aborted, and enter() has decided how the transaction goes on.
     if (worker.in_section != &access || P::enter(access, worker)) return outcome;
   }
   if (access.running.way == Running::Way::kAgain) return CommitOutcome{.reason = access.running.why};
   return std::nullopt;
 }
 
-/// Commits or aborts. The caller's epoch slot is entered and stays so. On an abort nothing is locked or changed at any node; placeholders
-/// stay in the indexes, for abandon() to register. After success everything is written back, or, where a node does not answer, in the log.
+/// Commits a serializable transaction, or aborts it. The caller's epoch slot is entered and stays so. After an abort no value
+/// has changed and the commit holds no lock; placeholders stay in the indexes until abandon() registers them. Locks that
+/// the transaction took before its commit (declared keys, two-phase locking) are given back when it ends. After a success
+/// the writes at other nodes have been sent, or are in the log for a node that does not answer.
 template <Protocol P, RemoteParticipant There, typename TheRight>
 CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const TheRight& right) {
   const bool writes = !access.writes.empty() || !there.writes_nothing();
-  if constexpr (There::kNodes) {  // now as well, before anybody else is troubled
+  if constexpr (There::kNodes) {  // asked here, too, so that a commit that must fail does nothing at other nodes
     if (const AbortReason no = right.refused(); failed(no)) return {.reason = no};
   }
   if (writes) {
@@ -136,8 +148,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const
   return *outcome;
 }
 
-/// Commits or aborts a transaction below serializable. Its reads may be from different moments, or its writes may be behind them, so no
-/// HTM region, which is one moment, would be of any use.
+/// Commits or aborts a transaction below serializable with the participant `Here` (here/weaker.h). It tries no HTM region:
+/// a region takes effect at one moment, and these levels do not ask for one.
 template <Protocol P, typename Here>
 CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   const LoggedWrites writes{access.writes.entries(), {}};
@@ -147,7 +159,9 @@ CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   return take_steps(here, nowhere, writes, worker, EveryRight());
 }
 
-/// Commits or aborts it by its level. If it only reads, a snapshot is what a serializable transaction is, and repeatable read claims nothing.
+/// Chooses the participant for the transaction's isolation level, and commits or aborts. A transaction under snapshot
+/// isolation that only reads is committed as a serializable one, which asks for the same. Under repeatable read it claims
+/// nothing.
 template <Protocol P>
 [[gnu::noinline]] CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   const bool only_reads = access.writes.empty();

@@ -1,7 +1,10 @@
 #pragma once
-// The one place where a transaction is decided (I8): its entry is written behind the end of the worker's log ring, where nobody looks,
-// whoever recovers is told where it will end, and then the ring is published. From there on the transaction is committed, whatever becomes
-// of this process, and nothing of it can be seen before. Copies of the log at other nodes would be awaited here.
+// The one place where a transaction is decided (I8). Participants call it in install(), before they store any value.
+//
+// The worker writes the entry behind the tail of its log ring, where no logger looks. If other nodes take part, it then
+// writes into the lock-ahead record where the entry will end (I10). Last it stores the ring's tail, which publishes the
+// entry. The transaction is committed from that store on, whatever becomes of this process, and none of its writes can be
+// seen before. A log that is copied to other nodes would wait for the copies here.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +19,8 @@ namespace granary::cc {
 
 class Decision {
  public:
-  /// Writes the entry of a transaction with this TID; room was reserved. `elsewhere`: its part at other nodes, or nullptr.
+  /// Writes the entry of a transaction with this TID, and does not publish it. Room was reserved. `elsewhere`: the
+  /// transaction's part at other nodes, or nullptr.
   Decision(const LoggedWrites& writes, WorkerState& worker, TidWord tid, RemotePart* elsewhere)
       : worker_(worker),
         elsewhere_(elsewhere),
@@ -36,11 +40,12 @@ class Decision {
   Decision& operator=(const Decision&) = delete;
 
   bool across_nodes() const { return elsewhere_ != nullptr; }
-  /// Whether the entry is in the ring, if there is one: before another node may see the transaction (I8).
+  /// Whether the entry is published, or nothing is logged. Must be true before another node may see a write (I8).
   bool logged() const { return worker_.ring == nullptr || worker_.ring->end_after(0) >= end_; }
 
-  /// Decides. In the ring before it is visible: whoever sees a write of this transaction finds it logged, if it is of the same epoch
-  /// in the same or an earlier turn of the loggers, and after a crash of the process as well.
+  /// Publishes the entry, which decides the transaction. The caller makes the writes visible afterwards. So a transaction
+  /// that sees one of them, and has the same epoch or a later one, becomes durable in no earlier turn of the loggers; and
+  /// after a crash of the process the ring has this entry.
   void publish() {
     check_announced();
     decided();
@@ -52,7 +57,8 @@ class Decision {
     worker_.ring->publish(bytes_);
   }
 
-  /// The same inside an HTM region; decided once that has ended well, which the caller says by published().
+  /// Publishes the entry by a store inside an HTM region. The transaction is decided when the region commits; the caller
+  /// then calls published(). If the region aborts, the caller calls take_back() before anything else is logged.
   template <typename Memory>
   void publish_in(Memory& memory) {
     if (worker_.ring != nullptr) worker_.ring->publish_in(memory, bytes_);
@@ -62,19 +68,18 @@ class Decision {
     decided();
     if (worker_.ring != nullptr) worker_.ring->published(bytes_);
   }
-  /// The region was in vain, and nothing else has been logged since.
   void take_back() {
     if (elsewhere_ != nullptr) elsewhere_->take_back_decision();
   }
 
  private:
-  /// The entry ends where other nodes' x-locks say: nothing else has been published since.
+  /// The entry ends where the lock-ahead record says it will. It would not if something else had been published meanwhile.
   void check_announced() const {
     if (worker_.ring != nullptr && elsewhere_ != nullptr)
       base::invariant("I10", worker_.ring->end_after(bytes_) == end_);
   }
   void decided() {
-    worker_.last_tid = std::max(worker_.last_tid, tid_);  // TIDs of TicToc do not ascend
+    worker_.last_tid = std::max(worker_.last_tid, tid_);  // a worker's TIDs may descend under TicToc
   }
 
   WorkerState& worker_;
@@ -82,7 +87,7 @@ class Decision {
   const TidWord tid_;
   std::size_t bytes_ = 0;
   std::uint64_t end_ = 0;  // of the entry in the ring
-  bool late_ = false;      // by an injected bug
+  bool late_ = false;      // an injected bug publishes in the destructor
 };
 
 }  // namespace granary::cc

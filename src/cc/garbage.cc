@@ -25,16 +25,18 @@ bool take(const WorkerState& worker, Record& record, TidWord expected) {
   return record::lock_as_owner(record::shared_of(record), expected, is_free) == record::OwnerLock::kTaken;
 }
 
-/// Removes an absent record from its index, if it is still the one that was registered. The index is asked first: only a
-/// record that it still leads to is certainly not freed (the caller's slot is entered), so only then may its TID be read.
+/// Removes an absent record from its index, if it is still the record that was registered. It asks the index first: a
+/// record that the index leads to cannot be freed while the caller's slot is entered. Any other record may be freed
+/// already, so its TID must not be read.
 void unhook(WorkerState& worker, const AbsentRecord& absent) {
   const auto found = absent.index->find(absent.key);
   if (found.value != record::value_of(absent.record)) return;
   Record* const record = absent.record;
   TidWord expected = absent.tid;
   if (base::injected("unhook-changed")) expected = record::unlocked(record->tid());
-  // I3: act only if the word is unchanged. Born again: whoever deletes it next registers it again. Held by somebody, here or
-  // on another node, who may give it back as it is: come again later.
+  // I3: acts only if the TID word is the one that was registered. Another TID means that the key was written since; the
+  // next removal registers it anew. The same TID means that somebody holds the record, here or at another node, and may
+  // give it back unchanged; then it is registered for later.
   if (!take(worker, *record, expected)) {
     if (record::unlocked(record->tid()) == expected) keep_for_later(worker, absent);
     return;
@@ -45,7 +47,7 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
     record->unlock_unchanged();
     return keep_for_later(worker, absent);
   }
-  // Readers that hold the record see `latest` gone and look the key up again; lockers give way.
+  // Transactions that still know the record find the latest bit cleared. Readers look the key up again, claims fail.
   record::end_life(*record, absent.key);
   absent.index->remove(absent.key, found.value, worker.nodes);
   base::debug_invariant(
@@ -62,10 +64,10 @@ void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, In
   worker.absents.add(epoch, {record, index, tid, std::string(key)});
 }
 
-/// A snapshot goes through an absent record down to the version that the deletion superseded. An unborn record has no such version, so a
-/// snapshot that finds it, or does not, sees the same. What the grace period spares is transactions that are open now and have found the
-/// record, here or by its owner's answer: unhooked under them, they would abort for nothing. + 1 for the reason given at
-/// NodeMemory::retire. Those that find it later may lose it, as any absent record, and try again.
+/// A snapshot goes through an absent record to the version that the removal superseded. An unborn record has no such
+/// version, so a snapshot sees the same with and without it. The record is kept for a while to spare transactions that are
+/// open now and have found it, here or by the owner's answer: they would abort without need. Transactions that find it
+/// later may lose it, like any absent record, and try again. For the + 1 see NodeMemory::retire.
 void register_unborn(WorkerState& worker, Record* record, Index* index, std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
   worker.unborn.add(worker.shared.epochs.current() + 1, {record, index, record::kUnborn, std::string(key)});
@@ -79,7 +81,7 @@ void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version) 
 
 void register_unhooked(WorkerState& worker, Record* record) {
   if (!worker.shared.settings.garbage_collection) return;
-  // + 1 for the reason given at NodeMemory::retire.
+  // For the + 1 see NodeMemory::retire.
   worker.unhooked.add(worker.shared.epochs.current() + 1, record);
 }
 
@@ -92,7 +94,8 @@ void abandon(AccessSet& access, WorkerState& worker) {
 std::size_t collect_garbage(WorkerState& worker, std::size_t budget) {
   const epoch::EpochManager& epochs = worker.shared.epochs;
   epoch::Epoch tree_safe = epochs.tree_reclamation();
-  // Without snapshots nobody looks for what a deletion superseded; the slot's protection of readers is unhook's business.
+  // Without snapshots nobody reads the version that a removal superseded, so absent records need to wait for open
+  // transactions only. unhook() itself is safe for concurrent readers, as the unhooked record is freed later.
   epoch::Epoch version_safe = worker.shared.settings.snapshots ? epochs.snapshot_reclamation() : tree_safe;
   if (base::injected("free-too-early")) tree_safe = version_safe = ~epoch::Epoch{0} - 1;
 

@@ -1,5 +1,7 @@
 #pragma once
-// Garbage of the engine (Silo 4.8, 4.9): old versions, absent and unborn records, unhooked records, tree nodes.
+// The engine's garbage (Silo 4.8, 4.9): old versions, absent and unborn records, unhooked records, tree nodes. A commit or
+// an abort registers it in lists of the worker, and collect_garbage() frees what no transaction and no snapshot can reach
+// any more (I17).
 
 #include <cstddef>
 #include <string_view>
@@ -9,26 +11,27 @@
 
 namespace granary::cc {
 
-/// Registers an absent record for unhooking once snapshots no longer need what it superseded. `epoch` is that of
-/// its TID; `tid` its whole TID word, unlocked.
+/// Registers an absent record. It is unhooked from its index when snapshots no longer need the version that the removal
+/// superseded. `tid` is the record's TID word, unlocked, and `epoch` the epoch of that TID.
 void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Index* index, TidWord tid,
                      std::string_view key);
-/// Registers the placeholder of an insert that has not committed, for unhooking once no transaction is open that may have found it. It
-/// superseded nothing, so no snapshot needs it.
+/// Registers the placeholder of an insert that did not commit. It is unhooked when every transaction has ended that may
+/// have found it. It superseded no version, so no snapshot needs it.
 void register_unborn(WorkerState& worker, Record* record, Index* index, std::string_view key);
 /// Registers an old version that was superseded in `epoch`.
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
 /// Registers a record that the index no longer leads to.
 void register_unhooked(WorkerState& worker, Record* record);
 
-/// Whether the protocol lets an absent record go that the caller has locked (Protocol::may_leave_index).
+/// Protocol::may_leave_index() of the worker's protocol. The caller holds the lock bit of `record`, which is absent.
 bool may_leave_index(Record& record, const WorkerState& worker);
 
-/// What every abort owes: registers the placeholders that the transaction put into indexes (Silo 4.5).
+/// Registers the placeholders that an aborted transaction has put into indexes (Silo 4.5). Called for every abort.
 void abandon(AccessSet& access, WorkerState& worker);
 
-/// Frees at most about `budget` items that have become safe. Returns how many; fewer than `budget`: there is no more now. Called by
-/// whoever has the worker for itself, with an epoch slot entered. Transactions of the worker may be open.
+/// Frees items that have become safe, about `budget` at most, and returns how many. Fewer than `budget` means that no more
+/// are safe now. The caller is the only user of the worker's memory and has entered an epoch slot. Transactions of the
+/// worker may be open.
 std::size_t collect_garbage(WorkerState& worker, std::size_t budget);
 
 }  // namespace granary::cc

@@ -1,6 +1,7 @@
 #pragma once
-// Shared records that another node holds, as they look to whoever has waited for one in vain. Most holders give it back soon; what a
-// node held when it died stays locked until it is recovered, and must not be waited for again and again.
+// What a transaction of this node can tell about a shared record that another node holds. Most holders give a record back
+// soon. A node that has died does not: what it held stays locked until the node is recovered (I10). So a transaction that
+// has waited without success asks here whether the holder lives, and ends with a reason that says so.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace granary::cc {
 
-/// Whether this is the x-lock of a life that is over. A life that this node has not heard of yet is none.
+/// Whether the state word is an x-lock of a life of a node that is over. A life that began later than the one that this
+/// node knows of is not over.
 inline bool held_by_dead(record::StateWord state, const Shared& shared) {
   if (shared.living == nullptr || !record::is_x_locked(state)) return false;
   const record::Holder holder = record::holder_of(state);
@@ -22,16 +24,16 @@ inline bool held_by_dead(const Record* record, const Shared& shared) {
   return record::is_shared(record) && held_by_dead(record::shared_of(*record).state(), shared);
 }
 
-/// Whether the nodes of the cluster recover one another, so that one that has died comes back while the others serve.
+/// Whether nodes of this cluster recover one another, so that a node that has died comes back while the others serve.
 inline bool nodes_come_back(const WorkerState& worker) { return worker.comes_back != nullptr && *worker.comes_back; }
 
-/// Why a transaction ends that needs a node which cannot be used, or what that node held when it died.
+/// The reason to abort a transaction that needs a node which cannot be used, or a record which that node held when it died.
 inline AbortReason why_unusable(membership::NodeId node, const WorkerState& worker) {
   const bool comes_back = nodes_come_back(worker) && (*worker.comes_back)(node);
   return comes_back ? AbortReason::kNodeRecovering : AbortReason::kNodeUnreachable;
 }
 
-/// Why a transaction ends that has waited for a record with this state word: `busy`, unless its holder has died.
+/// The reason to abort a transaction that has waited for a record with this state word: `busy`, unless the holder has died.
 inline AbortReason why_busy(record::StateWord state, const WorkerState& worker, AbortReason busy) {
   if (!held_by_dead(state, worker.shared)) return busy;
   return why_unusable(static_cast<membership::NodeId>(record::holder_of(state).node), worker);
@@ -40,13 +42,13 @@ inline AbortReason why_busy(const Record* record, const WorkerState& worker, Abo
   return record::is_shared(record) ? why_busy(record::shared_of(*record).state(), worker, busy) : busy;
 }
 
-/// Returns whether nobody else holds a record with this state word, so that its owner may change it. Under a protocol that computes times there are
-/// no leases, and what is no x-lock is an rts.
+/// Whether the owner may change a record with this state word, because no other node holds it. Under TicToc
+/// (Settings::timed) there are no leases: a state word that is no x-lock is an rts, which keeps nobody away.
 inline bool is_free_for_owner(record::StateWord state, const Shared& shared) {
   return shared.settings.timed ? !record::is_x_locked(state) : record::is_free_for_owner(state, shared.time);
 }
 
-/// When the last of the leases ends that keep a transaction from its writes here; 0: there is none.
+/// Returns when the last of the leases ends that keep the transaction from its writes at this node; 0 if there is none.
 inline std::uint64_t lease_in_way_us(AccessSet& access, const Shared& shared) {
   std::uint64_t end_us = 0;
   if (shared.settings.timed) return end_us;

@@ -16,7 +16,7 @@ SharedRecord* find(Index& index, std::string_view key) {
 }  // namespace
 
 void note_removed(WorkerState& worker, Index& index, std::string_view key, TidWord tid) {
-  if (!record::is_absent(tid)) return;  // of a record that is there
+  if (!record::is_absent(tid)) return;  // the message names a version that is no removal
   SharedRecord* const record = find(index, key);
   if (record == nullptr || record::unlocked(record->head.tid()) != tid) return;
   register_absent(worker, record::epoch_of(tid), &record->head, &index, tid, key);

@@ -1,8 +1,7 @@
 #pragma once
-// What another node that writes a shared record back cannot do by one-sided operations, and so asks of the owner by message: to register what
-// it has deleted for garbage collection.
-//
-// A worker of the owner answers, between its transactions; the caller's epoch slot is entered.
+// What another node asks of a record's owner by message after it has written the record back, because one-sided operations
+// cannot do it: to register a removed record for garbage collection (I12). The owner's service calls this
+// (src/cluster/messages), with a worker of its own whose epoch slot is entered.
 
 #include <string_view>
 
@@ -10,7 +9,8 @@
 
 namespace granary::cc {
 
-/// The key was deleted by a write-back of the TID word `tid`. If it is still that, garbage collection unhooks the record.
+/// Registers the record of a key that a write-back of the TID word `tid` has removed. Does nothing if the record has
+/// another TID by now.
 void note_removed(WorkerState& worker, Index& index, std::string_view key, TidWord tid);
 
 }  // namespace granary::cc

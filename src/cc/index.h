@@ -1,7 +1,7 @@
 #pragma once
-// The index of a table, ordered or hash, as transactions use it: from keys to records, and for the node set the place
-// where a key is or would be, with its version. Which kind it is never changes, so the ordered way costs one branch that is always
-// predicted.
+// The index of a table as transactions use it, ordered (Masstree) or hash (DrTM's cluster chaining). It leads from keys to
+// records, and tells for the node set the place where a key is or would be, with the version of that place. An index never
+// changes its kind, so the ordered kind costs one branch, which is always predicted.
 
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ using kvstore::ordered::LeafHint;
 struct Lookup {
   Value value = 0;      ///< 0: no such key
   Place place;          ///< where the key is or would be
-  Version version = 0;  ///< of that place, while it was read
+  Version version = 0;  ///< the version under which that place was read
 };
 
 using InsertedWhat = kvstore::ordered::InsertResult::What;
@@ -40,21 +40,22 @@ class Index {
       : kind_(std::in_place_type<kvstore::hash::Table>, main, region_base) {}
 
   bool ordered() const { return std::holds_alternative<Tree>(kind_); }
-  /// False if there was no memory for it.
+  /// False if there was no memory for the index.
   bool ok() const { return !ordered() || tree().ok(); }
-  /// The tree of an ordered index, for what only trees can do, such as scans.
+  /// The tree of an ordered index, for scans and other operations that only trees have.
   Tree& tree() { return *std::get_if<Tree>(&kind_); }
   const Tree& tree() const { return *std::get_if<Tree>(&kind_); }
   kvstore::hash::Table& hash() { return *std::get_if<kvstore::hash::Table>(&kind_); }
   const kvstore::hash::Table& hash() const { return *std::get_if<kvstore::hash::Table>(&kind_); }
 
-  /// Inlined always: it is on the way of every read, and a call costs as much as what it does.
+  /// Always inlined: every read comes through here, and a call would cost as much as this code does.
   [[gnu::always_inline]] Lookup find(std::string_view key) const {
     if (!ordered()) [[unlikely]]
       return as_lookup(hash().find(key));
     return as_lookup(tree().find(key));
   }
-  /// As find(), but calls `turn` each time that it has begun to fetch what it looks at next, at last the record.
+  /// The same as find(), but calls `turn` whenever it has begun to fetch the memory that it needs next: each node on its
+  /// way, and at last the record.
   Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const {
     return ordered() ? as_lookup(tree().find_in_turns(key, turn)) : as_lookup(hash().find_in_turns(key, turn));
   }

@@ -1,4 +1,5 @@
-// Phase 3 of the commit: makes a write visible. Everything that can fail is done in prepare().
+// Makes one write visible (phase 3 of the commit). Everything that can fail, such as an allocation, is done by prepare(),
+// because a commit cannot fail any more once it is decided.
 
 #include "src/cc/install.h"
 
@@ -17,7 +18,8 @@ memory::Urgency urgency(const WriteEntry& write) {
   return write.remove ? memory::Urgency::kUrgent : memory::Urgency::kNormal;
 }
 
-/// Always true of a shared record, which has room for the greatest value (I3).
+/// Whether the new value has room in the record's block. Always true of a shared record, whose block has room for the
+/// greatest value of its table (I3).
 bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   if (write.remove || write.is_part()) return true;
   const std::size_t bytes = record::record_bytes(write.value.size());
@@ -28,9 +30,10 @@ bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   return bytes <= worker.shared.slabs.capacity(write.record);
 }
 
-/// Memory for what the write supersedes. A deletion that finds none for a copy puts a small absent record in the place of the deleted
-/// one, which stays as the old version: so a full database can delete many rows with what is kept for that. Shared records never move
-/// (I3), so theirs are copied. False if there is no memory.
+/// Takes memory for the version that the write supersedes; false if there is none. A removal that finds no memory for a copy
+/// takes a small absent record instead, which will replace the removed record, and that record itself stays as the old
+/// version. So a full database can remove many rows with the little memory that is kept for urgent allocations. Shared
+/// records never move (I3), so their versions are always copied.
 bool prepare_version(WriteEntry& write, WorkerState& worker) {
   const bool may_move = !record::is_shared(write.record);
   write.version = allocate_record(worker, write.record->size(), may_move ? memory::Urgency::kNormal : urgency(write));
@@ -39,7 +42,8 @@ bool prepare_version(WriteEntry& write, WorkerState& worker) {
   return write.version != nullptr || write.replacement != nullptr;
 }
 
-/// Copies a part into the locked record. The rest stays as the transaction has read it, which was checked under the lock.
+/// Copies a part into the locked record. The rest of the value is the one that the transaction has read, since validation
+/// has compared the version under the lock.
 void overwrite_part(WriteEntry& write) {
   base::debug_invariant("I3", [&] {
     return write.record->size() == write.whole_bytes && write.part_from + write.value.size() <= write.whole_bytes;
@@ -60,11 +64,13 @@ void overwrite(WriteEntry& write, TidWord new_word) {
   write.record->store_tid(new_word);
 }
 
-/// Puts a new record in the place of the locked one, which stays as the old version if a snapshot may need it.
+/// Makes the index lead to the new record instead of the locked one. The locked one stays as the old version if `keep_old`,
+/// and is unhooked otherwise.
 void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_word, bool keep_old) {
   Record& from = *write.record;
   Record& to = *write.replacement;
-  const std::uint64_t above_size = base::load_word(&from.size_word) & ~record::kSizeMask;  // TicToc's rts
+  // TicToc's rts, or the lock of two-phase locking.
+  const std::uint64_t above_size = base::load_word(&from.size_word) & ~record::kSizeMask;
   base::store_word(&to.size_word, above_size | (write.remove ? 0 : write.value.size()));
   if (!write.remove) base::copy_to_shared(to.value_words(), write.value.data(), write.value.size());
   to.set_previous(keep_old ? &from : from.previous());
@@ -80,13 +86,13 @@ void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_wo
   }
 }
 
-/// Fills the room for the old version that prepare() took with the record as it is, and `old`, its TID word. False if
-/// the record has outgrown the room, which happens only if it is not locked.
+/// Copies the record with its TID word `old` into the memory that prepare() took for the old version. False if the value
+/// has grown beyond that memory, which happens only if the record is not locked.
 bool keep_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
   return copy_version(*write.record, write.key.size(), old, *write.version, worker);
 }
 
-/// Registers what a write that overwrote its record leaves for the garbage collection: the old version, the absent record.
+/// Registers the garbage of a write that overwrote its record in place: the old version, and the record if it is absent now.
 void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_word) {
   const epoch::Epoch epoch = record::epoch_of(new_word);
   if (write.version != nullptr) register_version(worker, epoch, write.version);

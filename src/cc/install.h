@@ -1,6 +1,7 @@
 #pragma once
-// Phase 3 of a commit (Silo 4.4, 4.5): changes of a record under its lock bit, in place or in another record's, with the old version that
-// snapshots may need. Protocols that lock records by their TID words share it.
+// Phase 3 of a commit (Silo 4.4, 4.5): the change of one record under its lock bit. The record is overwritten in place, or a
+// new record takes its place in the index. The old version is kept if a snapshot may need it. All protocols share these
+// functions, since all of them lock a record by its TID word while they change it.
 
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
@@ -8,13 +9,13 @@
 
 namespace granary::cc {
 
-/// The TID word that a write leaves; `old` is the one it overwrites, unlocked.
+/// Returns the TID word that a write stores. `old` is the unlocked word that it overwrites.
 inline TidWord installed_word(const WriteEntry& write, TidWord old, TidWord tid) {
   if (base::injected("unlock-without-new-tid") && !record::is_absent(old)) tid = record::tid_of(old);
   return record::version_word(tid, write.remove);
 }
 
-/// These are the steps of the same names of a Protocol (protocol.h).
+// The steps of a Protocol with the same names (protocol.h).
 bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period);
 void unprepare(WriteEntry& write, WorkerState& worker);
 void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period);

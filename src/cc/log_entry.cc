@@ -29,7 +29,7 @@ char* put(char* to, const void* from, std::size_t bytes) {
   return to + bytes;
 }
 
-/// `Write`: of either kind.
+/// `Write` is WriteEntry or RemoteWrite.
 template <typename Write>
 char* put_header(char* to, std::uint32_t table, const Write& write, std::size_t value_bytes) {
   const WriteHeader header{table, static_cast<std::uint32_t>(write.key.size()),
@@ -43,7 +43,7 @@ char* put_content(char* to, const Write& write) {
   return write.remove ? to : put(to, write.value.data(), write.value.size());
 }
 
-/// The log has the part alone. A recovery finds the rest of the value by the TIDs (recovery/merged_parts.h).
+/// Writes the part alone. Recovery puts it onto the version before it, by the order of TIDs (I33, recovery/merged_parts.h).
 char* put_part(char* to, const WriteEntry& write) {
   const log::PartHeader part{write.part_from, write.whole_bytes};
   to = put_header(to, write.table | log::kPart, write, write.value.size());

@@ -1,5 +1,6 @@
 #pragma once
-// A transaction's entry in its worker's log ring (Silo 4.10, src/log/format.h).
+// Makes a transaction's entry in its worker's log ring (Silo 4.10; the format is in src/log/format.h). The commit reserves
+// room before its first lock, and Decision writes the entry (decision.h).
 
 #include <span>
 #include <vector>
@@ -12,22 +13,23 @@
 
 namespace granary::cc {
 
-/// What a transaction writes, here and at other nodes: it is all in the coordinator's log, and so decided at one place (I8).
+/// All writes of a transaction, at this node and at other nodes. The coordinator's log has all of them, so the transaction
+/// is decided at one place (I8).
 struct LoggedWrites {
   const std::vector<WriteEntry>& here;
   std::span<const RemoteWrite> elsewhere = {};
 };
 
-/// Waits until the ring has room for these writes; kLogFailed if it will have none, or not for as long as the disk does not answer.
-/// Before the first lock, so that nobody waits for a disk behind a lock.
+/// Waits until the ring has room for these writes. Returns kLogFailed if the log has failed, or a device has not answered
+/// for too long. It is called before the first lock, so that nobody waits for a lock whose holder waits for a disk.
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker);
 
-/// The same of a database that may have no log.
+/// Does the same for a database that may have no log.
 inline AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) {
   return worker.ring == nullptr ? AbortReason::kNone : await_log_room(writes, worker);
 }
 
-/// Writes the entry behind the ring's end, where nobody looks, and tells its bytes; room was reserved.
+/// Writes the entry behind the ring's tail, where no logger looks, and returns its size in bytes. Room was reserved.
 std::size_t write_log_entry(const LoggedWrites& writes, WorkerState& worker, TidWord tid);
 
 }  // namespace granary::cc

@@ -1,9 +1,14 @@
 #pragma once
-// These words tell when keys of this node's tables were last known to be missing, as those of node_times.h do, and lie where other nodes reach
-// them: transactions of other nodes WRITE their times here, and READ those of everybody when they write a record for the first time.
+// TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing. They are
+// what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control block).
 //
-// Each worker of each node has a line, which it alone writes: a worker of this node by an exchange, and one of another node by a one-sided WRITE
-// in front of its READs of the leaves. Behind the lock of the record, a first writer here loads all lines, and one elsewhere READs them with E.
+// Who writes: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker of
+// this node raises its line by an exchange before it looks at its leaves. A worker of another node WRITEs its line in front
+// of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
+//
+// Who reads: a transaction that writes a record for the first time, after it has locked the record. At this node it loads
+// all lines (acquire); at another node it READs them with E behind its x-lock. So, as in node_times.h, either the first
+// writer sees the time, or the worker sees that the leaf has changed.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +23,7 @@ namespace granary::cc {
 
 class Misses {
  public:
-  /// A word stands for all tables whose number is the same modulo kTables.
+  /// Each word of a line stands for all tables whose numbers are equal modulo kTables.
   static constexpr std::uint32_t kTables = 8;
   struct alignas(base::kCacheLine) Line {
     std::array<std::atomic<record::TidWord>, kTables> greatest{};
@@ -26,7 +31,7 @@ class Misses {
   static_assert(sizeof(Line) == base::kCacheLine && NodeTimes::kTables % kTables == 0);
 
   Misses() = default;
-  /// `lines` lie in memory that other nodes reach, zeroed at first.
+  /// `lines` lie in memory that other nodes reach, and are zeros at first.
   explicit Misses(std::span<Line> lines) : lines_(lines) {}
 
   std::size_t size() const { return lines_.size(); }
@@ -40,13 +45,14 @@ class Misses {
       if ((tables & kEvery << word) != 0) use(word);
     }
   }
-  /// The worker whose line it is calls this before it looks at its leaves.
+  /// Raises the line's words of these tables to `time`. Called by the worker whose line it is, before it looks at its leaves.
   static void raise(Line& line, NodeTimes::Tables tables, record::TidWord time) {
     for_each(tables, [&](std::uint32_t word) {
       if (line.greatest[word].load(std::memory_order_relaxed) < time)
         line.greatest[word].exchange(time, std::memory_order_seq_cst);
     });
   }
+  /// Returns the greatest time that any worker has told for the table. The caller has locked the record.
   record::TidWord greatest(std::uint32_t table) const {
     record::TidWord greatest = 0;
     for (const Line& line : lines_)

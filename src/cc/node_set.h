@@ -1,6 +1,7 @@
 #pragma once
-// The node set (Silo 4.6) has the places of indexes, here or at other nodes, where a transaction has seen keys or missed one, each with
-// the version under which it did.
+// The node set of a transaction (Silo 4.6), which protects it against phantoms. It holds the places of indexes that the
+// transaction has scanned, or in which it missed a key, each with the version that it saw. `Place` is cc::Place for indexes
+// of this node, and cluster::RemotePlace for those of other nodes.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +9,11 @@
 
 namespace granary::cc {
 
-/// What an insert has done to a place. `made`: it is new, and has taken over keys of `split_from`.
+/// How an insert has changed a place. `made`: the place is new, and has taken over keys of `split_from`.
 template <typename Place>
 struct PlaceChange {
   Place place;
-  std::uint64_t before = 0;  ///< not of a new one
+  std::uint64_t before = 0;  ///< the version before; 0 of a place that is new
   std::uint64_t after = 0;
   Place split_from = {};
   bool made = false;
@@ -27,11 +28,11 @@ class NodeSet {
   };
 
   void note(const Place& place, std::uint64_t version) { all_.push_back({place, version}); }
-  /// Whether that was noted last, so that it need not be noted again.
+  /// Whether this place was noted last with this version, so that it need not be noted again.
   bool is_last(const Place& place, std::uint64_t version) const {
     return !all_.empty() && all_.back().place == place && all_.back().version == version;
   }
-  /// Notes a place at most once. False if it was seen at another version.
+  /// Notes a place, unless it is noted already. False if it was noted with another version.
   bool note_once(const Place& place, std::uint64_t version) {
     for (const Seen& seen : all_) {
       if (seen.place == place) return seen.version == version;
@@ -39,8 +40,9 @@ class NodeSet {
     note(place, version);
     return true;
   }
-  /// Brings the set in step with an insert of the transaction's own: a place seen before it changes only its version; keys that moved to
-  /// a new place are watched there, too. False if somebody else had changed the place meanwhile: a phantom.
+  /// Brings the set up to date with an insert by the transaction itself. A place that it has seen gets the new version. If
+  /// keys have moved from such a place to a new one, the new place is noted, too. False if the place had another version
+  /// before the insert than the transaction has seen: somebody else has changed it, which is a phantom.
   bool note_change(const PlaceChange<Place>& change) {
     if (!change.made) {
       for (Seen& seen : all_) {

@@ -1,14 +1,18 @@
 #pragma once
-// When keys were last known to be missing, for protocols whose transactions may be serial before others that have committed already.
+// TicToc's protection against phantoms: the times at which keys were last known to be missing. It is ours, not the paper's.
+// Under TicToc a transaction may be serial before another one that has committed already, so comparing the versions of
+// leaves alone is not enough.
 //
-// A transaction that has a node set, and commits at time t, says that no key has come into these leaves before t. But the leaf does not
-// remember that, as a record's rts does. So each worker has a word for each table with the greatest such t. Who writes a record for the
-// first time reads the words that all workers have for its table and goes beyond them. By tables, since a TPC-C payment that looks for a
-// customer's name would otherwise push the time of all new orders.
+// A transaction with a node set that commits at time t relies on it that no key has come into its leaves before t. A record
+// remembers such a time as its rts, but a leaf has no rts. So each worker keeps a word for each table: the greatest such t.
+// A transaction that writes a record for the first time reads the words of all workers for that table, and takes a later
+// time. The words are kept by table: otherwise a TPC-C payment that looks for a customer's name would push back the times
+// of all new orders.
 //
-// Order: a worker raises its words, and then looks at its leaves. Who puts a record into a leaf does so first, and reads the words behind the
-// compare-and-swap that locks the record. Each side has a full fence in between (on x86-64 both are locked instructions), so either the
-// one sees the word, or the other sees that the leaf has changed, and aborts.
+// Order: a worker raises its words, and then compares the versions of its leaves. The first writer of a record puts the
+// record into its leaf when it executes, locks it by compare-and-swap when it commits, and then reads the words. Both sides
+// have a full fence in between: on x86-64 the exchange that raises a word is one, and so is the compare-and-swap. So either
+// the first writer sees the raised word, or the worker sees that the leaf has changed, and aborts.
 
 #include <algorithm>
 #include <array>
@@ -45,7 +49,7 @@ class NodeTimes {
   NodeTimes(const NodeTimes&) = delete;
   NodeTimes& operator=(const NodeTimes&) = delete;
 
-  /// Words for one worker, until it gives them back. Thread-safe.
+  /// Returns words for one worker, which are the worker's until it gives them back. Thread-safe.
   Words& take() {
     const std::lock_guard lock(mutex_);
     for (Words* words = first_.load(std::memory_order_relaxed); words != nullptr; words = words->next) {
@@ -56,7 +60,7 @@ class NodeTimes {
     first_.store(words, std::memory_order_release);
     return *words;
   }
-  /// Takes words back. They keep their values, which are still true.
+  /// Takes words back. They keep their values: the transactions that wrote them rely on these times still.
   void give_back(Words& words) {
     const std::lock_guard lock(mutex_);
     words.taken = false;
@@ -69,6 +73,7 @@ class NodeTimes {
       if (word.load(std::memory_order_relaxed) < time) word.exchange(time, std::memory_order_seq_cst);
     }
   }
+  /// Returns the greatest time that any worker has noted for the table. The caller has locked the record.
   record::TidWord greatest(std::uint32_t table) const {
     record::TidWord greatest = 0;
     for (const Words* words = first_.load(std::memory_order_acquire); words != nullptr; words = words->next)
