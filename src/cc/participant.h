@@ -1,6 +1,8 @@
 #pragma once
-// Who takes part in a commit. Every participant takes the same steps, in the one order of commit.h, each in its own way: this node with
-// locks (here/here.h), this node in one HTM region (region/region.h), the other nodes together (elsewhere/elsewhere.h).
+// The participants of a commit, as concepts. commit.h calls their steps in one order; each participant takes them in its own
+// way. For this node there are a participant with locks (here/here.h, here/weaker.h), one in an HTM region
+// (region/region.h), and one at the end of a region in which the whole transaction has run (drtm/commit_in_section.h). The
+// other nodes are one participant together (elsewhere/elsewhere.h).
 
 #include <concepts>
 #include <cstdint>
@@ -18,13 +20,14 @@ namespace granary::cc {
 
 struct CommitOutcome {
   AbortReason reason = AbortReason::kNone;
-  TidWord tid = 0;         ///< of the transaction, status bits clear; 0 if it wrote nothing
-  epoch::Epoch epoch = 0;  ///< of its serialization point
+  TidWord tid = 0;         ///< the transaction's TID, status bits clear; 0 if it wrote nothing
+  epoch::Epoch epoch = 0;  ///< the epoch of its serialization point
 };
 
 constexpr bool failed(AbortReason reason) { return reason != AbortReason::kNone; }
 
-/// The names of the places between the steps, where tests stop a commit; empty: this kind of commit is not stopped there.
+/// The names of the places between the steps at which tests stop a commit. An empty name: this kind of commit has no such
+/// place.
 struct CommitPoints {
   std::string_view locked = {}, validated = {}, prepared = {}, logged = {}, installed = {}, written_back = {};
 };
@@ -34,39 +37,52 @@ inline void reach([[maybe_unused]] std::string_view point) {
   }
 }
 
-/// This node's part of a transaction. What failed may have been in vain only (Region): then the other way is tried.
+/// This node's part of a transaction. A failure of a participant in an HTM region need not be the transaction's: commit.h
+/// then tries the participant with locks (Region::in_vain).
 template <typename T>
 concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhere, Decision& decision) {
-  { T::kWrites } -> std::convertible_to<bool>;  // false: it only reads, and ends with validate()
-  {
-    T::kStampsFirst
-  } -> std::convertible_to<bool>;  // stamp() comes before validate(), and not behind prepare() elsewhere
-  { T::points(true) } -> std::same_as<CommitPoints>;      // whether other nodes take part
-  { here.lock() } -> std::same_as<AbortReason>;           // claims what will be written
-  { here.validate(epoch) } -> std::same_as<AbortReason>;  // what was read is as it was, and nobody else's
-  {
-    here.stamp(epoch, elsewhere)
-  } -> std::same_as<AbortReason>;                           // chooses tid(); `elsewhere`: the greatest TID there (I1)
-  { here.prepare(epoch) } -> std::same_as<AbortReason>;     // memory and old versions (I12)
-  { here.stamped() } -> std::same_as<TidWord>;              // behind stamp(): the time at which the reads have to hold
-  { here.tid() } -> std::same_as<TidWord>;                  // behind stamp(); 0 if it only reads
-  { here.install(decision) } -> std::same_as<AbortReason>;  // publishes the decision, then the new values
-  { here.release() } -> std::same_as<void>;                 // gives back all that was taken, of a commit that failed
+  // False: the transaction only reads, and its commit ends with validate().
+  { T::kWrites } -> std::convertible_to<bool>;
+  // True: stamp() comes before validate() (TicToc). False: it comes after prepare() of the other nodes.
+  { T::kStampsFirst } -> std::convertible_to<bool>;
+  // The argument says whether other nodes take part.
+  { T::points(true) } -> std::same_as<CommitPoints>;
+  // Claims the records to write. If it fails, it has given back all of them.
+  { here.lock() } -> std::same_as<AbortReason>;
+  // Checks that what was read has not changed, and that nobody else has claimed it.
+  { here.validate(epoch) } -> std::same_as<AbortReason>;
+  // Chooses stamped() and tid() in the epoch. `elsewhere` is what the other nodes ask for: least_time() of a protocol that
+  // stamps first, and otherwise greatest_tid() (I1).
+  { here.stamp(epoch, elsewhere) } -> std::same_as<AbortReason>;
+  // Takes the memory that install() needs, for old versions too (I16).
+  { here.prepare(epoch) } -> std::same_as<AbortReason>;
+  // After stamp(), of a protocol that stamps first: the time at which the reads have to hold.
+  { here.stamped() } -> std::same_as<TidWord>;
+  // After stamp(): the transaction's TID, 0 if it only reads.
+  { here.tid() } -> std::same_as<TidWord>;
+  // Publishes the decision, and then makes the new values visible.
+  { here.install(decision) } -> std::same_as<AbortReason>;
+  // Gives back all that the steps of a failed commit have taken.
+  { here.release() } -> std::same_as<void>;
 };
 
-/// The other nodes' part, or nobody's.
+/// The part of all other nodes, or of none (Nowhere). Most steps are those of RemotePart with the same names.
 template <typename T>
 concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord tid) {
-  { T::kNodes } -> std::convertible_to<bool>;  // false: this node is alone
+  // False: the transaction has touched this node only.
+  { T::kNodes } -> std::convertible_to<bool>;
   { there.writes_nothing() } -> std::same_as<bool>;
   { there.lock() } -> std::same_as<AbortReason>;
-  { there.held_until() } -> std::same_as<base::LeaseEnd>;  // RemotePart::held_until
-  // From E of this node to the transaction's epoch (I7). If the protocol stamps first, `tid` is the stamp as far as it is known.
+  { there.held_until() } -> std::same_as<base::LeaseEnd>;
+  // `epoch` comes in as E of this node, and goes out as the transaction's epoch (I7). `tid` is the stamp as far as it is
+  // known, if the protocol stamps first, and otherwise 0.
   { there.agree(epoch, tid) } -> std::same_as<AbortReason>;
-  { there.validate(tid) } -> std::same_as<AbortReason>;   // `tid`: the stamp, if the protocol stamps first
-  { there.prepare(epoch) } -> std::same_as<AbortReason>;  // the last that may wait
+  // `tid` is the stamp, if the protocol stamps first, and otherwise 0.
+  { there.validate(tid) } -> std::same_as<AbortReason>;
+  // The last step that may wait (I30).
+  { there.prepare(epoch) } -> std::same_as<AbortReason>;
   { there.greatest_tid() } -> std::same_as<TidWord>;
-  { there.least_time() } -> std::same_as<TidWord>;  // RemotePart::least_time
+  { there.least_time() } -> std::same_as<TidWord>;
   { there.write_back(tid) } -> std::same_as<void>;
   { there.release() } -> std::same_as<void>;
 };

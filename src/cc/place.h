@@ -1,5 +1,6 @@
 #pragma once
-// The place in an index of this node where a key is or would be. Its version tells whether its keys have changed.
+// The place in an index of this node where a key is or would be: a leaf of a tree or a bucket of a hash table. The node set
+// (node_set.h) holds places with the versions that a transaction saw; every insert changes the version.
 
 #include <cstdint>
 
@@ -34,7 +35,7 @@ class Place {
       return kvstore::hash::Table::unchanged(bucket(), version);
     return Tree::unchanged(leaf(), version);
   }
-  /// Asks the same inside an HTM region.
+  /// The same question inside an HTM region.
   template <typename Memory>
   bool unchanged_in(Memory& memory, Version version) const {
     if (is_bucket()) [[unlikely]]

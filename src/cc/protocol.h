@@ -1,7 +1,7 @@
 #pragma once
-// A concurrency-control protocol: what reading, claiming, checking, stamping and changing mean for one record of this node. The order of the
-// commit (commit.h) and its participants here (here/, region/) are templates over it. A guest is a folder with such a class and one line in
-// src/cc/protocols.h.
+// A concurrency-control protocol, as concepts: what reading, claiming, checking, stamping and changing mean for one record
+// of this node. The order of the commit (commit.h) and this node's participants (here/, region/, drtm/) are templates over
+// such a class. A protocol, or "guest", is a folder with its class and one line in src/cc/protocols.h.
 
 #include <algorithm>
 #include <concepts>
@@ -17,7 +17,8 @@
 
 namespace granary::cc {
 
-/// The records that a commit has claimed, in the order of their addresses.
+/// The records that a commit has claimed, in the order of their addresses. Validation asks whether a locked record is
+/// locked by the transaction itself.
 class Claims {
  public:
   explicit Claims(const std::vector<LockEntry>& locks) : locks_(locks) {}
@@ -32,99 +33,106 @@ class Claims {
   const std::vector<LockEntry>& locks_;
 };
 
-/// Where a transaction stands in the serial order.
+/// Where a transaction stands in the serial order, as far as validation needs it.
 struct Moment {
-  epoch::Epoch epoch = 0;  ///< E, read behind the last lock and before anything is validated
-  TidWord stamp =
-      0;  ///< of a protocol that stamps first: its TID, or, if it only reads, the time at which its reads hold
+  /// E as it was read before validation; of a commit, after its last lock and agreed on by all nodes. E of this node is at
+  /// least that.
+  epoch::Epoch epoch = 0;
+  /// Of a protocol that stamps first: the time at which the reads have to hold. It is the TID of a transaction that writes.
+  TidWord stamp = 0;
 };
 
-/// All functions are static, and called by the worker's thread within an epoch.
+/// All functions are static. The worker's thread calls them, with its epoch slot entered.
 template <typename P>
 concept Protocol = requires(Record& record, std::span<char> buffer, const ReadEntry& read, WriteEntry& write,
                             AccessSet& access, WorkerState& worker, const Claims& claims, const Moment& moment,
                             TidWord tid, TidWord& rts, epoch::Epoch epoch) {
   /// kName is what Options::protocol calls it.
   { P::kName } -> std::convertible_to<std::string_view>;
-  /// kStampsFirst is true if the records of this node are checked against the transaction's stamp, which is then chosen before they
-  /// are validated (TicToc). Otherwise the stamp is chosen as late as it can be.
+  /// kStampsFirst is true if reads are checked against the transaction's stamp (TicToc). The stamp is then chosen before
+  /// validation, and otherwise as late as possible.
   { P::kStampsFirst } -> std::convertible_to<bool>;
 
-  /// Copies the latest version of a record, whose key has so many bytes, or only looks at it. The TID word that was seen is what the
-  /// transaction remembers, with the version's rts, which a protocol that has none leaves alone (ReadEntry). Waits a bounded while for
-  /// whoever changes the record.
+  /// read() copies the latest version of a record, and look() only tells its TID word and state. `tid` is the size of the
+  /// key here. The transaction remembers the TID word that was seen, and the version's rts (ReadEntry); a protocol without
+  /// times leaves `rts` alone. Both wait for a bounded time while somebody changes the record.
   { P::read(record, tid, buffer, worker, access, rts) } -> std::same_as<record::StableRead>;
   { P::look(record, worker, access, rts) } -> std::same_as<record::StableRead>;
-  /// Claims a record that will be written, waiting a bounded while; and gives it back unchanged.
+  /// claim() takes a record that will be written, with a bounded wait. give_back() gives it back unchanged.
   { P::claim(record, worker, access) } -> std::same_as<AbortReason>;
   { P::give_back(record) } -> std::same_as<void>;
-  /// Whether what was read of a local record still holds, at the serialization point.
+  /// Whether a read of a local record still holds at the moment.
   { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
-  /// The transaction's TID in the epoch: greater than all that it has read or overwrites (`tid`: at other nodes), I1. 0: there is none
-  /// left, for the reason that no_stamp() tells.
+  /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left; no_stamp() tells why.
+  /// `tid` is what the other nodes ask for (LocalParticipant::stamp).
   { P::stamp(access, worker, epoch, tid) } -> std::same_as<TidWord>;
   { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
-  /// Takes what a change of a claimed record needs, in this snapshot period. False: there is no memory, and some may have been taken.
+  /// Takes the memory that install() needs for a claimed record; `epoch` is the first epoch of the snapshot period. False:
+  /// there is not enough memory. unprepare() gives back what was taken, also after a prepare() that failed.
   { P::prepare(write, worker, epoch) } -> std::same_as<bool>;
   { P::unprepare(write, worker) } -> std::same_as<void>;
-  /// Changes a claimed, prepared record, and gives it back. Cannot fail.
+  /// Changes a claimed and prepared record, and gives it back. Cannot fail.
   { P::install(write, worker, tid, epoch) } -> std::same_as<void>;
-  /// Whether an absent record, whose lock bit the caller has, may leave its index now. True: no transaction can commit any more as
-  /// one that has seen the absence at a later time.
+  /// Whether an absent record may leave its index now; the caller holds its lock bit. If true, no transaction that has seen
+  /// the absence can commit any more and rely on it.
   { P::may_leave_index(record, worker) } -> std::same_as<bool>;
 };
 
-/// A protocol that stamps first adds these functions.
+/// The functions that a protocol which stamps first has in addition.
 template <typename P>
 concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment) {
-  /// The time of a transaction that only reads, at which the versions that it has seen were the latest.
+  /// Returns the least time that a transaction which only reads may have: the versions that it has seen are there by then.
   { P::stamp_reads(access) } -> std::same_as<TidWord>;
-  /// Called before anything is claimed: a reason to give up at once.
+  /// Called before anything is claimed. Returns a reason to give up at once, or kNone.
   { P::foresee(access, worker) } -> std::same_as<AbortReason>;
-  /// Called when a claim has failed and all have been given back, in the turns from 0 on: whether all shall be claimed anew.
+  /// Called when a claim has failed and all claims have been given back. Returns whether to claim all of them again; the
+  /// last argument counts these attempts, from 0.
   { P::claims_again(AbortReason{}, worker, std::uint32_t{}) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
   { P::before_nodes(access, worker, moment) } -> std::same_as<void>;
 };
 
-/// A protocol whose reads lock what they read, until the transaction ends.
+/// A protocol whose reads lock the records that they read until the transaction ends (two_pl/).
 template <typename P>
 concept LocksRecords = Protocol<P> && requires(HeldLocks& held) {
-  /// Gives back all of it: called in the transaction's epoch, when nothing more can become of it.
+  /// Gives back all these locks. Called when the transaction has committed or aborted, with its epoch slot still entered.
   { P::let_go(held) } -> std::same_as<void>;
 };
 
-/// A protocol under which a read of a local record is the record's TID and nothing else, as record::read_part() tells it, and whose commit
-/// installs what is under its lock by install(). So a part of a value can be read and written.
+/// A protocol that can read and write a part of a local value. It must remember nothing of a read but the TID that
+/// record::read_part() tells, and change records only by install() under their lock.
 template <typename P>
 concept ReadsParts = Protocol<P> && requires { requires P::kReadsParts; };
 
-/// A protocol that also knows shared records, which other nodes reach: whether what was read of one still holds.
+/// A protocol that also knows shared records, which other nodes reach. check_shared() is check_local() for those.
 template <typename P>
 concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                                 const WorkerState& worker) {
   { P::check_shared(read, claims, moment, worker) } -> std::same_as<AbortReason>;
 };
 
-/// A protocol that commits in an HTM region, too, without claims.
+/// A protocol whose commits can also take effect in an HTM region, without claims (region/region.h).
 template <typename P>
 concept CommitsInRegion =
     Protocol<P> && requires(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch epoch) {
-      /// Before it: the word that the region must find, false if it would be in vain; and all that can be prepared for that word.
+      /// plan() comes before the region. It notes the TID word of the record to write, which the region must find again.
+      /// False: a region would abort, since the record is locked, held by another node, or not the latest.
       { P::plan(write, worker, tid) } -> std::same_as<bool>;
+      /// Does all for that word that can be done before the region. False: there is no memory, or the record would have to
+      /// be replaced.
       { P::prepare_in_place(write, worker, epoch, tid) } -> std::same_as<bool>;
-      /// Behind it, for the old word: what is left to the garbage collection.
+      /// Called after the region has committed, with the old TID word and the new TID: registers the write's garbage.
       { P::installed_in_region(write, worker, tid, tid) } -> std::same_as<void>;
     };
 
-/// A protocol that runs whole transactions in HTM regions, and commits them there, if it can.
+/// A protocol that runs whole transactions in HTM regions, and commits them there if it can (drtm/).
 template <typename P>
 concept RunsInRegion = CommitsInRegion<P> && requires(Record& record, AccessSet& access, WorkerState& worker) {
-  /// Whether the transaction is in the worker's region now.
+  /// Returns whether the transaction runs in the worker's region now, and opens the region at the first call.
   { P::enter(access, worker) } -> std::same_as<bool>;
-  /// Called before anything is read: the record is one that the transaction has declared.
+  /// Notes a record that the transaction has declared. Called before anything is read.
   { P::declare(record, access) } -> std::same_as<void>;
-  /// Gives back what the transaction still has: called in its epoch, when nothing more can become of it.
+  /// Gives back what the transaction still holds. Called when it has ended, with its epoch slot still entered.
   { P::end(access, worker) } -> std::same_as<void>;
 };
 

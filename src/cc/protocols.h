@@ -1,5 +1,6 @@
 #pragma once
-// The protocols that this build has, and what the layers above ask of the one that their database has chosen (Options::protocol).
+// The protocols that this build has, and the functions by which the transaction layer (src/txn) uses the one that its
+// database has chosen (Options::protocol). Each function dispatches by the protocol's number to a template over the protocol.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +32,7 @@ struct Registry {
     return static_cast<std::uint8_t>(at - kNames.begin());
   }
 
-  /// Calls `use` with the guest of this number as its template argument. While there is one guest, that is a plain call.
+  /// Calls `use` with the guest of this number as its template argument.
   template <typename Use>
   static decltype(auto) with([[maybe_unused]] std::uint8_t number, const Use& use) {
     if constexpr (sizeof...(Others) > 0) {
@@ -41,22 +42,22 @@ struct Registry {
   }
 };
 
-/// The registry of this build has all guests. The first is the default.
+/// All protocols of this build. The first is the default.
 using Protocols = Registry<silo::Silo, tictoc::TicToc, two_pl::NoWait, two_pl::DeadlockDetect, drtm::DrTm>;
 
-/// These tell what a protocol can do besides transactions of local tables, which all protocols can run.
+/// What a protocol can do besides transactions of local tables, which all protocols can run.
 struct Abilities {
-  bool reaches_shared = false;     ///< shared tables, so nodes of a cluster
-  bool commits_in_region = false;  ///< HTM regions
-  bool runs_in_region = false;     ///< whole transactions do, so it needs HTM
-  /// A transaction that begins when another one has committed is serial behind it, and has a greater TID if both are of one worker. If
-  /// this is false, only their epochs are in that order.
+  bool reaches_shared = false;     ///< it knows shared tables, so nodes of a cluster may use it
+  bool commits_in_region = false;  ///< its commits can take effect in HTM regions
+  bool runs_in_region = false;     ///< it runs whole transactions in HTM regions, so it needs HTM
+  /// A transaction that begins after another one has committed comes later in the serial order, and has a greater TID if
+  /// both are of one worker. If false, only their epochs are in that order.
   bool in_real_time = false;
-  bool stamps_reads = false;  ///< it computes times from what was read (TicToc), and state words hold rts, never leases
+  bool stamps_reads = false;  ///< it computes times from what was read (TicToc); state words hold rts and no leases
   bool locks_reads =
       false;  ///< a record that is read cannot be written until the reader has ended, nor one that is written be read
   bool reads_parts = false;   ///< a part of a local record can be read alone, and written by itself under locks
-  std::uint32_t workers = 0;  ///< so many at most; 0: as many as there may be anyway
+  std::uint32_t workers = 0;  ///< the most workers that it can have; 0: it sets no limit
 };
 /// Returns the abilities of the protocol with this number.
 inline Abilities abilities_of(std::uint8_t protocol) {
@@ -74,7 +75,7 @@ inline Abilities abilities_of(std::uint8_t protocol) {
   });
 }
 
-/// These read a record, or look at it, as the worker's protocol does (Protocol::read, Protocol::look).
+/// Protocol::read and Protocol::look of the worker's protocol.
 inline record::StableRead read(Record& record, std::size_t key_bytes, std::span<char> buffer, WorkerState& worker,
                                AccessSet& access, TidWord& rts) {
   return Protocols::with(worker.protocol,
@@ -84,25 +85,30 @@ inline record::StableRead look(Record& record, WorkerState& worker, AccessSet& a
   return Protocols::with(worker.protocol, [&]<Protocol P> { return P::look(record, worker, access, rts); });
 }
 
-/// Remembers that the transaction has declared this record of the node, if its protocol cares (RunsInRegion).
+/// Notes that the transaction has declared this record of this node, if its protocol makes use of that (RunsInRegion).
 void note_declared(Record& record, AccessSet& access, const WorkerState& worker);
-/// Gives back what a transaction that has ended still holds (HeldLocks::any).
+/// Gives back what a transaction that has ended still holds. Called if HeldLocks::any is set.
 void let_go(AccessSet& access, WorkerState& worker);
-/// Gives back the owner, too: the context will run no transaction for a while, and another one may own locks in its place.
+/// Gives back the context's owner of locks (HeldLocks::owner), so that another context can become that owner. Called when
+/// the context will run no transaction for a while.
 void retire_owner(AccessSet& access, WorkerState& worker);
 
-/// Commits a transaction of a database that is no node of a cluster, or aborts it (commit.h).
+// The three kinds of commits (commit.h). Each commits the transaction or aborts it, and returns what has become of it.
+
+/// Of a database that is no node of a cluster.
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
-/// Commits or aborts a transaction on a node of a cluster, which may lose its right to commit at any time. The transaction needs that right
-/// behind the last wait of the commit, and, if it has only read, behind its validation: what it reports must have held while nobody
-/// counted the node as dead.
+/// Of a node of a cluster, for a transaction that has touched this node only. The node may lose its right to commit at any
+/// time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs the right
+/// after its validation: what it reports must have held while nobody counted the node as dead.
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right);
-/// Commits or aborts a transaction that has touched records of other nodes; it needs the same right.
+/// Of a node of a cluster, for a transaction that has touched other nodes, too.
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
 
-/// Returns whether the reads would pass now, for reporting an error only if it was seen in a consistent state. `stamp`: the least time at which
-/// they have to hold, of a protocol that stamps first; and the least that the reads allow.
+/// Returns kNone if the transaction's reads at this node would pass validation now. The caller reports an error such as a
+/// violated unique index only if they do: then the error was seen in a consistent state. `stamp`: under a protocol that
+/// stamps first, the least time at which the reads have to hold.
 AbortReason validate(const AccessSet& access, WorkerState& worker, TidWord stamp);
+/// Returns the least time that the reads at this node allow, under a protocol that stamps first, and otherwise 0.
 TidWord stamp_of_reads(const AccessSet& access, const WorkerState& worker);
 
 }  // namespace granary::cc

@@ -1,5 +1,6 @@
 #pragma once
-// Memory of records, local and shared.
+// Makes and frees records, local and shared ones. Transactions make placeholders, recovery fills records, and garbage
+// collection frees them.
 
 #include <cstdint>
 #include <string_view>
@@ -8,16 +9,17 @@
 
 namespace granary::cc {
 
-/// A record that is in no index yet, unborn, with room for a value: of a local table `value_bytes`; of a shared one for the
-/// table's greatest, since the record will never move. nullptr at the memory limit.
+/// Makes an unborn record that is in no index yet; nullptr at the memory limit. The record of a local table has room for a
+/// value of `value_bytes`. The record of a shared table has room for the table's greatest value, since it will never move
+/// (I3).
 Record* make_placeholder(WorkerState& worker, std::size_t value_bytes);
 Record* make_shared_placeholder(WorkerState& worker, std::string_view key, std::uint32_t max_value_bytes);
 
-/// Stores a value, as recovery does, whose records nobody else reads yet: the store of the TID word publishes, and gives back the
-/// lock if there was one.
+/// Stores a value and its TID word in a record that nobody else reads yet. Recovery uses it. The store of the TID word
+/// publishes the value, and releases the lock bit if it was set.
 void fill_record(Record& record, std::string_view key, std::string_view value, TidWord word);
 
-/// Gives its block back. A shared record's keeps incarnation and state for whoever it becomes next (I3).
+/// Gives the record's block back. The block of a shared record keeps its incarnation and state word for its next user (I3).
 void free_record(WorkerState& worker, Record* record);
 
 }  // namespace granary::cc

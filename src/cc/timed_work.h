@@ -1,6 +1,6 @@
 #pragma once
-// Where the time of single transactions goes, for who measures that (bench/harness/breakdown.h). Off, it costs the test of a pointer at each
-// search of an index.
+// Measures where the time of single transactions goes, for a benchmark's breakdown (bench/harness/breakdown.h). While nobody
+// measures, it costs the test of a pointer at each search of an index.
 
 #include <cstdint>
 
@@ -8,13 +8,13 @@
 
 namespace granary::cc {
 
-/// Ticks of the database's TickMeter. Written by the worker's thread only.
+/// Times in ticks of the database's TickMeter. Written by the worker's thread only.
 struct TimedWork {
-  std::uint64_t index = 0;    ///< in searches and inserts of indexes, scans left out
-  std::uint64_t waiting = 0;  ///< in pauses of waits for others
+  std::uint64_t index = 0;    ///< spent in searches and inserts of indexes, without scans
+  std::uint64_t waiting = 0;  ///< spent in pauses while waiting for others
 };
 
-/// Adds the time of its own life to TimedWork::index, if somebody measures.
+/// Adds the time from its construction to its destruction to TimedWork::index, if somebody measures.
 class IndexTime {
  public:
   IndexTime(TimedWork* work, const base::TickMeter& meter) : work_(work), meter_(meter) {

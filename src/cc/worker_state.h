@@ -1,5 +1,6 @@
 #pragma once
-// What a worker owns below the transaction layer: memory, garbage, its last TID, and how the database was set up.
+// What a worker owns below the transaction layer (memory, garbage, its last TID), and what all workers of a database share
+// (settings, epochs, the log). The commit (commit.h) works on it; src/db and src/txn set it up.
 
 #include <atomic>
 #include <cstdint>
@@ -41,29 +42,29 @@ using record::TidWord;
 
 struct AccessSet;
 
-/// The settings of a database that the commit path looks at; constant after open.
+/// The settings of a database that the commit path looks at. They are constant after the database has opened.
 struct Settings {
-  std::uint8_t protocol = 0;  ///< its number in the registry (protocols.h)
+  std::uint8_t protocol = 0;  ///< the protocol's number in the registry (protocols.h)
   bool timed = false;         ///< the protocol computes times (Abilities::stamps_reads)
-  bool in_regions = false;    ///< it runs whole transactions in HTM regions (Abilities::runs_in_region)
+  bool in_regions = false;    ///< the protocol runs whole transactions in HTM regions (Abilities::runs_in_region)
   bool reads_parts = false;   ///< parts of local records can be read (Abilities::reads_parts)
-  bool writes_parts = false;  ///< and written (WriteEntry::is_part)
+  bool writes_parts = false;  ///< parts of local records can be written (WriteEntry::is_part)
   bool snapshots = true;
   bool garbage_collection = true;
   bool overwrite_in_place = true;
   bool global_tids = false;
   bool claim_without_waiting = false;  ///< Options::tictoc_no_wait
   bool look_before_claiming = false;   ///< Options::tictoc_preempt
-  bool small_log_records = false;      ///< log TIDs only: to measure
-  std::uint32_t epoch_ms = 0;          ///< an epoch period; 0: epochs pass only when the application says so
+  bool small_log_records = false;      ///< the log has TIDs only, for measurements
+  std::uint32_t epoch_ms = 0;          ///< the epoch period; 0: epochs pass only when the application says so
 };
 
-/// What the database has done about memory that is short, once in each epoch period while it is (db::MemoryRelief). Written by
-/// the thread that advances epochs (release, `looks` last); read by whoever waits for memory.
+/// What db::MemoryRelief has done while memory was short; it looks for memory once in each epoch period. Written by the
+/// thread that advances epochs, `looks` last (release). Read by workers that wait for memory (db::MemoryWait).
 struct MemoryRelief {
-  std::atomic<std::uint64_t> looks{0};
-  std::atomic<epoch::Epoch> last_look{0};         ///< E at the last one
-  std::atomic<std::uint64_t> garbage_waiting{0};  ///< items that workers had left after it
+  std::atomic<std::uint64_t> looks{0};            ///< how often it has looked for memory
+  std::atomic<epoch::Epoch> last_look{0};         ///< E at the last look
+  std::atomic<std::uint64_t> garbage_waiting{0};  ///< items of garbage that workers had after the last look
 };
 
 /// What all workers of one database share.
@@ -72,26 +73,26 @@ struct Shared {
   epoch::EpochManager& epochs;
   memory::SlabPool& slabs;
   base::Waiter& waiter;
-  log::Log* log = nullptr;            ///< none: nothing is logged
-  const htm::Support* htm = nullptr;  ///< none: commits take locks
-  /// Of a node of a cluster: its right to commit (I11). Set before transactions begin.
+  log::Log* log = nullptr;            ///< nullptr: nothing is logged
+  const htm::Support* htm = nullptr;  ///< nullptr: there is no HTM, and commits take locks
+  /// Whether this node may commit (I11); nullptr without a cluster. Set before transactions begin.
   const membership::Fence* fence = nullptr;
-  /// Of a node of a cluster: who lives. Set before transactions begin; none: everybody.
+  /// Which nodes of the cluster live; nullptr: all of them. Set before transactions begin.
   const membership::Living* living = nullptr;
-  /// The cluster's, by which leases on shared records end; none: they never do. Set before there are workers.
+  /// The cluster's time, by which leases on shared records end; nullptr: leases never end. Set before there are workers.
   const base::SoftTime* time = nullptr;
   MemoryRelief relief = {};
-  const base::TickMeter meter = {};  ///< by which transactions are timed
-  NodeTimes node_times = {};
-  /// A node of a cluster sets these lines before there are workers; they are used if the protocol has such times.
+  const base::TickMeter meter = {};  ///< measures how long transactions take
+  NodeTimes node_times = {};         ///< used by TicToc
+  /// Used by TicToc on a node of a cluster, which sets the lines before there are workers.
   Misses misses = {};
-  two_pl::Owners owners = {};
-  tictoc::VersionEnds* version_ends = nullptr;  ///< of a database with Options::tictoc_history
-  /// Last TID handed out, for TidSource::kGlobal only: workers compare-and-swap it upwards.
+  two_pl::Owners owners = {};                   ///< used by two-phase locking
+  tictoc::VersionEnds* version_ends = nullptr;  ///< nullptr without Options::tictoc_history
+  /// The last TID that was handed out, under TidSource::kGlobal. Workers raise it by compare-and-swap (silo/stamp.h).
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
 
-/// Why a transaction that noted this number of the membership may not commit now; kNone if it may.
+/// Returns why a transaction may not commit now that has noted this number of the membership; kNone if it may.
 inline AbortReason fenced(const membership::Fence& fence, std::uint64_t noted) {
   if (fence.open(noted)) [[likely]]
     return AbortReason::kNone;
@@ -100,32 +101,35 @@ inline AbortReason fenced(const membership::Fence& fence, std::uint64_t noted) {
                                                            : AbortReason::kMembershipLost;
 }
 
-/// What a transaction of a node of a cluster needs to commit (I11): its node's fence, open at the number that it noted when it began.
+/// A transaction's right to commit on a node of a cluster (I11): the node's fence must be open at the number of the
+/// membership that the transaction noted when it began.
 struct Right {
-  const membership::Fence* fence = nullptr;  ///< none: there is no cluster
-  std::uint64_t noted = 0;
+  const membership::Fence* fence = nullptr;  ///< nullptr: there is no cluster
+  std::uint64_t noted = 0;                   ///< the number of the membership
 
-  /// Why it may not commit now; kNone if it may. Asked behind the last wait, where nothing can come between but a stop of the process.
+  /// Returns why the transaction may not commit now; kNone if it may. A commit asks after its last wait, so that only a stop
+  /// of the process can come between the answer and the decision.
   AbortReason refused() const { return fence == nullptr ? AbortReason::kNone : fenced(*fence, noted); }
 };
 
-/// That of a transaction of a database that is no node of a cluster, known when the program is compiled: it costs nothing.
+/// The right of a transaction in a database that is no node of a cluster. The compiler knows the answer, so it costs nothing.
 struct EveryRight {
   static constexpr AbortReason refused() { return AbortReason::kNone; }
   operator Right() const { return {}; }
 };
 
-/// Whether this node may not commit anything now. It may not hear either that what it waits for has come, or never will.
+/// Whether this node may not commit anything now. Such a node may not be told any more that a record has become free or
+/// that its holder has died, so nobody goes on waiting on it.
 inline bool shut_out(const Shared& shared) {
   return shared.fence != nullptr && !shared.fence->open(shared.fence->number());
 }
 
-/// An absent record that may be unhooked from its index once no snapshot needs it, if it has not changed since. No snapshot ever needs
-/// one that was never born.
+/// An absent record that waits to be unhooked from its index, until no snapshot needs it; an unborn record is needed by no
+/// snapshot. It is unhooked only if its TID word is still `tid`.
 struct AbsentRecord {
   Record* record;
   Index* index;
-  TidWord tid;  ///< the TID word this registration was made for (I3)
+  TidWord tid;  ///< the TID word for which it was registered (I3)
   std::string key;
 };
 
@@ -142,35 +146,36 @@ struct WorkerState {
   WorkerState& operator=(const WorkerState&) = delete;
 
   Shared& shared;
-  const std::uint8_t protocol;  ///< Settings::protocol, where each read finds it
-  /// Of a worker of a cluster: cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by who
-  /// gives the worker its reach; none, or empty: no node comes back while others serve.
+  const std::uint8_t protocol;  ///< a copy of Settings::protocol, near the other members that each read needs
+  /// cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by
+  /// cluster::RemoteWorker. nullptr or empty: no node comes back while others serve.
   const std::function<bool(membership::NodeId)>* comes_back = nullptr;
-  TimedWork* timed = nullptr;  ///< none, unless somebody measures
-  base::Waiter* waiter;        ///< how this worker waits: a worker of fibers lets the others run
+  TimedWork* timed = nullptr;  ///< nullptr unless somebody measures
+  base::Waiter* waiter;        ///< how this worker waits; with fibers, each pause lets the other fibers run
   memory::SlabCache slabs;
   NodeMemory nodes;
-  log::Ring* ring = nullptr;                 ///< this worker's, if there is a log
-  epoch::LimboList<Record*> versions;        ///< by epoch of the TID that superseded them (snapshot reclamation)
-  epoch::LimboList<AbsentRecord> absents;    ///< by epoch of the deletion (snapshot reclamation)
+  log::Ring* ring = nullptr;                 ///< this worker's log ring; nullptr: nothing is logged
+  epoch::LimboList<Record*> versions;        ///< by the epoch of the TID that superseded them (snapshot reclamation)
+  epoch::LimboList<AbsentRecord> absents;    ///< by the epoch of the removal (snapshot reclamation)
   epoch::LimboList<AbsentRecord> unborn;     ///< placeholders of aborted inserts (tree reclamation)
   epoch::LimboList<Record*> unhooked;        ///< by tree reclamation epoch
-  NodeTimes::Words& node_times;              ///< for protocols that need it; this worker's
-  Misses::Line* misses = nullptr;            ///< used in their place by a worker that reaches other nodes; its own line
-  TidWord last_tid = 0;                      ///< greatest TID this worker committed (I1)
-  std::unique_ptr<htm::Region> region;       ///< where commits are tried first, if there is HTM
-  std::unique_ptr<htm::OpenRegion> section;  ///< in its place if the protocol runs whole transactions in regions
-  const AccessSet* in_section = nullptr;     ///< whose transaction runs in `section` now
-  std::vector<TidWord> planned_words;        ///< of the commit in a region: the TID words of what it will overwrite
+  NodeTimes::Words& node_times;              ///< this worker's words (TicToc)
+  Misses::Line* misses = nullptr;            ///< this worker's line, used instead of node_times in a cluster (TicToc)
+  TidWord last_tid = 0;                      ///< the greatest TID that this worker has committed (I1)
+  std::unique_ptr<htm::Region> region;       ///< tries commits in regions; nullptr without HTM or under drtm
+  std::unique_ptr<htm::OpenRegion> section;  ///< runs whole transactions in regions (drtm); otherwise nullptr
+  const AccessSet* in_section = nullptr;     ///< the access sets of the transaction that runs in `section` now
+  /// TID words of the records to write, noted before a region (region.h, drtm) or before the claims (SnapshotHere).
+  std::vector<TidWord> planned_words;
 
-  // Written by this worker with plain relaxed stores; statistics readers take a relaxed look.
+  // Written by this worker with relaxed stores, and read for statistics with relaxed loads.
   std::atomic<std::uint64_t> versions_created{0};
   std::atomic<std::int64_t> version_bytes{0};
   std::atomic<std::uint64_t> garbage_items{0};
   std::atomic<std::uint64_t> ring_waits{0};  ///< commits that found the ring full
 };
 
-/// Adds to a counter that only one thread writes; a plain add in machine code.
+/// Adds to a counter that only one thread writes. It compiles to a plain add.
 template <typename T>
 void bump(std::atomic<T>& counter, T by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
