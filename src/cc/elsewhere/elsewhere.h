@@ -1,5 +1,6 @@
 #pragma once
-// The participants of a commit that are not this node: the nodes that the transaction has touched, together, or none.
+// The other nodes as one participant of a commit (participant.h): `Nowhere` if the transaction has touched this node only,
+// and `Elsewhere` around a RemotePart if it has touched others.
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
@@ -12,7 +13,7 @@
 
 namespace granary::cc {
 
-/// Of a transaction of this node only: every step is done, and costs nothing.
+/// The participant for a transaction that has touched this node only. Its steps do nothing and cost nothing.
 struct Nowhere {
   static constexpr bool kNodes = false;
 
@@ -30,7 +31,7 @@ struct Nowhere {
   static constexpr void release() {}
 };
 
-/// RemotePart, with what this node has to do for it.
+/// The participant for a transaction that has touched other nodes: their RemotePart, and what this node adds to its steps.
 class Elsewhere {
  public:
   static constexpr bool kNodes = true;
@@ -41,7 +42,8 @@ class Elsewhere {
   RemotePart* part() const { return &part_; }
   std::span<const RemoteWrite> writes() const { return part_.writes(); }
 
-  /// What would fail at this node is not locked elsewhere before.
+  /// Locks records at other nodes. First it looks for leases on records that the transaction will write at this node: such
+  /// a lease would make the commit fail later, after it has locked records at other nodes for nothing.
   AbortReason lock() {
     if (lease_in_way_us(access_, worker_.shared) != 0) return AbortReason::kRemotelyLocked;
     const AbortReason reason = part_.lock();
@@ -49,7 +51,8 @@ class Elsewhere {
     return reason;
   }
   base::LeaseEnd held_until() const { return part_.held_until(); }
-  /// E of all nodes, and of this one, is at least the transaction's epoch before anything is validated or written there (I7).
+  /// Agrees on the transaction's epoch, and waits until E of all participants, this node among them, is at least that (I7).
+  /// Only then anything is validated or written.
   AbortReason agree(epoch::Epoch& epoch, TidWord stamp) {
     const AbortReason reason = part_.agree(epoch, stamp, epoch);
     const AbortReason waited = failed(reason) ? reason : await_epoch(epoch);
@@ -58,8 +61,9 @@ class Elsewhere {
     return waited;
   }
   AbortReason validate(TidWord stamp) { return part_.validate(stamp); }
-  /// Log room was found before anything was locked, so that nobody waits for a disk behind a lock; and is again where nothing waits any
-  /// more until the entry is written: another transaction of the worker may have used it since.
+  /// Prepares the other nodes, and makes sure once more that the log has room. There was room before the first lock, but
+  /// another transaction of the worker may have used it during a wait. After this step nothing waits until the entry is
+  /// written, so the room stays (I30).
   AbortReason prepare(epoch::Epoch epoch) {
     const AbortReason reason = part_.prepare(epoch);
     if (base::injected("room-before-last-wait")) return reason;
@@ -71,7 +75,7 @@ class Elsewhere {
   void release() { part_.release(); }
 
  private:
-  /// Long enough for the leader to reach all nodes: they differ by one epoch for a few round trips.
+  /// Long enough for the leader of epochs to reach all nodes. E of two nodes differs by one for a few round trips.
   static constexpr std::uint32_t kMostEpochPauses = 1 << 20;
 
   AbortReason await_epoch(epoch::Epoch agreed) const {

@@ -1,6 +1,6 @@
 #pragma once
-// The steps that a commit takes at other nodes; src/cluster/transaction implements them. A transaction that touches this node only
-// has no remote part, and pays nothing for it.
+// The steps that a commit takes at other nodes, as an interface. src/cluster/transaction/commit_elsewhere.h implements it, and
+// Elsewhere (elsewhere.h) calls it. A transaction that touches this node only has no remote part, and pays nothing for it.
 
 #include <cstdint>
 #include <span>
@@ -14,10 +14,10 @@
 
 namespace granary::cc {
 
-/// The end of what is x-locked: it is held as long as its holder likes.
+/// The end of an x-lock as a LeaseEnd: an x-lock is held until its holder gives it back.
 inline constexpr base::LeaseEnd kHeldForever{.end_us = ~std::uint64_t{0}};
 
-/// A write to a record of another node, as the log has it.
+/// A write to a record of another node, with all that its log entry says.
 struct RemoteWrite {
   std::uint16_t node = 0;   ///< the record's home
   std::uint32_t table = 0;  ///< its number, the same on all nodes
@@ -26,48 +26,50 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// Its functions are called in this order (src/cc/commit.h); those from agree() on once more if an HTM region was
-/// tried in vain, validate() also before all, to know. Between lock() and write_back() or release() the
-/// x-locks are held; after a lock() that failed nothing is.
+/// The steps come in the order of src/cc/commit.h: lock(), agree(), validate(), prepare(), decide(), write_back(). If an HTM
+/// region has aborted for good, those from agree() on are taken a second time. validate() may also be called before the
+/// commit, to know whether the reads hold. X-locks are held from lock() until write_back() or release(). A lock() that
+/// fails gives back what it has taken.
 class RemotePart {
  public:
   virtual ~RemotePart() = default;
 
-  /// All writes, for the log. Valid until the transaction ends.
+  /// Returns all writes, for the log. They are valid until the transaction ends.
   virtual std::span<const RemoteWrite> writes() = 0;
-  /// Makes ready for a commit that may not wait (drtm/): behind declare() and before anything is written. Epochs are agreed on, at least `here`, and
-  /// old versions kept of what is x-locked. False, if something was touched that is not held, or an owner does not answer. A transaction that
-  /// has touched no other node is ready.
+  /// Prepares a commit that must not wait, as it runs in an HTM region (drtm/). Called after declare(), before the region
+  /// opens. Agrees on an epoch, which is at least `here`, and keeps old versions of the x-locked records. False if the
+  /// transaction has touched something that it does not hold, or an owner does not answer. A transaction that has touched no
+  /// other node is ready.
   virtual bool make_ready(epoch::Epoch here) = 0;
-  /// Step 1: x-locks every record to write, named in the lock-ahead record before, and reads E of every participant, after its
-  /// locks (I7).
+  /// X-locks every record to write, after naming the locks in the lock-ahead record (I10). READs E of every participant
+  /// behind the locks there (I7).
   virtual AbortReason lock() = 0;
-  /// Step 2: the transaction's epoch, at least `here`, which is E of this node: the greatest of all participants' E and of the
-  /// epochs of the TIDs that were seen. Waits, bounded, until E of every participant is not less. `stamp`: as for validate(), as far as it is
-  /// known; 0: not yet.
+  /// Chooses the transaction's epoch: the greatest of `here`, which is E of this node, of E of all participants, and of the
+  /// epochs of the TIDs that were seen. Waits for a bounded time until E of every participant has reached it. `stamp`: as for
+  /// validate(), as far as it is known; 0: not known yet, or the protocol does not stamp first.
   virtual AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) = 0;
-  /// Step 2: what was read is unchanged and nobody else's, and no key has appeared where one was missed. If the protocol stamps first (TicToc),
-  /// all of this holds at least until the time `stamp`.
+  /// Checks that what was read is unchanged and not locked by anybody else, and that no key has appeared where one was missed.
+  /// If the protocol stamps first (TicToc), it makes sure that all of this holds at least until the time `stamp`.
   virtual AbortReason validate(record::TidWord stamp) = 0;
-  /// After lock(): until when everything that was read is x-locked or leased, by this node's time (kHeldForever: as long as it likes); 0 if
-  /// something is not.
+  /// Called after lock(). Returns until when everything that was read is held, by the cluster's time: the end of the first
+  /// lease that ends, or kHeldForever if all of it is x-locked. The end is 0 if something is neither leased nor x-locked.
   virtual base::LeaseEnd held_until() const = 0;
-  /// The greatest TID that was read or is overwritten (I1).
+  /// Returns the greatest TID that was read or will be overwritten (I1).
   virtual record::TidWord greatest_tid() const = 0;
-  /// Returns the least time that a transaction of a protocol that stamps first may have. It is not before any version that was read, and behind
-  /// the time until which a version that will be overwritten may be known to be valid.
+  /// Returns the least time that the transaction may have, under a protocol that stamps first. That time is not before any
+  /// version that was read. It is later than every time until which anybody may rely on a version that will be overwritten.
   virtual record::TidWord least_time() const = 0;
-  /// Old versions are kept where a snapshot needs them (I12). The last thing that can fail at other nodes.
+  /// Keeps old versions where a snapshot may need them (I12). The last step that can fail at other nodes.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
-  /// Step 3, right before the log gets the transaction: its entry will end at `log_end` of the worker's ring, and it is decided
-  /// when the ring has come so far (I8).
+  /// Announces in the lock-ahead record that the transaction's entry will end at `log_end` of the worker's ring: it is decided
+  /// when the ring's tail has come so far (I8, I10). Called right before the entry is published.
   virtual void decide(record::TidWord tid, std::uint64_t log_end) = 0;
-  /// It was not, in a region that was in vain, and nothing else has been logged since.
+  /// Undoes decide(): the HTM region aborted, so the transaction is not committed. Nothing may have been logged in between.
   virtual void take_back_decision() = 0;
-  /// Step 4, once the log has the transaction (I8): writes back and frees (I5); then the completion mark. What was written may still be under way
-  /// when it returns (txn::RemoteAccess::under_way).
+  /// Called when the log has the transaction (I8). Writes back and frees the records (I5), and then sets the completion mark
+  /// (I10). In a fiber it may return while the writes are still under way (txn::RemoteAccess::under_way).
   virtual void write_back(record::TidWord tid) = 0;
-  /// Frees what lock() took; nothing has changed.
+  /// Gives back all x-locks without a change.
   virtual void release() = 0;
 };
 

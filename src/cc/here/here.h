@@ -1,5 +1,6 @@
 #pragma once
-// This node as a participant of a commit, with locks (Silo 4.4, Figure 2).
+// This node as a participant of a commit, with locks (Silo 4.4, Figure 2): `Here` for transactions that write, `ReadHere` for
+// those that only read. Also the validation of the read set and the node set (I14), which other participants share.
 
 #include <algorithm>
 #include <vector>
@@ -14,6 +15,7 @@
 
 namespace granary::cc {
 
+/// Whether every leaf and bucket in the node set has the version that was seen (Silo 4.6).
 inline AbortReason validate_nodes(const AccessSet& access) {
   if (base::injected("skip-node-validation")) return AbortReason::kNone;
   for (const NodeSet<Place>::Seen& seen : access.nodes) {
@@ -22,7 +24,8 @@ inline AbortReason validate_nodes(const AccessSet& access) {
   return AbortReason::kNone;
 }
 
-/// With reads of both kinds. By itself, so that the way of transactions that read local records only stays short.
+/// Validates reads of local and shared records. A function by itself, so that the code for transactions that read local
+/// records only stays short.
 template <ReachesShared P>
 [[gnu::noinline]] AbortReason validate_reads_of_both_kinds(const AccessSet& access, const Moment& moment,
                                                            const WorkerState& worker) {
@@ -51,7 +54,7 @@ AbortReason validate_reads(const AccessSet& access, const Moment& moment, const 
   return AbortReason::kNone;
 }
 
-/// Whether all reads hold; a leaf or bucket, if its version is the one that was seen.
+/// Validates the read set and the node set at the moment.
 template <Protocol P>
 AbortReason validate(const AccessSet& access, const Moment& moment, WorkerState& worker) {
   if (const AbortReason no = validate_reads<P>(access, moment, worker); failed(no)) [[unlikely]]
@@ -62,14 +65,14 @@ AbortReason validate(const AccessSet& access, const Moment& moment, WorkerState&
   return validate_nodes(access);
 }
 
-/// The moment at which a transaction that only reads would commit, if it did now.
+/// Returns the moment at which the transaction would commit now if it only read. `epoch` is E.
 template <Protocol P>
 Moment moment_of_reads(const AccessSet& access, epoch::Epoch epoch) {
   if constexpr (StampsReads<P>) return {.epoch = epoch, .stamp = P::stamp_reads(access)};
   return {.epoch = epoch};
 }
 
-/// A transaction that writes nothing, at no node: nothing is claimed.
+/// The participant for a transaction that writes nothing at any node. It claims nothing.
 template <Protocol P>
 class ReadHere {
  public:
@@ -103,6 +106,7 @@ class ReadHere {
   TidWord stamp_ = 0;
 };
 
+/// The participant for a transaction that writes, here or at another node.
 template <Protocol P>
 class Here {
  public:
@@ -125,10 +129,12 @@ class Here {
 
   Here(AccessSet& access, WorkerState& worker) : access_(access), worker_(worker) {}
 
-  // lock() and install() are always inlined. The three kinds of commits that take these steps would otherwise share one copy of each, and
-  // the calls cost a transaction that writes some 80 instructions.
+  // lock() and install() are always inlined. The three kinds of commits that take these steps (protocols.h) would otherwise
+  // share one copy of each, and the calls cost a transaction that writes some 80 instructions.
 
-  /// Claims in the order of addresses, so that transactions that wait for each other's claims never form a cycle. Of an abort none is left.
+  /// Claims the records to write in the order of their addresses, so that transactions which wait for each other's claims
+  /// never form a cycle. Two-phase locking also holds locks from before the commit, and prevents cycles by itself. If a
+  /// claim fails, all are given back.
   [[gnu::always_inline]] AbortReason lock() {
     if (base::injected("install-before-locks")) install_unlocked();
     if constexpr (StampsReads<P>) {
@@ -140,7 +146,7 @@ class Here {
       std::sort(locks.begin(), locks.end(), [](const LockEntry& a, const LockEntry& b) { return a.record < b.record; });
     if (const AbortReason no = claim_all_in_turns(); failed(no)) [[unlikely]]
       return no;
-    // Each record once: Claims, which validation asks, finds them by address.
+    // Claims searches the locks by address, so they must be sorted, each record once.
     base::debug_invariant("I14", [&] {
       const auto wrong = [](const LockEntry& a, const LockEntry& b) { return a.record >= b.record; };
       return std::adjacent_find(locks.begin(), locks.end(), wrong) == locks.end();

@@ -1,6 +1,7 @@
 #pragma once
-// This node's part of a transaction below serializable: snapshot isolation and repeatable read (TicToc, SIGMOD 2016, section 5.4), for all
-// protocols. The order of the commit stays, and so does what a write needs; only what is asked of the reads is less.
+// This node as a participant in the commit of a transaction below serializable: under snapshot isolation or repeatable read
+// (TicToc, SIGMOD 2016, section 5.4), for all protocols. The order of the commit and all that concerns writes is that of
+// `Here`. These participants ask less of the reads.
 
 #include <algorithm>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace granary::cc {
 
-/// Whether each claimed record is as the transaction has read it, if it has.
+/// Whether each claimed record that the transaction has also read still has the version that it read.
 inline AbortReason check_claimed_reads(const AccessSet& access) {
   if (base::injected("repeatable-read-loses-updates")) return AbortReason::kNone;
   const Claims claims(access.locks);
@@ -20,8 +21,8 @@ inline AbortReason check_claimed_reads(const AccessSet& access) {
   return AbortReason::kNone;
 }
 
-/// Whether no key was read in two versions. A record that is no longer its key's may have been read again under its new address, which
-/// cannot be told from here, so it counts as changed.
+/// Whether no record was read in two versions. A record that is not the latest any more counts as changed: its key may have
+/// been read again as another record, which cannot be told from the read set. Sorts the read set.
 inline AbortReason check_read_again(AccessSet& access) {
   if (base::injected("unrepeatable-read")) return AbortReason::kNone;
   std::vector<ReadEntry>& reads = access.reads;
@@ -34,7 +35,8 @@ inline AbortReason check_read_again(AccessSet& access) {
   return AbortReason::kNone;
 }
 
-/// Repeatable read: what is read and written has not changed in between, and what is only read is not looked at again.
+/// Repeatable read: a record that is read and written has not changed in between. A record that is only read may have
+/// changed since, but was read in one version.
 template <Protocol P>
 class RepeatableReadHere : public Here<P> {
  public:
@@ -45,11 +47,13 @@ class RepeatableReadHere : public Here<P> {
   }
 };
 
-/// Snapshot isolation. The reads hold at a moment before the claims, and what is claimed has not changed since.
+/// Snapshot isolation for protocols without times. The reads hold at one moment before the claims, and the records to write
+/// have not changed since that moment.
 ///
-/// The words are noted before the reads are checked, and compared behind the claims. So an equal word was the record's at the moment when
-/// the reads held, and nobody else has installed anything until this transaction does. A holder that was on its way at that moment
-/// either gave back the word unchanged, or has put a new one there.
+/// Order: lock() notes the TID words of the records to write, validates the reads, claims the records, and compares the
+/// words. TID words never come back (I1). So a record whose word is equal had that word at the moment when the reads held,
+/// and nobody has installed a version since. If somebody held the record at that moment, it was given back unchanged, or
+/// the word is another one now.
 template <Protocol P>
 class SnapshotHere : public Here<P> {
  public:
@@ -77,8 +81,9 @@ class SnapshotHere : public Here<P> {
   AbortReason validate(epoch::Epoch) const { return AbortReason::kNone; }
 };
 
-/// Snapshot isolation with two times: the reads hold at one that is not before any version that will be overwritten, and the writes take
-/// effect at the stamp, which may be later. So whoever has overwritten a record since its version was read makes that read fail.
+/// Snapshot isolation for protocols with times. The reads hold at one time, which is not before any version that will be
+/// overwritten. The writes take effect at the stamp, which may be later. So if somebody has overwritten a record since the
+/// transaction read it, and the transaction overwrites it too, its read fails at that time: no update is lost.
 template <StampsReads P>
 class TimedSnapshotHere : public Here<P> {
  public:

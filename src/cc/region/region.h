@@ -1,7 +1,12 @@
 #pragma once
-// This node as a participant of a commit, in one HTM region. Everything that can be done before is: the TID, the log entry, copies of old
-// versions, all for the epoch and the TID words that are there now. The region then finds them unchanged and unlocked, checks what was
-// read, and stores. It sees whoever holds a lock bit, and whoever takes one while it runs makes it abort; so the two kinds of commit mix.
+// This node as a participant of a commit that takes effect in one HTM region (I15), without lock bits.
+//
+// Before the region the commit does all that it can: it chooses the TID, writes the log entry without publishing it, and
+// copies old versions, all for the E and the TID words that are there now. In the region it checks that E and these words
+// are unchanged and unlocked and that the reads hold, publishes the log entry, and stores values and TIDs.
+//
+// Commits with locks may run at the same time. A region that finds a lock bit set does not commit. A transaction that takes
+// a lock bit which a region has read changes that cache line, and so makes the region abort.
 
 #include <utility>
 #include <vector>
@@ -31,19 +36,20 @@ class Region {
             .written_back = ""};
   }
 
-  /// `held`: until when all that the transaction has read and will write elsewhere is held.
+  /// `held`: until when all that the transaction has read and will write at other nodes is held (RemotePart::held_until).
   Region(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
         held_(held) {}
 
-  /// Whether the transaction has to go on with locks, for what waiting, memory or another try may mend. Nothing has happened then.
+  /// After a step that failed: whether the commit is to be tried again with locks, because waiting, memory or the locks
+  /// themselves may help. Nothing has happened at this node then.
   bool in_vain() const { return in_vain_; }
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
-  static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // in the region
-  /// Notes the words of what will be overwritten first. If one is locked or was replaced, then to wait, or the reason to abort, is the
-  /// business of the commit with locks.
+  static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // install() does it in the region
+  /// Notes the TID words of the records to write, and chooses the TID. If a record is locked or was replaced, the commit
+  /// goes on with locks, which can wait and knows the reason to abort.
   AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
     words().clear();
     for (const WriteEntry& write : writes()) {
@@ -56,7 +62,7 @@ class Region {
   }
   TidWord stamped() const { return tid_; }
   TidWord tid() const { return tid_; }
-  /// The records are not locked: should one change, its TID word does, and the region sees it.
+  /// The records are not locked while this copies old versions. If one changes, its TID word changes, and the region sees it.
   AbortReason prepare(epoch::Epoch epoch) {
     const epoch::Epoch period = worker_.shared.epochs.snap(epoch);
     for (std::size_t i = 0; i < writes().size(); ++i) {
@@ -65,7 +71,7 @@ class Region {
     }
     return AbortReason::kNone;
   }
-  /// The region's end is the serialization point: E is still the TID's epoch there.
+  /// Runs the region. Its end is the serialization point, as E is still the epoch of the TID there.
   AbortReason install(Decision& decision) {
     base::sync_point("region.planned");
     base::debug_invariant("I15", [&] { return words().size() == writes().size(); });
@@ -98,7 +104,7 @@ class Region {
 
   // --- inside the region; I6: loads and stores, nothing else ---
 
-  /// All of the commit that others can see.
+  /// Makes all checks, and all stores of the commit that others can see.
   template <typename Memory>
   Verdict body(Memory& memory, Decision& decision) {
     if (!is_epoch_in(memory, worker_, record::epoch_of(tid_))) return Verdict::give_up(kPlanOutdated);
@@ -110,7 +116,7 @@ class Region {
     }
     if (base::injected("wait-in-region")) worker_.waiter->pause(0);
     base::sync_point("region.checked");
-    // The log first (I8): other processes may see these stores one by one, should this one die meanwhile.
+    // The log comes first (I8): if this process dies in a simulated region, others may find a part of these stores.
     decision.publish_in(memory);
     for (std::size_t i = 0; i < writes().size(); ++i) P::install_in(memory, writes()[i], words()[i], tid_);
     base::debug_invariant("I15", [&] { return memory.load(worker_.shared.epochs.word()) == record::epoch_of(tid_); });
@@ -131,7 +137,7 @@ class Region {
   WorkerState& worker_;
   const base::LeaseEnd held_;
   TidWord tid_ = 0;
-  std::size_t prepared_ = 0;  // writes
+  std::size_t prepared_ = 0;  // how many writes prepare() has come to
   bool in_vain_ = false;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// Why the body of a commit or a transaction in an HTM region says no.
+// The codes with which the body of an HTM region ends it (htm::Verdict): why a commit in a region, or a transaction that
+// runs in one (drtm/), cannot go on.
 
 #include <cstdint>
 
@@ -10,17 +11,18 @@
 namespace granary::cc {
 
 enum Refusal : std::uint8_t {
-  kPlanOutdated,
-  kWriteLocked,
-  kReadChanged,
-  kReadLocked,
-  kNodeChanged,
-  kLeaseOver,
-  kBeyondRegion,
-  kHeldElsewhere
+  kPlanOutdated,  ///< E, or the TID word of a record to write, is not the one that the commit was prepared for
+  kWriteLocked,   ///< a record to write is locked or held
+  kReadChanged,   ///< a record that was read has another version
+  kReadLocked,    ///< a record that was read, or is being read, is locked or x-locked
+  kNodeChanged,   ///< a leaf or bucket of the node set has another version
+  kLeaseOver,     ///< a lease on a record of another node is not valid any more
+  kBeyondRegion,  ///< the transaction needs something that no region can do
+  kHeldElsewhere  ///< another node holds a record to write (drtm/)
 };
 
-/// The reason to abort, if a region has seen one that waiting does not mend; kNone: to be done with locks.
+/// Returns the reason to abort the transaction, if the region has seen one that neither waiting nor locks can help. kNone:
+/// the commit goes on with locks.
 inline AbortReason reason_of(const htm::Ending& ending) {
   if (ending.cause != htm::Cause::kExplicit || !ending.verdict.is_final()) return AbortReason::kNone;
   switch (ending.verdict.code()) {
