@@ -1,5 +1,6 @@
 #pragma once
-// What a commit loads and stores of single records inside an HTM region (I6): nothing else happens there.
+// The loads and stores of single records inside an HTM region (I6), written over the region's `memory` (htm/region.h). Used by
+// commits in a region (region/region.h) and by transactions that run in one (drtm/).
 
 #include <cstring>
 #include <string_view>
@@ -13,12 +14,16 @@
 
 namespace granary::cc::silo {
 
-/// What is asked of a shared record besides: in a region all is of one moment, so the order of I2 and I4 does not matter, and
-/// another node that takes the state while it runs makes it abort.
+// What a region asks of a shared record's state word. Everything that a region loads is of one moment, so the orders of I2
+// and I4 do not matter here. Another node that takes the record while the region runs changes the state word, and so makes
+// the region abort.
+
+/// Whether another node holds the record's x-lock.
 template <typename Memory>
 bool x_locked_in(Memory& memory, const Record* record) {
   return record::is_shared(record) && record::is_x_locked(memory.load(&record::shared_of(*record).state_word));
 }
+/// Whether the owner may change the record (record::is_free_for_owner). Always true of a local record.
 template <typename Memory>
 bool free_for_owner_in(Memory& memory, const Record* record, const base::SoftTime* time) {
   if (!record::is_shared(record) || base::injected("owner-ignores-state")) return true;

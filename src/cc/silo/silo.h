@@ -1,5 +1,6 @@
 #pragma once
-// Silo (SOSP 2013): optimistic reads, locks and TIDs in the records' TID words (4.4 to 4.6), as a guest of src/cc/protocol.h.
+// The protocol `silo` (SOSP 2013, sections 4.4 to 4.6), as a guest of src/cc/protocol.h: optimistic reads, with version and
+// lock in the record's TID word. It is the default protocol, and `drtm` is derived from it.
 
 #include <cstring>
 #include <span>
@@ -50,7 +51,8 @@ struct Silo {
     if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
     return claimed(read, claims) ? AbortReason::kNone : AbortReason::kReadLocked;
   }
-  /// A shared record also must not be x-locked. Unless it is locked by us: then an x-lock came later, and its holder gives way.
+  /// A shared record passes if it is not x-locked either. If the transaction has claimed it, an x-lock was taken later than the
+  /// claim, so its holder will see the lock bit and give way (I2).
   static AbortReason check_shared(const ReadEntry& read, const Claims& claims, const Moment&, const WorkerState&) {
     const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
     if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
@@ -79,7 +81,6 @@ struct Silo {
     return !record::is_shared(write.record) ||
            record::is_free_for_owner(record::shared_of(*write.record).state(), worker.shared.time);
   }
-  /// Also copies the old version that snapshots may need. False, too, if the record must be replaced in its index.
   static bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word) {
     return cc::prepare_in_place(write, worker, period, word);
   }
@@ -87,7 +88,7 @@ struct Silo {
     cc::installed_in_region(write, worker, old, tid);
   }
 
-  // Inside a region.
+  // Inside a region: the checks of one read and of one record to write, and its change.
   template <typename Memory>
   static htm::Verdict check_read_in(Memory& memory, const ReadEntry& read) {
     if (x_locked_in(memory, read.record)) [[unlikely]]
@@ -118,7 +119,7 @@ struct Silo {
   static bool claimed(const ReadEntry& read, const Claims& claims) {
     return claims.has(read.record) || base::injected("skip-own-lock-check");
   }
-  /// Claims a record that another node may hold, waiting a bounded while.
+  /// Claims a record that another node may hold.
   static AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker);
 };
 static_assert(Protocol<Silo> && ReachesShared<Silo> && CommitsInRegion<Silo>);

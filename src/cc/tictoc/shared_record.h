@@ -1,21 +1,29 @@
 #pragma once
-// TicToc on records that other nodes reach. Such a record has two rts, since neither side's atomics see the other's (I2): other nodes raise the
-// state word's, by compare-and-swap, and the owner's CPUs raise a word of their own. A writer at either side goes beyond both. A reader at the
-// owner believes both; one at another node believes the state word's only, as the owner's may have been raised in vain.
+// TicToc on the shared records of this node, which other nodes reach one-sided. TicToc's functions (access.cc, validate.cc)
+// call these for shared records. The rule is ours, and the model tests/models/tictoc_shared.pml checks it.
 //
-// Either side raises its own word first and then looks at the other side's lock. So a writer of the other side finds the raised word, or the
-// reader finds its lock. The owner looks at the state and then at the TID word (I4); a reader at another node raises the state word, which
-// fails if it is x-locked, and READs the header behind that (src/cluster/record_access/extend.h).
+// Two rts. Neither side's atomics see the other's (I2), so a shared record has two rts. Other nodes raise the rts in the
+// state word, by compare-and-swap. The owner's CPUs raise the rts in a word of their own. A writer of either side takes a
+// time behind both.
 //
-// An x-lock takes the place of the rts in the state word, and its holder puts that back if he gives the record back unchanged. The owner can lock
-// only while there is no x-lock. So it loads the rts at that moment and keeps it in the word of its own, where stamp() finds it even if others
-// take the record and give it back meanwhile.
+// Order. A reader of either side raises its own word first, and then looks at the other side's lock. A writer takes its lock
+// first, and then reads the other side's rts. So either the writer finds the raised rts, or the reader finds the lock; in
+// that case the reader does not rely on what it has raised. The owner's reader loads the state and then the TID word (I4). A
+// reader at another node raises the state word, which fails if it is x-locked, and READs the header behind that
+// (src/cluster/record_access/extend.h).
 //
-// A dead node's x-locks are freed without the rts that they had taken the place of, which nobody else knows. That is right, since the epoch of all
-// such rts is over at each home by then: nobody acts for a dead node before all others have been quiet, which is an epoch after they cut it
-// off (src/node/survivor.h). A node that comes back lets the epochs pass in which others may have read records of its former life.
+// Who believes which. A reader at the owner believes both rts. A reader at another node believes only the state word's: the
+// owner's rts may have been raised by a reader that found a lock and does not rely on it, and the words of one READ are not
+// of one moment.
 //
-// Checked as a model: tests/models/tictoc_shared.pml.
+// X-locks. An x-lock takes the place of the rts in the state word. The holder puts the rts back if it gives the record back
+// unchanged. The owner can set its lock bit only while there is no x-lock; at that moment it copies the state word's rts to
+// its own word. So stamp() finds that rts even if other nodes take the record and give it back meanwhile.
+//
+// Dead nodes. An x-lock of a dead node is freed without the rts whose place it has taken, since only the dead node knew that
+// rts. By then the epoch of every such rts is over at each home: nobody acts for a dead node before all others have been
+// quiet, which is an epoch after they cut it off (src/node/survivor.h). A node that comes back lets the epochs pass in which
+// others may have read records of its former life.
 
 #include <span>
 
@@ -29,10 +37,11 @@ namespace granary::cc::tictoc {
 /// Returns the rts that other nodes have given the record, or 0 while it is x-locked and only the holder knows the rts.
 constexpr TidWord rts_of_state(record::StateWord state) { return record::is_x_locked(state) ? 0 : state; }
 
-/// Copies the record (`copy`), or only looks at it, with the time until which it is known to be valid.
+/// Reads the record, and sets `rts` to the time until which the version is known to be valid. `copy`: whether to copy the
+/// value.
 record::StableRead read_shared(const record::SharedRecord& record, std::size_t key_bytes, std::span<char> buffer,
                                bool copy, const WorkerState& worker, TidWord& rts);
-/// Takes the lock bit, and the state word's rts into the owner's.
+/// Takes the lock bit, and raises the owner's rts to the state word's.
 AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker, std::uint32_t turns);
 /// Makes the version that was read valid until the moment.
 AbortReason make_shared_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
@@ -40,7 +49,7 @@ AbortReason make_shared_valid(const ReadEntry& read, const Claims& claims, const
 /// TicToc::may_leave_index() of a shared record.
 bool shared_may_leave_index(const record::SharedRecord& record, const WorkerState& worker);
 
-/// Returns the greatest rts of a claimed record.
+/// Returns the rts of a record that the transaction has claimed: claim_shared() has put the greater of both into this word.
 inline TidWord claimed_rts(const record::SharedRecord& record) { return base::load_word(&record.owner_rts_word); }
 
 }  // namespace granary::cc::tictoc

@@ -1,16 +1,18 @@
 #pragma once
-// Tells how far a reader raises an rts.
+// How far a TicToc reader raises an rts. Used at the owner (validate.cc, shared_record.cc) and at other nodes
+// (src/cluster/transaction/read_checks.cc). The slack is ours, not the paper's.
 
 #include "src/epoch/epoch.h"
 #include "src/record/tid.h"
 
 namespace granary::cc::tictoc {
 
-/// How much further than needed the rts of a version of an earlier epoch is raised, so that the next readers find it raised. Writers of
-/// such records, which are few, jump over it. It stays in the epoch.
+/// How much further than needed the rts of a version of an earlier epoch is raised, so that the next readers find it raised.
+/// Such versions are seldom overwritten, and a writer takes a time behind the slack.
 inline constexpr record::TidWord kSlack = record::make_tid(0, 64);
 
-/// The rts for a version with this wts that shall be valid until `stamp`, a time of this epoch.
+/// Returns the rts for a version with this wts that has to be valid until `stamp`. Both the stamp and the result are times of
+/// `epoch`.
 constexpr record::TidWord raised(record::TidWord wts, record::TidWord stamp, epoch::Epoch epoch) {
   if (record::epoch_of(wts) == epoch) return stamp;
   const record::TidWord last = record::make_tid(epoch, record::kMaxSequence);

@@ -1,11 +1,16 @@
 #pragma once
-// TicToc (SIGMOD 2016): a transaction's place in the serial order is computed from the versions that it has read and overwrites, as a
-// guest of src/cc/protocol.h. A version's wts is its TID; its rts is beside its size (src/record/rts.h). A transaction may commit before
-// another one that has overwritten what it read, if the version was valid until its own time.
+// The protocol `tictoc` (TicToc, SIGMOD 2016), as a guest of src/cc/protocol.h. It computes a transaction's place in the
+// serial order from the versions that the transaction has read and overwrites. A version's wts is its TID, and its rts lies
+// beside the record's size (src/record/rts.h). A transaction may be serial before another one that has overwritten what it
+// read, if the version that it read was valid until its own time.
 //
-// Times are TIDs, and within an epoch only: a transaction that writes has a TID of the epoch E that it reads behind its last lock, so snapshots
-// and durable epochs are those of Silo (the paper's section 3.7 has batches for that). What has not been written since is valid until
-// (E, 0) without anybody saying so: readers of old versions write no shared memory, as in Silo.
+// Times are TIDs. A transaction that writes has a time of the epoch E that it reads after its last lock, so transactions are
+// reordered within an epoch only, and snapshots and durable epochs are Silo's. (The paper's section 3.7 has batches for
+// that.) A version of an earlier epoch is valid until (E, 0) without anybody writing so. So readers of old versions write no
+// shared memory, as in Silo.
+//
+// access.cc reads and claims records, validate.cc chooses the time and validates, and shared_record.h has what differs for
+// records that other nodes reach. docs/protocols.md compares it with the paper.
 
 #include <span>
 #include <string_view>
@@ -28,18 +33,19 @@ struct TicToc {
                                  const WorkerState& worker, AccessSet& access, TidWord& rts);
   static record::StableRead look(const Record& record, const WorkerState& worker, AccessSet& access, TidWord& rts);
 
-  /// Why the transaction must fail, as far as that can be told before it claims anything (5.2); only if Options::tictoc_preempt.
+  /// Returns why the transaction cannot commit, as far as that can be told before it claims anything (5.2). Always kNone
+  /// without Options::tictoc_preempt.
   static AbortReason foresee(const AccessSet& access, const WorkerState& worker);
   /// Takes the lock bit and freezes the rts.
   static AbortReason claim(Record& record, const WorkerState& worker, AccessSet& access);
-  /// After a claim that failed, when all have been given back: whether to claim all anew (5.1).
+  /// Whether to claim all records again after a claim has failed and all have been given back (5.1).
   static bool claims_again(AbortReason reason, const WorkerState& worker, std::uint32_t turn) {
     return reason == AbortReason::kWriteLocked && worker.shared.settings.claim_without_waiting &&
            turn < base::kBoundedPauses;
   }
   static void give_back(Record& record);
 
-  /// Whether the version that was read is valid until the moment, or could be made so (the paper's Algorithm 5).
+  /// Makes sure that the version that was read is valid until the moment, and raises its rts if it must (Algorithm 5).
   static AbortReason check_local(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                  const WorkerState& worker) {
     if (read.rts >= moment.stamp) return AbortReason::kNone;
@@ -49,10 +55,11 @@ struct TicToc {
   static AbortReason check_shared(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                   const WorkerState& worker);
 
-  /// Algorithm 2, lines 6 to 13.
+  /// Chooses the commit time (Algorithm 2, lines 6 to 13).
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere);
   static TidWord stamp_reads(const AccessSet& access);
   static AbortReason no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
+  /// Says for the moment that the tables of the node set had no other keys (src/cc/node_times.h).
   static void before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment);
 
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {

@@ -1,4 +1,5 @@
-// TicToc's commit time and the validation for it (SIGMOD 2016, section 3.2).
+// How TicToc chooses the commit time and validates for it (SIGMOD 2016, section 3.2). For shared records it calls
+// shared_record.h.
 
 #include <algorithm>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr TidWord kOne = record::make_tid(0, 1);
 
-/// What was seen in sealed tables has been so since the epoch from which they are.
+/// Returns the greatest wts that was read. Reads of sealed tables are in no set, but hold from AccessSet::sealed_from on.
 TidWord greatest_read(const AccessSet& access) {
   TidWord greatest = base::injected("tictoc-forgets-sealed") ? 0 : record::make_tid(access.sealed_from, 0);
   for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
@@ -27,7 +28,9 @@ TidWord rts_of(const Record& record, epoch::Epoch epoch) {
   return record::rts_of(base::load_word(&record.size_word), epoch);
 }
 
-/// The least time at which a claimed record may be overwritten. Its rts is frozen, and E was read behind that.
+/// Returns the least time at which a claimed record may be overwritten. The record's rts is frozen, and `epoch` was read
+/// after that. A record that is written for the first time has to come after all times at which keys of its table were
+/// missed (node_times.h).
 TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epoch epoch) {
   const TidWord wts = record::tid_of(write.record->tid(std::memory_order_relaxed));
   TidWord before = wts;
@@ -38,7 +41,7 @@ TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epo
   return before + kOne;
 }
 
-/// Whether the version that was read is known to have been the latest until after the moment, though it is not any more.
+/// Whether the version that was read is known to have been the latest at the moment, though it is overwritten now.
 bool ended_behind(const ReadEntry& read, const Moment& moment, const WorkerState& worker) {
   const VersionEnds* const ends = worker.shared.version_ends;
   if (ends == nullptr) return false;
@@ -48,7 +51,8 @@ bool ended_behind(const ReadEntry& read, const Moment& moment, const WorkerState
 
 }  // namespace
 
-/// The moment is reckoned from words that may still grow, so the stamp that the commit will get is not before it.
+/// Computes the moment from words that can only grow until the commit. So the stamp that the commit would get is not earlier,
+/// and a read that fails at this moment would fail at that stamp, too.
 AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) {
   if (!worker.shared.settings.look_before_claiming || access.isolation != Isolation::kSerializable)
     return AbortReason::kNone;
@@ -65,8 +69,8 @@ AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) 
   return AbortReason::kNone;
 }
 
-/// The floor (E, 1) keeps epochs in the serial order in both directions: with a time of an earlier epoch, a transaction could be serial
-/// before one that a snapshot, or a durable epoch, does not include.
+/// The least stamp is (E, 1). It makes epochs agree with the serial order in both directions: with a time of an earlier epoch
+/// the transaction could come before transactions that a snapshot, or a durable epoch, already counts without it.
 TidWord TicToc::stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
   if (epoch >= epoch::kLastEpoch) return 0;
   TidWord stamp = std::max(greatest_read(access), record::tid_of(elsewhere));
@@ -83,16 +87,18 @@ AbortReason TicToc::check_shared(const ReadEntry& read, const Claims& claims, co
   return read.rts >= moment.stamp ? AbortReason::kNone : make_shared_valid(read, claims, moment, worker);
 }
 
-/// Where other nodes may write records of this one for the first time, they READ the words there.
+/// A time up to (epoch, 0) need not be told, since the first writer of a record takes a time of at least (E, 1). A worker of a
+/// cluster tells it in its line of `misses`, which writers at other nodes READ.
 void TicToc::before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment) {
   if (moment.stamp <= record::make_tid(moment.epoch, 0)) return;
   if (worker.misses != nullptr) return Misses::raise(*worker.misses, access.tables_of_nodes, moment.stamp);
   NodeTimes::raise(worker.node_times, access.tables_of_nodes, moment.stamp);
 }
 
-/// Order: the rts, E, and then the TID word. An unlocked word with the wanted TID shows that the rts was that version's, and that whoever
-/// freezes it later reads E later, too. The compare-and-swap fails if a writer has frozen the word since, and a writer that freezes it
-/// behind that finds the new rts.
+/// Order: load the size word with the rts, then E, then the TID word. If the TID word is unlocked and has the TID that was
+/// read, the rts was that version's, and a writer that freezes the rts later reads E later, too. Then raise the rts by a
+/// compare-and-swap of the size word. It fails if a writer has frozen the word since, and a writer that freezes the word
+/// after it finds the new rts.
 AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                const WorkerState& worker) {
   std::uint64_t* const size_word = &read.record->size_word;
@@ -105,7 +111,7 @@ AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, cons
         return ended_behind(read, moment, worker) ? AbortReason::kNone : AbortReason::kReadChanged;
       if (record::is_locked(tid)) return claims.has(read.record) ? AbortReason::kNone : AbortReason::kReadLocked;
     }
-    // Nobody overwrites it before (E, 1), E being at least the transaction's.
+    // No writer gets a time before (E, 1), and E is at least the moment's epoch, so a moment up to (epoch, 0) needs no rts.
     if (moment.stamp <= record::make_tid(moment.epoch, 0)) return AbortReason::kNone;
     const bool reaches = record::rts_of(word, epoch) >= moment.stamp;
     if (reaches && !base::injected("tictoc-rts-shrinks")) return AbortReason::kNone;

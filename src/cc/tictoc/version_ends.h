@@ -1,12 +1,14 @@
 #pragma once
-// The timestamp history of TicToc (SIGMOD 2016, section 5.3): when versions that have been overwritten lately ended. A transaction that has read
-// one, and is serial before that time, may commit.
+// The timestamp history of TicToc (SIGMOD 2016, section 5.3; Options::tictoc_history): when versions ended that have been
+// overwritten lately. A transaction that has read such a version may commit if its time is before that end.
 //
-// One table serves all records, so records stay as small as they are. It is a memory of facts, and may forget any of them: a slot keeps the
-// last version that fell on it, and a writer that finds another one there goes on without.
+// The paper keeps the history in each record. Here one hash table serves all records, so that records stay small. It may
+// forget any entry: a slot keeps only the last version that was hashed to it, and a writer that finds another writer at the
+// slot notes nothing.
 //
-// Order of a slot: a writer makes its sequence odd by compare-and-swap, stores the words, and makes it even; a reader loads the sequence
-// before the words and behind them, and believes them if it was even and is the same.
+// Order: any worker writes a slot, and all workers read it. A writer makes the slot's sequence odd by compare-and-swap,
+// stores the words, and makes the sequence even; all are release stores. A reader loads the sequence, the words, and the
+// sequence again, all with acquire, and believes the words if the sequence was even and has not changed.
 
 #include <cstdint>
 #include <memory>
@@ -31,7 +33,7 @@ class VersionEnds {
     base::store_word(&slot.sequence, sequence + 2);
   }
 
-  /// When the version ended; 0 if that is not known.
+  /// Returns when the version ended; 0 if that is not known.
   record::TidWord end_of(const record::Record* record, record::TidWord tid) const {
     const Slot& slot = slot_of(record, tid);
     const std::uint64_t sequence = base::load_word(&slot.sequence);
