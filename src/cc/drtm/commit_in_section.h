@@ -1,7 +1,7 @@
 #pragma once
-// This node as a participant of a commit, at the end of the HTM region in which the whole transaction has run. Its reads were the region's,
-// so they need no validation. The commit asks for what the region has not looked at yet: E, the leaves, the leases, and the records that are
-// only written.
+// This node as a participant of a commit at the end of the HTM region in which the whole transaction has run (DrTM's COMMIT).
+// The reads were made in the region, so they need no validation. The commit checks what the region has not looked at yet: E,
+// the leaves, the leases, and the records that are only written. Then it stores the new values in the region and closes it.
 
 #include <vector>
 
@@ -29,14 +29,14 @@ class InSection {
     return points;
   }
 
-  /// `held` is the same as for Region. Precondition: the transaction is in the worker's region.
+  /// `held` has the same meaning as for Region. Precondition: the transaction runs in the worker's region.
   InSection(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
         held_(held) {}
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
-  /// A transaction that only reads ends here: its region's end is the moment at which all its reads hold.
+  /// Makes the checks. A transaction that only reads also closes the region: at the region's end all of its reads hold.
   AbortReason validate(epoch::Epoch epoch) {
     if (!part([&](auto& memory) { return check_in(memory, epoch); })) return AbortReason::kReadChanged;
     if constexpr (!Writes) return close();
@@ -69,7 +69,7 @@ class InSection {
       return no;
     }
     decision.published();
-    reach(points(decision.across_nodes()).logged);  // the region's end was both
+    reach(points(decision.across_nodes()).logged);  // the region's end has logged and installed
     for (std::size_t i = 0; i < writes().size(); ++i) P::installed_in_region(writes()[i], worker_, words()[i], tid_);
     reach(points(decision.across_nodes()).installed);
     return AbortReason::kNone;
@@ -85,7 +85,7 @@ class InSection {
   std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
   std::vector<TidWord>& words() { return worker_.planned_words; }
 
-  /// Once the region has aborted (simulated only) nothing more is done in it.
+  /// Runs a part in the region. Does nothing if the region has aborted, which returns to the caller in simulations only.
   template <typename Part>
   bool part(Part&& part) {
     return region().is_open() && region().part(part);
@@ -101,10 +101,11 @@ class InSection {
   template <typename Memory>
   Verdict check_in(Memory& memory, epoch::Epoch epoch) {
     if (!is_epoch_in(memory, worker_, epoch)) return Verdict::retry(kPlanOutdated);
-    // A transaction that writes looks at the leases as late as it can, as its region then conflicts with the thread that sets the time.
+    // A transaction that writes looks at the leases as late as possible (store_in): from that look on its region conflicts with
+    // the thread that updates softtime.
     if (!Writes && !leases_hold(memory)) return Verdict::give_up(kLeaseOver);
-    // The region has not read a placeholder that this transaction has put into an index, so a version that somebody else has given it since
-    // shows here only.
+    // The region has not read the placeholders that this transaction has put into indexes. If another transaction has written
+    // such a record since, only this check finds it.
     for (const ReadEntry& read : access_.reads) {
       if (read.tid != record::kUnborn) continue;
       if (const Verdict unborn = P::check_read_in(memory, read); !unborn.is_done()) return unborn;
@@ -128,8 +129,8 @@ class InSection {
     }
     return Verdict::done();
   }
-  /// Makes all stores of the commit that others can see. The log comes first (I8), as other processes may see the stores of a simulated
-  /// region one by one, should this process die meanwhile.
+  /// Makes all stores of the commit that others can see. The log comes first (I8): if this process dies in a simulated region,
+  /// others may find a part of these stores.
   template <typename Memory>
   Verdict store_in(Memory& memory, Decision& decision) {
     if (!leases_hold(memory)) return Verdict::give_up(kLeaseOver);
@@ -144,7 +145,7 @@ class InSection {
   WorkerState& worker_;
   const base::LeaseEnd held_;
   TidWord tid_ = 0;
-  std::size_t prepared_ = 0;  // writes
+  std::size_t prepared_ = 0;  // how many writes prepare() has come to
 };
 
 }  // namespace granary::cc::drtm

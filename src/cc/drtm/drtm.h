@@ -1,20 +1,25 @@
 #pragma once
-// DrTM (Wei et al., SOSP 2015), as a guest of src/cc/protocol.h: a transaction's whole work at this node runs in one HTM region.
+// The protocol `drtm` (DrTM; Wei et al., SOSP 2015), as a guest of src/cc/protocol.h: all work of a transaction at this node
+// runs in one HTM region. Records, log, snapshots and the commit at other nodes are Silo's. These steps differ:
 //
-// Its words are Silo's, so log, snapshots and the other nodes' protocol stay. What differs is when others are kept away:
+//   START    the keys that were declared at other nodes are x-locked or leased, and fetched. The nodes agree on an epoch, and
+//            old versions are kept (RemotePart::make_ready).
+//   region   It begins with the first read of a record of this node, and ends with the commit. Records are read in place.
+//            Strong atomicity takes the place of validation: a change of any line that was read makes the region abort.
+//   COMMIT   In the region: the leases are confirmed, the log entry is published, values and TIDs are stored
+//            (commit_in_section.h). After the region the records of other nodes are written back.
 //
-//   START    what is declared at other nodes is locked or leased, and fetched; their epochs are agreed on, and old versions kept
-//   region   begins with the first read of a record of this node, and ends with the commit. Records are read in place. Strong atomicity
-//            does what validation does elsewhere: whoever changes a line that was read aborts the region.
-//   COMMIT   in the region: TID, log entry, new values; leases are confirmed (commit_in_section.h). Behind it the others' write-back.
+// Regions and locks mix. A region that finds a record claimed, or x-locked by another node, ends. A transaction that claims a
+// record later changes a line that the region has read, so the region aborts.
 //
-// A region sees locks: a record that somebody has claimed, or x-locked from elsewhere, aborts it. Whoever claims one later changes its line.
-// So regions and locks mix, and what a region cannot do is done with locks (the fallback handler): what was declared of this node's shared
-// tables is claimed in the order of addresses, behind the x-locks elsewhere, which never wait while they hold something. The rest is
-// Silo's optimistic work. A database without snapshots claims all that was declared.
+// The fallback handler does with locks what a region cannot do. It claims the declared records of this node in the order of
+// addresses: those of shared tables, or all if the database has no snapshots. It does so after the x-locks at other nodes,
+// and no transaction waits for an x-lock while it holds something, so waits never form a cycle. Other records are used as
+// Silo does, optimistically.
 //
-// With hardware an abort goes back to where the region was opened, which the transaction does not notice. In a simulation the transaction
-// aborts (kReadChanged, kRecordBusy), and is to be run again; unless a region is of no use, then it goes on with locks.
+// On hardware an abort puts the thread back to where the region was opened, which the transaction does not notice. In a
+// simulation the transaction aborts (kReadChanged, kRecordBusy) and has to be run again; or it goes on with locks, if trying
+// a region again would be of no use.
 
 #include <span>
 #include <string_view>
@@ -32,11 +37,12 @@ struct DrTm : silo::Silo {
                                  WorkerState& worker, AccessSet& access, TidWord& rts);
   static record::StableRead look(const Record& record, WorkerState& worker, AccessSet& access, TidWord& rts);
 
-  /// A record whose lock bit the transaction has since START becomes one of its claims.
+  /// Claims a record. If the transaction holds its lock bit since START, that becomes the claim.
   static AbortReason claim(Record& record, const WorkerState& worker, AccessSet& access);
 
-  // A read under the transaction's own lock bit is noted with the bit. Then the same word says that the transaction still has it, or has it
-  // again behind a commit that was out of memory, with nothing changed meanwhile.
+  // A read under the transaction's own lock bit is noted with the bit set. It holds if the record still has that very word: then
+  // the transaction still holds the bit, or holds it again after a first try of the commit that was out of memory, and the
+  // version is the same.
   static AbortReason check_local(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                  const WorkerState& worker) {
     return record::is_locked(read.tid) ? check_held(read) : Silo::check_local(read, claims, moment, worker);
@@ -46,11 +52,9 @@ struct DrTm : silo::Silo {
     return record::is_locked(read.tid) ? check_held(read) : Silo::check_shared(read, claims, moment, worker);
   }
 
-  /// Remembers a record of this node that was declared.
   static void declare(Record& record, AccessSet& access);
-  /// Returns whether the transaction runs in the worker's region now. Before the first touch of this node's records the region is opened.
   static bool enter(AccessSet& access, WorkerState& worker);
-  /// Ends the region, if the transaction is still in it, and gives back the lock bits that no commit has used.
+  /// Ends the region if the transaction still runs in it, and gives back the lock bits that no commit has taken over.
   static void end(AccessSet& access, WorkerState& worker);
 
  private:
@@ -60,7 +64,8 @@ struct DrTm : silo::Silo {
 };
 static_assert(Protocol<DrTm> && ReachesShared<DrTm> && RunsInRegion<DrTm>);
 
-/// Called before a worker does what no region can, such as asking another node: its region, if one is open, aborts for good.
+/// Ends the worker's open region, if there is one, and does not try it again. Called before the worker does something that no
+/// region can do, such as asking another node.
 void leave_region(WorkerState& worker);
 
 }  // namespace granary::cc::drtm

@@ -1,8 +1,9 @@
 #pragma once
-// The owners of locks of two-phase locking, and which of them waits for which.
+// The owners of locks under two-phase locking, and which of them waits for which (the waits-for graph of DL_DETECT; Yu et al.,
+// VLDB 2014).
 //
-// An owner is one of 38 bits, which a transaction's context takes for its first lock and keeps for those that follow. So a record's lock
-// names its holders (record_lock.h), and who waits can say for whom, in one word.
+// An owner is one of 38 bits. A transaction's context takes one with its first lock and keeps it for its later transactions.
+// So a record's lock can name all of its holders (record_lock.h), and an owner can say in one word for whom it waits.
 
 #include <array>
 #include <atomic>
@@ -13,21 +14,21 @@
 
 namespace granary::cc::two_pl {
 
-/// A set of owners, or one: bit i is owner i.
+/// A set of owners, often of one: bit i is owner i.
 using OwnerSet = std::uint64_t;
 
 inline constexpr std::uint32_t kOwners = 38;
 
 class Owners {
  public:
-  /// Returns an owner that nobody else is; 0 if all are taken. Thread-safe.
+  /// Takes an owner that nobody else has; returns 0 if all are taken. Thread-safe.
   OwnerSet take() {
     OwnerSet taken = taken_.load(std::memory_order_relaxed);
     for (;;) {
       const OwnerSet free = ~taken & kAll;
       if (free == 0) return 0;
       const OwnerSet one = free & (~free + 1);
-      // Acquire: what the owner before has waited for is over.
+      // Acquire: pairs with give_back(), so what the former user of this owner has stored in its word comes before.
       if (taken_.compare_exchange_weak(taken, taken | one, std::memory_order_acq_rel, std::memory_order_relaxed))
         return one;
     }
@@ -35,16 +36,16 @@ class Owners {
   /// Gives back an owner that holds nothing.
   void give_back(OwnerSet owner) { taken_.fetch_and(~owner, std::memory_order_acq_rel); }
 
-  /// Notes when the owner's transaction takes its first lock.
+  /// Notes that the owner's transaction takes its first lock now.
   void begins(OwnerSet owner) { began(owner).store(__builtin_ia32_rdtsc(), std::memory_order_relaxed); }
 
-  /// Says for whom the owner waits, and tells whether it must give way: if one of these waits, over however many others, for the owner
-  /// itself, and the owner began last of all that are in that circle. So of a circle one gives way, and when it has come again it is the
-  /// older one.
+  /// Says that the owner waits for `holders`, and returns whether it must abort. It must if a cycle of waits leads back to it,
+  /// and it began last of all owners in that cycle. So one owner of a cycle aborts: the youngest, which has done the least.
   ///
-  /// Each word is written by its owner and read by all, in one total order (seq_cst), and its owner looks at the others behind its own
-  /// store, again and again while it waits. So of those who close a circle the last one to store sees it. A word that has become old
-  /// meanwhile can only show a circle that has just been broken; then somebody aborts who need not have.
+  /// Order: each word is written by its owner and read by all owners, with seq_cst, so in one total order. An owner stores its
+  /// word and then loads those of others, again and again while it waits. So of the owners that close a cycle the last one to
+  /// store sees the cycle, and the others see it at their next look. A word may have become old while others are loaded. Then
+  /// it can only show a cycle that has just been broken, and an owner aborts without need.
   bool gives_way(OwnerSet owner, OwnerSet holders) {
     word_of(owner).store(holders, std::memory_order_seq_cst);
     const OwnerSet reached = reached_from(holders);
@@ -61,9 +62,9 @@ class Owners {
   static constexpr OwnerSet kAll = (OwnerSet{1} << kOwners) - 1;
   struct alignas(base::kCacheLine) Word {
     std::atomic<OwnerSet> waits_for{0};
-    std::atomic<std::uint64_t> began{0};  // by the time stamp counter: an order that is fair is enough, so relaxed
+    std::atomic<std::uint64_t> began{0};  // a time stamp; it only has to be fair, so it is stored and loaded relaxed
   };
-  /// These, and all that they wait for, over however many others.
+  /// Returns these owners and all for which they wait, directly or over others.
   OwnerSet reached_from(OwnerSet owners) {
     OwnerSet reached = 0;
     for (OwnerSet next = owners; next != 0; next &= ~reached) {

@@ -11,11 +11,13 @@ namespace {
 using record::ReadState;
 using record::StableRead;
 
-/// Pauses after which a wait ends whatever comes: its holder may be of the same thread.
+/// A wait ends after so many pauses in any case, since the holder may be another transaction of the same thread.
 constexpr std::uint32_t kPatience = 4 * base::kBoundedPauses;
 
-/// One attempt. `word` is the lock as it was seen; kBusy means that somebody is in the way.
+/// How one attempt to lock has ended. kHeld: the owner had a lock already, which is enough now. kTaken: it has its first lock
+/// on the record. kChanged: the word has changed meanwhile. kBusy: others are in the way.
 enum class Attempt : std::uint8_t { kHeld, kTaken, kChanged, kBusy };
+/// Makes one attempt to lock. `word` becomes the size word as it was seen.
 Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& word) {
   word = base::load_word(&record.size_word);
   if (holds(word, owner, wanted)) return Attempt::kHeld;
@@ -36,7 +38,8 @@ AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
-/// Attempts until one succeeds or `gives_up(word)` holds.
+/// Tries to lock until an attempt succeeds, gives_up(word) is true, or kPatience is used up. If the record is not the latest
+/// any more it returns kNone without a lock: the caller finds that by the TID word, and looks the key up again.
 template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
   if (!ensure_owner(worker, held)) return refused(wanted);
@@ -49,7 +52,6 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLoc
     }
     if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
     if (attempt == Attempt::kChanged) continue;
-    // A record that has left its index, or has been replaced, is nobody's to lock; its reader looks the key up again.
     if (!record::is_latest(record.tid())) return AbortReason::kNone;
     if (gives_up(word)) break;
     worker.waiter->pause(turn);
@@ -80,7 +82,8 @@ AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState
   return reason;
 }
 
-/// Its lock keeps all away who would change the record, but for the garbage collection, which takes the lock bit of an absent one for a moment.
+/// Reads a record whose lock the transaction holds. Nobody else changes the record. Only garbage collection takes its lock bit,
+/// for a moment, if it is absent.
 StableRead Common::read_locked(const Record& record, std::span<char> buffer, bool copy, WorkerState& worker) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord tid = record.tid();
@@ -103,7 +106,8 @@ StableRead Common::read_locked(const Record& record, std::span<char> buffer, boo
 
 AbortReason Common::claim_locked(Record& record, const WorkerState& worker) { return lock_record(record, worker); }
 
-/// A record that takes another one's place has got its lock with its size; the transaction holds that of the one before.
+/// cc::install() may put a new record in the place of the old one. It copies the upper bits of the size word, so the new record
+/// has a lock that no transaction would give back: HeldLocks names the old record. This takes that lock away.
 void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   Record* const replacement = write.replacement;
   base::debug_invariant("I29", [&] { return (base::load_word(&write.record->size_word) & kAlone) != 0; });
@@ -113,8 +117,8 @@ void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
   base::store_word(&size_word, base::load_word(&size_word) & record::kSizeMask);
 }
 
-/// A transaction that has read the absence holds the lock, and must find the record there when it looks again. The lock of a record that
-/// leaves stays closed, so nobody takes it any more.
+/// An absent record may leave if nobody holds its lock: a transaction that has read the absence holds the lock until it ends.
+/// The lock of a record that leaves stays closed (is_closed), so nobody takes it any more.
 bool Common::may_leave_index(Record& record, const WorkerState&) {
   const std::uint64_t word = base::load_word(&record.size_word);
   if (base::injected("two-pl-forgets-absence")) return true;

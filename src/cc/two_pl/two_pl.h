@@ -1,11 +1,18 @@
 #pragma once
-// Two-phase locking, as guests of src/cc/protocol.h: reads lock what they read, shared, until the transaction ends; updates lock what they
-// will write, alone, when they look at it, and puts and inserts when they commit. NO_WAIT aborts who meets a lock; DL_DETECT waits, unless
-// that would close a circle (Yu et al., VLDB 2014, section 2.1; the baselines of TicToc's section 6). At repeatable read the locks of reads
-// are given back at once. A snapshot, which two-phase locking does not have, is serializable.
+// The protocols `no_wait` and `dl_detect`: two-phase locking, as guests of src/cc/protocol.h. They are the baselines of TicToc's
+// section 6, after Yu et al. (VLDB 2014, section 2.1). They know local tables only.
 //
-// Leaves are not locked: the node set is compared behind the last lock, as Silo does. All locks are held there, so all that was read is as it
-// was, and the transaction is serial at that point. E is read there as well, so epochs, TIDs and snapshots are Silo's.
+// Locks. A read takes the record's lock, shared, and keeps it until the transaction ends. An operation that looks at the
+// record before it writes, such as an update, takes the lock exclusively at that look. A put, and an insert of a key that has
+// no record, take it when the transaction commits. A transaction that meets a lock aborts under NO_WAIT. Under DL_DETECT it
+// waits, unless its wait would close a cycle.
+//
+// Isolation. Under repeatable read the locks of reads are given back at once. Two-phase locking has no snapshot isolation; a
+// transaction that asks for it is serializable.
+//
+// Leaves are not locked. The versions of the node set are compared after the last lock, as Silo does. All locks are held at
+// that point, so all that was read is unchanged, and the transaction is serial there. E is read there, too, so epochs, TIDs
+// and snapshot transactions are Silo's.
 
 #include <span>
 #include <string_view>
@@ -20,21 +27,23 @@
 
 namespace granary::cc::two_pl {
 
-/// Takes the lock, or aborts at once / waits for a bounded while, unless its holders wait for this owner.
+/// NO_WAIT: takes the lock, or fails at once.
 struct AbortsAtOnce {
   static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
 };
+/// DL_DETECT: takes the lock, waiting for a bounded time. Fails at once if the wait closes a cycle and this owner must give way.
 struct WaitsUnlessDeadlocked {
   static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
 };
 
-/// What both have in common; see Protocol for the functions.
+/// What both protocols have in common. The functions are those of Protocol.
 struct Common {
   static constexpr bool kStampsFirst = false;
   static constexpr bool kLocks = true;
 
   static void give_back(Record& record) { record.unlock_unchanged(); }
-  /// A record that was read is locked, so only one that the transaction has put into its index itself can have changed.
+  /// A record that was read is locked and has not changed. The exception is a placeholder that the transaction has put into an
+  /// index itself, which is not locked before the commit.
   static AbortReason check_local(const ReadEntry& read, const Claims&, const Moment&, const WorkerState&) {
     return record::unlocked(read.record->tid()) == read.tid ? AbortReason::kNone : AbortReason::kReadChanged;
   }
@@ -48,8 +57,8 @@ struct Common {
   static void unprepare(WriteEntry& write, WorkerState& worker) { cc::unprepare(write, worker); }
   static void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period);
   static bool may_leave_index(Record& record, const WorkerState& worker);
-  /// At repeatable read, gives back the lock of what was only read: whether it was read again in another version, or is written and has
-  /// changed, the commit tells (RepeatableReadHere).
+  /// Gives back the lock that was taken last. Under repeatable read this follows each read. The commit then checks that no
+  /// record was read in two versions, or was changed before it is written (RepeatableReadHere).
   static void let_go_last(HeldLocks& held);
   /// Gives back all locks of a transaction that has ended.
   static void let_go(HeldLocks& held);
