@@ -1,6 +1,7 @@
 #pragma once
-// How long the transactions of one worker took, from begin to the end of the commit: of one in kSampled that committed. Counted in ticks of the
-// database's TickMeter, since a conversion costs more than the rest.
+// Counts how long the committed transactions of one worker took, from begin to the end of the commit. One in kSampled is
+// counted. Times are in ticks of the database's TickMeter; the reader of the statistics converts them, as a conversion would
+// cost more than all the rest.
 
 #include <array>
 #include <atomic>
@@ -16,12 +17,12 @@ namespace granary::txn {
 /// Written by the worker only (plain relaxed stores), read by statistics; on cache lines of its own.
 class alignas(base::kCacheLine) CommitLatencies {
  public:
-  /// Each value is within 6 % of what is told of it; more than two hours of ticks count as that.
+  /// Each value is told with an error of at most 6 %. Values of more than two hours of ticks count as two hours.
   using Buckets = base::LogLinear<3, 44>;
   static constexpr std::uint64_t kSampled = 64;
 
-  /// Whether the transaction of this serial is one whose time is taken. They are spread like random ones, so that an application that does
-  /// different things in turn is seen as a whole.
+  /// Whether the transaction with this serial is counted. These transactions are spread as if at random, so that an application
+  /// which does different things in turn is sampled as a whole.
   static constexpr bool samples(std::uint64_t serial) {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
     return serial * kGoldenRatio < ~std::uint64_t{0} / kSampled;

@@ -56,7 +56,7 @@ inline void Context::release_committed() {
 
 bool Context::has_arrived() {
   if (state_ != State::kUnderWay || execution_.remote()->under_way()) return false;
-  (void)execution_.remote()->end(/*over=*/true);  // what is left to do there is done behind a later transaction
+  (void)execution_.remote()->end(/*over=*/true);  // if tidy() has something to do, a later transaction's end calls it
   if (!base::injected("leave-while-under-way")) worker_.shared().epochs.leave(slot_);
   state_ = State::kIdle;
   worker_.note_arrived();
@@ -113,7 +113,7 @@ CommitResult Context::commit(std::uint64_t serial) {
       break;
     }
   }
-  // Only now: what is released elsewhere lets other fibers run, which look for an idle context.
+  // The context becomes idle only now: releasing records of other nodes lets other fibers run, which look for an idle context.
   if (state_ != State::kUnderWay) [[likely]]
     state_ = State::kIdle;
   worker_.collect_some(epoch_);
@@ -121,7 +121,8 @@ CommitResult Context::commit(std::uint64_t serial) {
 }
 
 bool Context::may_try_again(AbortReason reason) {
-  // Its locks have been given up, and nothing has been written. Across nodes the whole transaction has to be run again.
+  // The commit has given back its locks, and nothing has been written. A transaction that has touched other nodes has to be
+  // run again from its beginning.
   if (reason != AbortReason::kOutOfMemory || execution_.across() || !worker_.make_room()) return false;
   execution_.local().sets().locks.clear();
   return true;
@@ -171,7 +172,7 @@ void Context::end() {
   cc::retire_owner(execution_.local().sets(), worker_.state());
   snapshot_.end();
   state_ = State::kIdle;
-  ++serial_;  // handles that are still around find their transaction finished
+  ++serial_;  // a handle that still exists finds its transaction finished
 }
 
 bool Context::open(std::uint64_t serial) const {

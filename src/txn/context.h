@@ -1,9 +1,10 @@
 #pragma once
-// The life of one transaction or snapshot of a worker, from begin to commit or abort: admits operations, which are executed by
-// execution.h and snapshot_context.h, and ends what is open. What a commit does is the protocol's (src/cc).
+// The life of one transaction or snapshot of a worker, from begin to commit or abort. A context admits operations, which
+// execution.h and snapshot_context.h execute, and ends what is open. src/cc does the commit.
 //
-// A context is used again and again; a serial number tells the handle of a finished transaction from the
-// next one's. All functions run on the worker's thread; the first thing each does is to check that.
+// Transaction and Snapshot (include/granary) are handles of a context. A worker uses its contexts again and again, so a serial
+// number tells the handle of a finished transaction from that of the next one. All functions run on the worker's thread, and
+// those with a serial check that first.
 
 #include <cstdint>
 #include <memory>
@@ -36,14 +37,14 @@ class Context final : private Life {
 
   epoch::Slot& slot() { return slot_; }
   bool idle() const { return state_ == State::kIdle && !snapshot_.open(); }
-  /// How it reaches other nodes; nullptr: there are none. While idle.
+  /// Sets how it reaches other nodes; nullptr: there are no other nodes. The context is idle.
   void set_remote(std::unique_ptr<RemoteAccess> remote) {
     snapshot_.set_remote(remote.get());
     execution_.set_remote(std::move(remote));
   }
-  /// RemoteAccess::tidy(), of a worker that has other nodes.
+  /// Calls RemoteAccess::tidy(). Precondition: the context reaches other nodes.
   void tidy_remote() { execution_.remote()->tidy(); }
-  /// Its snapshots: at most one is open, and no transaction then.
+  /// The context's snapshots. At most one is open, and then no transaction is.
   SnapshotContext& snapshot() { return snapshot_; }
 
   /// Opens a transaction and returns its serial.
@@ -71,14 +72,17 @@ class Context final : private Life {
   CommitResult commit(std::uint64_t serial);
   void abort(std::uint64_t serial);
   bool open(std::uint64_t serial) const;
-  /// Ends at other nodes a transaction that has committed, if it is one whose writes were under way and have arrived.
+  /// If a committed transaction's writes to other nodes were under way and have arrived, ends the transaction there, makes the
+  /// context idle, and returns true.
   bool has_arrived();
+  /// Returns why the open transaction is doomed; kNone if it is not.
   AbortReason doom(std::uint64_t serial) const { return open(serial) ? doom_ : AbortReason::kNone; }
 
-  /// Ends whatever is open without effect.
+  /// Aborts the transaction or ends the snapshot that is open. A committed transaction whose writes are under way is waited for.
   void end();
 
  private:
+  /// Returns kOk if an operation of the transaction with this serial may go on now.
   Outcome admit(std::uint64_t serial) {
     if (worker_.bound_here() && serial == serial_ && state_ == State::kOpen &&
         !slot_.revoked.load(std::memory_order_relaxed)) [[likely]] {
@@ -92,33 +96,36 @@ class Context final : private Life {
       return outcome;
     return check_target(table, key, worker_.shared());
   }
+  /// Returns why admit() says no. A transaction that has held its epoch for too long is doomed first.
   [[gnu::cold]] Outcome refuse(std::uint64_t serial);
 
-  /// Commits on a node of a cluster. Neither this nor the two functions below are inlined into commit(), so that the way of a transaction
-  /// of this node alone stays short.
+  /// Commits on a node of a cluster. This function and the next two are not inlined into commit(), so that the code for a
+  /// database without a cluster stays short.
   [[gnu::noinline]] cc::CommitOutcome commit_in_cluster();
-  /// Whether a commit that failed has found memory meanwhile.
+  /// Whether to try a failed commit once more: it failed for lack of memory, and freeing garbage has made room.
   [[gnu::cold]] bool may_try_again(AbortReason reason);
-  /// Ends a transaction whose commit failed, and returns the reason that its caller learns.
+  /// Ends a transaction whose commit has failed, and returns the reason that its caller is given.
   [[gnu::cold]] AbortReason give_up(AbortReason reason);
-  /// Why a transaction ends that fails for `reason`: nothing is tried again on a node that may not commit.
+  /// Returns the reason that the caller is given instead of `reason`: kMembershipLost if the node may not commit now, since it
+  /// would be of no use to try again at once.
   AbortReason for_good_if_out(AbortReason reason) const;
   [[gnu::cold]] Outcome doom_with(AbortReason reason) override;
-  /// Forgets the access sets and leaves the slot. `over`: RemoteAccess::end().
+  /// Gives back what the transaction holds, forgets its access sets, and leaves the slot. `over`: as for RemoteAccess::end().
   void release(bool over);
   void release_here();
   void release_elsewhere(bool over);
-  /// The same for a transaction that has committed; if what it wrote elsewhere is under way, has_arrived() ends it there.
+  /// Does the same for a transaction that has committed. If its writes to other nodes are under way, the slot stays entered
+  /// until has_arrived().
   void release_committed();
-  /// The same for a transaction that does not commit: registers its placeholders first.
+  /// Does the same for a transaction that has not committed, and registers its placeholders as garbage.
   [[gnu::cold]] void undo(bool over);
 
   WorkerCore& worker_;
   epoch::Slot& slot_;
   AbortReason doom_ = AbortReason::kNone;
-  std::uint64_t configuration_ = 0;  // noted by begin(), in a cluster
+  std::uint64_t configuration_ = 0;  // the number of the membership when the transaction began; in a cluster only
   epoch::Epoch epoch_ = 0;           // e_w of the open transaction
-  std::uint64_t began_ticks_ = 0;    // when that began, if its time is taken (CommitLatencies::samples)
+  std::uint64_t began_ticks_ = 0;    // when the transaction began, if it is sampled (CommitLatencies::samples)
   Execution execution_;
   SnapshotContext snapshot_;
 };

@@ -1,5 +1,7 @@
 #pragma once
-// Executes one transaction's operations, each where its key lives, and keeps secondary indexes in step.
+// Executes the operations of one transaction, each at the node where its key lives, and keeps secondary indexes in step.
+// Context (context.h) admits an operation and passes it on to Execution. LocalAccess works on records of this node, and
+// RemoteAccess on those of other nodes.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +24,7 @@ class Execution {
  public:
   Execution(WorkerCore& worker, Life& life) : life_(life), local_(worker, life) {}
 
-  /// How transactions reach other nodes; nullptr: there are none. While none is open.
+  /// Sets how transactions reach other nodes; nullptr: there are no other nodes. No transaction is open.
   void set_remote(std::unique_ptr<RemoteAccess> remote) {
     remote_ = std::move(remote);
     local_.sets().running.elsewhere = remote_ == nullptr ? nullptr : &remote_->part();
@@ -40,7 +42,8 @@ class Execution {
   Outcome get(TableCore& table, std::string_view key, std::string& value) {
     return get(home_elsewhere(table, key), table, key, value);
   }
-  // Parts of values (parts.cc): of local records without the rest where the protocol allows it, else by way of whole values.
+  // Parts of values (parts.cc). A part of a local record is accessed alone where the protocol allows it. Otherwise the whole
+  // value is read and written.
   GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
   Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
   Outcome multi_get(std::span<MultiGet> gets);
@@ -50,7 +53,7 @@ class Execution {
     if (!table.indexes().empty()) return write_indexed(home, table, key, value, rule);
     return write_at(home, table, key, value, rule);
   }
-  /// Scans the table, or the index of it if there is one.
+  /// Scans the table, or its secondary index `index` if that is not nullptr.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 
  private:
@@ -67,7 +70,7 @@ class Execution {
                         const WriteRule& rule);
   Outcome move_index_entry(Home home, TableCore& index, std::string_view key, const std::string* old_value,
                            const std::string_view* new_value);
-  /// Tells whether everything that was read, here and at that home, would still pass validation.
+  /// Whether everything that was read would pass validation now, here and, if `home` is another node, at other nodes.
   bool seen_consistently(Home home);
 
   // Other nodes (remote.cc).
@@ -82,7 +85,7 @@ class Execution {
   Life& life_;
   LocalAccess local_;
   std::unique_ptr<RemoteAccess> remote_;
-  std::string whole_;  ///< the value of which a part is wanted, for a moment
+  std::string whole_;  ///< the whole value while a part of it is read or written
 };
 
 }  // namespace granary::txn

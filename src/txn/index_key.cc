@@ -10,7 +10,7 @@
 namespace granary::txn {
 namespace {
 
-/// The part's bytes; what lies beyond the end of the source reads as zeros.
+/// Returns the bytes of a part. Bytes beyond the end of the source are zeros.
 std::string part_bytes(const IndexPart& part, std::string_view source) {
   std::string bytes(part.length, '\0');
   if (part.offset < source.size()) {
@@ -42,7 +42,7 @@ void append_index_key(const IndexOptions& options, std::string_view key, std::st
   for (const IndexPart& part : options.parts) {
     append_part(part, part.source == IndexPart::Source::kKey ? key : value, out);
   }
-  // The fixed or self-delimiting parts come first, so the primary key needs no delimiter to order entries of one secondary key.
+  // All parts before it have a fixed length or show where they end, so the primary key needs no delimiter.
   if (!options.unique) out += key;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Makes secondary keys from records (include/granary/table.h, IndexPart).
+// Makes the keys of secondary indexes from records (IndexPart in include/granary/table.h). Transactions use it to keep indexes
+// in step (index_maintenance.cc), and the schema to check the options of a new index.
 
 #include <string>
 #include <string_view>
@@ -8,11 +9,11 @@
 
 namespace granary::txn {
 
-/// Appends the secondary key of a record; indexes that are not unique append the primary key, as it is: what comes
-/// before it shows by itself where it ends.
+/// Appends the secondary key of a record to `out`. An index that is not unique has the primary key behind it, so that entries
+/// of one secondary key differ.
 void append_index_key(const IndexOptions& options, std::string_view key, std::string_view value, std::string& out);
 
-/// Why these parts cannot be an index; empty if they can.
+/// Returns why there can be no index with these parts; empty if there can.
 std::string index_options_error(const IndexOptions& options);
 
 }  // namespace granary::txn

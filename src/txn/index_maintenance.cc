@@ -1,4 +1,5 @@
-// Secondary indexes (Silo 4.7): tables that map secondary keys to primary keys, kept in step within the same transaction.
+// Keeps secondary indexes in step with their tables (Silo 4.7). An index is a table that maps secondary keys to primary keys. A
+// write to the base table also writes its index entries, in the same transaction and at the same node.
 
 #include "src/txn/execution.h"
 #include "src/txn/index_key.h"
@@ -14,14 +15,14 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
   if (old_value != nullptr && new_value != nullptr && old_key == new_key) return Outcome::kOk;
   if (old_value != nullptr) {
     const Outcome removed = write_at(home, index, old_key, {}, kRemove);
-    // A record without its entry: what we read is not of one state.
+    // The record was there without its index entry, so the transaction's reads are not of one state.
     if (removed == Outcome::kNotFound) return life_.doom_with(AbortReason::kReadChanged);
     if (removed != Outcome::kOk) return removed;
   }
   if (new_value == nullptr) return Outcome::kOk;
   const Outcome added = write_at(home, index, new_key, key, kInsert);
   if (added != Outcome::kAlreadyExists) return added;
-  // Only what was seen in a consistent state is the application's mistake; else it is a conflict to retry.
+  // If the reads are of one state, the application has broken the index's uniqueness. Otherwise it is a conflict, to be retried.
   const bool certain = index.index_options().unique && seen_consistently(home);
   return life_.doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
 }

@@ -1,11 +1,11 @@
 #pragma once
-// The lending of a worker, which keeps an idle worker's garbage from filling the memory of the others.
+// Lends an idle worker to another thread, which frees its garbage (I17; db::MemoryRelief). Otherwise a thread that sleeps with
+// its worker registered would keep garbage and free blocks that other workers need.
 //
-// A thread may go to sleep with its worker registered, and the worker's garbage and free blocks are its own. So another thread may
-// borrow the worker while it is in no transaction. Nothing of that costs a transaction more than a look at `lent_`, as the fence is
-// the borrower's: it says that it borrows, makes every thread pass a full fence, and then looks at the worker's epoch slots. Either
-// the owner has entered a slot before the fence, and the borrower sees it and gives up; or it enters one after the fence, sees
-// `lent_`, and waits. (The same asymmetry as at I13, src/epoch/epoch.h.)
+// Order: a worker is borrowed only while it is in no transaction. The borrower sets `lent_`, makes every thread of the process
+// pass a full fence, and then looks at the worker's epoch slots. The owner enters a slot and then loads `lent_`. If the owner
+// entered before the fence, the borrower sees the slot and gives up. If it enters after the fence, it sees `lent_` and waits. So
+// a transaction pays one load, and the borrower pays the fence (the asymmetry of I13, src/epoch/epoch.h).
 
 #include <atomic>
 
@@ -16,22 +16,23 @@ namespace granary::txn {
 
 class Lending {
  public:
-  /// Both are the worker's, and outlive this.
+  /// Both arguments are the worker's, and outlive this object.
   Lending(const cc::WorkerState& state, const WorkerSlots& slots) : state_(state), slots_(slots) {}
 
-  /// Whether others may borrow the worker: only if all that its thread does with its memory happens in transactions or in
-  /// WorkerCore::collect(). By whoever registers it, while nobody borrows; or by its user, who then waits until it is given back.
+  /// Sets whether others may borrow the worker. They may only if its thread uses the worker's memory in transactions and in
+  /// WorkerCore::collect() alone. Called when the worker is registered, while nobody borrows it, or by its user; a call with false
+  /// waits until the worker is given back.
   void allow(bool allowed);
 
-  /// Takes the worker's memory and garbage; false if a transaction is open or the worker collects. By one thread at a time, not the
-  /// owner within a transaction.
+  /// Borrows the worker's memory and garbage. False if that is not allowed, or the worker is in a slot: a transaction is open, or it
+  /// collects garbage. Called by one thread at a time, and not by the owner within a transaction.
   bool borrow();
   void give_back() { lent_.store(false, std::memory_order_release); }
 
-  /// Returns whether somebody has borrowed the worker. The owner calls it with its slot entered. The load is an acquire, so that the owner
-  /// sees what a former borrower did.
+  /// Whether somebody has borrowed the worker. The owner calls it with its slot entered. The load is an acquire, so that the owner
+  /// sees what a former borrower has done.
   bool lent() const { return lent_.load(std::memory_order_acquire); }
-  /// Waits until the worker is given back. By the owner, whose slot is entered.
+  /// Waits until the worker is given back. Called by the owner, whose slot is entered.
   void await_return() const {
     if (lent()) [[unlikely]]
       wait_until_given_back();
@@ -42,8 +43,8 @@ class Lending {
 
   const cc::WorkerState& state_;
   const WorkerSlots& slots_;
-  std::atomic<bool> lendable_{false};  // written by allow(), read by who borrows; ordered with lent_, see allow()
-  std::atomic<bool> lent_{false};      // written by who borrows, read by the owner
+  std::atomic<bool> lendable_{false};  // written by allow(), read by the borrower; for its order with lent_ see allow()
+  std::atomic<bool> lent_{false};      // written by the borrower, read by the owner
 };
 
 }  // namespace granary::txn

@@ -1,5 +1,6 @@
 #pragma once
-// A transaction's accesses to records of this node (Silo 4.5 to 4.7), over its access sets. Keys of other nodes are for remote.h.
+// A transaction's accesses to records of this node (Silo 4.5 to 4.7). LocalAccess has the transaction's access sets, and fills
+// them as it reads, writes and scans. Execution (execution.h) calls it; keys of other nodes go to remote.h.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,8 +29,8 @@ inline GetResult copy_out(std::string_view value, std::span<char> buffer) {
   return {Outcome::kOk, value.size()};
 }
 
-/// Reads a value of any size by `read(std::span<char>)`, which may tell that the buffer is too small. The string is as long as the value then, or
-/// empty if there is none.
+/// Reads a value of any size into a string, by `read(std::span<char>)`, which is called again with a larger buffer if it says
+/// that the buffer is too small. The string becomes the value, or empty if there is none.
 template <typename Read>
 Outcome read_into(std::string& value, Read&& read) {
   constexpr std::size_t kFirstTry = 256;
@@ -45,13 +46,13 @@ Outcome read_into(std::string& value, Read&& read) {
     return got.outcome;
   }
 }
-/// Copies what `value` has from the byte `from` on, as far as there is room.
+/// Copies the bytes of `value` from the byte `from` on, as many as there are and the buffer holds.
 inline GetResult copy_part_out(std::string_view value, std::size_t from, std::span<char> buffer) {
   const std::string_view part = value.substr(std::min(from, value.size()), buffer.size());
   std::copy(part.begin(), part.end(), buffer.begin());
   return {Outcome::kOk, part.size()};
 }
-/// Whether a value of `size` has so many bytes from `from` on.
+/// Whether a value of `size` bytes has `bytes` bytes from the byte `from` on.
 constexpr bool part_fits(std::size_t from, std::size_t bytes, std::size_t size) {
   return from <= size && bytes <= size - from;
 }
@@ -64,14 +65,14 @@ class LocalAccess {
     return read(table, key, look_up(table, key), buffer);
   }
   Outcome get(TableCore& table, std::string_view key, std::string& value);
-  /// Reads a batch together, so that cache misses overlap. Returns kOk, or how the transaction ended meanwhile.
+  /// Reads a batch together, so that cache misses overlap. Returns kOk, or how the transaction has ended meanwhile.
   Outcome get_together(const LocalGets& gets);
   void prefetch(TableCore& table, std::string_view key);
   // Parts of values (parts.cc).
-  /// Whether these do without the whole value.
+  /// Whether parts of the table's values can be read, or written, without the whole value.
   bool reads_parts(const TableCore& table) const;
   bool writes_parts(const TableCore& table) const;
-  /// Copies as much of the value, from the byte `from` on, as it has and the buffer holds.
+  /// Copies the bytes of the value from the byte `from` on, as many as there are and the buffer holds.
   GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer) {
     return read_part(table, key, look_up(table, key), from, buffer);
   }
@@ -79,16 +80,16 @@ class LocalAccess {
   /// Tells a protocol that cares about it that the transaction will touch this key's record.
   void declare(TableCore& table, std::string_view key);
   Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule);
-  /// Scans the table, or the index of it if there is one.
+  /// Scans the table, or its secondary index `index` if that is not nullptr.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 
-  /// Whether everything that was read would pass validation now. `stamp`: the least time for which it has to, under TicToc.
+  /// Whether everything that was read would pass validation now. `stamp`: under TicToc, the least time at which it has to hold.
   bool reads_hold(record::TidWord stamp = 0) const;
-  /// The least time at which the reads can hold, under TicToc.
+  /// Returns the least time at which the reads can hold, under TicToc.
   record::TidWord stamp_of_reads() const;
 
   cc::AccessSet& sets() { return access_; }
-  /// Memory for the transaction until clear().
+  /// Memory that is the transaction's until clear().
   base::Arena& arena() { return arena_; }
   void clear() {
     access_.clear();
@@ -104,19 +105,21 @@ class LocalAccess {
   cc::Record* find(TableCore& table, std::string_view key);
   /// Returns the record that the transaction remembers for the key, or finds it.
   cc::Record* look_up(TableCore& table, std::string_view key);
-  /// Reads `record`, or what has taken its place; keeps the read set. The transaction's own writes win.
+  /// Reads `record`, or the record that has taken its place, and notes the read. If the transaction has written the key, it reads
+  /// its own value.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
-  /// The same of a sealed table, without a trace.
+  /// Does the same for a sealed table, and notes nothing in the access sets.
   [[gnu::noinline]] GetResult read_sealed(TableCore& table, std::string_view key, cc::Record* record,
                                           std::span<char> buffer);
   GetResult read_part(TableCore& table, std::string_view key, cc::Record* record, std::size_t from,
                       std::span<char> buffer);
-  /// Reads the part that one of several gets asks for, of the record that was found for its key.
+  /// Reads the part that a get of a multi_get asks for. `record` was found for its key.
   GetResult read_part(TableCore& table, cc::Record* record, const MultiGet& get);
-  /// Copies the whole value of `record`, or of what has taken its place.
+  /// Copies the whole value of `record`, or of the record that has taken its place.
   Outcome read_whole(TableCore& table, std::string_view key, cc::Record* record, std::string& value);
   Outcome note_read(const cc::ReadEntry& entry);
-  /// Whether nothing in the table ever changes for this transaction, so that nothing has to be remembered of it (I31).
+  /// Whether the table is sealed for this transaction: then nothing in it ever changes, and reads of it are in no set (I31). Notes
+  /// from which epoch it is sealed.
   bool sealed(const TableCore& table) {
     const epoch::Epoch from = table.sealed_from();
     if (access_.epoch < from) [[likely]]
@@ -124,7 +127,7 @@ class LocalAccess {
     access_.sealed_from = std::max(access_.sealed_from, from);
     return true;
   }
-  /// Keeps the node set. The first is for places that cannot be too many.
+  /// Notes a place in the node set. note_node() also limits how many there are, as scans note many.
   void note_place(const TableCore& table, cc::Place place, cc::Version version) {
     if (sealed(table)) return;
     access_.nodes.note(place, version);
@@ -135,9 +138,9 @@ class LocalAccess {
   // Writes (write.cc).
   Outcome write_own(cc::WriteEntry& own, std::string_view value, const WriteRule& rule);
   Outcome write_own_part(cc::WriteEntry& own, std::size_t from, std::string_view bytes);
-  /// Makes of a part the whole value that it leaves; kAborted if the record has changed since, so that the transaction is doomed.
+  /// Makes a write of a part a write of the whole value. Dooms the transaction if the record has changed since.
   Outcome make_whole(cc::WriteEntry& own) { return own.is_part() ? widen(own, 0, own.whole_bytes) : Outcome::kOk; }
-  /// Makes the part larger, to the bytes `from` to `to` of the value, among which the part lies.
+  /// Makes the part larger: it becomes the bytes `from` to `to` of the value, which contain the part.
   [[gnu::noinline]] Outcome widen(cc::WriteEntry& own, std::size_t from, std::size_t to);
   Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
@@ -151,7 +154,7 @@ class LocalAccess {
   base::Arena arena_;
   LookupCache lookups_;
   InsertHints insert_hints_;
-  std::deque<std::string> scratch_;  // one per scan depth; addresses stay
+  std::deque<std::string> scratch_;  // one buffer for each depth of nested scans; their addresses stay
   std::size_t scan_depth_ = 0;
 };
 

@@ -1,7 +1,9 @@
 #pragma once
-// Remembers where the keys that a transaction just looked up are, so that "get, then put" searches the index
-// once. Only keys of at most eight bytes, which are compared whole. Entries are hints about records, not
-// about their state: users test the record's `latest` bit as after a descent. Valid while the transaction's epoch slot stays entered.
+// Remembers the records of keys that a transaction has just looked up, so that "get, then put" searches the index once.
+//
+// It has keys of at most eight bytes only, which are compared whole. An entry says which record a key had, and nothing of the
+// record's state: its user tests the record's latest bit, as after a search. Entries are valid while the transaction's epoch
+// slot stays entered, since a record that leaves its index meanwhile is not freed.
 
 #include <array>
 #include <cstdint>
@@ -20,8 +22,8 @@ class LookupCache {
   /// Forgets everything.
   void clear() { ++generation_; }
 
-  /// The place where this key's record is remembered: the record, or nullptr, which the caller replaces once it
-  /// knows better. Good until the next call.
+  /// Returns the place where this key's record is remembered. It holds the record, or nullptr, which the caller replaces when it
+  /// has found the record. Valid until the next call.
   record::Record*& place(const cc::Index& index, std::string_view key) {
     if (key.size() > kMaxKey) return forgotten_ = nullptr;
     const std::uint64_t bits = bits_of(key);
@@ -56,14 +58,15 @@ class LookupCache {
   }
   static_assert(kEntries == std::size_t{1} << 7);
 
-  std::uint32_t generation_ =
-      1;  // wraps after 2^32 transactions of one context; then a stale hint needs all fields equal, too
+  // It wraps after 2^32 transactions of one context. An entry is out of date unseen only if it is as old as that, with all other
+  // fields equal.
+  std::uint32_t generation_ = 1;
   std::array<Entry, kEntries> entries_{};
-  record::Record* forgotten_ = nullptr;  // the place of all long keys
+  record::Record* forgotten_ = nullptr;  // the place of all keys that are too long
 };
 
-/// Where a transaction last inserted into each of a few tables, so that a run of neighbouring keys descends once. Valid while
-/// its epoch slot stays entered.
+/// Remembers where a transaction last inserted into each of a few tables, so that a run of neighbouring keys searches the tree
+/// once. Valid while the transaction's epoch slot stays entered.
 class InsertHints {
  public:
   void clear() { ++generation_; }

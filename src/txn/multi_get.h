@@ -1,5 +1,6 @@
 #pragma once
-// A multi_get taken apart: what is here, in batches whose cache misses overlap, and what is elsewhere, all at once.
+// Divides a multi_get by where the keys live. Keys of this node are read in batches whose cache misses overlap, and keys of
+// other nodes all at once. Transactions and snapshots use it.
 
 #include <array>
 #include <cstddef>
@@ -15,12 +16,12 @@
 
 namespace granary::txn {
 
-/// Gives a get what it wants of a value.
+/// Copies to a get's buffer what the get asks for of a value.
 inline GetResult hand_out(std::string_view value, const MultiGet& get) {
   return get.is_part() ? copy_part_out(value, get.part_from, get.buffer) : copy_out(value, get.buffer);
 }
 
-/// Some gets of keys of this node.
+/// A batch of gets of keys of this node.
 class LocalGets {
  public:
   static constexpr std::size_t kMost = 64;
@@ -36,7 +37,7 @@ class LocalGets {
   }
   void clear() { size_ = 0; }
 
-  /// Searches each run of gets on one table together and brings the records closer.
+  /// Searches the index for all keys of each run of gets on one table together, and prefetches the records.
   void find(Found& found) const {
     for (std::size_t from = 0, to = 0; from < size_; from = to) {
       TableCore* const table = gets_[from]->table.core();
@@ -69,7 +70,7 @@ struct GetsElsewhere {
   GetsElsewhere(base::Arena& arena, std::size_t most) : gets(arena, most), asked(arena, most) {}
 
   base::Batch<Get> gets;
-  base::Batch<MultiGet*> asked;  ///< for which each was made
+  base::Batch<MultiGet*> asked;  ///< the application's get for which each was made
 
   void add(MultiGet& get, std::uint16_t home) {
     Get& added = gets.emplace_back(Get{.key = {get.table.core(), home, get.key}});
@@ -78,7 +79,8 @@ struct GetsElsewhere {
   }
 };
 
-/// Reads what is here, `read_together` a batch until one is not kOk, and leaves the rest in `elsewhere`.
+/// Calls `read_together` for batches of the gets of keys of this node, until one of them does not return kOk. Gets of keys of
+/// other nodes are added to `elsewhere`.
 template <typename Get, typename ReadTogether>
 Outcome take_apart(std::span<MultiGet> gets, GetsElsewhere<Get>& elsewhere, ReadTogether&& read_together) {
   LocalGets here;

@@ -1,5 +1,6 @@
-// Reads and writes of parts of values: of a local record, without the rest of it. The transaction relies on the record's version in either case, so a
-// part that is written fits into the value as it is when it commits.
+// Reads and writes of parts of values. Where the protocol allows it, a part of a local record is read or written without the
+// rest of the value. The transaction relies on the record's version in both cases. So a part that is written fits into the
+// value that is there when the transaction commits.
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +21,8 @@ bool LocalAccess::reads_parts(const TableCore& table) const {
   return worker_.shared().settings.reads_parts && !table.is_shared() && table.sealed_from() == kNotSealed;
 }
 
-/// A part needs the read to hold when the transaction commits, which weaker levels than serializable do not promise.
+/// A part can be written only if the read of the record holds when the transaction commits, which isolation levels below
+/// serializable do not promise.
 bool LocalAccess::writes_parts(const TableCore& table) const {
   return worker_.shared().settings.writes_parts && reads_parts(table) && access_.isolation == Isolation::kSerializable;
 }
@@ -57,7 +59,8 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
   return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
 }
 
-/// A part grows as far as the bytes that come to it ask for, so that it is still one.
+/// A transaction may write several parts of one value. The pending part grows until it contains the new bytes, too, so that it
+/// stays one part.
 Outcome LocalAccess::write_own_part(WriteEntry& own, std::size_t from, std::string_view bytes) {
   if (own.remove) return Outcome::kNotFound;
   if (!part_fits(from, bytes.size(), own.is_part() ? own.whole_bytes : own.value.size()))
@@ -74,7 +77,8 @@ Outcome LocalAccess::write_own_part(WriteEntry& own, std::size_t from, std::stri
   return Outcome::kOk;
 }
 
-/// The version is noted once more: if it is another than the part was written to, one of the two reads does not hold.
+/// Reads the record again and notes this read, too. If it has another version than the one that the part was written to, one of
+/// the two reads fails at validation.
 Outcome LocalAccess::widen(WriteEntry& own, std::size_t from, std::size_t to) {
   if (to - from == own.value.size()) return Outcome::kOk;
   char* const room = arena_.allocate(to - from);
@@ -87,7 +91,7 @@ Outcome LocalAccess::widen(WriteEntry& own, std::size_t from, std::size_t to) {
   std::memcpy(room + (own.part_from - from), own.value.data(), own.value.size());
   own.value = {room, to - from};
   own.part_from = static_cast<std::uint32_t>(from);
-  if (own.value.size() == own.whole_bytes) own.whole_bytes = 0;  // a part that is all of it is none
+  if (own.value.size() == own.whole_bytes) own.whole_bytes = 0;  // it is a write of the whole value now
   return Outcome::kOk;
 }
 
@@ -123,7 +127,7 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
   return life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy));
 }
 
-// --- where parts do not do ---
+// --- with the whole value, where a part alone is not allowed ---
 
 GetResult Execution::get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer) {
   const Home home = home_elsewhere(table, key);

@@ -1,4 +1,5 @@
-// Reads of a transaction (Silo 4.5): look the key up, copy a stable version, remember what was seen.
+// Reads of a transaction at this node (Silo 4.5): it looks the key up, copies a stable version of the record, and notes in the
+// read set what it has seen.
 
 #include "src/base/check.h"
 #include "src/cc/held_records.h"
@@ -27,7 +28,7 @@ Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Vers
   return Outcome::kOk;
 }
 
-/// The record the tree has for the key; if none, the miss is noted in the node set (Silo 4.6).
+/// Returns the record that the index has for the key. If it has none, the miss is noted in the node set (Silo 4.6).
 Record* LocalAccess::find(TableCore& table, std::string_view key) {
   const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
   const cc::Lookup at = look_for(worker_, table.index(), key);
@@ -42,8 +43,8 @@ Record* LocalAccess::look_up(TableCore& table, std::string_view key) {
   return remembered;
 }
 
-/// A transaction that finds the table sealed has begun when nobody wrote it any more, so it has no writes of its own there. Records may still be
-/// found locked for a moment, and absent ones leave the index.
+/// A transaction that finds the table sealed began when nobody wrote the table any more, so it has no writes of its own there.
+/// Garbage collection may still lock an absent record for a moment, and remove it from the index.
 GetResult LocalAccess::read_sealed(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};
@@ -93,7 +94,8 @@ Outcome LocalAccess::read_whole(TableCore& table, std::string_view key, Record* 
   return read_into(value, [&](std::span<char> buffer) { return read(table, key, record, buffer); });
 }
 
-/// First all searches, then all reads: the misses on the records of one table overlap with the searches in the next.
+/// Makes all searches first, and then all reads. So the cache misses on the records of one table overlap with the searches in
+/// the next one.
 Outcome LocalAccess::get_together(const LocalGets& gets) {
   LocalGets::Found found;
   {
@@ -132,7 +134,8 @@ void LocalAccess::declare(TableCore& table, std::string_view key) {
 }
 
 void LocalAccess::prefetch(TableCore& table, std::string_view key) {
-  // The descent itself brings the nodes closer, and the cache spares the coming operation a second one.
+  // The search brings the nodes of the index into the processor's cache, and the lookup cache spares the next operation a second
+  // search.
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) return;
   lookups_.place(table.index(), key) = record::record_of(at.value);

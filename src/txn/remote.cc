@@ -1,4 +1,5 @@
-// Operations on keys whose home is another node, through the transaction's RemoteAccess.
+// The part of Execution for keys whose home is another node. It passes operations on to the transaction's RemoteAccess, and
+// dooms the transaction if they fail.
 
 #include "src/txn/remote.h"
 
@@ -67,7 +68,7 @@ Outcome Execution::declare(std::span<const Declared> keys) {
 Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                                    const WriteRule& rule) {
   if (remote_ == nullptr) return Outcome::kUnknownTable;
-  // Its owner waits for its own transactions only when it seals the table.
+  // When the owner seals the table, it waits for its own transactions only, so no other node may write an immutable table.
   if (table.is_immutable() && !base::injected("immutable-takes-remote-writes")) return Outcome::kImmutable;
   Outcome outcome = Outcome::kOk;
   const AbortReason reason = remote_->write({&table, home, key}, value, rule, outcome);

@@ -1,6 +1,7 @@
 #pragma once
-// A transaction's accesses to other nodes, as its context sees them: keys whose home is elsewhere are read and written through this
-// (src/cluster/transaction). One for each context of a worker of a cluster; contexts of other databases have none.
+// A transaction's accesses to other nodes, as an interface: Execution (execution.h) reads and writes keys whose home is another
+// node through it. src/cluster/transaction implements it. In a cluster each context has a RemoteAccess; contexts of other
+// databases have none.
 
 #include <cstdint>
 #include <span>
@@ -23,22 +24,22 @@ struct RemoteKey {
   std::string_view key;
 };
 
-/// One element of get(): the key goes in, the rest comes out.
+/// One element of RemoteAccess::get(). The caller sets `key` and `will_write`, and gets the rest.
 struct RemoteGet {
   RemoteKey key;
-  bool will_write = false;  ///< goes in, too: MultiGet::will_write
+  bool will_write = false;  ///< MultiGet::will_write
   bool found = false;
   std::string_view value = {};  ///< valid until the transaction ends
 };
 
-/// One element of snapshot_get(): the key goes in, the rest comes out.
+/// One element of RemoteSnapshots::get(). The caller sets `key`, and gets the rest.
 struct RemoteSnapshotGet {
   RemoteKey key;
-  Outcome outcome = Outcome::kNotFound;  ///< kOk, kNotFound, or why it is not known
+  Outcome outcome = Outcome::kNotFound;  ///< kOk, kNotFound, or why the value is not known
   std::string_view value = {};           ///< valid until the next get
 };
 
-/// One element of declare().
+/// One element of RemoteAccess::declare().
 struct DeclaredKey {
   RemoteKey key;
   bool write = false;
@@ -49,7 +50,7 @@ class RemoteSnapshots {
  public:
   virtual ~RemoteSnapshots() = default;
   virtual void get(epoch::Epoch epoch, std::span<RemoteSnapshotGet> gets) = 0;
-  /// Visits a range of an ordered table, or of an index, of one node.
+  /// Visits a range of an ordered table, or of an index, at one node.
   virtual ScanResult scan(epoch::Epoch epoch, const TableCore& table, std::uint16_t home, const ScanRange& range,
                           ScanFn visit) = 0;
 };
@@ -59,23 +60,30 @@ class RemoteAccess {
   virtual ~RemoteAccess() = default;
   /// Whether the transaction has touched another node.
   virtual bool used() const = 0;
-  /// Reads them all, in one round trip if it is known where they are. Own writes win. kNone, or why the transaction must end.
+  // The functions that return an AbortReason return kNone, or why the transaction must end.
+
+  /// Reads all keys, in one round trip if it is known where their records are. A key that the transaction has written reads as
+  /// its own write.
   virtual AbortReason get(std::span<RemoteGet> gets) = 0;
-  /// Fetches them all and holds them until end(): x-locks what will be written, leases what will be read.
+  /// Fetches all keys and holds their records until end(): it x-locks those that will be written, and leases the others.
   virtual AbortReason declare(std::span<const DeclaredKey> keys) = 0;
-  /// Buffers a write, if the rule allows it. `outcome` is the rule's.
+  /// Buffers a write, if the rule allows it. `outcome` becomes the rule's outcome.
   virtual AbortReason write(const RemoteKey& key, std::string_view value, const WriteRule& rule, Outcome& outcome) = 0;
-  /// Visits a range of an ordered table, or of an index (`index`, of base table `table`), of one node; own writes win.
+  /// Visits a range of `table`, or of its secondary index `index` if that is not nullptr, at one node. The transaction's own writes
+  /// are visited, too.
   virtual AbortReason scan(const TableCore& table, const TableCore* index, std::uint16_t home, const ScanRange& range,
                            ScanFn visit, ScanResult& result) = 0;
-  /// A lease on a record of this node, which ends then, keeps the transaction from writing it: tidy() will wait for that.
+  /// Notes that a lease on a record of this node, which ends at `end_us`, has kept the transaction from writing. tidy() will wait
+  /// for the lease's end.
   virtual void note_lease(std::uint64_t end_us) = 0;
-  /// Whether what a transaction that has committed wrote is still on its way. It holds its epoch until this is false, and end() comes then.
+  /// Whether writes of the committed transaction are still under way. The transaction holds its epoch until this is false, and then
+  /// end() is called.
   virtual bool under_way() = 0;
-  /// The transaction has ended: forgets everything. `over`: it will not be tried again, as it has committed or the application has
-  /// aborted it. True if tidy() has something to do.
+  /// Ends the transaction at other nodes: gives back what it holds there, and forgets its accesses. `over`: the transaction will not
+  /// be tried again, since it has committed or the application has aborted it. Returns whether tidy() has something to do.
   virtual bool end(bool over) = 0;
-  /// What takes its time, after a transaction that holds nothing any more and has left its epoch, or when the worker has none.
+  /// Does what may take long, such as waiting for a lease's end. Called after a transaction that holds nothing any more and has left
+  /// its epoch, or when the worker has no open transaction.
   virtual void tidy() = 0;
 
   /// The part of the commit that happens at other nodes.

@@ -1,5 +1,5 @@
 #pragma once
-// The public scan range in the tree's terms.
+// Converts the public scan range (ScanRange) into the terms of the ordered index. Used by scans of transactions and snapshots.
 
 #include <string_view>
 
@@ -22,7 +22,7 @@ inline kvstore::ordered::Direction direction(const ScanRange& range) {
                                           : kvstore::ordered::Direction::kReverse;
 }
 
-/// For the check of key lengths.
+/// Returns the longer bound of the range, whose length an operation checks.
 inline std::string_view longest_bound(const ScanRange& range) {
   return range.to.has_value() && range.to->size() > range.from.size() ? *range.to : range.from;
 }

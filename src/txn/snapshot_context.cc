@@ -19,12 +19,12 @@ using record::ReadState;
 
 namespace {
 
-/// Of a record at which another node stayed.
+/// Returns the outcome of a read that has waited for another node to give back the record.
 Outcome outcome_of_wait(const Record& record, const cc::Shared& shared) {
   return cc::held_by_dead(&record, shared) ? Outcome::kUnreachable : Outcome::kBusy;
 }
 
-/// Records copied out of the tree in one go, to be handed to the application with the slot left.
+/// Copies a batch of records out of the tree while the slot is entered. The application gets them after the slot is left.
 class Batch final : public kvstore::ordered::ScanVisitor {
  public:
   static constexpr std::size_t kRecords = 256;
@@ -36,6 +36,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
 
   Batch(std::uint64_t snapshot, const cc::WorkerState& worker) : snapshot_(snapshot), worker_(worker) {}
 
+  /// Begins a batch of at most `limit` records.
   void start(std::size_t limit) {
     items_.clear();
     used_ = 0;
@@ -69,16 +70,16 @@ class Batch final : public kvstore::ordered::ScanVisitor {
       }
       break;
     }
-    // Absent records count, too: a batch is bounded work.
+    // Absent records count, too, so that the work of a batch is bounded.
     full_ = items_.size() >= limit_ || used_ >= kBytes || ++seen_ >= 4 * kRecords;
     if (full_) last_key_.assign(key);
     return !full_;
   }
 
   bool full() const { return full_; }
-  /// Not kOk: another node stayed at the record behind the last one.
+  /// If not kOk, the batch has ended before a record that another node did not give back.
   Outcome outcome() const { return outcome_; }
-  /// Where to go on; only if full.
+  /// If full(): the key behind which the scan goes on.
   const std::string& last_key() const { return last_key_; }
   const std::vector<Item>& items() const { return items_; }
   std::string_view key(const Item& item) const { return {bytes_.data() + item.key_at, item.key_size}; }
@@ -87,6 +88,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   }
 
  private:
+  /// Makes room for so many bytes behind those that are used.
   void room(std::size_t bytes) {
     constexpr std::size_t kStep = 8 * 1024;
     if (used_ + bytes + 1 > bytes_.size()) bytes_.resize(used_ + bytes + kStep);
@@ -145,7 +147,7 @@ Outcome SnapshotContext::admit(std::uint64_t serial, const TableCore* table, std
   return check_target(table, key, worker_.shared());
 }
 
-/// Within the slot. Of nullptr: the key has none.
+/// Reads a record, with the slot entered. nullptr means that the key has no record.
 GetResult SnapshotContext::read(const Record* record, std::size_t key_bytes, std::span<char> buffer) const {
   if (record == nullptr) return {Outcome::kNotFound, 0};
   const record::StableRead seen =
@@ -192,7 +194,7 @@ void SnapshotContext::get_together(const LocalGets& gets) {
   LocalGets::Found found;
   gets.find(found);
   if (Together* const others = worker_.in_turns(); others != nullptr) others->turn();
-  // Records that changed since the snapshot keep what it sees one version down, another miss away.
+  // If a record has changed since the snapshot, the version that the snapshot sees is an older one, which costs another miss.
   for (std::size_t i = 0; i < gets.size(); ++i) {
     const auto* record = record::record_of(found[i].value);
     if (record != nullptr && record::epoch_of(record->tid()) >= epoch_)
@@ -204,7 +206,7 @@ void SnapshotContext::get_together(const LocalGets& gets) {
   }
 }
 
-/// Reads the whole value, as the version that the snapshot sees may be an old one.
+/// Reads the whole value, since the version that the snapshot sees may be an older one, and copies the part.
 GetResult SnapshotContext::read_part(const cc::Record* record, const MultiGet& get) {
   const auto read_whole = [&](std::span<char> buffer) { return read(record, get.key.size(), buffer); };
   const Outcome got = read_into(whole_, read_whole);
@@ -259,7 +261,7 @@ ScanResult SnapshotContext::scan_index(std::uint64_t serial, TableCore* index, c
   const auto visit_entry = [&](std::string_view, std::string_view primary_key) {
     outcome = get(serial, index->base(), primary_key, value);
     if (outcome == Outcome::kNotFound)
-      outcome = Outcome::kOk;  // cannot be in a consistent snapshot; nothing to hand on
+      outcome = Outcome::kOk;  // cannot happen in a consistent snapshot; such an entry is passed over
     if (outcome != Outcome::kOk) return false;
     return visit(primary_key, value);
   };

@@ -1,6 +1,7 @@
 #pragma once
-// Snapshot transactions (Silo 4.9). A snapshot pins its epoch, which keeps the versions that it sees; it enters
-// its epoch slot only within an operation, so however long it runs it never holds back E or the freeing of tree nodes.
+// Snapshot transactions (Silo 4.9). A snapshot reads the state at the end of a snapshot period and never aborts. It pins its
+// epoch, which keeps the versions that it sees. It enters its epoch slot only within an operation, so however long it is
+// open, it never holds back E or the freeing of tree nodes. Snapshot (include/granary) is the application's handle of one.
 
 #include <cstdint>
 #include <span>
@@ -20,14 +21,14 @@ class LocalGets;
 template <typename Get>
 struct GetsElsewhere;
 
-/// The snapshots of one context, one after the other. All functions run on the worker's thread.
+/// The snapshots of one context, one after the other. The functions run on the worker's thread; those with a serial check that.
 class SnapshotContext {
  public:
   SnapshotContext(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}
   SnapshotContext(const SnapshotContext&) = delete;
   SnapshotContext& operator=(const SnapshotContext&) = delete;
 
-  /// How snapshots reach other nodes; nullptr: there are none. While none is open.
+  /// Sets how snapshots reach other nodes; nullptr: there are no other nodes. No snapshot is open.
   void set_remote(RemoteAccess* remote) { remote_ = remote; }
   bool open() const { return open_; }
   epoch::Epoch epoch() const { return epoch_; }
@@ -41,9 +42,9 @@ class SnapshotContext {
   Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);
   ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
   ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
-  /// False if the snapshot is another thread's, and goes on.
+  /// Ends the snapshot. Returns false, and leaves it open, if the calling thread is not the worker's.
   bool finish(std::uint64_t serial);
-  /// Ends the open one, if there is one: its handle finds it finished.
+  /// Ends the open snapshot, if there is one. Its handle finds it finished.
   void end();
 
  private:
@@ -60,7 +61,7 @@ class SnapshotContext {
   RemoteAccess* remote_ = nullptr;
   bool open_ = false;
   std::uint64_t serial_ = 0;
-  epoch::Epoch epoch_ = 0;    // of the versions that it sees
+  epoch::Epoch epoch_ = 0;    // se: the snapshot sees versions of earlier epochs
   epoch::Epoch entered_ = 0;  // e_w when it began
   base::Arena arena_;         // memory of the operation under way
   std::string whole_;         // the value of which a part is wanted, for a moment

@@ -1,5 +1,6 @@
 #pragma once
-// A table or a secondary index inside the engine: an index from keys to records, and what it is for.
+// A table or a secondary index inside the engine: its index from keys to records, and its properties. The schema (src/db)
+// makes tables; transactions, recovery and the answers to other nodes use them.
 
 #include <algorithm>
 #include <atomic>
@@ -23,13 +24,13 @@
 
 namespace granary::txn {
 
-/// TableCore::sealed_from() of a table that is not sealed: no epoch comes so far.
+/// TableCore::sealed_from() of a table that is not sealed. No epoch is so great.
 inline constexpr epoch::Epoch kNotSealed = ~epoch::Epoch{0};
 
-/// Which node of the cluster has which keys of a table.
+/// Says which node of the cluster is the home of which keys of a table.
 struct Placement {
   std::uint16_t self = 0;  ///< this node
-  /// The home of a key: the same on all nodes, for good. Thread-safe.
+  /// Returns the home of a key. It gives the same answer on all nodes, at any time. Thread-safe.
   std::function<std::uint16_t(std::string_view key)> home;
 };
 
@@ -38,7 +39,7 @@ class TableCore {
   TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
             kvstore::NodeMemory& memory)
       : TableCore(id, std::move(name), max_value_bytes, shared, memory, {}, nullptr) {}
-  /// With a hash index, if it gets a main header in the region that begins at `region_base`.
+  /// Makes a table with a hash index, if `main` is not empty: its main header, in the region that begins at `region_base`.
   TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
             kvstore::NodeMemory& memory, std::span<kvstore::hash::Bucket> main, const void* region_base)
       : shared_(&shared),
@@ -50,56 +51,60 @@ class TableCore {
   std::uint32_t id() const { return id_; }
   const std::string& name() const { return name_; }
   cc::Index& index() { return index_; }
-  /// Of an ordered table.
+  /// Precondition: the table is ordered.
   kvstore::ordered::Tree& tree() { return index_.tree(); }
   std::uint32_t max_value_bytes() const { return max_value_bytes_; }
   std::uint32_t max_key_bytes() const { return max_key_bytes_; }
-  /// Its records are shared ones (src/record/shared_record.h). Said before it holds any.
+  /// Whether its records are shared ones (src/record/shared_record.h). Set before the table holds any record.
   bool is_shared() const { return is_shared_; }
   void make_shared() { is_shared_ = true; }
-  /// It is to be sealed one day (TableOptions::immutable). Said before it holds any.
+  /// Whether it can be sealed (TableOptions::immutable). Set before the table holds any record.
   bool is_immutable() const { return immutable_; }
   void make_immutable() { immutable_ = true; }
-  /// Whether transactions of this node may write it. A transaction that has seen this true is waited for before the table counts as sealed.
+  /// Whether transactions of this node may write the table. Relaxed: the sealing thread waits for every transaction that may
+  /// have seen this true (I31).
   bool takes_writes() const { return !closed_.load(std::memory_order_relaxed); }
-  /// A full fence on x86-64: E is read, or slots are looked at, behind it (Schema::seal).
+  /// Closes the table for writes. The exchange is a full fence on x86-64; the caller reads E and the slots after it
+  /// (Schema::seal).
   void close(bool closed = true) { closed_.exchange(closed, std::memory_order_seq_cst); }
-  /// Transactions whose e_w is at least this rely on it that nothing here ever changes (I31). All that was written is of earlier epochs.
+  /// Returns the epoch from which the table is sealed. Transactions whose e_w is at least that rely on it that nothing in the
+  /// table ever changes (I31), since all that it holds is of earlier epochs.
   epoch::Epoch sealed_from() const { return sealed_from_.load(std::memory_order_acquire); }
-  /// Release: whoever finds the table sealed finds all that was written.
+  /// Release: a transaction that finds the table sealed finds all that was written to it.
   void seal(epoch::Epoch from) { sealed_from_.store(from, std::memory_order_release); }
-  /// A record for this table that is in no index yet, unborn; nullptr at the memory limit.
+  /// Makes an unborn record for this table, which is in no index yet; nullptr at the memory limit.
   record::Record* make_record(cc::WorkerState& worker, std::string_view key, std::size_t value_bytes) const {
     return is_shared_ ? cc::make_shared_placeholder(worker, key, max_value_bytes_)
                       : cc::make_placeholder(worker, value_bytes);
   }
-  /// What a record with such a key and value is likely to take, with its share of the index: rather too much.
+  /// Estimates the memory that a record with such a key and value takes, with its share of the index; rather too much.
   std::uint64_t likely_bytes(std::size_t key_bytes, std::size_t value_bytes) const {
     constexpr std::uint64_t kIndexBytes = 96;
     const std::size_t block =
         is_shared_ ? record::shared_block_bytes(key_bytes, max_value_bytes_) : record::record_bytes(value_bytes);
     return memory::class_bytes(memory::size_class(block)) + kIndexBytes + 2 * key_bytes;
   }
-  /// Brings a record that is about to be read closer, header and value, as far as is worth it.
+  /// Prefetches header and value of a record that is about to be read, as far as that is worthwhile.
   void prefetch(const record::Record* record) const {
     constexpr std::size_t kWorthwhile = 512;
     base::prefetch_range(record, std::min<std::size_t>(sizeof(record::Record) + max_value_bytes_, kWorthwhile));
   }
-  /// Of a cluster's table that is partitioned; nullptr of any other, also of one that every node has a copy of.
+  /// Returns the placement of a table that is partitioned over the nodes of a cluster. nullptr of any other table, also of one
+  /// that is replicated on every node.
   const Placement* placement() const { return placement_.get(); }
-  /// Before anybody uses the table; its indexes live where it does.
+  /// Called before anybody uses the table. Entries of its indexes live where the records do.
   void place(std::shared_ptr<const Placement> placement) { placement_ = std::move(placement); }
-  /// True if the table belongs to that database.
+  /// Whether the table belongs to that database.
   bool belongs_to(const cc::Shared& shared) const { return shared_ == &shared; }
 
-  // Secondary indexes. Added before the table holds records, so transactions read these without locks.
+  // Secondary indexes. They are added before the table holds records, so transactions read the list without a lock.
   const std::vector<TableCore*>& indexes() const { return indexes_; }
   void add_index(TableCore* index) {
     indexes_.push_back(index);
     if (index->is_shared()) max_key_bytes_ = kMaxIndexedSharedKeyBytes;
   }
 
-  // For an index: its base table and how its keys are made.
+  // Of an index: its base table, and how its keys are made.
   void make_index_of(TableCore* base, IndexOptions options) {
     base_ = base;
     index_options_ = std::move(options);
@@ -115,7 +120,8 @@ class TableCore {
   const std::uint32_t id_;
   bool is_shared_ = false;
   bool immutable_ = false;
-  /// Both are written by who seals, under a lock, and read by all. They stand where every operation looks anyway.
+  /// Both are written by the thread that seals, under a lock (Schema::seal), and read by all transactions. They lie beside
+  /// members that every operation reads anyway.
   std::atomic<bool> closed_{false};
   std::atomic<epoch::Epoch> sealed_from_{kNotSealed};
   cc::Index index_;
@@ -125,7 +131,7 @@ class TableCore {
   IndexOptions index_options_;
 };
 
-/// The key's home if that is another node.
+/// Returns the key's home if that is another node.
 inline std::optional<std::uint16_t> home_elsewhere(const TableCore& table, std::string_view key) {
   const Placement* const placement = table.placement();
   if (placement == nullptr) [[likely]]
@@ -134,7 +140,7 @@ inline std::optional<std::uint16_t> home_elsewhere(const TableCore& table, std::
   return home == placement->self ? std::nullopt : std::optional(home);
 }
 
-/// Whether that is a table of this database, and may have such a key.
+/// Returns kOk if the table is one of this database and may have such a key.
 inline Outcome check_target(const TableCore* table, std::string_view key, const cc::Shared& shared) {
   if (table == nullptr || !table->belongs_to(shared)) [[unlikely]]
     return Outcome::kUnknownTable;

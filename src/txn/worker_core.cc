@@ -65,7 +65,7 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
 }
 
 Context* WorkerCore::idle_context() {
-  // A body's own is where it left it.
+  // A body that runs in turns prefers the context with the number of its fiber, which it has used before.
   if (in_turns_ != nullptr && in_turns_->current() < contexts_.size()) {
     if (Context* const own = contexts_[in_turns_->current()].get(); own->idle()) return own;
   }
@@ -98,7 +98,7 @@ std::size_t WorkerCore::collect(std::size_t budget, bool pass_on) {
 bool WorkerCore::make_room() { return collect(kRoomBudget) != 0; }
 
 std::uint64_t WorkerCore::random() {
-  // xorshift64*: jitter needs no better.
+  // xorshift64*, which is good enough for jitter.
   random_state_ ^= random_state_ >> 12;
   random_state_ ^= random_state_ << 25;
   random_state_ ^= random_state_ >> 27;

@@ -1,5 +1,5 @@
 #pragma once
-// WorkerCounters counts how the transactions of one worker have ended, for statistics.
+// Counts how the transactions of one worker have ended, for statistics.
 
 #include <array>
 #include <atomic>

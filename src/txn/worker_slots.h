@@ -1,5 +1,6 @@
 #pragma once
-// The epoch slots of a worker: one in which it collects garbage, and one for each of its contexts.
+// The epoch slots of a worker (Silo 4.1): one in which it collects garbage, and one for each of its contexts. WorkerCore has
+// one such object; the watchdog and threads that borrow the worker look at it, too.
 
 #include <array>
 #include <atomic>
@@ -21,12 +22,13 @@ class WorkerSlots {
 
   /// The slot in which the worker collects garbage; nullptr if there was none left.
   epoch::Slot* collecting() const { return collecting_; }
-  /// Takes a slot for one more context; nullptr if there is none left. By the worker, at most kMaxOpenTransactions times.
+  /// Takes a slot for one more context; nullptr if there is none left. Called by the worker, at most kMaxOpenTransactions
+  /// times.
   epoch::Slot* add();
 
-  /// True if the slot is that of a context. Any thread.
+  /// Whether the slot is that of a context. Any thread may call it.
   bool has(const epoch::Slot* slot) const;
-  /// True if no slot is entered. Any thread.
+  /// Whether no slot is entered. Any thread may call it.
   bool idle() const;
 
  private:
@@ -34,7 +36,7 @@ class WorkerSlots {
   epoch::Slot* const collecting_;
   // Set by the worker (release) when a context is made, never unset; read by the watchdog and by borrowers (acquire).
   std::array<std::atomic<epoch::Slot*>, kMaxOpenTransactions> contexts_{};
-  std::size_t count_ = 0;  // of contexts_ that are set; the worker's
+  std::size_t count_ = 0;  // how many of contexts_ are set; only the worker uses it
 };
 
 }  // namespace granary::txn

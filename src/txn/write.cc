@@ -1,4 +1,5 @@
-// Writes of a transaction (Silo 4.5): buffered until commit; a key that is missing gets a placeholder record now.
+// Writes of a transaction to keys of this node (Silo 4.5). A write is buffered until the commit. A key that is missing gets a
+// placeholder record at once, so that the commit finds a record to lock.
 
 #include <cstring>
 
@@ -34,8 +35,8 @@ Outcome LocalAccess::write_own(WriteEntry& own, std::string_view value, const Wr
   return Outcome::kOk;
 }
 
-/// Puts a placeholder into the tree and a write on it into the write set. If the key has appeared, `present` is its record
-/// and the outcome kAlreadyExists. Where there is no memory, the worker's own garbage may be what fills it.
+/// Puts a placeholder into the index, and a write to it into the write set. If the key has appeared meanwhile, `present` is its
+/// record and the outcome kAlreadyExists. If there is no memory, it frees garbage of the worker and tries once more.
 Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
   cc::WorkerState& state = worker_.state();
   for (bool made_room = false;; made_room = true) {
@@ -88,8 +89,8 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
       }
       if (record == nullptr) {
         const Outcome placed = write_new(table, key, value, &record);
-        // Who relies on the key's absence (an insert, or whoever may have looked for the key before) must notice another
-        // transaction that commits to the placeholder first: the leaf's version will not tell.
+        // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They note the
+        // placeholder as a read, since another transaction may commit to it first, which the leaf's version does not show.
         if (placed == Outcome::kOk && (expects_none || !access_.nodes.empty())) {
           return note_read({access_.writes.entries().back().record, record::kUnborn});
         }

@@ -1,16 +1,17 @@
 #pragma once
-// The rules of put, update, insert and remove: what each asks of the key that it writes. They hold for records here and elsewhere.
+// The rules of put, update, insert and remove: what each asks of the key that it writes. They are the same for records of this
+// node (write.cc) and of other nodes (src/cluster/transaction).
 
 #include <granary/transaction.h>
 
 namespace granary::txn {
 
 struct WriteRule {
-  Outcome if_there;    ///< kOk: it writes
-  Outcome if_missing;  ///< kOk: it writes
+  Outcome if_there;    ///< the outcome if the key is there; kOk: it is written
+  Outcome if_missing;  ///< the outcome if the key is missing; kOk: it is written
   bool removes = false;
 
-  /// Whether the write has to know if the key is there. The transaction relies on that from then on.
+  /// Whether the operation has to know if the key is there. Then the transaction also relies on that.
   constexpr bool looks() const { return if_there != Outcome::kOk || if_missing != Outcome::kOk; }
   constexpr Outcome outcome(bool there) const { return there ? if_there : if_missing; }
 };

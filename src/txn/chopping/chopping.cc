@@ -14,7 +14,7 @@ bool conflict(const DeclaredAccess& a, const DeclaredAccess& b) {
   return may_meet && (a.mode != b.mode || a.mode == AccessMode::kWrite);
 }
 
-/// The table of a C-edge, or nullptr.
+/// Returns the table that two pieces conflict on, which makes a C-edge between them, or nullptr.
 const std::string* conflict(const DeclaredAccesses& a, const DeclaredAccesses& b) {
   for (const DeclaredAccess& mine : a) {
     for (const DeclaredAccess& other : b) {
@@ -24,9 +24,11 @@ const std::string* conflict(const DeclaredAccesses& a, const DeclaredAccesses& b
   return nullptr;
 }
 
-/// The pieces of one call of a chain, and one other call of every chain. A cycle with an S-edge of the call is a way between two of its
-/// pieces that uses none of its S-edges. One other call of each is enough: a way that goes through two calls of a chain can
-/// leave the first where it would leave the second, since S-edges join all pieces of a call.
+/// The graph of the pieces of one call of a chain, and of one other call of every chain. The call is part of a cycle with S-
+/// and C-edges exactly if there is a path between two of its pieces that uses none of its S-edges.
+///
+/// One other call of each chain is enough. A path that goes through two calls of one chain can leave the first call by the
+/// piece by which it leaves the second, since S-edges join all pieces of a call.
 class Graph {
  public:
   Graph(std::span<const Chain> chains, std::size_t call) : chains_(chains), call_(call) {
@@ -36,7 +38,7 @@ class Graph {
     }
   }
 
-  /// Such a cycle in words, if there is one.
+  /// Returns such a cycle in words, if there is one.
   std::optional<std::string> find_cycle() const {
     for (std::size_t piece = 0; piece + 1 < chains_[call_].pieces.size(); ++piece) {
       if (auto found = find_cycle_from(piece)) return found;
