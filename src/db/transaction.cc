@@ -1,3 +1,6 @@
+// The application's handles Transaction and Snapshot (include/granary/transaction.h). Each function passes the call on to the
+// context in which the transaction runs (src/txn/context.h), with the serial by which the context knows it.
+
 #include <granary/transaction.h>
 
 #include "src/txn/context.h"
@@ -5,7 +8,7 @@
 namespace granary {
 namespace {
 
-/// The smallest string that is greater than every string with this prefix; empty if there is none.
+/// Returns the smallest string that is greater than every string with this prefix; empty if there is none.
 std::string prefix_end(std::string_view prefix) {
   std::string end(prefix);
   while (!end.empty() && end.back() == '\xff') end.pop_back();
@@ -13,7 +16,7 @@ std::string prefix_end(std::string_view prefix) {
   return end;
 }
 
-/// The first record of an index under a secondary key, through `scan` of a transaction or snapshot.
+/// Gets the first record of an index under a secondary key, by `scan` of a transaction or a snapshot.
 template <typename Scan>
 GetResult first_by_index(std::string_view secondary_key, std::span<char> buffer, std::string* primary_key,
                          Scan&& scan) {
@@ -162,7 +165,7 @@ GetResult Snapshot::get(const Index& index, std::string_view secondary_key, std:
                         [&](const ScanRange& range, ScanFn visit) { return scan(index, range, visit); });
 }
 void Snapshot::finish() {
-  // As a transaction's: a handle that has ended may outlive its database.
+  // A handle that has ended may outlive its database, so it forgets its context.
   if (context_ != nullptr && context_->snapshot().finish(serial_)) context_ = nullptr;
 }
 

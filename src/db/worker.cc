@@ -1,3 +1,6 @@
+// The application's Worker (include/granary/database.h): begins transactions and snapshots in contexts of its WorkerCore
+// (src/txn), and runs transactions again that have met a conflict.
+
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -19,7 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits a random part of an interval that doubles with every lost attempt, so that rivals come apart.
+/// Waits for a random part of an interval that doubles with each attempt, so that transactions which conflict with each other are
+/// run again at different times.
 void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t attempt) {
   constexpr std::uint32_t kMostDoublings = 20;
   const std::uint64_t bound = std::min<std::uint64_t>(
@@ -28,14 +32,15 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   for (std::uint32_t turn = 0; Clock::now() < until; ++turn) worker.state().waiter->pause(turn);
 }
 
-/// Lets the thread sleep after a failure that may pass (may_pass.h). It takes milliseconds at least, and others have to bring it about.
+/// Sleeps for RetryPolicy::max_backoff_us. What Worker::run() waits for then takes milliseconds at least (may_pass.h), and other
+/// threads need the processor meanwhile.
 void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   const auto until = Clock::now() + std::chrono::microseconds(policy.max_backoff_us);
   do worker.state().waiter->rest();
   while (Clock::now() < until);
 }
 
-/// An idle context of a worker that is bound here: the first, almost always.
+/// Returns an idle context of a worker that is bound to this thread: almost always the first.
 txn::Context* context_for(txn::WorkerCore& worker) {
   txn::Context* const first = worker.first_context();
   return first != nullptr && first->idle() ? first : worker.idle_context();
@@ -60,7 +65,7 @@ Worker::~Worker() {
 Transaction Worker::begin(const TransactionOptions& options) {
   if (core_ == nullptr) [[unlikely]]
     return {};
-  // From a wrong thread: a handle that every operation refuses, without touching the owner's state.
+  // A wrong thread gets a handle of which every operation is refused, so that it never touches the owner's state.
   if (!core_->bind()) [[unlikely]]
     return {core_->first_context(), 0};
   txn::Context* const context = context_for(*core_);
