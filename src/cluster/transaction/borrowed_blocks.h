@@ -1,5 +1,6 @@
 #pragma once
-// The blocks of other nodes' memory that a worker holds, to WRITE old versions into them (messages/lent_blocks.h).
+// The blocks of other nodes' memory that a worker has borrowed, to WRITE old versions into them (I12). old_versions.cc borrows and
+// uses them; src/cluster/messages/lent_blocks.h is the owner's side.
 
 #include <cstdint>
 #include <unordered_map>
@@ -10,22 +11,23 @@
 
 namespace granary::cluster {
 
-/// Of one worker, whose fibers share it.
+/// The borrowed blocks of one worker, whose fibers share them.
 class BorrowedBlocks {
  public:
   /// How many blocks a worker asks for at once.
   static constexpr std::uint32_t kAskedAtOnce = 64;
 
-  /// What one life of a node has lent for a table, and is not used yet.
+  /// The unused blocks that one life of a node has lent for a table.
   struct Stock {
     rdma::Generation life = 0;
-    std::vector<std::uint64_t>
-        blocks;  ///< offsets in the owner's region; whoever takes one out writes it, or never gives it back
-    /// A fiber asks for more. Others wait for it: to the owner, a second question would say that all of the first answer is used.
+    /// Offsets in the owner's region. A fiber that takes a block out of the stock uses it, or loses it for good.
+    std::vector<std::uint64_t> blocks;
+    /// Whether a fiber asks for more blocks now. Others wait for the answer: a second question would tell the owner that all
+    /// blocks of the first answer are used.
     bool asked = false;
   };
 
-  /// Blocks of a former life are forgotten, as its memory is gone.
+  /// Returns the stock for a table of this life of a node. Blocks of a former life are forgotten, as that memory is gone.
   Stock& of(rdma::NodeId node, rdma::Generation life, messages::TableId table) {
     Stock& stock = stocks_[std::uint64_t{node} << 32 | table];
     if (stock.life != life) stock.blocks.clear();

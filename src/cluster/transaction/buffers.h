@@ -1,5 +1,6 @@
 #pragma once
-// Registered memory for the operations of transactions: what READs fetch and what WRITEs send lies here until its transaction ends.
+// Memory that is registered with the fabric, for the one-sided operations of transactions. What READs fetch and what WRITEs send
+// lies here until the transaction ends. Trips (trips.h) has the Buffers of a transaction.
 
 #include <cstddef>
 #include <mutex>
@@ -12,15 +13,15 @@
 
 namespace granary::cluster {
 
-/// A node's. Thread-safe; workers come by seldom, for whole chunks.
+/// The registered memory of a node, for all of its workers. Thread-safe; workers take whole chunks, which is seldom.
 class BufferPool {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
 
-  /// Cuts chunks off the region, which is registered (kBufferRegion).
+  /// Cuts chunks off `region`, which is registered as kBufferRegion.
   explicit BufferPool(memory::Region& region) : region_(region) {}
 
-  /// `bytes` is a multiple of kChunkBytes; nullptr when the region is used up.
+  /// Takes a chunk; nullptr when the region is used up. `bytes` is a multiple of kChunkBytes.
   char* take(std::size_t bytes);
   void give_back(char* chunk, std::size_t bytes);
 
@@ -34,12 +35,12 @@ class BufferPool {
   std::vector<Chunk> free_;
 };
 
-/// A transaction's: addresses stay until clear().
+/// The registered memory of one transaction. Blocks stay where they are until clear().
 class Buffers {
  public:
   explicit Buffers(BufferPool& pool) : pool_(pool) {}
   ~Buffers();
-  /// The other one has none afterwards.
+  /// `other` has no memory afterwards.
   Buffers(Buffers&& other) noexcept
       : pool_(other.pool_),
         chunks_(std::exchange(other.chunks_, {})),
@@ -48,11 +49,11 @@ class Buffers {
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
-  /// On a cache line's boundary; nullptr when the pool is used up.
+  /// Allocates a block on a cache line's boundary; nullptr when the pool is used up.
   void* allocate(std::size_t bytes);
-  /// Taken from the pool.
+  /// Returns how many bytes were taken from the pool.
   std::size_t bytes() const;
-  /// Forgets everything; keeps the first chunk.
+  /// Frees all blocks, and gives back all chunks but the first.
   void clear();
 
  private:

@@ -12,7 +12,7 @@ using base::injected;
 
 namespace {
 
-/// Whether it writes a key that has had no version so far; the record is x-locked.
+/// Whether the record is x-locked and will get its first version.
 bool is_first_write(const Access& access) {
   return access.written && access.held() && record::tid_of(access.locked_tid) == 0;
 }
@@ -43,7 +43,8 @@ void CommitElsewhere::end() {
 bool CommitElsewhere::make_ready(epoch::Epoch here) {
   if (footprint_.participants.empty()) return true;
   const AccessTable& accesses = footprint_.accesses;
-  // Also what was declared, where a lease was about to end: it is validated as if it had not been.
+  // Loose is a record that is written without a lock, or that was declared and is not held because its lease was about to end: the
+  // commit would have to lock or validate it.
   const auto is_loose = [](const Access& access) {
     const bool to_hold = access.hold != Access::Hold::kNone && access.seen == Access::Seen::kRecord;
     return !access.held() && (access.written || (to_hold && !access.leased()));
@@ -52,13 +53,13 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   epoch::Epoch agreed = 0;
   const bool agrees = agree(here, 0, agreed) == AbortReason::kNone;
   validated_.reset();
-  writes_.clear();  // there may be more of them before the commit
+  writes_.clear();  // the transaction may write more before its commit
   if (!agrees) return false;
   return old_versions_.keep(agreed, footprint_.all([](const Access& access) { return access.held(); })) ==
          AbortReason::kNone;
 }
 
-// --- Step 1 ---
+// --- lock ---
 
 AbortReason CommitElsewhere::lock() {
   if (writes().empty()) return AbortReason::kNone;
@@ -72,8 +73,8 @@ AbortReason CommitElsewhere::lock() {
   return reason;
 }
 
-/// Sees to it that the times of missed keys were READ behind the locks of records that are written for the first time. Mostly they came with the
-/// locks.
+/// READs the times of missed keys (src/cc/misses.h), unless lock_all() has done so with the locks. They must be READ behind the
+/// locks of records that are written for the first time.
 AbortReason CommitElsewhere::learn_misses() {
   const bool known = std::exchange(misses_known_, false);
   if (!footprint_.reach().timed || known) return AbortReason::kNone;
@@ -91,8 +92,9 @@ AbortReason CommitElsewhere::place_writes() {
       footprint_.all([](const Access& access) { return access.written && access.seen == Access::Seen::kNoRecord; }));
 }
 
-/// Each gets an absent placeholder, unless somebody has made one meanwhile. Whoever relies on the key's absence must notice if
-/// another transaction commits to it first, which the leaf's version does not tell: the TID under the lock does.
+/// Has the owners make a placeholder for each key, unless the key has a record by now. If the transaction relies on a key's
+/// absence, it must notice when another transaction commits to the placeholder first. The version of the leaf does not show
+/// that; the TID that it finds under the lock does.
 AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
   messages::Questions<messages::Place>& questions = footprint_.trips.questions<messages::Place>();
   for (const Access* const access : accesses) {
@@ -113,7 +115,7 @@ AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
   return AbortReason::kNone;
 }
 
-/// One chain a node: the locks, then E.
+/// X-locks all records to write that are not held yet, with one chain for each node: the locks, and then a READ of E.
 AbortReason CommitElsewhere::lock_all() {
   const Batch<Access*> wanted = footprint_.all([](const Access& access) { return access.written && !access.held(); });
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
@@ -124,14 +126,14 @@ AbortReason CommitElsewhere::lock_all() {
     steps.push_back(lock);
   }
   if (steps.empty() && footprint_.participants.epochs_known())
-    return AbortReason::kNone;  // held since they were declared
+    return AbortReason::kNone;  // all are held since they were declared, and E was READ behind their locks
   misses_known_ = footprint_.reach().timed && std::any_of(wanted.begin(), wanted.end(), [](const Access* access) {
                     return record::tid_of(access->tid) == 0;
                   });
   return locks_.take(locks, wanted, steps, misses_known_ ? Participants::With::kMisses : Participants::With::kEpoch);
 }
 
-// --- Step 2 ---
+// --- agree and validate ---
 
 AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
   Participants& participants = footprint_.participants;
@@ -139,7 +141,8 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
   if (writes().empty()) {
     checked = ~record::TidWord{0};
     if (!participants.epochs_known() || !checks_.none()) {
-      // Nothing is locked elsewhere: E in front of what is validated, in one round, if that can be done.
+      // The transaction writes nothing at other nodes, so nothing was locked by this commit. E is READ in front of what is
+      // validated, in the same round. Under TicToc that needs a stamp for which the checks can be made already.
       const bool together = !footprint_.reach().timed || (stamp != 0 && checks_.possible(stamp));
       const AbortReason reason = together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
                                           : participants.run_before_epochs(Phase::kAgree, {});
@@ -157,7 +160,7 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   const std::optional<record::TidWord> validated = std::exchange(validated_, std::nullopt);
   if (!validated || *validated < stamp) {
     AbortReason reason = AbortReason::kNone;
-    // A commit knows the epochs here, but whoever asks before it may not.
+    // In a commit the epochs are known here. A validation before the commit may not know them.
     if (!checks_.possible(stamp)) {
       reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
       if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
@@ -169,7 +172,8 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   return declared_.confirm_leases();
 }
 
-/// The copies of old versions go along with the checks, as the epoch is agreed on. Should a check fail, they were made in vain.
+/// Makes the checks, and copies old versions in the same round if the epoch is agreed on. If a check fails, the copies were made
+/// for nothing, which does no harm (I12).
 AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp) {
   const epoch::Epoch agreed = std::exchange(agreed_, 0);
   const Batch<Access*> overwritten = agreed == 0 ? footprint_.trips.batch<Access*>(0) : this->overwritten();
@@ -179,8 +183,8 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp) {
   return reason == AbortReason::kNone ? old_versions_.take(copies) : reason;
 }
 
-/// A record that is x-locked and only read has not changed until now, but now says nothing of times. So the transaction leaves its stamp as the
-/// record's rts, and whoever overwrites the record later does so behind it.
+/// TicToc's validation of records that are x-locked and only read. Such a record has not changed until now, but must not be
+/// overwritten at a time before the stamp either. So the stamp becomes the record's rts when the lock is given back.
 void CommitElsewhere::keep_until(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {
@@ -205,7 +209,7 @@ record::TidWord CommitElsewhere::least_time() const {
     if (!access.held() || !access.written) continue;
     if (!injected("tictoc-ignores-remote-rts")) least = std::max(least, access.locked_rts + kOne);
     least = std::max(least, record::tid_of(access.locked_tid) + kOne);
-    // Before the locks are taken the times are not known, nor needed.
+    // Before the locks are taken these times are not known, and not needed yet.
     if (is_first_write(access) && !injected("tictoc-ignores-remote-misses")) {
       const auto missed = footprint_.participants.missed(access.key.home, access.key.table->id());
       least = std::max(least, missed.value_or(0) + kOne);
@@ -223,21 +227,22 @@ record::TidWord CommitElsewhere::greatest_tid() const {
   return greatest;
 }
 
-// --- Step 3 ---
+// --- prepare ---
 
-/// validate() has kept the versions mostly, in the round of its READs.
+/// Keeps old versions. Mostly validate() has done it already, in the round of its checks.
 AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) { return old_versions_.keep(epoch, overwritten()); }
 
 Batch<Access*> CommitElsewhere::overwritten() {
   return footprint_.all([](const Access& access) { return access.held() && access.written; });
 }
 
-// --- Step 4 ---
+// --- write back ---
 
-/// The owner is told of what was removed when it has been written, so that is waited for.
+/// Whether the write-back may be sent without waiting for it. A removal must be waited for, since the owner is told of it only when
+/// it has been written.
 bool CommitElsewhere::may_send() const {
   const Reach& reach = footprint_.reach();
-  if (injected("log-after-write-back")) return false;  // the log would be late, but not too late
+  if (injected("log-after-write-back")) return false;  // otherwise the log would be written before the WRITEs arrive
   return reach.scheduler.current() != nullptr && reach.under_way < Reach::kMostUnderWay &&
          std::none_of(writes_.begin(), writes_.end(), [](const cc::RemoteWrite& write) { return write.remove; });
 }
@@ -251,6 +256,7 @@ void CommitElsewhere::write_back(record::TidWord tid) {
   note_removed(tid);
 }
 
+/// Asks the owners to register the records that were removed for garbage collection (src/cc/holder_requests.h).
 void CommitElsewhere::note_removed(record::TidWord tid) {
   messages::Questions<messages::NoteRemoved>& questions = footprint_.trips.questions<messages::NoteRemoved>();
   for (const cc::RemoteWrite& write : writes_) {
@@ -258,7 +264,7 @@ void CommitElsewhere::note_removed(record::TidWord tid) {
     questions.add(write.node,
                   {.table = write.table, .key = write.key, .tid = record::version_word(tid, /*removed=*/true)});
   }
-  footprint_.trips.ask(questions.all());  // what is lost is registered when the owner recovers
+  footprint_.trips.ask(questions.all());  // if a question is lost, the record is registered when the owner recovers
 }
 
 }  // namespace granary::cluster

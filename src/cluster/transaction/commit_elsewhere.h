@@ -1,5 +1,7 @@
 #pragma once
-// The steps of a commit at other nodes, which src/cc/commit.h asks for in its order.
+// The steps of a commit at other nodes: the implementation of cc::RemotePart, which says what each step does. src/cc/commit.h calls
+// them in its order. The scheme is that of DrTM+R and FaRM: x-lock by CAS, validate by READ, decide in the coordinator's log,
+// write back by WRITE.
 
 #include <optional>
 #include <vector>
@@ -58,9 +60,10 @@ class CommitElsewhere final : public cc::RemotePart {
   ReadChecks checks_;
   OldVersions old_versions_;
   std::vector<cc::RemoteWrite> writes_;
-  epoch::Epoch agreed_ = 0;    ///< by agree(), until validate() has used it; 0: unknown
-  bool misses_known_ = false;  ///< lock_all() has READ them
-  /// The stamp for which agree() has validated, so that validate() need not; 0 under a protocol that does not stamp first.
+  epoch::Epoch agreed_ = 0;    ///< the epoch that agree() has chosen, until validate() has used it; 0: unknown
+  bool misses_known_ = false;  ///< lock_all() has READ the times of missed keys
+  /// If agree() has validated, the greatest stamp for which that holds: 0 under a protocol that does not stamp first, and the
+  /// greatest of all if there was nothing to check. Then validate() need not check for stamps up to this one.
   std::optional<record::TidWord> validated_;
 };
 

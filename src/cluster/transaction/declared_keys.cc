@@ -7,14 +7,16 @@
 namespace granary::cluster {
 namespace {
 
-/// What was READ before is what is there now that the record is held, if its TID is the same (I1); or is READ again.
+/// Called when the record is held and its TID is known. What was READ before is still there if the TID is the same (I1). If not,
+/// the value has to be READ again.
 void take_held(Access& access, record::TidWord tid) {
   if (access.tid == tid) return;
   access.tid = tid;
   access.has_value = !access.found();
 }
 
-/// Then E behind the READs of these is behind all that is held; of keys seen before nothing is held yet.
+/// Whether all of the keys may turn out to be under leases that can be shared, so that their READs alone take hold of them. Then E is
+/// READ behind these READs.
 bool may_all_be_shared(std::span<Access* const> unseen) {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [](const Access* access) {
     return (access->hold == Access::Hold::kLease || access->sealed) && access->table->hashed();
@@ -51,12 +53,13 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
 }
 
-/// How the key will be held. One that was declared before is only held more tightly.
+/// Decides how the key's record will be held. A key that was declared before may change from a lease to a lock, and never back.
+/// Adds it to `declared` if it is declared for the first time, and to `unseen` if it has to be READ.
 AbortReason DeclaredKeys::note(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen) {
   Access* access = nullptr;
   const AbortReason reason = footprint_.open(key.key, access);
   if (reason != AbortReason::kNone) return reason;
-  if (access->sealed) {  // READ with the others, and held by nobody
+  if (access->sealed) {  // it is READ with the others and needs no hold, as it never changes
     if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
     return AbortReason::kNone;
   }
@@ -73,7 +76,8 @@ AbortReason DeclaredKeys::note(const txn::DeclaredKey& key, Batch<Access*>& decl
   if (access->seen == Access::Seen::kNothing) {
     unseen.push_back(access);
   } else if (access->hold == Access::Hold::kLease) {
-    access->state = record::kFree;  // READ before the clock's jumps were noted: no lease of then is shared
+    access->state =
+        record::kFree;  // it was READ before lease_jumps_ was noted, so a lease that it showed is not shared
   }
   return AbortReason::kNone;
 }
@@ -84,15 +88,16 @@ bool DeclaredKeys::may_lease(const txn::RemoteKey& key) const {
   return reach.read_then_written.empty() || !reach.read_then_written.has(AccessTable::hash(key));
 }
 
-/// Of keys that will be written: then they can be locked without a look before.
+/// Whether all of the keys will be written and their places are known: then they can be locked without a READ before.
 bool DeclaredKeys::know_places(std::span<Access* const> unseen) const {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [this](Access* access) {
     return is_to_lock(access) && locked_reads_.knows_place(*access);
   });
 }
 
-/// Where there is no record there is nothing to hold: the node set tells whether one appears. What was READ when a lease was there
-/// needs none of its own, or can have none.
+/// Whether a step has to lock or lease the record. If there is no record, the node set tells whether one appears. If the READ showed
+/// a lease that can be shared, the record is under that lease already. If it showed one that can be neither shared nor followed
+/// by another, the record is read without a lease.
 bool DeclaredKeys::has_to_hold(Access& access) const {
   if (access.seen != Access::Seen::kRecord) return false;
   if (access.hold != Access::Hold::kLease) return true;
@@ -107,6 +112,7 @@ void DeclaredKeys::lease_until(Access& access, std::uint64_t end_us) const {
   cc::bump(footprint_.reach().counters.leases, std::uint64_t{1});
 }
 
+/// Locks or leases the records in one round with READs of E behind, and READs again the values that have changed.
 AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
   Trips& trips = footprint_.trips;
   Batch<XLock> locks = trips.batch<XLock>(accesses.size());
@@ -137,7 +143,8 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
   return reading_.fetch(accesses);
 }
 
-/// One that is there is shared if a transaction has a chance to end before it does, and the gap behind it is one of that length.
+/// Returns the term of leases that are taken now. An existing lease is shared if it ends late enough for this transaction: an eighth
+/// of a lease's length from now. The gap that follows a lease has the same length.
 LeaseTerm DeclaredKeys::lease_term(const base::TimeReading& now) const {
   const std::uint64_t from_us = now.now_us + now.error_us;
   const std::uint64_t long_us = footprint_.reach().lease_us;
@@ -145,7 +152,8 @@ LeaseTerm DeclaredKeys::lease_term(const base::TimeReading& now) const {
   return {.end_us = from_us + long_us, .least_end_us = from_us + short_us, .gap_us = short_us};
 }
 
-/// Where a lease is about to end, nobody waits: what was READ is validated at the end, as if it had not been declared.
+/// Notes the leases that were taken or shared. A record whose lease is about to end stays without one: it is validated at the
+/// commit, as if it had not been declared.
 AbortReason DeclaredKeys::take_leased(const Batch<Lease>& leases, std::span<Access* const> accesses) const {
   for (std::size_t i = 0; i < leases.size(); ++i) {
     const Lease& lease = leases[i];
@@ -171,8 +179,9 @@ AbortReason DeclaredKeys::confirm_leases() const {
   return valid ? AbortReason::kNone : AbortReason::kLeaseExpired;
 }
 
-/// What was leased, as it was declared to be read, and is written all the same, cannot be x-locked before the lease ends, which others
-/// may share; and no attempt could ever commit that did as this one. The next ones x-lock such keys from the start.
+/// A record that was declared to be read, and is written all the same, is under a lease of the transaction itself. It cannot be x-locked
+/// before the lease ends, since others may share the lease. Each further attempt that did the same would fail, too. So the next
+/// attempts x-lock such keys from the start (ReadThenWritten).
 AbortReason DeclaredKeys::check_own_leases() {
   for (const Access& access : footprint_.accesses) {
     if (access.written && access.leased()) footprint_.lease_wait.note(access.lease_end_us);

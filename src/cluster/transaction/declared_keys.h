@@ -1,15 +1,18 @@
 #pragma once
-// Declared keys, the protocol lease_2pl (DrTM, slides 28 to 35): before it executes, a transaction x-locks the records it will
-// write and leases those it will read, with one end for all; at the end it looks whether the leases are valid still. That is
-// their validation: at that moment everything is held. Whatever was not declared is validated beside it as ever.
+// Declared keys: the protocol lease_2pl, two-phase locking with leases (DrTM, slides 28 to 35). Transaction::declare() calls it
+// through RemoteTransaction.
 //
-//   start      READs of the records; then, but for those under a lease that can be shared, CAS and READ of each header; E behind
-//              them (I7), one chain a node. If all that is declared will be written, and it is known where it is, CAS and READ of the
-//              records at once
-//   commit     no round trip for what is held, if E has not moved since
-//   write back as ever; what was locked and not written is freed
+// Before it executes, a transaction x-locks the records that it will write, and leases those that it will read, all leases with
+// the same end. At its commit it checks that the leases are still valid. That is their validation, since at that moment
+// everything is held. Keys that were not declared are validated as under occ.
 //
-// Leases are refused without a time (I9). Then x-locks take their place.
+//   start       READs of the records. Then a CAS and a READ of the header for each of them, except those under a lease that can be
+//               shared, and behind these a READ of E (I7), one chain for each node. If all declared keys will be written and their
+//               places are known, a CAS and a READ of each record at once.
+//   commit      no round trip for what is held, if E has not moved since
+//   write back  as under occ; records that were locked and not written are freed
+//
+// If the cluster's time is not known, there are no leases (I9), and x-locks take their place.
 
 #include <optional>
 #include <span>
@@ -29,15 +32,16 @@ class DeclaredKeys {
         locks_(locks),
         locked_reads_(locked_reads) {}
 
-  /// Does what txn::RemoteAccess::declare() promises.
+  /// Implements txn::RemoteAccess::declare().
   AbortReason declare(std::span<const txn::DeclaredKey> keys);
   /// Returns kNone if all leases are still valid, else kLeaseExpired.
   AbortReason confirm_leases() const;
-  /// Returns kRemotelyLocked if the transaction's own leases keep it from its writes, else kNone.
+  /// Returns kRemotelyLocked if the transaction holds leases on records that it writes, which keep it from x-locking them, else
+  /// kNone.
   AbortReason check_own_leases();
-  /// Tells how often the clock had jumped when the first lease was taken; 0 if none was.
+  /// Returns how often the clock had jumped before the first lease was taken; 0 if none was.
   std::uint64_t lease_jumps() const { return lease_jumps_.value_or(0); }
-  /// Forgets the transaction's leases. `over` means that it will not be tried again.
+  /// Forgets the transaction's leases. `over`: the transaction will not be tried again.
   void end(bool over);
 
  private:

@@ -11,7 +11,7 @@ using kvstore::remote::KnownLeaf;
 using kvstore::remote::LeafCache;
 using Ended = LeafRead::Outcome;
 
-/// The caches lock, which an HTM region must not.
+/// The leaf caches take locks, which is not allowed in an HTM region, so the worker's region ends here.
 LeafReads::LeafReads(Footprint& footprint, std::size_t most)
     : footprint_(footprint),
       steps_(footprint.trips.batch<LeafRead>(most)),
@@ -77,7 +77,7 @@ void learn(const KnownTable& table, std::span<const messages::SeenLeaf> leaves) 
   }
 }
 
-/// An address that leads nowhere is refused by the fabric (I26).
+/// `value` is another node's word and is not checked here: the fabric refuses an address that leads nowhere (I26).
 void take(Access& access, kvstore::ordered::Value value) {
   const kvstore::remote::RemoteTable& table = access.table->remote;
   access.seen = Access::Seen::kRecord;

@@ -1,9 +1,11 @@
 #pragma once
-// READs leaves of other nodes' ordered tables that this node has heard of, together in one round.
+// READs leaves of other nodes' ordered tables whose places this node remembers (LeafCache), together in one round (I32). Look-ups
+// (reading.cc) and scans (leaf_scan.cc) use it.
 //
-// What the leaves lead to is READ afterwards. A record that was in its leaf when the transaction READ it is not freed before the transaction has
-// ended: its owner waits for the e_w of all nodes' transactions before it uses a block again (I7, I13, I17). So what lies there is the key's
-// record, or one that was the key's and is not the latest any more, and no incarnation has to be known before.
+// The records that the leaves lead to are READ afterwards. A record that was in its leaf when the transaction READ the leaf is not
+// freed before the transaction has ended: its owner waits for the e_w of all nodes' transactions before it uses a block again (I7,
+// I13, I17). So the block holds the key's record, or a record that was the key's and is not the latest any more, and no incarnation
+// has to be known.
 
 #include <span>
 
@@ -18,15 +20,15 @@ using kvstore::remote::LeafRead;
 
 class LeafReads {
  public:
-  /// Of at most so many leaves.
+  /// `most`: how many leaves it may READ.
   LeafReads(Footprint& footprint, std::size_t most);
 
-  /// Adds the leaf that has this place of the table, unless it is among them already. nullptr if none is known.
+  /// Adds the leaf that has this position of the table, unless it was added already. Returns nullptr if no such leaf is known.
   const LeafRead* add(const KnownTable& table, Position at);
 
-  /// Runs the READs, and tells the caches what they found. kNone, or why the transaction must end.
+  /// Runs the READs, and tells the caches what they have found. Returns kNone, or why the transaction must end.
   AbortReason run();
-  /// After run(): the leaf that covers the place, if it was READ.
+  /// After run(): returns the leaf that covers the position, if it was READ.
   const LeafRead* covering(const KnownTable& table, Position at) const;
   /// Notes the leaf in the node set.
   AbortReason note(const txn::TableCore& table, const LeafRead& leaf);
@@ -34,13 +36,13 @@ class LeafReads {
  private:
   Footprint& footprint_;
   Batch<LeafRead> steps_;
-  Batch<const KnownTable*> tables_;  ///< of each step
+  Batch<const KnownTable*> tables_;  ///< the table of each step
 };
 
-/// Remembers the leaves that an answer told of.
+/// Remembers the leaves that an owner's answer has told of.
 void learn(const KnownTable& table, std::span<const messages::SeenLeaf> leaves);
 
-/// Takes for the key's record what an entry of a leaf leads to; it has to be READ.
+/// Notes that the key's record is where the entry `value` of a leaf leads. The record has to be READ afterwards.
 void take(Access& access, kvstore::ordered::Value value);
 
 }  // namespace granary::cluster

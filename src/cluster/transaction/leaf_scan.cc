@@ -18,19 +18,20 @@ using messages::Range;
 
 namespace {
 
-/// A piece has so many leaves at most, and ends with the entry whose record makes it so long.
+/// A piece has at most kMostLeaves leaves. It ends with the entry whose record brings it to kPieceBytes.
 constexpr std::size_t kMostLeaves = 8;
 constexpr std::size_t kPieceBytes = std::size_t{32} << 10;
-/// As many entries as a leaf is taken to have when the range's limit tells how many are wanted.
+/// How many entries a leaf is expected to have, to tell from the range's limit how many leaves to READ.
 constexpr std::size_t kEntriesExpected = 8;
 
-/// The place before one that is not the first.
+/// Returns the position before one that is not the first.
 Position before(Position at) {
   if (at.code > 0) return {at.slice, static_cast<KeyCode>(at.code - 1)};
   return {at.slice - 1, kSuffixed};
 }
 
-/// The first and the last place that may have keys of the range. A place whose keys go on has keys on both sides of a bound that goes on there.
+// The first and the last position that may have keys of the range. A position stands for all keys of more than 8 bytes with its slice
+// if its code is kSuffixed. A bound with such a key has keys of this position on both sides, so the position is in the range.
 Position first_of(const Range& range) {
   const Position at = LayerKey(range.from).at;
   if (range.from_inclusive || at.code == kSuffixed) return at;
@@ -47,30 +48,30 @@ bool is_empty(const Range& range) {
 }
 bool inside(Position at, const Range& range) { return first_of(range) <= at && at <= last_of(range); }
 
-/// Whether the leaf reaches to the range's end, or its layer ends.
+/// Whether the leaf reaches the range's end, or is the last one of its layer.
 bool reaches_end(const LeafRange& leaf, const Range& range) {
   if (range.descending) return leaf.low <= first_of(range);
   return leaf.high == kBeyondPosition || last_of(range) < leaf.high;
 }
-/// Where the range goes on behind a leaf that does not reach its end.
+/// Returns the position where the range goes on behind a leaf that does not reach its end.
 Position behind(const LeafRange& leaf, const Range& range) { return range.descending ? before(leaf.low) : leaf.high; }
 
 }  // namespace
 
-/// The entries of leaves, in the range's order, that a piece has.
+/// The entries of a piece, taken from leaves in the range's order.
 struct LeafScan::Piece {
   struct Entry {
     Position position;
     kvstore::ordered::Value value;
   };
   Batch<Entry> entries;
-  bool more = true;      ///< the range goes on
-  Position next = {};    ///< if it does, and not behind the last entry: there
-  bool is_full = false;  ///< it ends with an entry
-  bool any = false;      ///< leaf
+  bool more = true;      ///< whether the range goes on behind the piece
+  Position next = {};    ///< where it goes on, unless the piece is full
+  bool is_full = false;  ///< the piece is long enough, and the range goes on behind its last entry
+  bool any = false;      ///< whether a leaf was taken
 };
 
-/// The leaves that the range begins with.
+/// Adds the leaves with which the range begins, as far as they are known.
 void LeafScan::add_leaves(const Range& rest, LeafReads& leaves) const {
   const std::size_t most = std::min<std::uint64_t>(kMostLeaves, 1 + rest.limit / kEntriesExpected);
   Position at = rest.descending ? last_of(rest) : first_of(rest);
@@ -81,7 +82,8 @@ void LeafScan::add_leaves(const Range& rest, LeafReads& leaves) const {
   }
 }
 
-/// Takes one leaf after the other, each where the one before ended when it was READ, until one is missing.
+/// Takes the entries of one leaf after the other. Each leaf must cover the position where the one before it ended when it was READ. Ends
+/// at the first leaf that is missing.
 AbortReason LeafScan::take_leaves(const Range& rest, LeafReads& leaves, Piece& piece) {
   piece.next = rest.descending ? last_of(rest) : first_of(rest);
   while (piece.more && !piece.is_full) {
@@ -98,7 +100,7 @@ AbortReason LeafScan::take_leaves(const Range& rest, LeafReads& leaves, Piece& p
   return AbortReason::kNone;
 }
 
-/// False if keys of more than 8 bytes are in the range.
+/// Takes the entries of one leaf. False if it has keys of more than 8 bytes in the range.
 bool LeafScan::take_entries(const Range& rest, const LeafCopy& leaf, Piece& piece) const {
   const unsigned count = leaf.count();
   for (unsigned rank = 0; rank < count; ++rank) {
@@ -108,7 +110,7 @@ bool LeafScan::take_entries(const Range& rest, const LeafCopy& leaf, Piece& piec
   const std::size_t record_bytes = record::shared_record_bytes(kSliceBytes, known_->remote.max_value_bytes);
   for (unsigned i = 0; i < count; ++i) {
     const LeafCopy::At entry = leaf.entry(rest.descending ? count - 1 - i : i);
-    // The leaf after one that has taken over its neighbour's range may have been READ before that, so it may repeat entries.
+    // A leaf may have taken over its neighbour's range after the neighbour was READ. So entries that the piece has are passed over.
     const bool is_behind = rest.descending ? entry.position <= piece.next : piece.next <= entry.position;
     if (!is_behind || !inside(entry.position, rest)) continue;
     piece.entries.push_back({entry.position, entry.found.value});
@@ -118,6 +120,7 @@ bool LeafScan::take_entries(const Range& rest, const LeafCopy& leaf, Piece& piec
   return true;
 }
 
+/// Opens an access for each entry of the piece, and READs their records.
 AbortReason LeafScan::take_records(const Piece& piece, Batch<Access*>& entries) {
   const txn::TableCore& table = scanned_.index == nullptr ? scanned_.table : *scanned_.index;
   Batch<Access*> to_read = footprint_.trips.batch<Access*>(piece.entries.size());
@@ -136,7 +139,7 @@ AbortReason LeafScan::take_records(const Piece& piece, Batch<Access*>& entries) 
   return reading_.fetch(to_read);
 }
 
-/// READs the records that the entries of an index lead to.
+/// READs the records of the base table that the entries of an index lead to.
 AbortReason LeafScan::take_bases(const Batch<Access*>& entries) {
   Batch<Access*> unseen = footprint_.trips.batch<Access*>(entries.size());
   for (const Access* const entry : entries) {
@@ -151,7 +154,7 @@ AbortReason LeafScan::take_bases(const Batch<Access*>& entries) {
   return reading_.look(unseen);
 }
 
-/// Leaves in the range what is behind the piece.
+/// Cuts the piece off the beginning of the range.
 void LeafScan::cut(const Piece& piece, Range& rest) const {
   const Position at = piece.is_full ? piece.entries[piece.entries.size() - 1].position : piece.next;
   char* const bytes = footprint_.trips.arena().allocate(kSliceBytes);
@@ -160,7 +163,7 @@ void LeafScan::cut(const Piece& piece, Range& rest) const {
   if (piece.is_full) {
     messages::go_behind(rest, key_of(at.code));
   } else if (rest.descending) {
-    // The place behind `at` is the lower end of a leaf that was taken: the place of a key that once was there.
+    // The position behind `at` is the lower end of the last leaf that was taken, so the rest of the range ends before it.
     rest.to = key_of(at.code + 1u);
     rest.to_infinity = false;
     rest.to_inclusive = at.code >= kSliceBytes;

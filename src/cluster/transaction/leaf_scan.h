@@ -1,5 +1,6 @@
 #pragma once
-// READs a piece of a scan of another node's ordered table or secondary index: the leaves that are known of, then the records of their entries.
+// Reads a piece of a scan of another node's ordered table or secondary index by one-sided READs: first the leaves whose places this
+// node remembers, and then the records of their entries. scan.cc calls it piece by piece.
 
 #include <optional>
 
@@ -11,8 +12,8 @@ namespace granary::cluster {
 
 class LeafScan {
  public:
-  /// `known`: what is scanned, the range's table or its index; nullptr if it is not known. `sealed`: nothing ever changes there. The arguments
-  /// outlive it.
+  /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31). The arguments outlive
+  /// this object.
   LeafScan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, const KnownTable* known, bool sealed)
       : footprint_(footprint),
         reading_(reading),
@@ -20,9 +21,10 @@ class LeafScan {
         known_(known),
         sealed_(sealed) {}
 
-  /// READs what the range begins with, and puts it into the sets. `entries` gets the records of the piece in the range's order, and
-  /// `rest` becomes what is behind them. Without entries the range's beginning is to be asked for: its leaf is not known, was being changed, or has keys
-  /// of more than 8 bytes there. kNone, or why the transaction must end.
+  /// Reads a piece from the beginning of `rest`, and notes it in the access table and the node set. `entries` gets the accesses of
+  /// the piece in the range's order, `rest` becomes the range behind them, and `more` whether that may have keys. If `entries`
+  /// stays empty, the caller has to ask the owner for the range's beginning: its leaf is not known, was being changed, or has
+  /// keys of more than 8 bytes. Returns kNone, or why the transaction must end.
   AbortReason read(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more);
 
  private:

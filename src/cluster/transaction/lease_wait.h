@@ -1,5 +1,6 @@
 #pragma once
-// A lease that keeps a transaction from a lock: its next attempt would meet it again, so the worker waits for its end in between.
+// Waits for the end of a lease that has kept a transaction from an x-lock or from a write. The next attempt would meet the same lease, so
+// the worker waits between the two attempts (RemoteTransaction::tidy).
 
 #include <algorithm>
 #include <cstdint>
@@ -11,16 +12,18 @@ namespace granary::cluster {
 
 class LeaseWait {
  public:
+  /// Notes a lease that ends at `end_us`, or no lease if that is 0.
   void note(std::uint64_t end_us) { end_us_ = std::max(end_us_, end_us); }
   bool due() const { return end_us_ != 0; }
 
-  /// Waits for the end, if one was noted. Nothing is held meanwhile, nor E held back. Not longer than a lease can last, by another clock
-  /// than that which leases are judged by: that may stand still, or have been set back.
+  /// Waits until the noted leases have expired. The worker holds nothing meanwhile, and does not hold E back. It waits no longer than a
+  /// lease can last by Reach::now_us, since the clock by which leases are judged may stand still or have been set back.
   void wait(Reach& reach) {
     const std::uint64_t end_us = std::exchange(end_us_, 0);
     if (end_us == 0 || reach.time == nullptr) return;
     const base::TimeReading begin = reach.time->read();
-    // From its taker's reading plus the error on; our clock may be behind that reading by as much, and wants to see it over by as much.
+    // A lease ends at most lease_us after its taker's reading plus the error. This node's clock may be behind that reading by the error,
+    // and must be past the end by the error.
     const std::uint64_t until_us = reach.now_us() + reach.lease_us + 3 * begin.error_us;
     for (std::uint32_t turn = 0; reach.now_us() <= until_us && !cc::shut_out(reach.worker.shared); ++turn) {
       const base::TimeReading now = reach.time->read();
@@ -30,7 +33,7 @@ class LeaseWait {
   }
 
  private:
-  std::uint64_t end_us_ = 0;  ///< 0: there is none
+  std::uint64_t end_us_ = 0;  ///< the latest end that was noted; 0: none was
 };
 
 }  // namespace granary::cluster

@@ -3,6 +3,7 @@
 namespace granary::cluster {
 namespace {
 
+/// Notes what an x-lock has READ together with the lock.
 void take_fetched(Access& access, const XLock& lock) {
   access.seen = Access::Seen::kRecord;
   access.record.incarnation = lock.incarnation();
@@ -45,8 +46,8 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
   return AbortReason::kNone;
 }
 
-/// Keys that are looked up go along with those that are locked. Of those whose place was another key's, or that others are asked about, nothing is
-/// known then.
+/// Locks and reads the keys `to_lock`, and looks up the hashed keys among `unseen` in the same round. Then it looks up the keys of which
+/// nothing is known yet: those whose place was another key's, and those of ordered tables.
 AbortReason LockedReads::look(std::span<Access* const> unseen, std::span<Access* const> to_lock) {
   Batch<Access*> beside = footprint_.trips.batch<Access*>(unseen.size());
   for (Access* const access : unseen) {

@@ -1,6 +1,6 @@
 #pragma once
-// Locks records of other nodes and READs them in the same round trip, where it is known where they are: those that were declared to be written
-// (declared_keys.h), and those of which a get says that they will be.
+// X-locks records of other nodes and READs them in the same round trip, if their places are known. It is used for keys that were declared
+// to be written (declared_keys.h), and for gets that say that their record will be written (MultiGet::will_write).
 
 #include <span>
 
@@ -16,14 +16,15 @@ class LockedReads {
         reading_(reading),
         locks_(locks) {}
 
-  /// Does what txn::RemoteAccess::get() promises.
+  /// Implements txn::RemoteAccess::get().
   AbortReason get(std::span<txn::RemoteGet> gets);
-  /// Returns whether the key can be locked without a look before, and notes its place, which may be another key's by now.
+  /// Whether the key's place is known, so that it can be locked without a READ before. Notes the place, which may be another key's by
+  /// now.
   bool knows_place(Access& access) const;
-  /// Waits for the log's room for what will be written, whose size nobody knows yet, before anything is held.
+  /// Waits until the log has room for a transaction of any likely size, since the size is not known yet. Called before anything is held.
   AbortReason await_log_room() const;
-  /// Locks keys of known places and fetches them under their locks. Where a place was another key's, nothing is held, and the place is
-  /// forgotten. `beside` has keys of hash tables that are looked up in the same round.
+  /// X-locks the records of keys with known places, and reads them under their locks. If a place turns out to be another key's, that lock
+  /// is let go, and the place is forgotten. `beside`: keys of hash tables that are looked up in the same round.
   AbortReason take(std::span<Access* const> accesses, std::span<Access* const> beside = {});
 
  private:

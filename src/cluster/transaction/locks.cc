@@ -9,9 +9,10 @@ using base::injected;
 
 namespace {
 
-/// Times that a lock or a write-back is gone on with over a new connection.
+/// How often a lock or a write-back is resumed over a new connection.
 constexpr unsigned kMostResumptions = 8;
 
+/// Forgets the remembered place of a key whose record is not there.
 void forget_place(const Access& access, Reach& reach) {
   const RemoteRecord& record = access.record;
   const std::uint64_t offset = record.at.offset + offsetof(record::SharedRecord, head);
@@ -45,7 +46,8 @@ AbortReason Locks::take(Batch<XLock>& locks, std::span<Access* const> accesses, 
   return reason == AbortReason::kNone ? unreached : reason;
 }
 
-/// I10: before the first CAS is posted; all of them or, if there is no room, none.
+/// Names the locks in the lock-ahead record, before the first CAS is posted (I10). Names all of them or, if there is no
+/// room, none.
 AbortReason Locks::name(const Batch<XLock>& locks, std::span<Access* const> accesses) {
   if (!record_.logs()) return AbortReason::kNone;
   std::uint64_t bytes = 0;
@@ -63,19 +65,22 @@ AbortReason Locks::name(const Batch<XLock>& locks, std::span<Access* const> acce
   return AbortReason::kNone;
 }
 
-/// The first reason, when all have been looked at: what was taken has to be known.
+/// Finds out what became of each lock, since locks that were taken have to be given back. Returns the first reason to
+/// abort.
 AbortReason Locks::settle(Batch<XLock>& locks, std::span<Access* const> accesses) {
   if (injected("name-after-lock")) record_.publish();
   AbortReason first = AbortReason::kNone;
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const AbortReason reason = settle(locks[i], *accesses[i]);
-    // A connection that broke before any other reason was met, or behind it: what else was READ over it is of no use.
+    // A node that cannot be used counts more than any other reason, as what was READ over a broken connection means
+    // nothing.
     if (first == AbortReason::kNone || is_unusable(reason)) first = reason;
   }
   return first;
 }
 
-/// What became of a lock. One whose connection broke is found out over the next connection, if there is one.
+/// Finds out what became of one lock, over a new connection if its connection broke, and notes it in the access.
+/// Returns kNone, or why the transaction must end.
 AbortReason Locks::settle(XLock& lock, Access& access) {
   const bool broken = lock.outcome() == Outcome::kBroken;
   if (broken) {
@@ -107,6 +112,7 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
   return changed ? AbortReason::kReadChanged : reason;
 }
 
+/// A lock that can be given back over no connection goes into undelivered_.
 void Locks::give_back(Phase phase, record::TidWord tid) {
   if (injected("mark-before-write-back")) record_.complete();
   Batch<Release> releases = footprint_.trips.batch<Release>(footprint_.accesses.size());
@@ -118,6 +124,7 @@ void Locks::give_back(Phase phase, record::TidWord tid) {
   if (undelivered_.empty()) record_.complete();
 }
 
+/// Makes a step for each held lock that gives it back, and notes that it is not held any more.
 Batch<AccessStep*> Locks::add_releases(record::TidWord tid, Batch<Release>& releases) {
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(footprint_.accesses.size());
   for (Access& access : footprint_.accesses) {
@@ -137,7 +144,7 @@ void Locks::send_back(record::TidWord tid) {
   if (injected("mark-before-write-back")) record_.complete();
   sent_.emplace(footprint_.trips.batch<Release>(footprint_.accesses.size()), reach);
   footprint_.trips.start(std::span<AccessStep* const>(add_releases(tid, sent_->releases)), sent_->chains);
-  reach.endpoint.poll();  // over shared memory it has arrived
+  reach.endpoint.poll();  // over shared memory the operations have completed by now
 }
 
 bool Locks::under_way() {
@@ -147,7 +154,8 @@ bool Locks::under_way() {
   return false;
 }
 
-/// What its connection broke for is tried again between the worker's transactions, as nobody may wait here.
+/// Settles the steps of send_back(). Where a connection has broken, the worker tries again between its transactions,
+/// since nothing may wait here.
 void Locks::arrived() {
   const bool done = sent_->chains.wait();
   for (Release& release : sent_->releases) {
@@ -161,7 +169,7 @@ void Locks::arrived() {
   if (undelivered_.empty()) record_.complete();
 }
 
-/// Of a lock or a release: over a few connections more.
+/// Resumes a lock or a release whose connection broke over new connections, kMostResumptions at most.
 template <typename Resumable>
 void Locks::go_on(Phase phase, Resumable& step) {
   for (unsigned turn = 0; step.outcome() == Outcome::kBroken; ++turn) {
@@ -176,7 +184,7 @@ void Locks::go_on(Phase phase, Resumable& step) {
 
 void Locks::end() {
   if (undelivered_.empty()) {
-    record_.complete();  // of locks that were named, but never asked for
+    record_.complete();  // there may be names of locks that were never asked for
   } else {
     footprint_.reach().undelivered.keep(std::exchange(undelivered_, {}), footprint_.trips.hand_over_buffers(),
                                         std::move(record_));

@@ -1,7 +1,9 @@
 #pragma once
-// A transaction's x-locks at other nodes (I2, I5, I10). They are named in the lock-ahead record before they are asked for, and given back
-// with the new version if the transaction was decided, without one if not. If a connection breaks, the next one shows what became of a
-// lock; a lock that cannot be given back then becomes the worker's to deliver (undelivered.h).
+// A transaction's x-locks at other nodes (I2, I5, I10). Commits, declared keys and locked reads take them here.
+//
+// Every lock is named in the lock-ahead record before its CAS is posted. It is given back with the new version if the transaction was
+// decided, and without one if not. If a connection breaks, the next connection shows what became of the lock. A lock that cannot be
+// given back even then is handed over to the worker, which tries again later (undelivered.h).
 
 #include <deque>
 #include <optional>
@@ -19,30 +21,32 @@ class Locks {
  public:
   explicit Locks(Footprint& footprint);
 
-  /// Tells why the worker may not take more: it has too many that it could not give back. kNone if it may.
+  /// Returns kTooMuchUndelivered if the worker may not take more locks, since there are too many that it could not give back; else
+  /// kNone.
   AbortReason refused() const {
     return footprint_.reach().undelivered.full() ? AbortReason::kTooMuchUndelivered : AbortReason::kNone;
   }
-  /// Adds the lock of a record to those to take, with registered memory to give it back with a new value of so many bytes. Returns
+  /// Adds the lock of a record to `locks`, and takes registered memory to give it back with a new value of `value_bytes`. Returns
   /// nullptr if that memory is used up.
   XLock* add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch = XLock::Fetch::kHeader);
-  /// Takes the locks, one for each access. `holds` has the locks and the leases that are taken in the same round.
+  /// Takes the locks, one for each access, and READs E behind them. `holds`: all steps to run, which are these locks and the leases and
+  /// look-ups of the same round.
   AbortReason take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
                    Participants::With with = Participants::With::kEpoch);
-  /// Gives back all locks that are held. With a `tid`, records that were written get their new version. The lock-ahead record gets its
-  /// completion mark if no lock is left.
+  /// Gives back all locks, and waits until that has arrived. If `tid` is not 0, records that were written get their new version. Sets
+  /// the completion mark of the lock-ahead record, unless a lock could not be given back.
   void give_back(Phase phase, record::TidWord tid);
-  /// Gives back all locks with what was written, and waits for nothing: all that the transaction has stays until under_way() is false. In a
-  /// fiber only, whose scheduler looks for what has arrived.
+  /// Gives back all locks with the new versions, and waits for nothing. The transaction's memory stays until under_way() is false. Called
+  /// in a fiber only, whose scheduler polls for the completions.
   void send_back(record::TidWord tid);
-  /// Whether what was sent back has not arrived. The lock-ahead record gets its completion mark when it has.
+  /// Whether what send_back() has posted is still under way. Sets the completion mark when it has arrived.
   bool under_way();
 
-  // These two are the steps of the same names of cc::RemotePart.
+  // The steps of cc::RemotePart with the same names.
   void decide(record::TidWord tid, std::uint64_t log_end) { record_.decide(tid, log_end); }
   void take_back_decision() { record_.take_back_decision(); }
 
-  /// Ends the transaction's part here: locks that it could not give back become the worker's to deliver.
+  /// Ends the transaction. Locks that it could not give back are handed over to the worker (Reach::undelivered).
   void end();
 
  private:
@@ -54,7 +58,7 @@ class Locks {
   template <typename Resumable>
   void go_on(Phase phase, Resumable& step);
 
-  /// What send_back() has posted. It counts among what the worker has under way.
+  /// What send_back() has posted. While it exists, it counts in Reach::under_way.
   struct Sent {
     Sent(Batch<Release> all, Reach& of) : reach(of), releases(std::move(all)), chains(of.scheduler, of.endpoint) {
       ++reach.under_way;
@@ -69,8 +73,8 @@ class Locks {
   };
 
   Footprint& footprint_;
-  log::LockRecord record_;  ///< what it may hold x-locked, for whoever recovers this node
-  std::deque<Release> undelivered_;
+  log::LockRecord record_;           ///< names what the transaction may hold, for the recovery of this node (I10)
+  std::deque<Release> undelivered_;  ///< locks that could not be given back
   std::optional<Sent> sent_;
 };
 

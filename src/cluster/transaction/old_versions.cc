@@ -35,7 +35,8 @@ AbortReason OldVersions::make(epoch::Epoch epoch, std::span<Access* const> overw
   return AbortReason::kNone;
 }
 
-/// A block that was taken is used or lost. So an attempt that fails here costs blocks, but no two transactions have the same one.
+/// Takes a borrowed block for each copy. A block that was taken never goes back to the stock. So a commit that fails later loses blocks,
+/// but no two transactions ever use the same one.
 AbortReason OldVersions::borrow(Copies& copies) {
   Reach& reach = footprint_.reach();
   for (const Access* const access : copies.accesses) {
@@ -55,6 +56,7 @@ AbortReason OldVersions::borrow(Copies& copies) {
   return AbortReason::kNone;
 }
 
+/// Asks the owner for more blocks, and checks the answer (I26).
 AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock& stock) {
   messages::Questions<messages::LendBlocks>& questions = footprint_.trips.questions<messages::LendBlocks>();
   questions.add(access.key.home, {.table = access.key.table->id(), .count = BorrowedBlocks::kAskedAtOnce});
@@ -71,8 +73,8 @@ AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock
   return AbortReason::kNone;
 }
 
-/// READs versions that were locked without having been READ, or that are others than those that were READ before. They are under our locks, so they
-/// stay as they are.
+/// READs the versions of which not all is known: they were locked without a READ before, or have changed since that READ. They stay
+/// unchanged from now on, as the transaction holds their x-locks.
 AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
   Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(accesses.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());

@@ -1,5 +1,6 @@
 #pragma once
-// I12: keeps the versions that a transaction overwrites at other nodes, where a snapshot may need them.
+// Keeps the versions that a transaction overwrites at other nodes, if a snapshot may need them (I12). The commit calls it before the
+// decision (commit_elsewhere.cc). A version is copied into a block of its owner's memory that the worker has borrowed.
 
 #include <span>
 
@@ -10,7 +11,7 @@ namespace granary::cluster {
 
 class OldVersions {
  public:
-  /// WRITEs that keep versions, for a round of steps.
+  /// The WRITEs that keep versions, as steps of one round.
   struct Copies {
     Copies(Trips& trips, std::size_t most)
         : accesses(trips.batch<Access*>(most)),
@@ -18,21 +19,22 @@ class OldVersions {
           writes(trips.batch<VersionCopy>(most)),
           steps(trips.batch<AccessStep*>(most)) {}
 
-    epoch::Epoch period = 0;
-    Batch<Access*> accesses;
-    Batch<std::uint64_t> blocks;
-    Batch<VersionCopy> writes;  ///< one for each access
-    Batch<AccessStep*> steps;   ///< the same, to be run
+    epoch::Epoch period = 0;      ///< the snapshot period of the new versions
+    Batch<Access*> accesses;      ///< whose versions are kept
+    Batch<std::uint64_t> blocks;  ///< a borrowed block for each of them
+    Batch<VersionCopy> writes;    ///< a step for each of them
+    Batch<AccessStep*> steps;     ///< the same steps, to be run
   };
 
   explicit OldVersions(Footprint& footprint) : footprint_(footprint) {}
 
-  /// Makes copies of the versions of x-locked records that will be overwritten in `epoch`, unless they are kept already, or no snapshot may need
-  /// them. E of each record's node has reached `epoch`, which messages/lent_blocks.h relies on.
+  /// Makes the steps that copy the versions of x-locked records which will be overwritten in `epoch`, except versions that are kept
+  /// already or that no snapshot may need. Precondition: E of each record's node has reached `epoch`, which
+  /// src/cluster/messages/lent_blocks.h relies on.
   AbortReason make(epoch::Epoch epoch, std::span<Access* const> overwritten, Copies& copies);
-  /// Tells what became of the WRITEs, which have been run.
+  /// Looks what became of the steps, which have been run. Returns kNone, or why the transaction must end.
   AbortReason take(const Copies& copies) const;
-  /// Does both, with a round between them.
+  /// Does both, and runs the steps in between.
   AbortReason keep(epoch::Epoch epoch, std::span<Access* const> overwritten);
 
  private:

@@ -12,7 +12,7 @@ using base::injected;
 
 namespace {
 
-/// Looks at a participant's E before a transaction gives up waiting for it; between two, others go on.
+/// How often a transaction looks at a participant's E before it gives up. Other fibers run between two looks.
 constexpr unsigned kMostEpochLooks = 1 << 16;
 
 }  // namespace
@@ -157,7 +157,8 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
     if (participant.is_in(agreed)) continue;
     void* const room = trips_.buffer(EpochRead::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    // Whoever is out is led no further.
+    // The leader does not advance E of a node that is no member any more. A node that is shut out itself cannot commit
+    // anyway.
     const auto in_vain = [&reach, node = participant.node] {
       return !reach.is_member(node) || cc::shut_out(reach.worker.shared);
     };

@@ -1,5 +1,6 @@
 #pragma once
-// The nodes that a transaction has touched, and E of each (I7).
+// The nodes that a transaction has touched, and what it has READ of their E (I7). The transaction's epoch must be reached at each of them
+// before its commit validates and writes there.
 
 #include <algorithm>
 #include <array>
@@ -20,12 +21,12 @@ class Participants {
   bool empty() const { return all_.empty(); }
   Batch<rdma::NodeId> nodes() const;
   std::size_t size() const { return all_.size(); }
-  /// Makes the node a participant and connects it, if it is none yet. `sealed`: for what never changes there (I31), which is so in any epoch;
-  /// a node that is touched for nothing else does not have to agree on one.
+  /// Makes the node a participant, and connects it if it was none. `sealed`: the transaction looks at something that never changes (I31).
+  /// A node that is touched for nothing else does not have to agree on an epoch.
   AbortReason touch(rdma::NodeId node, bool sealed = false);
   /// Returns the address of that offset in the participant's engine memory.
   rdma::RemoteAddress at(rdma::NodeId node, std::uint64_t offset) const;
-  /// Connects a participant again. One that has not answered is not waited for again, as the transaction holds E back.
+  /// Connects a participant again. A participant that has not answered once is not waited for again, as the transaction holds E back.
   bool reconnect(rdma::NodeId node);
   void clear();
 
@@ -35,20 +36,21 @@ class Participants {
   bool are_all_in(epoch::Epoch epoch) const {
     return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.is_in(epoch); });
   }
-  /// Returns an epoch that the participant is known to have reached, from this transaction or an earlier one of the worker; 0 if none is.
+  /// Returns an epoch that the participant has reached, as READ by this transaction or an earlier one of the worker; 0 if none is known.
   epoch::Epoch reached_by(rdma::NodeId node) const;
   /// Returns whether all participants are known to have reached the epoch.
   bool have_all_reached(epoch::Epoch epoch) const;
-  /// A READ of E may bring the times, too, at which keys were missed at the participant (src/cc/misses.h).
+  /// What a READ of E brings: E alone, or also the times at which keys were missed at the participant (src/cc/misses.h).
   enum class With : std::uint8_t { kEpoch, kMisses };
-  /// Runs steps that take hold of records, or share a lease, and READs E of each participant behind them in the same chain.
+  /// Runs steps that lock or lease records, or find shared leases, and READs E of each participant behind them, in the same chain. If a
+  /// step needs several rounds, E of its node is READ behind the last one.
   AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with = With::kEpoch);
-  /// Returns the greatest time at which a key of the table was missed at the node as it was READ last, or nothing if it was not.
+  /// Returns the greatest time at which a key of the table was missed at the node, as READ last; nothing if that was not READ.
   std::optional<record::TidWord> missed(rdma::NodeId node, std::uint32_t table) const;
   /// Returns the address of this worker's line of misses there.
   rdma::RemoteAddress line(rdma::NodeId node) const;
-  /// Adds READs of E of all participants, to be run in front of other steps; false if there is no registered memory. take() notes
-  /// what they found.
+  /// Adds READs of E of all participants to `steps`, to be run in front of other steps. False if there is no registered memory.
+  /// take() notes what they have found.
   bool add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps);
   AbortReason take(const Batch<EpochRead>& reads);
   /// Waits, for a bounded time, until E of each participant is at least `agreed`.
@@ -58,9 +60,10 @@ class Participants {
   struct Participant {
     rdma::NodeId node;
     rdma::RemoteAddress control;  ///< of its control block
-    epoch::Epoch epoch = 0;       ///< E there, as READ last
-    bool agrees = true;
-    std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed = std::nullopt;
+    epoch::Epoch epoch = 0;       ///< E of the node, as READ last; 0: it was not READ
+    bool agrees = true;           ///< whether it has to agree on the epoch (touch())
+    std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed =
+        std::nullopt;  ///< the greatest of all lines
 
     bool is_in(epoch::Epoch other) const { return !agrees || epoch >= other; }
   };
@@ -72,7 +75,7 @@ class Participants {
 
   Trips& trips_;
   std::vector<Participant> all_;
-  std::vector<rdma::NodeId> silent_;  ///< that did not take a new connection
+  std::vector<rdma::NodeId> silent_;  ///< participants that could not be connected again
 };
 
 }  // namespace granary::cluster

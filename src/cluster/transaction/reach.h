@@ -1,6 +1,7 @@
 #pragma once
-// A worker's reach: what it has to work with at other nodes. Wired together by whoever makes the worker; all of it outlives its
-// transactions, and is used by the worker's thread only, but for what says otherwise.
+// A worker's reach: all that its transactions need to work at other nodes (endpoint, connections, messages, memory, clock). RemoteWorker
+// (remote_worker.h) makes it. It outlives the worker's transactions. Only the worker's thread uses it, except for the counters and
+// for what belongs to the whole node.
 
 #include <array>
 #include <atomic>
@@ -24,22 +25,22 @@
 
 namespace granary::cluster {
 
-/// The parts of a transaction whose round trips are counted apart.
+/// The parts of a transaction. Their round trips are counted separately.
 enum class Phase : std::uint8_t { kExecute, kLock, kAgree, kValidate, kWriteBack };
 inline constexpr std::size_t kPhases = 5;
 
-/// Written by the worker alone (relaxed), read for statistics.
+/// Written by the worker only, and read for statistics, both relaxed.
 struct ReachCounters {
-  std::atomic<std::uint64_t> transactions{0};                ///< that ended and had touched another node
-  std::array<std::atomic<std::uint64_t>, kPhases> rounds{};  ///< round trips, to however many nodes at once
-  std::atomic<std::uint64_t> reads{0};                       ///< one-sided operations
-  std::atomic<std::uint64_t> read_bytes{0};                  ///< that READs fetched
-  std::atomic<std::uint64_t> writes{0};
-  std::atomic<std::uint64_t> compare_swaps{0};
-  std::atomic<std::uint64_t> messages{0};     ///< questions asked
-  std::atomic<std::uint64_t> leases{0};       ///< records that were read under one, taken or shared
-  std::atomic<std::uint64_t> epoch_waits{0};  ///< transactions that waited for E somewhere
-  std::atomic<std::uint64_t> unfinished{0};   ///< records that were left locked: the node has died, or is told later
+  std::atomic<std::uint64_t> transactions{0};                ///< transactions that have touched another node and ended
+  std::array<std::atomic<std::uint64_t>, kPhases> rounds{};  ///< round trips; one to several nodes at once counts once
+  std::atomic<std::uint64_t> reads{0};                       ///< READs
+  std::atomic<std::uint64_t> read_bytes{0};                  ///< bytes that READs have fetched
+  std::atomic<std::uint64_t> writes{0};                      ///< WRITEs
+  std::atomic<std::uint64_t> compare_swaps{0};               ///< CASes
+  std::atomic<std::uint64_t> messages{0};                    ///< questions asked
+  std::atomic<std::uint64_t> leases{0};                      ///< records that were read under a lease, taken or shared
+  std::atomic<std::uint64_t> epoch_waits{0};                 ///< transactions that waited for E of another node
+  std::atomic<std::uint64_t> unfinished{0};  ///< records that a transaction has left locked (undelivered.h)
   kvstore::remote::LocationCacheCounters locations;
   kvstore::remote::LeafCacheCounters leaves;
 };
@@ -49,26 +50,27 @@ struct Reach {
   rdma::fiber::Scheduler& scheduler;
   rdma::fiber::FiberEndpoint& endpoint;
   rdma::fiber::Peers& peers;
-  base::Waiter&
-      waiter;  ///< between looks at something that changes: lets fibers run, and in time gives the processor away
+  base::Waiter& waiter;  ///< how the worker waits: lets fibers run, and after a while gives the processor away
   messages::Messenger& messenger;
-  const Directory& directory;  ///< the node's
-  BufferPool& buffers;         ///< the node's
+  const Directory& directory;  ///< shared by all workers of the node
+  BufferPool& buffers;         ///< shared by all workers of the node
   HolderWords holders;
   const LeaseExpired& lease_expired;
-  const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases
-  std::uint64_t lease_us = 0;            ///< how long leases are
+  const base::SoftTime* time = nullptr;  ///< the cluster's time; nullptr: there are no leases
+  std::uint64_t lease_us = 0;            ///< how long leases last
   bool reads_lease = true;               ///< NodeParts::reads_lease
   bool timed = false;                    ///< the protocol computes times (TicToc): state words hold rts, and no leases
-  std::size_t line = 0;              ///< if it does: the worker's line among the misses of each node (src/cc/misses.h)
+  std::size_t line =
+      0;  ///< if `timed`: the number of the worker's line among the misses of each node (src/cc/misses.h)
   std::uint64_t connect_timeout_us;  ///< NodeParts::connect_timeout_us
   std::function<std::uint64_t()> now_us = {};
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
   const messages::MailboxLayout& layout;         ///< NodeParts::layout, which says which nodes there are
 
-  /// Who is dead by the configuration may still run, and have its memory read: nobody has to do with it any more (I11).
+  /// Whether the node is a living member. A node that is dead by the configuration may still run, and its memory may still be
+  /// readable, but nobody may use it any more (I11).
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
-  /// Sees to it that a node is connected; false if it is not a living member, or does not answer.
+  /// Connects the node if it is not connected. False if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
   /// How many workers of all nodes have a line among the misses of each node.
   std::size_t lines() const { return std::size_t{layout.nodes} * layout.workers; }
@@ -82,10 +84,11 @@ struct Reach {
   BorrowedBlocks borrowed = {};
   ReadThenWritten read_then_written = {};
   KnownEpochs known_epochs = {};
-  /// Transactions that have committed and whose writes have not arrived everywhere yet; most of them at a time, since each keeps a context.
+  /// How many committed transactions have writes under way. There are at most kMostUnderWay, since each of them keeps a context.
   std::uint32_t under_way = 0;
   static constexpr std::uint32_t kMostUnderWay = 8;
-  std::uint32_t ended_in_turn = 0;  ///< transactions, since fibers let others go on between two of theirs
+  /// How many transactions have ended since a fiber let the others go on (RemoteTransaction::tidy).
+  std::uint32_t ended_in_turn = 0;
 };
 
 }  // namespace granary::cluster

@@ -13,7 +13,7 @@ namespace granary::cluster {
 using base::injected;
 using kvstore::remote::VersionCheck;
 
-/// The step WRITEs the worker's line of misses at a node.
+/// A step that WRITEs the worker's line of misses at a node.
 class LineWrite final : public Step {
  public:
   LineWrite(const rdma::RemoteAddress& line, const void* words) : Step(line), line_(line), words_(words) {}
@@ -31,12 +31,14 @@ class LineWrite final : public Step {
   bool failed_ = false;
 };
 
-/// Returns an epoch that the node has reached: E of two nodes differs by one at most (I7), and the worker may have READ a greater one.
+/// Returns an epoch that the node has reached: E of two nodes differs by at most one (I7), and the worker may have READ a greater E
+/// there.
 epoch::Epoch ReadChecks::reached_at(rdma::NodeId node) const {
   const epoch::Epoch here = footprint_.reach().worker.shared.epochs.current();
   return std::max(here - 1, footprint_.participants.reached_by(node));
 }
-/// Returns an epoch that the record's node has reached, since no version gets a time of an epoch that has not begun there.
+/// Returns an epoch that the record's node has reached. The times of the record's version tell one, too, since they are of epochs that had
+/// begun there.
 epoch::Epoch ReadChecks::reached_at(const Access& access) const {
   return std::max(reached_at(access.key.home), record::epoch_of(access.rts()));
 }
@@ -72,8 +74,8 @@ bool ReadChecks::none() const {
          std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
 }
 
-/// A WRITE replaces the whole line there, whose words must not shrink. So the worker's line at this node is raised and copied, which also has what
-/// it told before, and what those told that had its number before.
+/// A WRITE replaces the worker's whole line at a node, whose words must not shrink. So the worker raises its line at this node and WRITEs a
+/// copy of it. That line has all that the worker has told before at any node, and what former workers with its number have told.
 AbortReason ReadChecks::add_lines(Batch<LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp) {
   if (!footprint_.reach().timed || footprint_.nodes.empty() || injected("tictoc-tells-no-misses"))
     return AbortReason::kNone;

@@ -72,7 +72,7 @@ AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
   return take(accesses, reads);
 }
 
-/// The first key that has to be looked up brings a piece of its table's sweep along.
+/// The first key that has to be looked up in the index also READs a piece of its table's main header (HeaderSweep).
 AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRead>& reads, Batch<AccessStep*>& steps) {
   bool sweeps = false;
   for (const Access* const access : accesses) {

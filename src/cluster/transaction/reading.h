@@ -1,6 +1,6 @@
 #pragma once
-// Learns which records keys of other nodes have, and their values: hash tables are searched one-sided. Of ordered tables and indexes the leaves
-// that are known of are READ (leaf_reads.h), and the owner is asked about other keys.
+// Finds out which records keys of other nodes have, and their values. Hash tables are searched one-sided. For ordered tables and indexes the
+// leaves whose places are remembered are READ (leaf_reads.h), and the owner is asked about all other keys.
 
 #include <span>
 
@@ -13,27 +13,30 @@ class Reading {
  public:
   explicit Reading(Footprint& footprint) : footprint_(footprint) {}
 
-  /// Sees to it that the transaction knows the key's value, its own write or what was READ, and relies on it from then on.
+  // The functions that return an AbortReason return kNone, or why the transaction must end.
+
+  /// Makes sure that the transaction knows the key's value, and notes that it relies on it. If it has written the key, that is its own
+  /// value, and nothing is noted.
   AbortReason read(Access& access);
-  /// Looks for the records of keys of which nothing is known yet.
+  /// Finds the records and values of keys of which nothing is known yet.
   AbortReason look(std::span<Access* const> accesses);
   enum class Behind : std::uint8_t { kNothing, kEpochs };
-  /// Does the same for keys of hash tables, one-sided, and READs E of all participants behind it if that is asked for.
+  /// Does the same for keys of hash tables, one-sided. With kEpochs it READs E of all participants behind the records.
   AbortReason look_up(std::span<Access* const> accesses, Behind behind = Behind::kNothing);
-  /// These two are the parts of look_up(), for who runs the steps with others.
+  /// The two halves of look_up(), for callers that run its steps together with others.
   AbortReason add_look_ups(std::span<Access* const> accesses, Batch<KeyRead>& reads, Batch<AccessStep*>& steps);
   AbortReason take(std::span<Access* const> accesses, const Batch<KeyRead>& reads);
-  /// READs the records that did not come with an owner's answer.
+  /// READs the records of which the value is not known.
   AbortReason fetch(std::span<Access* const> accesses);
-  /// Takes what an owner says of a key's record.
+  /// Notes what an owner says of a key's record.
   void take(Access& access, const messages::SeenRecord& seen);
 
  private:
-  /// Looks for the keys in leaves that are known of. The rest becomes `unknown`.
+  /// Looks for the keys in leaves whose places are remembered. Keys that these leaves do not cover are added to `unknown`.
   AbortReason look_at_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown);
-  /// Asks the owners.
+  /// Asks the owners for the records and values.
   AbortReason ask(std::span<Access* const> accesses);
-  /// Has the step bring a piece of the sweep of its table along. False if there is none to bring.
+  /// Makes the step READ a piece of its table's main header, too, to fill the location cache. False if the whole header was READ already.
   bool bring_piece(const KnownTable& table, KeyRead& read);
   AbortReason take(Access& access, const KeyRead& read);
 

@@ -1,5 +1,6 @@
 #pragma once
-// A leaf or a bucket of another node's index, for the node set.
+// A leaf or a bucket of another node's index, as the node set of a transaction has it (src/cc/node_set.h; cc::Place is
+// the same for indexes of this node).
 
 #include "src/cc/node_set.h"
 #include "src/cluster/messages/requests.h"
@@ -19,7 +20,7 @@ inline RemotePlace place_of(rdma::NodeId node, const messages::SeenNode& seen) {
   return {node, seen.kind, seen.offset};
 }
 
-/// What an owner has changed for this transaction. Buckets are never made.
+/// Converts a change that an owner has made for this transaction, by inserting a placeholder. Buckets are never new.
 inline cc::PlaceChange<RemotePlace> change_of(rdma::NodeId node, const messages::ChangedNode& change) {
   return {.place = {node, change.kind, change.offset},
           .before = change.before,

@@ -8,7 +8,7 @@
 namespace granary::cluster {
 namespace {
 
-/// After so many a fiber lets the others go on.
+/// How many transactions a fiber ends before it lets the others go on.
 constexpr std::uint32_t kTransactionsATurn = 8;
 
 }  // namespace
@@ -31,7 +31,8 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
   outcome = rule.looks() ? rule.outcome(access->there()) : granary::Outcome::kOk;
   if (outcome != granary::Outcome::kOk) return reason;
   if (rule.removes && access->written) {
-    // A write of its own is taken back. If that was all there is of the key, nothing is written, and the log must not say so.
+    // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is left to write, and
+    // the log must not have a removal.
     if (access->seen == Access::Seen::kNothing) reason = reading_.look({&access, 1});
     if (reason != AbortReason::kNone) return reason;
     access->read = true;
@@ -50,11 +51,12 @@ AbortReason RemoteTransaction::scan(const txn::TableCore& table, const txn::Tabl
 }
 
 bool RemoteTransaction::end(bool over) {
-  if (!over) footprint_.reach().ended_in_turn = kTransactionsATurn;  // another fiber may have what it could not get
+  if (!over)
+    footprint_.reach().ended_in_turn = kTransactionsATurn;  // another fiber may hold what this one could not get
   if (!used()) return untidy();
   const AccessTable& accesses = footprint_.accesses;
   if (std::any_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.held(); }))
-    commit_.release();  // what was declared to be written, and was not
+    commit_.release();  // records that were declared, and not given back by a commit
   declared_.end(over);
   locks_.end();
   commit_.end();
@@ -63,8 +65,8 @@ bool RemoteTransaction::end(bool over) {
   return untidy();
 }
 
-/// Fibers that never wait, as their transactions are of this node, let those go on here that do: their answers are looked for, and what they
-/// hold open is not open for long.
+/// A fiber whose transactions touch this node only never waits, so it would keep the other fibers from going on. It lets them go on here:
+/// their completions are polled for, and their transactions do not stay open for long (I30).
 void RemoteTransaction::tidy() {
   Reach& reach = footprint_.reach();
   if (reach.scheduler.current() != nullptr && ++reach.ended_in_turn >= kTransactionsATurn) {

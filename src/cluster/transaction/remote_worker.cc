@@ -6,12 +6,14 @@ namespace granary::cluster {
 
 namespace {
 
-/// Tells which words other than x-locks a lock may take the place of. Under a protocol that computes times they are rts, which keep nobody away.
+/// Returns which state words that are no x-locks an x-lock may take the place of: leases that have expired. Under a protocol that computes
+/// times they are rts, which keep nobody away.
 LeaseExpired expiry(txn::WorkerCore& core, const base::SoftTime* time) {
   if (core.shared().settings.timed) return [](std::uint64_t) { return true; };
   return time == nullptr ? LeaseExpired() : expired_by(*time);
 }
 
+/// Returns the number of the worker's line among the misses of each node.
 std::size_t line_of(const NodeParts& node, std::uint32_t number) {
   return node.layout.place_of(node.fabric.node().node) * node.layout.workers + number;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Gives a worker its reach: endpoint, connections, messages, and transactions that go to other nodes.
+// Makes an engine's worker one that reaches other nodes: it gets an endpoint, connections, a messenger, and a RemoteTransaction for each
+// of its contexts. src/node makes one for each worker of a cluster's node; simulations make them, too.
 
 #include <cstdint>
 #include <functional>
@@ -10,57 +11,59 @@
 
 namespace granary::cluster {
 
-/// What a node has for all of its workers; outlives them.
+/// What a node has for all of its workers. It outlives them.
 struct NodeParts {
   rdma::Fabric& fabric;
   messages::MailboxLayout layout;
   char* mailboxes = nullptr;  ///< this node's region of mailboxes
   const Directory& directory;
   BufferPool& buffers;
-  base::Waiter& waiter;                  ///< of threads that have looked in vain for long: gives the processor away
-  const base::SoftTime* time = nullptr;  ///< the cluster's; none: no leases are taken
-  /// For how long a lease can be relied on by whoever takes it: long beside a transaction, as one that takes longer is in vain;
-  /// short beside patience, as writers wait for its end.
+  base::Waiter& waiter;                  ///< how a thread waits that has looked many times: it gives the processor away
+  const base::SoftTime* time = nullptr;  ///< the cluster's time; nullptr: no leases are taken
+  /// How long its taker can rely on a lease. Much longer than a transaction, since a transaction that outlasts its lease aborts. Much
+  /// shorter than what users wait for, since writers wait for the end of leases.
   std::uint64_t lease_us = 400;
   bool reads_lease = true;  ///< false: what is declared to be read is x-locked, too
   std::function<std::uint64_t()> now_us;
-  std::uint64_t timeout_us = 10'000'000;       ///< of a question to another node, which may be very busy
-  std::uint64_t connect_timeout_us = 500'000;  ///< for a node that does not answer
-  /// Whether a node is a member that lives: others are not waited for. Thread-safe. Empty: all are.
+  std::uint64_t timeout_us = 10'000'000;  ///< how long to wait for an answer of another node, which may be very busy
+  std::uint64_t connect_timeout_us = 500'000;  ///< how long to wait for a connection
+  /// Whether a node is a living member. Other nodes are not waited for. Thread-safe. Empty: all are.
   std::function<bool(rdma::NodeId)> lives = {};
-  /// Whether a node that cannot be used is being recovered, or has begun to come back and does not serve all others yet. What needs it,
-  /// or what it held when it died, then ends as kNodeRecovering. Thread-safe. Empty: nodes do not come back while others serve.
+  /// Whether a node that cannot be used is being recovered, or has begun to come back and does not serve all others yet. A transaction that
+  /// needs the node, or a record that it held when it died, then ends with kNodeRecovering. Thread-safe. Empty: no node comes back while
+  /// others serve.
   std::function<bool(rdma::NodeId)> comes_back = {};
 };
 
-/// Of one thread, that of its scheduler, which calls poll(). Dies after the worker's transactions have ended, before its core is
-/// given back.
+/// Used by one thread, that of its scheduler, whose polling calls poll(). It ends after the worker's transactions, and before the worker's
+/// core is given back.
 class RemoteWorker {
  public:
-  /// `core` has not begun a transaction yet. `number`: the worker's among the node's, below NodeParts::layout.workers.
+  /// `core` has not begun a transaction yet. `number` is the worker's number at its node, less than NodeParts::layout.workers.
   RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t number, rdma::fiber::Scheduler& scheduler,
                std::unique_ptr<rdma::Endpoint> endpoint);
   ~RemoteWorker();
   RemoteWorker(const RemoteWorker&) = delete;
   RemoteWorker& operator=(const RemoteWorker&) = delete;
 
-  /// Ends the worker's transactions, and gives back what they have left locked elsewhere: waits for nodes that live, as long as for
-  /// an answer. The last call but poll() before this object dies.
+  /// Ends the worker's transactions, and gives back the records that they have left locked at other nodes. For that it waits for nodes that
+  /// live, up to NodeParts::timeout_us. After it only poll() may be called.
   void finish();
-  /// Whether it has left records locked at nodes that live. Its words are there, so no other worker may have its number.
+  /// Whether records are left locked at nodes that live. Their x-locks have this worker's number, so no other worker may get that number.
   bool has_left_locks() const { return !reach_.undelivered.empty(); }
-  /// What the scheduler's poll has to do.
+  /// Polls the fabric, ends transactions whose writes have arrived, and moves messages on. Called by the scheduler.
   void poll();
-  /// Returns when nothing that transactions have written is under way any more (Context::has_arrived).
+  /// Waits until no transaction has writes under way any more (Context::has_arrived).
   void await_arrival();
 
   messages::Messenger& messenger() { return messenger_; }
-  /// For what the worker's thread does at other nodes between its transactions, while they have nothing under way.
+  /// For work of the worker's thread at other nodes between its transactions, while none of them has writes under way.
   Reach& reach() { return reach_; }
   const ReachCounters& counters() const { return reach_.counters; }
 
  private:
-  /// How the worker waits in the engine and between looks: lets fibers run and the fabric go on, and in time the thread rest.
+  /// How the worker waits, in the engine and for other nodes. Each pause lets other fibers run and polls the fabric; after many pauses the
+  /// thread gives the processor away, too.
   class Waiter final : public base::Waiter {
    public:
     Waiter(rdma::fiber::Scheduler& scheduler, base::Waiter& thread) : scheduler_(scheduler), thread_(thread) {}

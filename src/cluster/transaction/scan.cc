@@ -1,5 +1,6 @@
-// Scans of another node's ordered table or secondary index: pieces are READ where the leaves are known (leaf_scan.h), and handed out by the owner
-// elsewhere. This transaction's own writes are merged into them. All leaves of a piece go into the node set, all of its records into the read set.
+// Scans another node's ordered table or secondary index piece by piece. A piece is READ one-sided where the leaves are remembered
+// (leaf_scan.h), and otherwise the owner is asked for it. All leaves of a piece go into the node set, and all of its records are noted as
+// read. The transaction's own writes are merged into the pieces.
 
 #include "src/cluster/transaction/scan.h"
 
@@ -24,10 +25,10 @@ bool inside(std::string_view key, const ScanRange& range) {
   return !range.to || key < *range.to || (key == *range.to && range.to_inclusive);
 }
 
-/// One scan under way.
+/// One scan.
 class Scanning {
  public:
-  /// `known`: what is scanned, if it is known. `sealed`: nothing ever changes there.
+  /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31).
   Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, const KnownTable* known, bool sealed,
            ScanFn visit, ScanResult& result)
       : footprint_(footprint),
@@ -69,8 +70,8 @@ class Scanning {
   }
 
  private:
-  /// The words of the transaction's x-locks there: what the owner must not take for somebody else's. Some 30 000 do not fit into a
-  /// message (kMessageTooLarge). Each piece has them anew, since a visitor may declare more.
+  /// Adds the words of the transaction's x-locks on the table to the question, so that the owner does not take them for somebody else's. Some
+  /// 30 000 of them do not fit into a message (kMessageTooLarge). Each question has all of them, since a visitor may declare more.
   void add_held(std::vector<std::uint64_t>& words) const {
     for (const Access& access : footprint_.accesses) {
       const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
@@ -78,7 +79,7 @@ class Scanning {
     }
     std::sort(words.begin(), words.end());
   }
-  /// Asks the owner for a piece, which is of no use any more when the visitor is called, as that may scan, too.
+  /// Asks the owner for a piece, and notes all of it before the visitor is called: the visitor may scan, too, which overwrites the answer.
   AbortReason ask(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more) {
     messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
     Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
@@ -94,7 +95,7 @@ class Scanning {
       messages::go_behind(rest, (*entries)[entries->size() - 1]->key.key);
     return reason;
   }
-  /// Puts a piece into the sets, and the accesses of its entries into `entries`.
+  /// Notes a piece in the access table and the node set, and adds the accesses of its entries to `entries`.
   AbortReason take(const messages::ScanAnswer& piece, Batch<Access*>& entries) {
     Batch<Access*> without_value = footprint_.trips.batch<Access*>(2 * piece.entries.size());
     const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& seen,
@@ -124,6 +125,7 @@ class Scanning {
     return reading_.fetch(without_value);
   }
 
+  /// Visits the transaction's own writes that come before `key`. False to stop.
   bool hand_on_own_before(std::string_view key) {
     while (next_own_ < own_.size() && before(own_[next_own_]->key.key, key, range_.order)) {
       if (!hand_on(*own_[next_own_++])) return false;
@@ -132,7 +134,8 @@ class Scanning {
     return true;
   }
 
-  /// False to stop: enough, an abort, or the visitor ended the transaction, after which nothing here is valid.
+  /// Visits one access. False to stop: the limit is reached, the transaction must end, or the visitor has ended it. In the last case nothing
+  /// of this object may be used any more but reason_.
   bool hand_on(const Access& access) {
     if (!access.there()) return true;
     std::string_view key = access.key.key;
@@ -152,7 +155,7 @@ class Scanning {
 
   Footprint& footprint_;
   Reading& reading_;
-  const KnownTable* const known_;  ///< what is scanned
+  const KnownTable* const known_;  ///< the table or index that is scanned
   LeafScan leaves_;
   const txn::TableCore& table_;
   const txn::TableCore& scanned_;
@@ -162,7 +165,7 @@ class Scanning {
   const ScanRange& range_;
   const ScanFn visit_;
   ScanResult& result_;
-  Batch<Access*> own_;  ///< writes in the range, in its order
+  Batch<Access*> own_;  ///< the transaction's own writes in the range, in its order
   std::size_t next_own_ = 0;
   AbortReason reason_ = AbortReason::kNone;
 };
@@ -171,7 +174,7 @@ class Scanning {
 
 AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
                  ScanResult& result) {
-  // An index is sealed before its table, of which the scan looks at records, too.
+  // If the base table is sealed, its indexes are sealed, too: an owner seals the indexes of a table first.
   const KnownTable* known = nullptr;
   bool sealed = false;
   const AbortReason reason = base::injected("scan-who-does-not-serve")

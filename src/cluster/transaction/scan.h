@@ -1,11 +1,11 @@
 #pragma once
-// Scans of another node's ordered table or secondary index.
+// Scans another node's ordered table or secondary index for a transaction.
 
 #include "src/cluster/transaction/reading.h"
 
 namespace granary::cluster {
 
-/// A range of an ordered table of another node, or of an index of it.
+/// A range of an ordered table of another node, or of a secondary index of it.
 struct ElsewhereRange {
   const txn::TableCore& table;
   const txn::TableCore* index;  ///< of `table`; nullptr: the table itself is scanned
@@ -13,7 +13,7 @@ struct ElsewhereRange {
   const ScanRange& range;
 };
 
-/// Does what txn::RemoteAccess::scan() promises.
+/// Implements txn::RemoteAccess::scan().
 AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
                  ScanResult& result);
 

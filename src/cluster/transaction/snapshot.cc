@@ -1,5 +1,5 @@
-// Reads of a snapshot at other nodes: by message, since one-sided readers know nothing of version chains. A record that somebody
-// holds may keep an answer waiting; an owner, who has others to answer, waits only for a moment, so whoever asks does the waiting.
+// A snapshot reads at other nodes by message, since one-sided READs cannot follow version chains. If somebody holds a record, the owner waits
+// for a moment only, as it has other questions to answer. The node that asks waits, and asks again.
 
 #include "src/cluster/transaction/snapshot.h"
 
@@ -16,6 +16,7 @@ namespace {
 /// How often an owner is asked before a snapshot's read ends as kBusy.
 constexpr std::uint32_t kMostAsks = 64;
 
+/// Whether the owner has met a record that somebody holds.
 bool busy(const messages::Question* question) {
   return question->outcome() == AskOutcome::kRefused && question->verdict() == Verdict::kBusy;
 }
@@ -35,7 +36,7 @@ granary::Outcome outcome_of(const messages::Question& question) {
 
 }  // namespace
 
-/// Asks again, for a bounded time, where the owner met a record that somebody holds.
+/// Asks the questions, and asks those again where the owner has met a record that somebody holds, kMostAsks times at most.
 void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> questions) {
   open_.assign(questions.begin(), questions.end());
   for (std::uint32_t turn = 0; turn < kMostAsks && !open_.empty(); ++turn) {
@@ -46,7 +47,8 @@ void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> ques
   }
 }
 
-/// Owners keep what the snapshots of members may need. When this node was a member behind the answer, it was so while the owner gave it.
+/// An answer counts only if this node is a member after it has come, and so was a member while the owner answered: owners keep old versions
+/// only for the snapshots of members (I11).
 granary::Outcome SnapshotsElsewhere::told(const messages::Question& question) const {
   const granary::Outcome outcome = outcome_of(question);
   return outcome == granary::Outcome::kOk && cc::shut_out(reach_.worker.shared) ? granary::Outcome::kUnreachable

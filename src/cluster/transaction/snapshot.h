@@ -1,5 +1,6 @@
 #pragma once
-// Reads of a snapshot at other nodes.
+// Reads of a snapshot at other nodes: the implementation of txn::RemoteSnapshots. SnapshotContext
+// (src/txn/snapshot_context.h) calls it.
 
 #include <vector>
 
@@ -20,13 +21,13 @@ class SnapshotsElsewhere final : public txn::RemoteSnapshots {
   ScanResult scan(messages::Ask<messages::SnapshotScan>& ask, const messages::SnapshotScan& all, bool indexed,
                   ScanFn visit);
   void ask_patiently(std::span<messages::Question* const> questions);
-  /// What became of a question.
+  /// Returns the outcome of a read from what became of its question.
   granary::Outcome told(const messages::Question& question) const;
 
   Reach& reach_;
   messages::Questions<messages::SnapshotGet> gets_;
-  messages::Questions<messages::SnapshotScan> scans_;  ///< one for each scan under way, as a visitor may scan, too
-  std::vector<messages::Question*> open_;              ///< that are asked again
+  messages::Questions<messages::SnapshotScan> scans_;  ///< one for each scan that goes on, as a visitor may scan, too
+  std::vector<messages::Question*> open_;              ///< questions that are not answered yet
 };
 
 }  // namespace granary::cluster

@@ -1,6 +1,6 @@
 #pragma once
-// Runs a transaction's one-sided steps and its questions to other nodes, counts them, and has the memory that they need until the
-// transaction ends.
+// Runs a transaction's one-sided steps and its questions to other nodes, and counts them. It also has the memory that these need until the
+// transaction ends. Before anything goes out, it ends the worker's HTM region (cc::drtm::leave_region).
 
 #include <span>
 #include <tuple>
@@ -34,7 +34,7 @@ class Trips {
     Step* const one = &step;
     run(phase, std::span(&one, 1));
   }
-  /// Posts the steps and waits for nothing (rdma::fiber::Rounds::start). It counts as no round trip, as nobody waits for it.
+  /// Posts the steps and waits for nothing (rdma::fiber::Rounds::start). That does not count as a round trip, as nobody waits for it.
   void start(std::span<AccessStep* const> steps, rdma::fiber::Chains& chains);
   void ask(std::span<messages::Question* const> questions);
   /// Makes room for questions of one kind. Their answers are valid until it is called again for this kind.
@@ -45,11 +45,11 @@ class Trips {
     return questions;
   }
 
-  /// Takes registered memory, which stays until clear(); nullptr if the node's is used up.
+  /// Allocates registered memory, which stays until clear(); nullptr if the node has no more.
   void* buffer(std::size_t bytes) { return buffers_.allocate(bytes); }
-  /// Hands the registered memory over to somebody who needs it for longer than the transaction lasts.
+  /// Gives away the registered memory, for operations that outlast the transaction (undelivered.h).
   Buffers hand_over_buffers() { return std::move(buffers_); }
-  /// Memory of this process until clear(), in which objects cost no allocation.
+  /// Ordinary memory, which stays until clear(). Objects in it cost no allocation.
   base::Arena& arena() { return arena_; }
   template <typename T>
   Batch<T> batch(std::size_t capacity) {

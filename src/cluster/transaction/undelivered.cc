@@ -22,13 +22,13 @@ void Undelivered::try_again(Reach& reach) {
   trying_ = true;
   try_all(reach);
   trying_ = false;
-  constexpr std::uint64_t kRest = 10;  // times what it took
+  constexpr std::uint64_t kRest = 10;  // the pause is so many times as long as the try
   const std::uint64_t ended_us = reach.now_us();
   next_us_ = ended_us + std::max(kLeastRest_us, kRest * (ended_us - now_us));
 }
 
 void Undelivered::try_all(Reach& reach) {
-  std::vector<rdma::NodeId> silent;  // each is waited for once
+  std::vector<rdma::NodeId> silent;  // nodes that did not answer; each is waited for once
   for (auto one = all_.begin(); one != all_.end();) {
     for (auto release = one->releases.begin(); release != one->releases.end();)
       release = has_ended(reach, *release, silent) ? one->releases.erase(release) : std::next(release);
@@ -42,8 +42,8 @@ void Undelivered::try_all(Reach& reach) {
   }
 }
 
-/// Whether there is nothing more to do about it: it was given back, or is for its dead node's recovery, or the life of the node that had
-/// the record is over, and the lock is gone with its memory.
+/// Tries to give back one lock. Returns whether nothing more is to do: it was given back, or its node is dead and will be recovered, or the
+/// life of its node is over and the lock is gone with that life's memory.
 bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent) {
   const rdma::NodeId node = release.node();
   if (!reach.is_member(node) || reach.is_over(node, release.generation())) return true;
@@ -52,7 +52,8 @@ bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::No
     silent.push_back(node);
     return false;
   }
-  if (cc::shut_out(reach.worker.shared)) return false;  // also if it has happened while a node was waited for
+  if (cc::shut_out(reach.worker.shared))
+    return false;  // asked here, as it may have happened while a node was waited for
   release.resume();
   rdma::fiber::Rounds(reach.scheduler, reach.endpoint, reach.peers, reach.waiter).run(release);
   return release.outcome() != Outcome::kBroken;
@@ -61,7 +62,8 @@ bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::No
 void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {
   const std::uint64_t end_us = reach.now_us() + patience_us;
   for (std::uint32_t turn = 0; !empty() && reach.now_us() < end_us && !cc::shut_out(reach.worker.shared); ++turn) {
-    next_us_ = std::min(next_us_, reach.now_us() + kLeastRest_us);  // nothing else waits for the worker
+    next_us_ =
+        std::min(next_us_, reach.now_us() + kLeastRest_us);  // short pauses, as the worker has nothing else to do
     try_again(reach);
     reach.waiter.pause(turn);
   }

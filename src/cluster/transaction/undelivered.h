@@ -1,7 +1,10 @@
 #pragma once
-// What transactions of a worker left locked at other nodes that live, because one connection after the other broke: it is given back later,
-// with what was decided or without (I5). Only the endpoint that took a lock may, so only the worker; it tries between its
-// transactions and snapshots, or when it is told to while it is idle (Worker::collect_garbage), seldom beside what trying costs it. What is left when a node dies is for its recovery.
+// The records that transactions of a worker have left locked at other nodes that live, because one connection after the other broke. The worker
+// gives them back later, with the new version if the transaction was decided (I5, I10).
+//
+// Only the endpoint that took a lock may give it back, so only this worker may. It tries between its transactions and snapshots
+// (RemoteTransaction::tidy), or when the application calls Worker::collect_garbage(). The pauses between two tries are long beside the time
+// that a try takes. If the node that holds the records' memory dies, or this node does, recovery settles what is left.
 
 #include <cstdint>
 #include <deque>
@@ -16,19 +19,20 @@ namespace granary::cluster {
 
 struct Reach;
 
-/// Of one worker, whose fibers share it.
+/// The undelivered locks of one worker, whose fibers share them.
 class Undelivered {
  public:
-  /// Of a transaction that has ended: what is to be resumed, the memory where it is, and where it stays named until then.
+  /// Takes over the locks of a transaction that has ended: the steps to resume, the registered memory in which they work, and the lock-ahead
+  /// record in which the locks stay named until they are given back.
   void keep(std::deque<Release> releases, Buffers room, log::LockRecord record);
   bool empty() const { return all_.empty(); }
-  /// The worker may not lock any more elsewhere until something was given back: what it keeps is registered memory, of which the node's
-  /// other workers need their share.
+  /// Whether the worker may not take more locks at other nodes until some were given back. These locks keep registered memory, of which the
+  /// node's other workers need their share.
   bool full() const { return bytes_ >= kMostBytes; }
-  /// Tries all once more, if it is time to, and nobody else does; not while this node may not commit (I11). Waits for connections, so the
-  /// worker is in no epoch.
+  /// Tries to give back all locks, if it is time to and no other fiber does. It does not while this node may not commit (I11). It waits for
+  /// connections, so the worker must be in no epoch.
   void try_again(Reach& reach);
-  /// Tries until nothing is left, or for so long.
+  /// Tries until nothing is left, for `patience_us` at most.
   void finish(Reach& reach, std::uint64_t patience_us);
 
  private:
@@ -40,12 +44,12 @@ class Undelivered {
   void try_all(Reach& reach);
   static bool has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent);
 
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 20;  ///< of a worker's 4 MiB
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20;  ///< a quarter of a worker's share of 4 MiB
 
-  std::list<OfOne> all_;   ///< other fibers add to it while one tries
-  std::size_t bytes_ = 0;  ///< of all rooms
-  bool trying_ = false;
-  std::uint64_t next_us_ = 0;
+  std::list<OfOne> all_;       ///< other fibers add to it while one tries
+  std::size_t bytes_ = 0;      ///< the registered memory of all of them
+  bool trying_ = false;        ///< a fiber is in try_all()
+  std::uint64_t next_us_ = 0;  ///< when to try again
 };
 
 }  // namespace granary::cluster

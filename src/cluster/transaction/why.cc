@@ -5,7 +5,7 @@
 namespace granary::cluster {
 namespace {
 
-/// The owner does not say which node held the record when it died, so any that comes back may be it.
+/// The owner does not say which dead node held the record. So if any node is being recovered, it may be that one.
 AbortReason why_held_by_dead(rdma::NodeId owner, const Reach& reach) {
   for (rdma::NodeId place = 0; place < reach.layout.nodes; ++place) {
     const AbortReason reason = cc::why_unusable(reach.layout.id_at(place), reach.worker);
@@ -34,7 +34,7 @@ AbortReason why(const AccessStep& step, const Reach& reach) {
     case Outcome::kNoTime: return AbortReason::kLeaseExpired;
     case Outcome::kOpen:
     case Outcome::kBusy: return AbortReason::kRecordBusy;
-    // The fabric knows of the node's next life before this node has been told.
+    // The fabric may know of the node's next life before this node has been told of it.
     case Outcome::kStale: return why_former(step.node(), reach);
     default: return why_failed(step, reach);
   }
@@ -56,7 +56,8 @@ AbortReason why(const messages::Question& question, const Reach& reach) {
     case Verdict::kOutOfMemory: return AbortReason::kOutOfMemory;
     case Verdict::kTooLarge: return AbortReason::kMessageTooLarge;
     case Verdict::kHeldByDead: return why_held_by_dead(question.node(), reach);
-    default: return cc::why_unusable(question.node(), reach.worker);  // it speaks otherwise, or has other tables
+    default:
+      return cc::why_unusable(question.node(), reach.worker);  // the node is of another version, or has other tables
   }
 }
 
